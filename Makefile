@@ -1,0 +1,40 @@
+# `make help` explains itself.
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest
+
+.PHONY: help setup demo test lint types layers check slow bench docs clean
+
+help:  ## Show what can be made
+	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup:  ## Set up .venv (and, with root and apt, system packages)
+	@if ! [ -x $(BIN)/python ] || ! cat requirements-dev.lock pyproject.toml scripts/setup.sh | sha256sum | cmp -s - .stamps/setup; then sh scripts/setup.sh; fi
+
+demo: setup  ## Run the main job on the embedded sample; leaves everything in ./demo
+	@$(BIN)/layline demo demo
+
+test: setup  ## Run the test suite
+	@$(PYTEST) -q -n auto
+
+lint: setup  ## Style and layers
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports --no-logo
+
+types: setup  ## mypy --strict
+	@$(BIN)/mypy
+
+docs: setup  ## Check the documentation
+	@$(PYTEST) -q tests/architecture
+
+check: lint types test  ## Everything CI runs
+	@rm -rf .stamps/demo && $(BIN)/layline demo .stamps/demo >/dev/null && echo "demo: ok"
+
+slow: setup  ## The long tests
+	@$(PYTEST) -q -m slow
+
+bench: setup  ## Measure; see bench/README.md
+	@$(BIN)/python -m bench
+
+clean:  ## Remove what was made
+	rm -rf .venv .stamps demo site build dist .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,3 @@
+from layline.cli import main
+
+main()

@@ -1,0 +1,69 @@
+"""What every app function starts from: settings, the downstream at a commit, each backend's objects."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from layline.config import find_settings_file, load_settings
+from layline.errors import ConfigError
+from layline.git import Repository, open_repository
+from layline.git.repository import find_git_dir
+
+if TYPE_CHECKING:
+    from layline.config import Backend, Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A configured downstream, looked at as it was at `commit`."""
+
+    settings: Settings
+    root: Path
+    downstream: Repository
+    commit: str
+
+    def open_backend(self, key: str) -> Repository:
+        """The repository that holds the backend's upstream objects."""
+        backend = self.settings.backend(key)
+        for place in objects_candidates(self.root, self.downstream, key, backend):
+            if find_git_dir(place) is not None:
+                return open_repository(place, backend.upstream or key)
+        raise ConfigError(
+            f"The upstream objects of {key!r} are nowhere to be found.",
+            hint=f"Set `backends.{key}.objects` to a clone or bare mirror, run `git submodule update --init`, or use --fetch.",
+        )
+
+
+def open_workspace(config: Path | None = None, *, at: str = "HEAD") -> Workspace:
+    loaded = load_settings(config or find_settings_file(Path.cwd()))
+    project = loaded.settings.project
+    downstream = open_repository(loaded.root / project.git, project.repository or project.name)
+    return Workspace(loaded.settings, loaded.root, downstream, downstream.resolve(at))
+
+
+def objects_candidates(root: Path, downstream: Repository, key: str, backend: Backend) -> list[Path]:
+    """Where a backend's objects may be, in the order they are looked for."""
+    if backend.objects is not None:
+        return [root / Path(backend.objects).expanduser()]
+    places: list[Path] = []
+    if backend.path is not None:
+        places = [root / backend.path, downstream.common_dir / "modules" / backend.path]
+    return [*places, mirror_path(key, backend)]
+
+
+def mirror_path(key: str, backend: Backend) -> Path:
+    """Layline's own mirror of an upstream, made by --fetch."""
+    name = (backend.upstream or key).removeprefix("https://").removesuffix(".git").replace("/", "+")
+    return cache_directory() / "mirrors" / f"{name}.git"
+
+
+def cache_directory() -> Path:
+    """Where Layline keeps what it can make again; LAYLINE_CACHE moves it."""
+    chosen = os.environ.get("LAYLINE_CACHE")
+    if chosen:
+        return Path(chosen)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "layline"

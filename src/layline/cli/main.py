@@ -1,0 +1,82 @@
+"""The command tree, imported late, and the error boundary of the CLI."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import NoReturn
+
+import click
+
+from layline import __version__
+from layline.errors import Error
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    # name: (module:attribute, one line for --help); kept here so that --help imports nothing else
+    "init": ("layline.cli.project:init", "Write layline.toml by looking at the project."),
+    "doctor": ("layline.cli.project:doctor", "Say what is configured, found and missing."),
+    "gap": ("layline.cli.gap:gap", "How far is each pinned backend behind its upstream?"),
+    "demo": ("layline.cli.project:demo", "Write the embedded sample and walk through the commands."),
+}
+
+
+class LateGroup(click.Group):
+    """A group whose commands are imported when they are run, so that start-up stays short."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        command = getattr(importlib.import_module(module), attribute)
+        return command if isinstance(command, click.Command) else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, help_) for name, (_, help_) in COMMANDS.items()])
+
+
+@click.group(cls=LateGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="layline")
+def layline() -> None:
+    """Charts the course of a framework layered over pinned upstreams: gaps, patches, honest kernel campaigns."""
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """The error boundary: a user's mistake is one sentence and a hint (2), a bug of ours says so (3), ^C is 130."""
+    try:
+        code = layline.main(args=arguments, prog_name="layline", standalone_mode=False)
+    except click.exceptions.Abort:
+        click.echo("interrupted", err=True)
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except Error as error:
+        click.echo(f"error: {error.message}", err=True)
+        if error.hint:
+            click.echo(f"hint: {error.hint}", err=True)
+        sys.exit(2)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our pipe has gone; nothing more to say
+        sys.exit(0)
+    except KeyboardInterrupt:
+        click.echo("interrupted", err=True)
+        sys.exit(130)
+    except Exception as error:  # noqa: BLE001  the boundary: what reaches it is our bug
+        _report_bug(error)
+        sys.exit(3)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _report_bug(error: Exception) -> None:
+    import os
+    import traceback
+
+    click.echo(f"layline has a bug: {type(error).__name__}: {error}", err=True)
+    if os.environ.get("LAYLINE_DEBUG"):
+        click.echo("".join(traceback.format_exception(error)), err=True)
+    else:
+        click.echo("hint: run again with LAYLINE_DEBUG=1 and report what it prints.", err=True)

@@ -1,0 +1,76 @@
+"""How an answer reaches the reader: options shared by all commands, printing, saving."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from layline.errors import Error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from layline.core.report import Answer
+
+Function = TypeVar("Function", bound="Callable[..., Any]")
+
+config_option = click.option(
+    "-c", "--config", type=click.Path(dir_okay=False, path_type=Path), default=None,
+    help="layline.toml to use; default: the nearest one here or above.",
+)  # fmt: skip
+at_option = click.option("--at", default="HEAD", show_default=True, help="Downstream commit to look at.")
+to_option = click.option("--to", default=None, help="Upstream ref to compare with; default: the configured `ref`.")
+
+
+def format_option(*formats: str) -> Callable[[Function], Function]:
+    """`--format` and `-o`, with the formats that apply to this command."""
+
+    def add(function: Function) -> Function:
+        option = click.option("--format", "format_", type=click.Choice(formats), default=formats[0], show_default=True, help="How to show the answer.")  # fmt: skip
+        output = click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), default=None, help="Save to a file instead of printing.")  # fmt: skip
+        return option(output(function))
+
+    return add
+
+
+def show(answer: Answer, format_: str, output: Path | None = None) -> int:
+    """Print or save an answer; the exit code it asks for."""
+    text = render(answer, format_, terminal=output is None and sys.stdout.isatty())
+    deliver(text, output)
+    return 1 if answer.needs_person else 0
+
+
+def render(answer: Answer, format_: str, *, terminal: bool = False) -> str:
+    match format_:
+        case "json":
+            from layline import codec
+
+            return codec.to_json(dict(answer.data))
+        case "md":
+            from layline.render import render_markdown
+
+            return render_markdown(answer.report)
+        case _:
+            from layline.render import render_text
+
+            if not terminal:
+                return render_text(answer.report)
+            width = click.get_current_context().terminal_width or os.get_terminal_size().columns
+            return render_text(answer.report, width=width, color="NO_COLOR" not in os.environ)
+
+
+def deliver(text: str, output: Path | None) -> None:
+    """Print, or write atomically: a reader sees the old file or the new one, never half of it."""
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    from layline.app.files import write_atomically
+
+    try:
+        write_atomically(output, text)
+    except OSError as error:
+        raise Error(f"{output} cannot be written: {error.strerror}.") from None

@@ -1,0 +1,103 @@
+"""Values ⇄ JSON and TOML, and their JSON Schema. The values themselves know nothing of any of these."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from layline.errors import RecordError
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+Value = TypeVar("Value")
+
+
+def encode(value: object) -> Any:
+    """The value as plain lists, dicts, strings and numbers."""
+    return _adapter(value.__class__).dump_python(value, mode="json")
+
+
+def to_json(value: object) -> str:
+    """Readable JSON, the same bytes for the same value, ending in a newline."""
+    plain = value if isinstance(value, (dict, list)) else encode(value)
+    return json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def decode(kind: type[Value], plain: object, *, where: str) -> Value:
+    """Build a `kind` from plain data, or name every problem at once."""
+    from pydantic import ValidationError  # start-up of the CLI does not pay for it
+
+    try:
+        return _adapter(kind).validate_python(plain, strict=False)
+    except ValidationError as error:
+        problems = tuple(_describe(item) for item in error.errors(include_url=False, include_context=False))
+        raise RecordError(where, problems) from None
+
+
+def parse_json(text: str | bytes, *, where: str) -> Any:
+    """Strict JSON: no duplicate keys, no NaN or Infinity, no byte-order mark."""
+    if isinstance(text, bytes):
+        try:
+            text = text.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise RecordError(where, (f"byte {error.start} is not UTF-8",)) from None
+    if text.startswith("\ufeff"):
+        raise RecordError(where, ("begins with a byte-order mark",), hint="Save the file as UTF-8 without BOM.")
+    try:
+        return json.loads(
+            text, object_pairs_hook=_refuse_duplicates, parse_constant=_refuse_constant, parse_float=_finite
+        )
+    except json.JSONDecodeError as error:
+        raise RecordError(where, (f"line {error.lineno} is not JSON: {error.msg}",)) from None
+    except _NotStrict as error:
+        raise RecordError(where, (str(error),)) from None
+    except RecursionError:
+        raise RecordError(where, ("is nested too deeply",)) from None
+
+
+def schema(kind: type[Any], *, name: str) -> dict[str, Any]:
+    """The JSON Schema of a value type."""
+    built = _adapter(kind).json_schema(mode="validation")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": name, **built}
+
+
+_adapters: dict[type[Any], TypeAdapter[Any]] = {}
+
+
+def _adapter(kind: type[Value]) -> TypeAdapter[Value]:
+    from pydantic import TypeAdapter
+
+    if kind not in _adapters:
+        _adapters[kind] = TypeAdapter(kind)
+    return _adapters[kind]
+
+
+def _describe(item: Any) -> str:
+    place = ".".join(str(part) for part in item["loc"]) or "the whole"
+    return f"{place}: {item['msg'][0].lower()}{item['msg'][1:]}"
+
+
+class _NotStrict(ValueError):
+    pass
+
+
+def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _NotStrict(f"the key {key!r} stands twice in one object")
+        found[key] = value
+    return found
+
+
+def _refuse_constant(name: str) -> float:
+    raise _NotStrict(f"{name} is not a JSON number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise _NotStrict(f"{text} is out of range")
+    return number

@@ -1,0 +1,180 @@
+"""`layline.toml` → Settings. Unknown keys are refused with the nearest known one; nothing is guessed."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from dataclasses import dataclass, field, fields, is_dataclass
+from pathlib import Path
+from typing import Any, ClassVar, get_args, get_origin, get_type_hints
+
+from layline import codec
+from layline.errors import ConfigError, RecordError
+
+FILE_NAME = "layline.toml"
+_KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*\Z")
+_STRICT: dict[str, Any] = {"extra": "forbid"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """The downstream: the layered framework itself."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    name: str
+    repository: str | None = None
+    """Its https address, for permalinks."""
+    docs: str = "docs"
+    """Where reports are written, relative to the root of the downstream."""
+    git: str = "."
+    """Where the downstream's git directory is, relative to this file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pin:
+    """Where the pin is written when it is not a submodule."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    file: str
+    """A file of the downstream that holds it."""
+    variable: str | None = None
+    """The name of an ENV, ARG, workflow or shell variable in that file; without it the file holds one commit."""
+    requirement: str | None = None
+    """The distribution whose pinned version in that file (pyproject.toml, requirements) names an upstream tag."""
+    tag: str = "v{version}"
+    """How a version becomes a tag, for `requirement`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backend:
+    """One upstream as the downstream uses it."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    label: str = ""
+    path: str | None = None
+    """The submodule; the pin is the gitlink there at the downstream commit looked at."""
+    pin: Pin | None = None
+    """Where else the pin is written."""
+    upstream: str | None = None
+    """https address of the upstream repository."""
+    ref: str = "main"
+    """The upstream ref compared with."""
+    objects: str | None = None
+    """A local clone or bare mirror that holds the upstream objects; default: the submodule, then Layline's mirror."""
+    packages: tuple[str, ...] = ()
+    """Upstream packages, dotted (`megatron.core`); the longest root wins when backends share a namespace."""
+    source_roots: tuple[str, ...] = (".", "src")
+    """Folders of the upstream tree from which module names count."""
+    integration: tuple[str, ...] = ()
+    """Folders of the downstream that are written for this backend."""
+    patches: tuple[str, ...] = ()
+    """Folders of the downstream that hold its patches."""
+    configs: tuple[str, ...] = ()
+    """Files or folders of the downstream with the YAML defaults of this backend's flags."""
+    areas: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Named parts of the upstream tree, by path patterns."""
+    dependencies: tuple[str, ...] = ()
+    """Files of the upstream tree that tell what it needs; default: the well-known ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything `layline.toml` says."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    project: Project
+    backends: dict[str, Backend] = field(default_factory=dict)
+
+    def backend(self, key: str) -> Backend:
+        if key in self.backends:
+            return self.backends[key]
+        near = difflib.get_close_matches(key, self.backends, n=1)
+        known = ", ".join(sorted(self.backends)) or "none"
+        raise ConfigError(
+            f"There is no backend called {key!r}.",
+            hint=f"Did you mean {near[0]!r}?" if near else f"Configured backends: {known}.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Settings and the folder that their relative paths count from."""
+
+    settings: Settings
+    root: Path
+    file: Path
+
+
+def find_settings_file(start: Path) -> Path:
+    """`layline.toml` in `start` or the nearest folder above it."""
+    for folder in (start, *start.parents):
+        if (folder / FILE_NAME).is_file():
+            return folder / FILE_NAME
+    raise ConfigError(f"There is no {FILE_NAME} here or above.", hint="`layline init` writes one by looking around.")
+
+
+def load_settings(file: Path) -> Loaded:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file} cannot be read: {error}.") from None
+    return Loaded(parse_settings(text, where=str(file)), file.parent.resolve(), file)
+
+
+def parse_settings(text: str, *, where: str = FILE_NAME) -> Settings:
+    try:
+        plain = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{where} is not TOML: {error}.") from None
+    unknown = list(_find_unknown_keys(Settings, plain, ""))
+    if unknown:
+        raise ConfigError(f"{where}: {unknown[0][0]}.", hint=unknown[0][1])
+    try:
+        settings = codec.decode(Settings, plain, where=where)
+    except RecordError as error:
+        raise ConfigError(error.message, hint="docs/configuration.md lists every key.") from None
+    _check(settings, where)
+    return settings
+
+
+def _check(settings: Settings, where: str) -> None:
+    for key, backend in settings.backends.items():
+        if not _KEY.match(key):
+            raise ConfigError(f"{where}: backends.{key}: a key is letters, digits, - and _.")
+        if backend.path is None and backend.pin is None:
+            raise ConfigError(
+                f"{where}: backends.{key} says neither `path` nor `pin`.",
+                hint="`path` names a submodule; `pin = { file = … }` a file that holds the commit.",
+            )
+        for name in ("path", "objects"):
+            value = getattr(backend, name)
+            if isinstance(value, str) and (not value or value.startswith("-")):
+                raise ConfigError(f"{where}: backends.{key}.{name} is not a path.")
+    for address in (settings.project.repository, *(backend.upstream for backend in settings.backends.values())):
+        if address is not None and not address.startswith("https://"):
+            raise ConfigError(f"{where}: {address!r} is not an https address.")
+
+
+def _find_unknown_keys(kind: Any, plain: Any, place: str) -> Any:
+    """Yields a message and a hint for each key that no field knows, all the way down."""
+    if is_dataclass(kind) and isinstance(plain, dict):
+        hints = get_type_hints(kind)
+        known = {item.name for item in fields(kind)}
+        for key, value in plain.items():
+            if key in known:
+                yield from _find_unknown_keys(hints[key], value, f"{place}{key}.")
+            else:
+                near = difflib.get_close_matches(key, known, n=1)
+                listed = f"Did you mean `{place}{near[0]}`?" if near else f"Known keys: {', '.join(sorted(known))}."
+                yield f"the key `{place}{key}` is unknown", listed
+    elif get_origin(kind) is dict and isinstance(plain, dict):
+        for key, value in plain.items():
+            yield from _find_unknown_keys(get_args(kind)[1], value, f"{place}{key}.")
+    elif get_origin(kind) is tuple and isinstance(plain, list):
+        for index, value in enumerate(plain):
+            yield from _find_unknown_keys(get_args(kind)[0], value, f"{place}{index}.")
+    else:
+        for inner in get_args(kind):
+            if is_dataclass(inner):
+                yield from _find_unknown_keys(inner, plain, place)

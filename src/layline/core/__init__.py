@@ -1,0 +1,1 @@
+"""Plain values: standard library only, no I/O, no clock."""

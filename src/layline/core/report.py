@@ -1,0 +1,98 @@
+"""A report: facts in reading order, plus what was skipped. Renderers turn it into text, Markdown, HTML, PDF."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from layline.core.evidence import Alert, Evidence, Skipped
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One piece of text with an optional place it comes from; `code` asks for a monospaced face."""
+
+    text: str
+    evidence: Evidence | None = None
+    code: bool = False
+    link: str | None = None
+    """An https address or a path relative to the report; only used when there is no evidence permalink."""
+
+
+Inline: TypeAlias = str | Cell | tuple[str | Cell, ...]
+"""Text as it stands in a sentence or a table cell. Plain strings are literal text, never markup."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    text: Inline
+
+
+@dataclass(frozen=True, slots=True)
+class Bullets:
+    items: tuple[Inline, ...]
+    ordered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A block shown as it is; `language` only selects highlighting."""
+
+    text: str
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Inline, ...], ...]
+    numeric: frozenset[int] = frozenset()
+    """Columns aligned to the right."""
+    caption: str | None = None
+    more: int = 0
+    """Rows left out; the renderer says so and where they are."""
+    more_where: str = "the evidence file"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """A small vector drawing; the renderer of `render.charts` knows each kind."""
+
+    kind: str
+    title: str
+    series: tuple[tuple[str, tuple[tuple[float | str, float], ...]], ...]
+    unit: str = ""
+
+
+Block: TypeAlias = Paragraph | Bullets | Code | Table | Chart
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    title: str
+    blocks: tuple[Block, ...] = ()
+    sections: tuple[Section, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Facts in reading order; pure data, the same for every renderer."""
+
+    title: str
+    sections: tuple[Section, ...]
+    alerts: tuple[Alert, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    meta: tuple[tuple[str, str], ...] = field(default=())
+    """Header lines such as project, commit, date."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What every app function returns: one report for people, the same facts as data for programs."""
+
+    report: Report
+    data: Mapping[str, Any]
+    """Plain JSON values; the first key is `schema`."""
+    needs_person: bool = False
+    """Makes drift, verify, audit and check exit with 1."""

@@ -1,0 +1,147 @@
+"""Objects through one long-lived `git cat-file --batch`."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
+
+from layline.errors import GitError, MissingObject
+from layline.git.commands import argv, environment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """One path of a tree; `mode` tells files, symlinks (120000) and gitlinks (160000) apart."""
+
+    mode: str
+    oid: str
+    path: str
+    size: int | None = None
+
+    @property
+    def is_gitlink(self) -> bool:
+        return self.mode == "160000"
+
+    @property
+    def is_symlink(self) -> bool:
+        return self.mode == "120000"
+
+    @property
+    def is_file(self) -> bool:
+        return self.mode.startswith("100")
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    oid: str
+    data: bytes
+
+
+class ObjectReader:
+    """Answers one object at a time, or streams many; safe to use from several threads."""
+
+    def __init__(self, directory: Path, name: str) -> None:
+        self._directory = directory
+        self._name = name
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+
+    def read(self, name: str, *, kind: str | None = None) -> Blob:
+        """The object called `name` (an id, or `<commit>:<path>`)."""
+        if "\n" in name:
+            raise MissingObject(repr(name), self._name)
+        with self._lock:
+            process = self._start()
+            stdin, stdout = _pipes(process)
+            stdin.write(name.encode("utf-8", "surrogateescape") + b"\n")
+            stdin.flush()
+            found = self._reply(stdout, name)
+        if found is None:
+            raise MissingObject(name, self._name)
+        oid, type_, data = found
+        if kind is not None and type_ != kind:
+            raise MissingObject(f"{name} of type {kind} (it is a {type_})", self._name)
+        return Blob(oid, data)
+
+    def stream(self, oids: Iterable[str]) -> Iterator[Blob | str]:
+        """Every object in order; the id itself where it is missing. One process of its own, fed by a thread."""
+        wanted = list(oids)
+        process = _open_batch(self._directory, buffered=True)
+        stdin, stdout = _pipes(process)
+        feeder = threading.Thread(target=_feed, args=(stdin, wanted), daemon=True)
+        feeder.start()
+        try:
+            for oid in wanted:
+                found = self._reply(stdout, oid)
+                yield oid if found is None else Blob(found[0], found[2])
+        finally:
+            process.kill()
+            feeder.join(timeout=5)
+            _close(process)
+
+    def close(self) -> None:
+        with self._lock:
+            if self._process is not None:
+                self._process.kill()
+                _close(self._process)
+                self._process = None
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        if self._process is None or self._process.poll() is not None:
+            self._process = _open_batch(self._directory, buffered=False)
+        return self._process
+
+    def _reply(self, stdout: IO[bytes], name: str) -> tuple[str, str, bytes] | None:
+        header = stdout.readline()
+        if not header:
+            raise GitError(
+                f"{self._name}: git stopped while reading {name}; the object store looks corrupt.",
+                hint="Run `git fsck` in that repository, or fetch a fresh clone.",
+            )
+        words = header.rstrip(b"\n").rsplit(b" ", 2)
+        if len(words) != 3 or not words[2].isdigit():
+            return None  # "<name> missing", "<name> ambiguous"
+        size = int(words[2])
+        data = stdout.read(size)
+        stdout.read(1)
+        if len(data) != size:
+            raise GitError(f"{self._name}: {name} is cut short; the object store looks corrupt.")
+        return words[0].decode("ascii"), words[1].decode("ascii"), data
+
+
+def _open_batch(directory: Path, *, buffered: bool) -> subprocess.Popen[bytes]:
+    options = ("cat-file", "--batch", "--buffer") if buffered else ("cat-file", "--batch")
+    return subprocess.Popen(
+        argv(directory, options), env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
+    if process.stdin is None or process.stdout is None:
+        raise GitError("git cat-file gave no pipes.")
+    return process.stdin, process.stdout
+
+
+def _feed(stdin: IO[bytes], oids: list[str]) -> None:
+    try:
+        stdin.write("".join(f"{oid}\n" for oid in oids).encode("ascii"))
+        stdin.close()
+    except (BrokenPipeError, ValueError):
+        return  # the reader has stopped; nobody waits for the rest
+
+
+def _close(process: subprocess.Popen[bytes]) -> None:
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None and not pipe.closed:
+            try:
+                pipe.close()
+            except BrokenPipeError:
+                continue
+    process.wait()

@@ -1,0 +1,209 @@
+"""One repository, read only: refs through its own git directory, objects through a shadow."""
+
+from __future__ import annotations
+
+import re
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from layline.errors import GitError, MissingObject
+from layline.git.commands import argv, run
+from layline.git.objects import Blob, ObjectReader, TreeEntry
+from layline.git.shadow import Shadow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_HASH = re.compile(r"[0-9a-f]{4,64}\Z")
+_FULL_HASH = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\Z")
+
+
+class Repository:
+    """Reads commits, trees and blobs of one git directory; never its work tree, hooks or configuration."""
+
+    def __init__(self, git_dir: Path, name: str) -> None:
+        self.git_dir = git_dir
+        self.common_dir = find_common_dir(git_dir)
+        self.name = name
+        """How messages and evidence call it: the https address where one is known."""
+        self._shadow = Shadow(self.common_dir, sha256=_uses_sha256(self.common_dir))
+        self._objects = ObjectReader(self._shadow.directory, name)
+        self._finalizer = weakref.finalize(self, self._objects.close)
+
+    def git(self, *arguments: str, stdin: bytes | None = None) -> bytes:
+        """Run git over this repository's objects; refs are not visible here, so name commits by full hash."""
+        try:
+            return run(argv(self._shadow.directory, arguments), stdin=stdin)
+        except GitError as error:
+            raise self._explain(error) from None
+
+    def resolve(self, ref: str) -> str:
+        """The full hash of the commit that `ref` names."""
+        if not ref or ref.startswith("-"):
+            raise GitError(f"{ref!r} is not a ref.", hint="Name a branch, tag or commit hash.")
+        if any(ord(character) < 32 for character in ref):
+            raise GitError(f"{ref!r} is not a ref.", hint="Name a branch, tag or commit hash.")
+        name = ref if _FULL_HASH.match(ref) else self._look_up(ref)
+        # --end-of-options: a ref may begin with a dash after all (refs/heads/-x)
+        peeled = run_or_none(argv(self._shadow.directory, ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")))  # fmt: skip
+        if peeled is None:
+            raise MissingObject(f"{ref} (a commit)", self.name, hint=self._missing_hint())
+        return peeled.decode("ascii").strip()
+
+    def has(self, oid: str) -> bool:
+        """True if the object is here."""
+        return run_or_none(argv(self._shadow.directory, ("cat-file", "-e", "--end-of-options", oid))) is not None
+
+    def refs(self, *patterns: str) -> dict[str, str]:
+        """Ref name → hash of what it points at (tags peeled)."""
+        fields = "%(refname)%00%(objectname)%00%(*objectname)"
+        out = run(argv(self.git_dir, ("for-each-ref", f"--format={fields}", *patterns)))
+        rows = (line.split("\0") for line in out.decode("utf-8", "replace").splitlines())
+        return {name: peeled or oid for name, oid, peeled in rows}
+
+    def read_tree(self, commit: str, under: str = "", *, sizes: bool = False) -> Iterator[TreeEntry]:
+        """Every file, symlink and gitlink of a commit, in path order."""
+        options = ("-l",) if sizes else ()
+        paths = ("--", under) if under else ()
+        out = self.git("--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", *options, commit, *paths)
+        for row in out.split(b"\0"):
+            if row:
+                yield _parse_entry(row, sizes=sizes)
+
+    def read_entry(self, commit: str, path: str) -> TreeEntry | None:
+        """The entry at exactly `path`, a directory (mode 040000) included; None where there is none."""
+        out = self.git("--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--", path.rstrip("/"))
+        return _parse_entry(out.rstrip(b"\0"), sizes=False) if out else None
+
+    def read_blob(self, oid: str) -> bytes:
+        return self._objects.read(oid, kind="blob").data
+
+    def read_file(self, commit: str, path: str) -> bytes | None:
+        """The bytes at `path` in `commit`; None where there is no such file."""
+        try:
+            return self._objects.read(f"{commit}:{path}", kind="blob").data
+        except MissingObject:
+            entry = self.read_entry(commit, path)
+            if entry is None or not (entry.is_file or entry.is_symlink):
+                return None
+            raise
+
+    def stream_blobs(self, oids: Iterable[str]) -> Iterator[Blob | str]:
+        return self._objects.stream(oids)
+
+    @property
+    def is_shallow(self) -> bool:
+        return (self.common_dir / "shallow").is_file()
+
+    def close(self) -> None:
+        self._finalizer()
+        self._shadow.close()
+
+    def _look_up(self, ref: str) -> str:
+        """A ref, an abbreviation or an expression such as `HEAD~3`, as an object id; refs win over abbreviations."""
+        command = argv(self.git_dir, ("rev-parse", "--verify", "--quiet", "--end-of-options", ref))
+        found = run_or_none(command)
+        if found is None:
+            for prefix in ("refs/remotes/origin/", "refs/remotes/upstream/"):
+                found = found or run_or_none([*command[:-1], f"{prefix}{ref}"])
+        if found is not None:
+            return found.decode("ascii").strip()
+        if _HASH.match(ref):
+            raise self._explain_abbreviation(ref)
+        raise GitError(f"{self.name} has no ref called {ref!r}.", hint=self._near_ref(ref))
+
+    def _explain_abbreviation(self, ref: str) -> GitError:
+        listed = run(argv(self._shadow.directory, ("rev-parse", f"--disambiguate={ref}"))).split()
+        if len(listed) > 1:
+            return GitError(
+                f"{ref} is ambiguous in {self.name}: {len(listed)} objects begin so.",
+                hint="Give more digits of the hash.",
+            )
+        return MissingObject(ref, self.name, hint=self._missing_hint())
+
+    def _near_ref(self, ref: str) -> str:
+        import difflib  # only a mistake pays for it
+
+        names = {name.split("/", 2)[-1] for name in self.refs()}
+        near = difflib.get_close_matches(ref, names, n=1)
+        return f"Did you mean {near[0]!r}?" if near else "`git for-each-ref` in that repository lists what it has."
+
+    def _missing_hint(self) -> str:
+        if self.is_shallow:
+            return "The clone is shallow: `git fetch --unshallow` brings the rest."
+        return "Fetch it first (`git fetch` in that clone, or `--fetch` here)."
+
+    def _explain(self, error: GitError) -> GitError:
+        text = error.message
+        if any(
+            mark in text
+            for mark in ("missing", "bad object", "unable to read", "could not read", "bad tree", "not a tree object")
+        ):
+            return GitError(
+                f"{self.name}: {text}", hint=f"Some object is not in {self.git_dir}. {self._missing_hint()}"
+            )
+        if any(mark in text for mark in ("corrupt", "inflate", "bad signature", "does not match index", "packfile")):
+            return GitError(f"{self.name}: {text}", hint="The object store looks corrupt: run `git fsck` there.")
+        return GitError(f"{self.name}: {text}", hint=error.hint)
+
+
+def open_repository(path: Path, name: str | None = None) -> Repository:
+    """The repository at `path`: a work tree, a `.git` file or directory, or a bare repository."""
+    git_dir = find_git_dir(path)
+    if git_dir is None:
+        raise GitError(f"{path} is not a git repository.", hint="Give the path of a clone or of a bare mirror.")
+    return Repository(git_dir, name or str(path))
+
+
+def find_git_dir(path: Path) -> Path | None:
+    """The git directory that serves `path`, found by looking at files alone (git's own discovery runs nothing here)."""
+    for candidate in (path / ".git", path):
+        if candidate.is_file():
+            return _follow_gitfile(candidate)
+        if _is_git_dir(candidate):
+            return candidate.resolve()
+    return None
+
+
+def find_common_dir(git_dir: Path) -> Path:
+    """Where the objects are: another directory than `git_dir` for an added work tree."""
+    pointer = git_dir / "commondir"
+    if not pointer.is_file():
+        return git_dir
+    return (git_dir / pointer.read_text(encoding="utf-8", errors="replace").strip()).resolve()
+
+
+def _follow_gitfile(gitfile: Path) -> Path | None:
+    text = gitfile.read_bytes()[:4096].decode("utf-8", "replace").strip()
+    if not text.startswith("gitdir:"):
+        return None
+    target = (gitfile.parent / text.removeprefix("gitdir:").strip()).resolve()
+    return target if _is_git_dir(target) else None
+
+
+def _is_git_dir(path: Path) -> bool:
+    return (path / "HEAD").exists() and (find_common_dir(path) / "objects").is_dir()
+
+
+def run_or_none(command: list[str]) -> bytes | None:
+    try:
+        return run(command)
+    except GitError:
+        return None
+
+
+def _uses_sha256(git_dir: Path) -> bool:
+    """True if ids are 64 digits long; read as text, because asking git would read the configuration as git does."""
+    try:
+        text = (git_dir / "config").read_bytes()[:65536].decode("utf-8", "replace")
+    except OSError:
+        return False
+    return re.search(r"(?im)^\s*objectformat\s*=\s*sha256\s*$", text) is not None
+
+
+def _parse_entry(row: bytes, *, sizes: bool) -> TreeEntry:
+    head, _, path = row.partition(b"\t")
+    words = head.decode("ascii").split()
+    size = int(words[3]) if sizes and words[3].isdigit() else None
+    return TreeEntry(words[0], words[2], path.decode("utf-8", "surrogateescape"), size)

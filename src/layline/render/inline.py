@@ -1,0 +1,31 @@
+"""Inline text shared by the renderers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from layline.core.report import Cell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from layline.core.report import Inline
+
+
+def parts(text: Inline) -> Iterator[Cell]:
+    """The pieces of an inline text, plain strings as cells."""
+    for piece in text if isinstance(text, tuple) else (text,):
+        yield piece if isinstance(piece, Cell) else Cell(piece)
+
+
+def plain(text: Inline) -> str:
+    return "".join(cell.text for cell in parts(text))
+
+
+def link_of(cell: Cell) -> str | None:
+    """Where a cell leads: the permalink of its evidence first; https and relative addresses only."""
+    if cell.evidence is not None and cell.evidence.permalink:
+        return cell.evidence.permalink
+    if cell.link is None or cell.link.startswith(("https://", "#")):
+        return cell.link
+    return None if ":" in cell.link or cell.link.startswith(("/", "\\")) else cell.link

@@ -1,0 +1,91 @@
+"""Report → text for people: plain in a pipe, coloured on a terminal."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, assert_never
+
+from layline.core.evidence import Severity
+from layline.core.report import Bullets, Chart, Code, Paragraph, Table
+from layline.render.inline import plain
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from layline.core.report import Block, Report, Section
+
+PIPE_WIDTH = 120
+_COLOURS = {Severity.BREAKS: "bold red", Severity.LOOK: "yellow", Severity.OK: "green"}
+
+
+def render_text(report: Report, *, width: int = PIPE_WIDTH, color: bool = False) -> str:
+    """The report as text `width` columns wide; the same bytes for the same arguments."""
+    from rich.console import Console  # start-up of the CLI does not pay for it
+    from rich.text import Text
+
+    out = io.StringIO()
+    console = Console(file=out, width=width, force_terminal=color, no_color=not color, highlight=False, markup=False, emoji=False)  # fmt: skip
+    console.print(Text(safe(report.title), style="bold"))
+    for name, value in report.meta:
+        console.print(Text(f"{safe(name)}: {safe(value)}", style="dim"))
+    for alert in report.alerts:
+        console.print(Text(f"{alert.severity.value}: {safe(alert.message)}", style=_COLOURS[alert.severity]))
+    for section in report.sections:
+        _print_section(console, section, 0)
+    if report.skipped:
+        console.print(Text("\nSkipped", style="bold"))
+        for skipped in report.skipped:
+            console.print(Text(f"  {safe(str(skipped))}", style="yellow"))
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+
+
+def safe(text: str) -> str:
+    """Text without control characters: a repository must not steer the reader's terminal."""
+    return "".join(character if character.isprintable() or character == "\n" else " " for character in text)
+
+
+def _print_section(console: Console, section: Section, depth: int) -> None:
+    from rich.text import Text
+
+    if section.title:
+        console.print(Text(f"\n{safe(section.title)}", style="bold" if depth == 0 else "bold dim"))
+    for block in section.blocks:
+        _print_block(console, block)
+    for inner in section.sections:
+        _print_section(console, inner, depth + 1)
+
+
+def _print_block(console: Console, block: Block) -> None:
+    from rich.text import Text
+
+    match block:
+        case Paragraph(text=text):
+            console.print(Text(safe(plain(text))))
+        case Bullets(items=items, ordered=ordered):
+            for number, item in enumerate(items, 1):
+                console.print(Text(f"  {f'{number}.' if ordered else '-'} {safe(plain(item))}"))
+        case Code(text=text):
+            for line in safe(text).splitlines():
+                console.print(Text(f"    {line}", no_wrap=True, overflow="ignore"), crop=False)
+        case Table():
+            _print_table(console, block)
+        case Chart():
+            for name, points in block.series:
+                console.print(Text(safe(f"  {block.title}, {name}: " + ", ".join(f"{x}={y:g}" for x, y in points))))
+        case _:
+            assert_never(block)
+
+
+def _print_table(console: Console, table: Table) -> None:
+    from rich import box
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
+    for index, column in enumerate(table.columns):
+        drawn.add_column(safe(column), justify="right" if index in table.numeric else "left", overflow="fold")
+    for row in table.rows:
+        drawn.add_row(*(Text(safe(plain(cell))) for cell in row))
+    console.print(drawn)
+    if table.more:
+        console.print(Text(f"  … {table.more} more in {safe(table.more_where)}", style="dim"))

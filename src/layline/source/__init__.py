@@ -1,0 +1,1 @@
+"""Python text → structure; AST only. Analysed code is never imported or run."""
