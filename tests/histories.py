@@ -1,0 +1,66 @@
+"""Real git histories for tests: identities and dates are pinned, so hashes are stable."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_DAY = 86_400
+_START = 1_767_225_600
+"""2026-01-01T00:00:00Z"""
+
+
+@dataclass
+class History:
+    """A repository that grows by whole commits; each is a day after the last unless told otherwise."""
+
+    path: Path
+    commits: list[str] = field(default_factory=list)
+
+    @classmethod
+    def start(cls, path: Path) -> History:
+        path.mkdir(parents=True)
+        history = cls(path)
+        history.git("init", "-q", "-b", "main")
+        return history
+
+    def git(self, *arguments: str, at: int | None = None, stdin: bytes | None = None) -> str:
+        """Run git in the work tree with pinned identity; `at` is a Unix time."""
+        when = f"{at if at is not None else _START + len(self.commits) * _DAY} +0000"
+        environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.path),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_AUTHOR_NAME": "Ada",
+            "GIT_AUTHOR_EMAIL": "ada@example.org",
+            "GIT_COMMITTER_NAME": "Ada",
+            "GIT_COMMITTER_EMAIL": "ada@example.org",
+            "GIT_AUTHOR_DATE": when,
+            "GIT_COMMITTER_DATE": when,
+            "GIT_ALLOW_PROTOCOL": "file",
+        }
+        done = subprocess.run(
+            ["git", "-C", str(self.path), *arguments], env=environment, input=stdin, capture_output=True, check=False
+        )
+        assert done.returncode == 0, done.stderr.decode()
+        return done.stdout.decode("utf-8", "surrogateescape").strip()
+
+    def commit(self, subject: str, files: dict[str, str | bytes | None] | None = None, *, at: int | None = None) -> str:
+        """Write files (None removes one) and commit them; the new hash."""
+        for name, content in (files or {}).items():
+            place = self.path / name
+            if content is None:
+                place.unlink()
+                continue
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content.encode() if isinstance(content, str) else content)
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "-m", subject, at=at)
+        self.commits.append(self.git("rev-parse", "HEAD"))
+        return self.commits[-1]
+
+    def gitlink(self, path: str, commit: str) -> None:
+        """Pin a submodule at `path` without needing its objects; the next commit records it."""
+        self.git("update-index", "--add", "--cacheinfo", f"160000,{commit},{path}")
