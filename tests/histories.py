@@ -63,4 +63,5 @@ class History:
 
     def gitlink(self, path: str, commit: str) -> None:
         """Pin a submodule at `path` without needing its objects; the next commit records it."""
+        (self.path / path).mkdir(parents=True, exist_ok=True)  # else `git add -A` would drop the gitlink
         self.git("update-index", "--add", "--cacheinfo", f"160000,{commit},{path}")
