@@ -1,0 +1,33 @@
+"""What happened between two commits: counts, dates, pull requests, diffs, tags, pins over time."""
+
+from layline.history.changes import Diff, FileChange, read_diff
+from layline.history.commits import (
+    Distance,
+    compare_commits,
+    find_tip_at,
+    read_commit,
+    read_commits,
+    read_log,
+)
+from layline.history.pins import PinnedCommit, find_pin_moves, read_pin
+from layline.history.tags import find_releases, nearest_tag
+from layline.history.versions import Version, read_version
+
+__all__ = [
+    "Diff",
+    "Distance",
+    "FileChange",
+    "PinnedCommit",
+    "Version",
+    "compare_commits",
+    "find_pin_moves",
+    "find_releases",
+    "find_tip_at",
+    "nearest_tag",
+    "read_commit",
+    "read_commits",
+    "read_diff",
+    "read_log",
+    "read_pin",
+    "read_version",
+]

@@ -1,0 +1,92 @@
+"""Commits, logs and the distance between two commits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from layline.core.revision import Commit, Relation, relate
+from layline.errors import GitError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import datetime
+
+    from layline.git import Repository
+
+_FIELDS = ("%H", "%cI", "%aI", "%an", "%P", "%s")
+_FORMAT = "--format=" + "%x00".join(_FIELDS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distance:
+    """How two commits relate; `behind` counts what the tip has and the pin has not."""
+
+    pin: str
+    tip: str
+    behind: int
+    ahead: int
+    merge_base: str | None
+    relation: Relation
+
+
+def read_commit(repository: Repository, commit: str) -> Commit:
+    """One commit by full hash."""
+    return next(_parse(repository.git("log", "-z", "-1", _FORMAT, commit)))
+
+
+def read_commits(repository: Repository, commits: Iterable[str]) -> Iterator[Commit]:
+    """Many commits by full hash in one call, in the order given."""
+    wanted = list(commits)
+    if wanted:
+        stdin = "".join(f"{commit}\n" for commit in wanted).encode()
+        yield from _parse(repository.git("log", "-z", "--no-walk=unsorted", "--stdin", _FORMAT, stdin=stdin))
+
+
+def read_log(
+    repository: Repository, base: str | None, tip: str, *, paths: tuple[str, ...] = (), first_parent: bool = False
+) -> Iterator[Commit]:
+    """Commits reachable from `tip` and not from `base`, newest first; with `paths`, those that touched them."""
+    options = ("--first-parent",) if first_parent else ()
+    within = ("--", *paths) if paths else ("--",)
+    span = tip if base is None else f"{base}..{tip}"
+    yield from _parse(repository.git("--literal-pathspecs", "log", "-z", _FORMAT, *options, span, *within))
+
+
+def find_merge_base(repository: Repository, one: str, other: str) -> str | None:
+    """The best common ancestor; None where the histories share nothing."""
+    try:
+        return repository.git("merge-base", one, other).decode("ascii").strip()
+    except GitError as error:
+        # git says nothing and exits with 1 where there is no common ancestor
+        if "it said nothing" in error.message:
+            return None
+        raise
+
+
+def compare_commits(repository: Repository, pin: str, tip: str) -> Distance:
+    counts = repository.git("rev-list", "--left-right", "--count", f"{pin}...{tip}").split()
+    base = find_merge_base(repository, pin, tip)
+    return Distance(
+        pin=pin, tip=tip, behind=int(counts[1]), ahead=int(counts[0]), merge_base=base, relation=relate(pin, tip, base)
+    )
+
+
+def find_tip_at(repository: Repository, tip: str, moment: datetime) -> str | None:
+    """The last first-parent ancestor of `tip` committed up to `moment`; None where history begins later."""
+    out = repository.git("rev-list", "-1", "--first-parent", f"--min-age={int(moment.timestamp())}", tip)
+    return out.decode("ascii").strip() or None
+
+
+def _parse(out: bytes) -> Iterator[Commit]:
+    words = out.decode("utf-8", "replace").removesuffix("\0").split("\0")
+    for start in range(0, len(words) - len(_FIELDS) + 1, len(_FIELDS)):
+        hash_, committed, authored, author, parents, subject = words[start : start + len(_FIELDS)]
+        yield Commit(
+            hash=hash_.strip(),
+            committed=committed,
+            authored=authored,
+            author=author,
+            subject=subject,
+            parents=tuple(parents.split()),
+        )

@@ -1,0 +1,110 @@
+"""Where a pin is written and how it moved: gitlinks, commit files, variables, pinned requirements."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from layline.core.evidence import Evidence
+from layline.errors import ConfigError, MissingObject
+from layline.history.commits import read_log
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from layline.config import Backend, Pin
+    from layline.core.revision import Commit
+    from layline.git import Repository
+
+_COMMIT = re.compile(r"\b[0-9a-f]{7,64}\b")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PinnedCommit:
+    """A pin as the downstream writes it; `revision` is a commit or, for a requirement, a tag."""
+
+    revision: str
+    evidence: Evidence
+
+
+def read_pin(downstream: Repository, commit: str, key: str, backend: Backend) -> PinnedCommit:
+    """The pin of a backend at a downstream commit."""
+    if backend.pin is not None:
+        return _read_written_pin(downstream, commit, key, backend.pin)
+    path = backend.path or ""
+    entry = downstream.read_entry(commit, path)
+    if entry is None or not entry.is_gitlink:
+        kind = "nothing" if entry is None else "no submodule"
+        raise ConfigError(
+            f"backends.{key}: {downstream.name} has {kind} at {path!r} in {commit[:12]}.",
+            hint="Correct `path`, or look at another commit with --at.",
+        )
+    command = f"git ls-tree {commit} -- {path}"
+    return PinnedCommit(
+        revision=entry.oid, evidence=Evidence(repo=downstream.name, commit=commit, path=path, command=command)
+    )
+
+
+def find_pin_moves(
+    downstream: Repository, base: str | None, tip: str, key: str, backend: Backend
+) -> Iterator[tuple[Commit, PinnedCommit | None, PinnedCommit | None]]:
+    """Downstream commits (first parent, newest first) that moved the pin, with the pin before and after."""
+    path = backend.pin.file if backend.pin is not None else backend.path or ""
+    for commit in read_log(downstream, base, tip, paths=(path,), first_parent=True):
+        after = _pin_or_none(downstream, commit.hash, key, backend)
+        before = _pin_or_none(downstream, commit.parents[0], key, backend) if commit.parents else None
+        if (before and before.revision) != (after and after.revision):
+            yield commit, before, after
+
+
+def _pin_or_none(downstream: Repository, commit: str, key: str, backend: Backend) -> PinnedCommit | None:
+    try:
+        return read_pin(downstream, commit, key, backend)
+    except (ConfigError, MissingObject):
+        return None  # before the pin was introduced, or after it went
+
+
+def _read_written_pin(downstream: Repository, commit: str, key: str, pin: Pin) -> PinnedCommit:
+    data = downstream.read_file(commit, pin.file)
+    if data is None:
+        raise ConfigError(f"backends.{key}.pin: there is no {pin.file} in {downstream.name} at {commit[:12]}.")
+    text = data.decode("utf-8", "replace")
+    found = list(_find_pins(text, pin))
+    values = {value for _, value in found}
+    what = pin.variable or pin.requirement or "a commit"
+    if not found:
+        raise ConfigError(f"backends.{key}.pin: {pin.file} at {commit[:12]} does not say {what}.")
+    if len(values) > 1:
+        listed = ", ".join(f"line {line}: {value}" for line, value in found)
+        raise ConfigError(
+            f"backends.{key}.pin: {pin.file} gives {what} more than one value ({listed}).",
+            hint="Name a file or variable that says it once.",
+        )
+    line, value = found[0]
+    command = f"git show {commit}:{pin.file} | sed -n {line}p"
+    evidence = Evidence(repo=downstream.name, commit=commit, path=pin.file, lines=(line, line), command=command)
+    return PinnedCommit(revision=value, evidence=evidence)
+
+
+def _find_pins(text: str, pin: Pin) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith(("#", "//")):
+            continue
+        value = _pin_in_line(line, pin)
+        if value is not None:
+            yield number, value
+
+
+def _pin_in_line(line: str, pin: Pin) -> str | None:
+    if pin.requirement is not None:
+        name = re.escape(pin.requirement).replace(r"\-", "[-_.]").replace("_", "[-_.]")
+        found = re.search(rf"(?i)(?<![\w.-]){name}(?:\[[^\]]*\])?\s*(?:===?|~=)\s*([0-9][\w.!+]*)", line)
+        return pin.tag.format(version=found.group(1)) if found else None
+    if pin.variable is not None:
+        found = re.search(
+            rf"(?<![\w]){re.escape(pin.variable)}\s*[:=]\s*[\"']?(?:\$\{{[^}}]*:-)?([0-9a-f]{{7,64}})\b", line
+        )
+        return found.group(1) if found else None
+    found = _COMMIT.search(line)
+    return found.group(0) if found else None

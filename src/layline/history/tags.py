@@ -1,0 +1,46 @@
+"""Tags: the nearest before a commit, and the releases between two."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from layline.git import Repository
+
+
+def nearest_tag(repository: Repository, commit: str) -> tuple[str, int] | None:
+    """The tag on the fewest commits before `commit` and how many there are; ties go to the later name."""
+    tags = repository.refs("refs/tags")
+    if not tags:
+        return None
+    by_commit: dict[str, list[str]] = {}
+    for name, oid in tags.items():
+        by_commit.setdefault(oid, []).append(name.removeprefix("refs/tags/"))
+    if commit in by_commit:
+        return max(by_commit[commit]), 0
+    reachable = _reachable(repository, commit, set(by_commit))
+    best: tuple[int, str] | None = None
+    for oid in reachable:
+        count = int(repository.git("rev-list", "--count", f"{oid}..{commit}"))
+        name = max(by_commit[oid])
+        if best is None or count < best[0] or (count == best[0] and name > best[1]):
+            best = (count, name)
+    return (best[1], best[0]) if best else None
+
+
+def find_releases(repository: Repository, base: str, tip: str) -> tuple[tuple[str, str], ...]:
+    """Tags on commits that `tip` has and `base` has not: (name, commit), oldest commit first."""
+    tags = repository.refs("refs/tags")
+    order = repository.git("rev-list", "--topo-order", "--reverse", f"{base}..{tip}").decode("ascii").split()
+    position = {commit: number for number, commit in enumerate(order)}
+    found = [(position[oid], name.removeprefix("refs/tags/"), oid) for name, oid in tags.items() if oid in position]
+    return tuple((name, oid) for _, name, oid in sorted(found))
+
+
+def _reachable(repository: Repository, commit: str, tagged: set[str]) -> list[str]:
+    """Tagged ancestors that no other tagged ancestor contains: the only candidates for nearest."""
+    ancestors = [
+        oid for oid in repository.git("rev-list", "--topo-order", commit).decode("ascii").split() if oid in tagged
+    ]
+    # topological order puts descendants first, so a handful at the front decides
+    return ancestors[:8]
