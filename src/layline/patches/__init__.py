@@ -1,0 +1,1 @@
+"""What each monkey patch replaces, when it is on, whether it still fits upstream; read from code alone."""

@@ -1,0 +1,159 @@
+"""The values of the patch explorer: Inventory, Patch, Guard, Effect. Plain and frozen; others build on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from layline.core.evidence import Location, Skipped
+
+
+class Style(StrEnum):
+    """What an effect does to upstream; decided by what the replacement does with the original."""
+
+    BINDING_REPLACEMENT = "binding-replacement"
+    FUNCTION_WRAPPING = "function-wrapping"
+    CONFIG_REWRITE = "config-rewrite"
+    ENV_LIFECYCLE = "env-lifecycle"
+    SOURCE_REWRITE = "source-rewrite"
+
+
+class Moment(StrEnum):
+    """When an effect happens."""
+
+    INSTALL = "install"
+    DEFERRED = "deferred"
+    """Only when an installed replacement runs."""
+    TRANSIENT = "transient"
+    """Set while something runs and put back afterwards."""
+
+
+class TargetKind(StrEnum):
+    """What the target is at the pin."""
+
+    DEFINITION = "definition"
+    IMPORTED_NAME = "imported-name"
+    MODULE_ASSIGNMENT = "module-assignment"
+    ABSENT = "absent"
+    EXTERNAL = "external"
+    """Outside every configured upstream: standard library, torch, another package."""
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """One thing a patch does."""
+
+    style: Style
+    target: str | None
+    """The upstream symbol, dotted, as the downstream writes it; None where no symbol is replaced."""
+    location: Location
+    """The line of the downstream that does it."""
+    replacement: str | None = None
+    """What takes its place: a dotted downstream name, a literal, or a short description."""
+    replacement_at: Location | None = None
+    """Where the replacement is defined in the downstream, if it is."""
+    mutates: tuple[str, ...] = ()
+    """Config keys, or `env:NAME`."""
+    certain: bool = True
+    reason: str | None = None
+    """Why it is not certain, or a remark."""
+    moment: Moment = Moment.INSTALL
+    target_kind: TargetKind = TargetKind.UNKNOWN
+    alias_of: str | None = None
+    """Where the target is defined, if it is an imported name."""
+    suggestion: str | None = None
+    """The name probably meant, for a target that upstream never had."""
+    anchors: tuple[str, ...] = ()
+    """Texts a source rewrite searches for in the upstream source."""
+    when: str | None = None
+    """The condition inside the installer that dominates it, readable; None: always."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guard:
+    """The condition under which a patch applies."""
+
+    text: str | None = None
+    """As it is written; None: there is no condition."""
+    keys: tuple[str, ...] = ()
+    """Config keys it truly depends on, helpers followed."""
+    other: tuple[str, ...] = ()
+    """Environment variable, importable package, platform, version …"""
+    expression: str = "always"
+    """A readable boolean expression."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patch:
+    """One registered run-time change of upstream."""
+
+    id: str
+    backend: str | None
+    phase: str | None
+    priority: int | None
+    location: Location
+    """The line of the registration (the decorator or the call)."""
+    handler: str
+    """Name of the function that installs it."""
+    handler_lines: tuple[int, int]
+    """First and last line of the handler, decorators included."""
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    version_gates: tuple[str, ...] = ()
+    active: bool = True
+    """False: the registration never happens, or another of the same id takes its place."""
+    active_reason: str = ""
+    guard: Guard = Guard()
+    body_keys: tuple[str, ...] = ()
+    """Config keys that gate inside the handler by an early return."""
+    effects: tuple[Effect, ...] = ()
+    implementation: tuple[str, ...] = ()
+    """Downstream files where the real logic lives."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def file(self) -> str:
+        return self.location.path
+
+    @property
+    def line(self) -> int:
+        return self.location.line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unregistered:
+    """An effect outside any registration, listed under the function or module that does it."""
+
+    effect: Effect
+    within: str
+    """Dotted name of the enclosing function, class or module."""
+    called_from: tuple[str, ...] = ()
+    """What calls or imports it, where that can be told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """What the downstream's own registry says about itself, read from its code."""
+
+    phases: tuple[str, ...] = ()
+    phases_at: Location | None = None
+    switch: str | None = None
+    """The environment variable that allows or forbids patches by id."""
+    switch_at: Location | None = None
+    switch_text: str = ""
+    """What its values mean, as the engine documents or computes it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inventory:
+    """Every patch of one backend at one downstream commit."""
+
+    backend: str
+    commit: str
+    pin: str | None = None
+    """The upstream commit the targets were looked up in; None where it cannot be read."""
+    patches: tuple[Patch, ...] = ()
+    unregistered: tuple[Unregistered, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    engine: Engine = Engine()
