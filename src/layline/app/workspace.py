@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from layline.config import find_settings_file, load_settings
 from layline.errors import ConfigError
 from layline.git import Repository, open_repository
+from layline.git.mirror import fetch_mirror
 from layline.git.repository import find_git_dir
 
 if TYPE_CHECKING:
@@ -48,10 +49,11 @@ def objects_candidates(root: Path, downstream: Repository, key: str, backend: Ba
     """Where a backend's objects may be, in the order they are looked for."""
     if backend.objects is not None:
         return [root / Path(backend.objects).expanduser()]
-    places: list[Path] = []
+    # the mirror first: it exists only because the user asked for newer commits than the submodule has
+    places = [mirror_path(key, backend)]
     if backend.path is not None:
-        places = [root / backend.path, downstream.common_dir / "modules" / backend.path]
-    return [*places, mirror_path(key, backend)]
+        places += [root / backend.path, downstream.common_dir / "modules" / backend.path]
+    return places
 
 
 def mirror_path(key: str, backend: Backend) -> Path:
@@ -67,3 +69,18 @@ def cache_directory() -> Path:
         return Path(chosen)
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "layline"
+
+
+def fetch_backend(workspace: Workspace, key: str) -> Path:
+    """Bring the newest commits of a backend's upstream into Layline's own mirror; the user's clones stay as they are."""
+    backend = workspace.settings.backend(key)
+    if backend.upstream is None:
+        raise ConfigError(f"backends.{key} has no `upstream` address to fetch from.", hint="Add its https address.")
+    if backend.objects is not None:
+        raise ConfigError(
+            f"backends.{key}.objects names a repository of yours; --fetch only writes Layline's own mirror.",
+            hint=f"Run `git -C {backend.objects} fetch`, or remove `objects`.",
+        )
+    mirror = mirror_path(key, backend)
+    fetch_mirror(backend.upstream, mirror)
+    return mirror

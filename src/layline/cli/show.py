@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,6 +25,22 @@ config_option = click.option(
 )  # fmt: skip
 at_option = click.option("--at", default="HEAD", show_default=True, help="Downstream commit to look at.")
 to_option = click.option("--to", default=None, help="Upstream ref to compare with; default: the configured `ref`.")
+fetch_option = click.option("--fetch", is_flag=True, help="First bring the upstream's newest commits (the only use of the network).")  # fmt: skip
+_day = click.option("--date", "today", default=None, metavar="YYYY-MM-DD", callback=lambda _, __, text: parse_date(text), help="The day the answer is given on; default: today.")  # fmt: skip
+
+
+def date_option(function: Function) -> Function:
+    return _day(function)
+
+
+def parse_date(text: str | None) -> date:
+    """The day a user names; today (UTC) where none is named: the one place that asks the clock."""
+    if text is None:
+        return datetime.now(UTC).date()
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not a date; write YYYY-MM-DD.") from None
 
 
 def format_option(*formats: str) -> Callable[[Function], Function]:

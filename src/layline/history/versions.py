@@ -78,7 +78,10 @@ def _from_plain_file(text: str) -> Found | None:
 
 
 def _from_module(text: str) -> Found | None:
-    found = re.search(r"(?m)^(?:__)?(?:version|VERSION)(?:__)?\s*(?::\s*\w+\s*)?=\s*[\"']([^\"']+)[\"']", text)
+    # to the end of the line: `__version__ = ".".join(parts)` declares nothing
+    found = re.search(
+        r"(?m)^(?:__)?(?:version|VERSION)(?:__)?\s*(?::\s*\w+\s*)?=\s*[\"']([^\"']+)[\"']\s*(?:#.*)?$", text
+    )
     if found:
         return _at_line(text, r"^(?:__)?(?:version|VERSION)(?:__)?\s*[:=]", found.group(1))
     return _from_parts(text)

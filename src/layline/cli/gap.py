@@ -1,0 +1,43 @@
+"""`layline gap …`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import click
+
+from layline.cli.show import at_option, config_option, date_option, fetch_option, format_option, show, to_option
+
+
+@click.group()
+def gap() -> None:
+    """How far is each pinned backend behind its upstream, and what does that cost us?"""
+
+
+@gap.command("show")
+@click.argument("backend")
+@to_option
+@at_option
+@click.option("--evidence", is_flag=True, help="Show the command that reproduces each figure.")
+@click.option("--fail-on", multiple=True, metavar="NAME>NUMBER", help="Exit with 1 when a figure is above a limit, e.g. 'behind>200'.")  # fmt: skip
+@fetch_option
+@date_option
+@format_option("text", "json", "md")
+@config_option
+def gap_show(
+    backend: str, to: str | None, at: str, evidence: bool, fail_on: tuple[str, ...], fetch: bool, today: date,
+    format_: str, output: Path | None, config: Path | None,
+) -> int:  # fmt: skip
+    """Pin, tip, dates, versions, commits behind and ahead, relation, diff size and age of BACKEND."""
+    from layline.app import gap as app_gap
+    from layline.app.workspace import fetch_backend, open_workspace
+
+    workspace = open_workspace(config, at=at)
+    if fetch:
+        fetch_backend(workspace, backend)
+    answer = app_gap.gap_show(workspace, backend, to=to, today=today, fail_on=fail_on)
+    if not evidence:
+        answer = replace(answer, report=replace(answer.report, sections=answer.report.sections[:1]))
+    return show(answer, format_, output)
