@@ -1,0 +1,1 @@
+"""Kernel campaigns: one hypothesis, one change, one verdict per round; truth is one append-only ledger."""
