@@ -1,0 +1,378 @@
+"""The values a campaign is made of: operators, measurements, gates, verdicts. No I/O, no clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Arrays = Mapping[str, "np.ndarray[Any, Any]"]
+"""Buffers by name."""
+
+
+class Bucket(StrEnum):
+    """Why a change is faster, as far as real training is concerned."""
+
+    K1 = "K1"
+    """Inside the kernel: tiles, instructions, unrolling, pipelining."""
+    K2 = "K2"
+    """Layout duplication: one kernel variant per layout."""
+    K3 = "K3"
+    """Fusion into one launch."""
+    K4 = "K4"
+    """Data flow inside one call (forward hands an intermediate to its own backward)."""
+    W1 = "W1"
+    """A cache of the weight: allowed, its gain bounded by `quant_time(weight) / step_time`."""
+    W2 = "W2"
+    """A cache of an activation or gradient: refused, real training never hits it."""
+    W3 = "W3"
+    """Memoisation of a whole call: refused, likewise."""
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether no gain of this kind may be accepted, however it measures."""
+        return self in (Bucket.W2, Bucket.W3)
+
+
+class Outcome(StrEnum):
+    """What becomes of a candidate."""
+
+    ACCEPT = "ACCEPT"
+    ACCEPT_TRADEOFF = "ACCEPT_TRADEOFF"
+    """Better on the whole, though some shape is slower by less than 5 %."""
+    ROLLBACK = "ROLLBACK"
+    INCONCLUSIVE = "INCONCLUSIVE"
+    """Not shown to be better, nor shown not to be: rolled back, but not an ineffective direction."""
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether the candidate becomes the new best."""
+        return self in (Outcome.ACCEPT, Outcome.ACCEPT_TRADEOFF)
+
+
+class Status(StrEnum):
+    """How a measuring run ended; it decides which fields of the `Measurement` may exist."""
+
+    MEASURED = "MEASURED"
+    """Both legs ran to the planned end: samples and gates are there."""
+    REFUSED = "REFUSED"
+    """A gate failed: gates are there, samples may be incomplete, no time is published."""
+    BUILD_FAILED = "BUILD_FAILED"
+    """The candidate does not compile: `problem` holds the compiler's words."""
+    CRASHED = "CRASHED"
+    """The candidate's process died: `problem` names the signal and the call."""
+    HUNG = "HUNG"
+    """The candidate did not answer within the time limit."""
+    CONTROLS_FAILED = "CONTROLS_FAILED"
+    """The instrument itself is not to be trusted now: no verdict about the candidate."""
+
+
+class Leg(StrEnum):
+    """Who is measured."""
+
+    BEST = "best"
+    CANDIDATE = "candidate"
+    AGAIN = "again"
+    """The best a second time, in a process of its own: the A/A control."""
+    CANARY = "canary"
+    """The best with a known amount of extra work: must be seen as slower."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """One input configuration of an operator."""
+
+    label: str
+    sizes: tuple[tuple[str, int], ...]
+    """Integer arguments by name, in the order the kernel takes them."""
+    groups: tuple[int, ...] = ()
+    """Rows per group, for grouped operators; a run-time input of the kernel."""
+
+    def size(self, name: str) -> int:
+        """One integer argument."""
+        return dict(self.sizes)[name]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tolerance:
+    """How far an output may be from the fp64 oracle."""
+
+    rtol: float
+    atol: float
+    """Relative to the oracle's root mean square, so that it means the same at every scale."""
+    snr_db: float | None = None
+    """Least signal-to-noise ratio; the gate proper for low precision (25/20/10 dB)."""
+    error_ratio: float = 2.0
+    """How many times the starting kernel's own error a candidate may make."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Buffer:
+    """One array argument of a kernel."""
+
+    name: str
+    dtype: str
+    """A numpy dtype name: `float32`, `int64`."""
+    extent: Callable[[Shape], tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pass:
+    """One entry point of a kernel: `int symbol(inputs…, outputs…, sizes…)`, 0 for done."""
+
+    name: str
+    """`forward`, `backward`."""
+    symbol: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    flops: Callable[[Shape], float]
+    bytes_moved: Callable[[Shape], float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operator:
+    """What a campaign optimises: all that is needed to feed, check and score a kernel of it."""
+
+    name: str
+    title: str
+    language: str
+    """Kernel language of the candidates: `c` or `python`."""
+    buffers: tuple[Buffer, ...]
+    passes: tuple[Pass, ...]
+    shapes: tuple[Shape, ...]
+    """The target shapes; a campaign may choose among them or add its own."""
+    tolerance: Tolerance
+    metric: str
+    """Primary metric: `Forward TFLOPS`, `Combined Step TFLOPS` or `GB/s`."""
+    draw: Callable[[Shape, np.random.Generator, str], dict[str, np.ndarray[Any, Any]]]
+    """Fresh inputs of a shape from a distribution; the first of `distributions` is the timed one."""
+    distributions: tuple[str, ...]
+    oracle: Callable[[str, Shape, Arrays], dict[str, np.ndarray[Any, Any]]]
+    """The outputs of a pass in fp64, computed in the parent."""
+    neighbours: Callable[[Shape, np.random.Generator], tuple[Shape, ...]]
+    """Held-out shapes near one: first an equally aligned one, then odd, prime and empty ones."""
+    starts: tuple[tuple[str, str], ...]
+    """Starting kernels by name (`naive`, `blocked`): C text."""
+    wrong: str
+    """A kernel that is subtly wrong: the control every gate must refuse."""
+    weights: tuple[str, ...] = ()
+    """Inputs that live across training steps; every other input is fresh each step."""
+    exact: str | None = None
+    """The distribution whose results are exactly representable: the kernel must hit every bit."""
+
+    def buffer(self, name: str) -> Buffer:
+        """One of the buffers."""
+        return next(buffer for buffer in self.buffers if buffer.name == name)
+
+    def start(self, name: str) -> str:
+        """One of the starting kernels."""
+        return dict(self.starts)[name]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Build:
+    """A compiled snapshot."""
+
+    build_id: str
+    """Hash of sources, flags and compiler: changes whenever one of them does."""
+    binary_hash: str
+    """Hash of the machine code made from it."""
+    command: tuple[str, ...]
+    """The compiler call, paths shortened to names."""
+    compiler: str
+    dropped: tuple[str, ...] = ()
+    """Files of the snapshot that are not part of the kernel and were left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """The machine as it was during a measuring run."""
+
+    cpu: str
+    cores: int
+    governor: str | None
+    load_before: float
+    load_after: float
+    kernel: str
+    python: str
+    sandbox: tuple[str, ...]
+    """What confines the worker."""
+    weaker: tuple[str, ...]
+    """What could not be confined here, and why."""
+    is_contended: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timing:
+    """Times of one pass of one leg in one process, in milliseconds per call."""
+
+    calls: int
+    low: float
+    """The low quantile (p10): what the call costs when nobody disturbs it."""
+    median: float
+    mean: float
+    stddev: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """What one leg did on one pass of one shape in one process pair."""
+
+    pair: int
+    leg: Leg
+    shape: str
+    step: str
+    """The pass."""
+    cpu: Timing
+    """CPU time of the whole process tree, everything it does until the next call charged."""
+    wall: Timing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accuracy:
+    """How close one leg's output came to the oracle on one shape, over all its checked calls."""
+
+    leg: Leg
+    shape: str
+    output: str
+    calls: int
+    snr_db: float
+    """The worst call's; 400 where every bit was right."""
+    error: float
+    """Root-mean-square error over the oracle's root mean square, worst call."""
+    max_error: float
+    """Largest error over the oracle's root mean square."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateResult:
+    """One property a candidate must have, whether it does, and what was seen."""
+
+    property: str
+    """A stable name: `finite`, `correct`, `late-write`, `held-out-shape` …"""
+    passed: bool
+    reason: str
+    """One sentence a kernel engineer accepts."""
+    evidence: tuple[str, ...] = ()
+    """Which call, which bytes, which clock."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What will be measured and what will count, fixed before the first call."""
+
+    looks: tuple[int, ...] = (5, 8, 12, 16)
+    """Process pairs after which the judge looks."""
+    calls: int = 12
+    """Calls per leg, shape and process, at least; short calls get more."""
+    seconds: float = 0.25
+    """Time per leg, shape and process after which no more than `calls` are made."""
+    alpha: float = 0.01
+    """One-sided error this verdict may spend: see `statistics.spend_campaign`."""
+    min_effect: float = 0.01
+    """Least gain worth having, as a fraction."""
+    shape_loss: float = 0.05
+    """Loss of one shape that no aggregate gain excuses."""
+    clock: str = "cpu"
+    """What decides: `cpu` (process tree; one core's work) or `wall` (multi-threaded kernels)."""
+    threads: int = 1
+    timeout_s: float = 20.0
+    """Longest a single call may take."""
+    canary: float = 0.15
+    """How much slower the canary is made."""
+    vendor_allowed: bool = False
+    """Whether the kernel may call libraries that were not built from its own sources."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """One measuring run: best and candidate, now, interleaved, with its controls."""
+
+    status: Status
+    operator: str
+    shapes: tuple[str, ...]
+    plan: Plan
+    environment: Environment
+    seed_commitment: str
+    """SHA-256 of the secret seed, known before the first call."""
+    seed: str
+    """The seed itself, written down afterwards so that every input can be made again."""
+    best: Build | None = None
+    candidate: Build | None = None
+    pairs: int = 0
+    samples: tuple[Sample, ...] = ()
+    accuracy: tuple[Accuracy, ...] = ()
+    gates: tuple[GateResult, ...] = ()
+    controls: tuple[GateResult, ...] = ()
+    overhead_ms: float = 0.0
+    """Cost of an empty call on the deciding clock; contained in every time, never subtracted."""
+    first_call_ms: float = 0.0
+    """Loading the candidate and its first call, wall time: the price of a cold process."""
+    state: str = ""
+    """What outlives a call, measured: which inputs, when repeated, make the candidate faster; empty for none."""
+    bucket: Bucket | None = None
+    """The bucket the measurement itself puts the candidate in, where it can."""
+    problem: str = ""
+    """Why there is nothing more, for every status but MEASURED."""
+    seconds: tuple[tuple[str, float], ...] = ()
+    """Where the run's own time went: build, gates, timing, controls."""
+
+    @property
+    def failed_gates(self) -> tuple[GateResult, ...]:
+        """The violated properties."""
+        return tuple(gate for gate in self.gates if not gate.passed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """A gain with its bounds, as fractions (0.05 = 5 % faster)."""
+
+    estimate: float
+    lower: float
+    upper: float
+    confidence: float
+    """One-sided, of each bound."""
+    pairs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShapeGain:
+    """One row of a verdict's table."""
+
+    shape: str
+    best_ms: float
+    candidate_ms: float
+    gain: Interval
+    """Simultaneous over all shapes."""
+    wall_gain: float
+    """The same by the wall clock, for comparison."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiteralRule:
+    """What AMD's rule says of the same figures."""
+
+    accepts: bool
+    reason: str
+    agrees: bool
+    explanation: str
+    """Why the two differ, where they do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The judgement of one measurement."""
+
+    outcome: Outcome
+    reason: str
+    interval: Interval | None = None
+    shapes: tuple[ShapeGain, ...] = ()
+    amd_literal: LiteralRule | None = None
+    bucket: Bucket | None = None
+    transferred: float | None = None
+    """The gain that survives real training: the estimate for K1–K4, bounded for W1, none for W2 and W3."""
+    notes: tuple[str, ...] = ()
