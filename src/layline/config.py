@@ -142,11 +142,6 @@ def _check(settings: Settings, where: str) -> None:
     for key, backend in settings.backends.items():
         if not _KEY.match(key):
             raise ConfigError(f"{where}: backends.{key}: a key is letters, digits, - and _.")
-        if backend.path is None and backend.pin is None:
-            raise ConfigError(
-                f"{where}: backends.{key} says neither `path` nor `pin`.",
-                hint="`path` names a submodule; `pin = { file = … }` a file that holds the commit.",
-            )
         for name in ("path", "objects"):
             value = getattr(backend, name)
             if isinstance(value, str) and (not value or value.startswith("-")):

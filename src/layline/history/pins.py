@@ -32,7 +32,12 @@ def read_pin(downstream: Repository, commit: str, key: str, backend: Backend) ->
     """The pin of a backend at a downstream commit."""
     if backend.pin is not None:
         return _read_written_pin(downstream, commit, key, backend.pin)
-    path = backend.path or ""
+    if backend.path is None:
+        raise ConfigError(
+            f"backends.{key} says neither `path` nor `pin`.",
+            hint="`path` names a submodule; `pin = { file = …, variable = … }` a file that holds the commit.",
+        )
+    path = backend.path
     entry = downstream.read_entry(commit, path)
     if entry is None or not entry.is_gitlink:
         kind = "nothing" if entry is None else "no submodule"

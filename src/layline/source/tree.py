@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Skipped
+from layline.errors import MissingObject
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,18 +46,29 @@ class Tree:
                 return entry
             if not entry.is_symlink:
                 return None
-            target = self.repository.read_blob(entry.oid).decode("utf-8", "surrogateescape")
+            target = self._read_link(entry.oid)
+            if target is None:
+                return None
             path = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
             if target.startswith("/") or path.startswith("../"):
                 return None
         return None
+
+    def _read_link(self, oid: str) -> str | None:
+        try:
+            return self.repository.read_blob(oid).decode("utf-8", "surrogateescape")
+        except MissingObject:
+            return None
 
     def read_text(self, path: str) -> str | Skipped:
         """The text at `path`, or why it cannot be read as text."""
         entry = self.find(path)
         if entry is None:
             return Skipped(path, "no such file in this commit")
-        data = self.repository.read_blob(entry.oid)
+        try:
+            data = self.repository.read_blob(entry.oid)
+        except MissingObject:
+            return Skipped(path, f"blob {entry.oid} is not in this clone")
         return decode_source(path, data)
 
 

@@ -1,0 +1,127 @@
+"""`doctor`: what is configured, what is found, what is missing and how to get it."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from layline.app.gap import find_endpoints
+from layline.core.report import Answer, Paragraph, Report, Section, Table
+from layline.errors import Error
+from layline.history import read_pin
+from layline.source.tree import Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from layline.app.workspace import Workspace
+    from layline.config import Backend
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing looked at: ok, missing (something asked for is not there) or absent (nothing asked for it)."""
+
+    subject: str
+    what: str
+    state: str
+    detail: str
+    remedy: str = ""
+
+
+def doctor(workspace: Workspace) -> Answer:
+    """Look at every configured thing once."""
+    tree = Tree(workspace.downstream, workspace.commit)
+    findings = [*_look_at_tools()]
+    for key, backend in workspace.settings.backends.items():
+        findings += _look_at_backend(workspace, tree, key, backend)
+    missing = [finding for finding in findings if finding.state == "missing"]
+    rows = tuple((item.subject, item.what, item.state, item.detail, item.remedy) for item in findings)
+    summary = f"{len(missing)} of {len(findings)} things are missing." if missing else "Everything asked for is there."
+    report = Report(
+        title=f"layline doctor: {workspace.settings.project.name}",
+        meta=(
+            ("downstream", f"{workspace.downstream.git_dir} at {workspace.commit[:12]}"),
+            ("configuration", str(workspace.root / "layline.toml")),
+        ),
+        sections=(
+            Section(
+                title="",
+                blocks=(
+                    Paragraph(summary),
+                    Table(columns=("where", "what", "state", "found", "to do"), rows=rows),
+                ),
+            ),
+        ),
+    )
+    data = {
+        "schema": "layline.doctor/1",
+        "findings": [
+            {"subject": i.subject, "what": i.what, "state": i.state, "detail": i.detail, "remedy": i.remedy}
+            for i in findings
+        ],
+    }
+    return Answer(report=report, data=data, needs_person=bool(missing))
+
+
+def _look_at_tools() -> Iterator[Finding]:
+    yield Finding(subject="machine", what="python", state="ok", detail=sys.version.split()[0])
+    for program, use, remedy in (
+        ("git", "everything", "Install git 2.30 or newer."),
+        ("cc", "kernel campaigns on the CPU", "Install gcc or clang."),
+        ("chromium", "browser tests of the dashboard", "apt-get install chromium."),
+    ):
+        place = shutil.which(program)
+        needed = program == "git"
+        state = "ok" if place else "missing" if needed else "absent"
+        yield Finding(subject="machine", what=program, state=state, detail=_version(place) or f"used for {use}", remedy="" if place else remedy)  # fmt: skip
+    for module, use in (("typst", "PDFs"), ("numpy", "campaigns"), ("mcp", "agents")):
+        found = importlib.util.find_spec(module) is not None
+        extra = {"typst": "pdf", "numpy": "campaign"}.get(module, module)
+        remedy = "" if found else f"pip install 'layline[{extra}]'"
+        yield Finding(
+            subject="machine", what=module, state="ok" if found else "absent", detail=f"used for {use}", remedy=remedy
+        )
+
+
+def _version(program: str | None) -> str:
+    if program is None:
+        return ""
+    try:
+        done = subprocess.run([program, "--version"], capture_output=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return program
+    return done.stdout.decode("utf-8", "replace").splitlines()[0] if done.stdout else program
+
+
+def _look_at_backend(workspace: Workspace, tree: Tree, key: str, backend: Backend) -> Iterator[Finding]:
+    try:
+        pinned = read_pin(workspace.downstream, workspace.commit, key, backend)
+        yield Finding(subject=key, what="pin", state="ok", detail=f"{pinned.revision[:12]} in {pinned.evidence.path}")
+    except Error as error:
+        yield Finding(subject=key, what="pin", state="missing", detail=error.message, remedy=error.hint or "")
+        return
+    try:
+        upstream = workspace.open_backend(key)
+        yield Finding(subject=key, what="objects", state="ok", detail=str(upstream.git_dir))
+        ends = find_endpoints(workspace, upstream, key)
+        yield Finding(subject=key, what=f"ref {ends.ref}", state="ok", detail=ends.tip[:12])
+    except Error as error:
+        yield Finding(subject=key, what="objects", state="missing", detail=error.message, remedy=error.hint or "")
+    for name in ("integration", "patches", "configs"):
+        for folder in getattr(backend, name):
+            count = sum(1 for _ in tree.paths(folder)) or int(tree.find(folder) is not None)
+            state = "ok" if count else "missing"
+            remedy = "" if count else f"Correct backends.{key}.{name}."
+            yield Finding(
+                subject=key,
+                what=f"{name} {Path(folder).as_posix()}",
+                state=state,
+                detail=f"{count} files",
+                remedy=remedy,
+            )

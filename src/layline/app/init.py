@@ -1,0 +1,247 @@
+"""`init`: write layline.toml by looking. What is ambiguous becomes a comment with the alternatives, never a guess."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from layline.app.files import write_atomically
+from layline.config import FILE_NAME, Backend, Pin, parse_settings
+from layline.core.evidence import Alert, Severity
+from layline.core.report import Answer, Block, Bullets, Code, Paragraph, Report, Section, Table
+from layline.errors import ConfigError, Error
+from layline.git import open_repository
+from layline.git.repository import find_git_dir
+from layline.source import survey
+from layline.source.tree import Tree
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterator
+
+    from layline.git import Repository
+    from layline.source.survey import Submodule, WrittenPin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """One backend as it will be written, with what the user must decide."""
+
+    key: str
+    backend: Backend
+    choices: tuple[str, ...] = ()
+    """TOML lines of which the user picks one."""
+    remarks: tuple[str, ...] = field(default=())
+
+
+def init(folder: Path, *, git: Path | None = None, at: str = "HEAD", force: bool = False) -> Answer:
+    """Survey the downstream at `git` (default: `folder`) and write `folder/layline.toml`."""
+    file = folder / FILE_NAME
+    if file.exists() and not force:
+        raise ConfigError(f"{file} is already there.", hint="Use --force to write it anew, or edit it.")
+    place = git or folder
+    downstream = open_repository(place)
+    tree = Tree(downstream, downstream.resolve(at))
+    project = _survey_project(tree, downstream, folder, place)
+    drafts = tuple(_survey_backends(tree, place))
+    named = survey.find_addresses(tree).get(survey.normalise(project["name"]))
+    text = _render(project, drafts, named)
+    parse_settings(text, where=FILE_NAME)  # what we write must load
+    write_atomically(file, text)
+    return _build_answer(file, text, drafts)
+
+
+def _survey_project(tree: Tree, downstream: Repository, folder: Path, place: Path) -> dict[str, str]:
+    pyproject = tree.read_text("pyproject.toml")
+    name = ""
+    if isinstance(pyproject, str):
+        try:
+            name = str(tomllib.loads(pyproject).get("project", {}).get("name", ""))
+        except (tomllib.TOMLDecodeError, AttributeError):
+            name = ""
+    address = _read_origin(downstream)
+    if not name:
+        name = posixpath.basename(address).lower() if address else re.sub(r"\W+", "-", place.resolve().name).strip("-")
+    project = {"name": name or "project"}
+    if address:
+        project["repository"] = address
+    if place.resolve() != folder.resolve():
+        project["git"] = _relative(place, folder)
+    return project
+
+
+def _read_origin(downstream: Repository) -> str | None:
+    """The origin's address, read from the configuration as text: git would follow its includes."""
+    try:
+        text = (downstream.common_dir / "config").read_bytes()[:65536].decode("utf-8", "replace")
+    except OSError:
+        return None
+    found = re.search(r'\[remote "origin"\][^\[]*?^\s*url\s*=\s*(\S+)', text, re.MULTILINE | re.DOTALL)
+    return survey.to_https(found.group(1)) if found else None
+
+
+def _survey_backends(tree: Tree, place: Path) -> Iterator[Draft]:
+    modules = tree.read_text(".gitmodules")
+    submodules = tuple(survey.parse_gitmodules(modules)) if isinstance(modules, str) else ()
+    imported = survey.find_imported_packages(tree)
+    folders = survey.match_integration(tree, [posixpath.basename(item.path) for item in submodules])
+    for submodule in submodules:
+        entry = tree.entries.get(submodule.path)
+        if entry is not None and entry.is_gitlink:
+            yield _draft_submodule(tree, place, submodule, folders, imported)
+    yield from _draft_written_pins(
+        tree, imported, {survey.normalise(posixpath.basename(item.path)) for item in submodules}
+    )
+
+
+def _draft_submodule(
+    tree: Tree, place: Path, submodule: Submodule, folders: dict[str, str], imported: Counter[str]
+) -> Draft:
+    name = posixpath.basename(submodule.path)
+    folder = folders.get(name)
+    key = posixpath.basename(folder) if folder else re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+    remarks = [] if folder else ["no folder is named like it: add `integration` if there is one"]
+    if submodule.branch is None:
+        remarks.append(".gitmodules names no branch: `ref` is assumed")
+    packages = _find_upstream_packages(place, tree, submodule, imported)
+    backend = Backend(
+        label=name,
+        path=submodule.path,
+        upstream=survey.to_https(submodule.url),
+        ref=submodule.branch or "main",
+        packages=packages,
+        integration=(folder,) if folder else (),
+        patches=tuple(survey.find_patch_folders(tree, folder)) if folder else (),
+        configs=tuple(survey.find_config_folders(tree, key)),
+    )
+    return Draft(key=key, backend=backend, remarks=tuple(remarks))
+
+
+def _find_upstream_packages(place: Path, tree: Tree, submodule: Submodule, imported: Counter[str]) -> tuple[str, ...]:
+    """The packages of the submodule's tree at the pin that the downstream imports from; empty without its objects."""
+    for candidate in (place / submodule.path, tree.repository.common_dir / "modules" / submodule.path):
+        if find_git_dir(candidate) is None:
+            continue
+        try:
+            upstream = open_repository(candidate)
+            names = survey.find_packages(Tree(upstream, upstream.resolve(tree.entries[submodule.path].oid)))
+        except Error:
+            return ()
+        return tuple(name for name in names if name.split(".")[0] in imported) or tuple(names)
+    return ()
+
+
+def _draft_written_pins(tree: Tree, imported: Counter[str], known: set[str]) -> Iterator[Draft]:
+    """A written pin is a backend when the downstream imports a package of its name and its address is known."""
+    pins: dict[str, list[WrittenPin]] = {}
+    for pin in survey.find_written_pins(tree):
+        pins.setdefault(pin.name, []).append(pin)
+    packages = {survey.normalise(name): name for name in imported}
+    addresses = survey.find_addresses(tree) if pins else {}
+    for name, places in pins.items():
+        package, address = packages.get(name), addresses.get(name)
+        if package is None or address is None or name in known:
+            continue
+        options = {(pin.location.path, pin.variable): pin for pin in places}
+        lines = tuple(_pin_line(pin) for pin in options.values())
+        differ = len({pin.commit for pin in places}) > 1
+        first = next(iter(options.values()))
+        backend = Backend(
+            label=posixpath.basename(address),
+            pin=None if differ else Pin(file=first.location.path, variable=first.variable),
+            upstream=address,
+            packages=(package,),
+        )
+        where = "one place" if len(options) == 1 else f"{len(options)} places"
+        remark = f"pinned in {where}" + (" that differ: choose one" if differ else "")
+        yield Draft(key=package, backend=backend, choices=lines if len(lines) > 1 else (), remarks=(remark,))
+
+
+def _pin_line(pin: WrittenPin) -> str:
+    inner = f"file = {_toml(pin.location.path)}" + (f", variable = {_toml(pin.variable)}" if pin.variable else "")
+    return f"pin = {{ {inner} }}  # line {pin.location.line}: {pin.commit[:12]}"
+
+
+def _render(project: dict[str, str], drafts: tuple[Draft, ...], named: str | None) -> str:
+    lines = ["# Written by `layline init`; every key is explained in docs/configuration.md.", "", "[project]"]
+    lines += [f"{key} = {_toml(value)}" for key, value in project.items()]
+    if "repository" not in project:
+        lines.append(f"# repository = {_toml(named or 'https://…')}  # for permalinks: uncomment if it is right")
+    for draft in drafts:
+        lines += ["", f"[backends.{draft.key}]", *_render_backend(draft)]
+    return "\n".join(lines) + "\n"
+
+
+def _render_backend(draft: Draft) -> Iterator[str]:
+    backend = draft.backend
+    yield from (f"# {remark}" for remark in draft.remarks)
+    yield f"label = {_toml(backend.label)}"
+    if backend.path is not None:
+        yield f"path = {_toml(backend.path)}"
+    if backend.pin is not None:
+        variable = f", variable = {_toml(backend.pin.variable)}" if backend.pin.variable else ""
+        yield f"pin = {{ file = {_toml(backend.pin.file)}{variable} }}"
+    yield from (f"# {choice}" for choice in draft.choices)
+    if backend.upstream is not None:
+        yield f"upstream = {_toml(backend.upstream)}"
+    else:
+        yield '# upstream = "https://…"  # its address is local or relative'
+    yield f"ref = {_toml(backend.ref)}"
+    yield '# objects = "…"  # a clone or bare mirror with its objects, if the submodule is not checked out'
+    for name in ("packages", "integration", "patches", "configs"):
+        values = getattr(backend, name)
+        if values:
+            yield f"{name} = {_toml(list(values))}"
+        elif name == "packages":
+            yield "# packages = […]  # default: all that the upstream tree offers at the pin"
+
+
+def _toml(value: Any) -> str:
+    """Strings and lists of strings read the same in JSON and TOML; DEL is the one character that differs."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _relative(place: Path, folder: Path) -> str:
+    try:
+        return place.resolve().relative_to(folder.resolve()).as_posix()
+    except ValueError:
+        return place.resolve().as_posix()
+
+
+def _build_answer(file: Path, text: str, drafts: tuple[Draft, ...]) -> Answer:
+    rows = tuple(
+        (draft.key, draft.backend.path or "written pin", draft.backend.upstream or "?", "; ".join(draft.remarks) or "–")
+        for draft in drafts
+    )
+    undecided = [draft.key for draft in drafts if draft.backend.path is None and draft.backend.pin is None]
+    alerts = tuple(
+        Alert(
+            severity=Severity.LOOK, message=f"backends.{key}: the pin is ambiguous; choose one of the commented lines"
+        )
+        for key in undecided
+    )
+    summary = f"Wrote {file} with {len(drafts)} backend{'' if len(drafts) == 1 else 's'}."
+    steps = (
+        "`layline doctor` says what is found and what is missing",
+        "`layline gap show BACKEND` gives a first answer",
+    )
+    blocks: tuple[Block, ...] = (
+        Paragraph(summary),
+        Table(columns=("backend", "pin", "upstream", "remarks"), rows=rows),
+    )
+    if not drafts:
+        blocks = (Paragraph(f"{summary} No submodule or written pin was found."), Code('[backends.NAME]\npath = "…"'))
+    report = Report(
+        title="layline init",
+        alerts=alerts,
+        sections=(Section(title="", blocks=blocks), Section(title="Next", blocks=(Bullets(steps),))),
+    )
+    backends = [{"key": draft.key, "remarks": list(draft.remarks), "choices": list(draft.choices)} for draft in drafts]
+    return Answer(
+        report=report, data={"schema": "layline.init/1", "file": str(file), "backends": backends, "text": text}
+    )
