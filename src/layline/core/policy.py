@@ -1,0 +1,88 @@
+"""What to do about a gap: a pure decision over printed inputs, by the first rule that fires."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Label(StrEnum):
+    """Recommendation labels, calmest first."""
+
+    MONITOR = "monitor"
+    PLAN = "plan sync"
+    URGENT = "urgent sync"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """Thresholds, `[policy]` in layline.toml; 0 switches a rule off."""
+
+    plan_behind: int = 50
+    """Commits behind from which a sync is planned."""
+    plan_age_days: int = 60
+    """Days between pin and tip from which a sync is planned."""
+    plan_breaks: int = 1
+    """Couplings or patches that break at the tip from which a sync is planned."""
+    urgent_behind: int = 2000
+    urgent_age_days: int = 180
+    urgent_breaks: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inputs:
+    """What the decision is made from; None means it was not measured."""
+
+    behind: int | None
+    age_days: int | None
+    """Days from the pin's commit to the tip's."""
+    will_break: int | None = None
+    """Couplings or patches that no longer fit at the tip."""
+    dependency_floor: str | None = None
+    """A requirement of the tip that the downstream does not meet, such as `torch>=2.9`."""
+    pin_moved: bool = False
+    """A new pin landed in the window looked at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recommendation:
+    """A label with the rule that fired; `str()` is what a record says."""
+
+    label: Label
+    rule: str
+    inputs: Inputs
+
+    def __str__(self) -> str:
+        if self.inputs.behind is None:
+            return f"{self.label} (not measured)"
+        return f"{self.label} (new pin landed)" if self.inputs.pin_moved and self.label is Label.MONITOR else self.label
+
+
+def recommend(inputs: Inputs, policy: Policy | None = None) -> Recommendation:
+    """The label for a gap, with the reason."""
+    label, rule = next(_fire(inputs, policy or Policy()))
+    return Recommendation(label=label, rule=rule, inputs=inputs)
+
+
+def _fire(inputs: Inputs, policy: Policy) -> Iterator[tuple[Label, str]]:
+    if inputs.behind is None:
+        yield Label.MONITOR, "the distance to the tip was not measured"
+        return
+    if inputs.behind == 0:
+        yield Label.MONITOR, "the pin holds everything the tip has"
+        return
+    limits = (
+        (Label.URGENT, "days between pin and tip", inputs.age_days, policy.urgent_age_days),
+        (Label.URGENT, "commits behind", inputs.behind, policy.urgent_behind),
+        (Label.URGENT, "couplings that break", inputs.will_break, policy.urgent_breaks),
+        (Label.PLAN, "couplings that break", inputs.will_break, policy.plan_breaks),
+        (Label.PLAN, "days between pin and tip", inputs.age_days, policy.plan_age_days),
+        (Label.PLAN, "commits behind", inputs.behind, policy.plan_behind),
+    )
+    for label, what, value, limit in limits:
+        if limit and value is not None and value >= limit:
+            yield label, f"{value} {what}, {label} from {limit}"
+    if inputs.dependency_floor is not None:
+        yield Label.PLAN, f"the tip needs {inputs.dependency_floor}"
+    yield Label.MONITOR, "no threshold is reached"
