@@ -1,0 +1,128 @@
+"""Which files of a tree tell what it needs, and reading them all."""
+
+from __future__ import annotations
+
+import fnmatch
+import posixpath
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from layline.core.evidence import Skipped
+from layline.gap.dependencies.containers import CONTAINER_FILE, find_container_declarations
+from layline.gap.dependencies.documents import find_document_declarations
+from layline.gap.dependencies.locks import LOCK_FILES, read_lock
+from layline.gap.dependencies.model import Declaration, LockedSet, Rank
+from layline.gap.dependencies.pyproject import dynamic_requirement_files, find_pyproject_declarations
+from layline.gap.dependencies.requirement_files import REQUIREMENT_FILE, find_requirement_declarations
+from layline.gap.dependencies.setup_files import find_setup_cfg_declarations, find_setup_py_declarations
+from layline.gap.dependencies.shell import find_shell_declarations
+from layline.gap.dependencies.workflows import find_workflow_declarations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from layline.source.tree import Tree
+
+_WORKFLOW = re.compile(
+    r"^\.github/(?:workflows|actions)/.*\.ya?ml$|^\.gitlab(?:-ci)?(?:/.*)?\.ya?ml$|^\.gitlab-ci\.ya?ml$|^\.circleci/.*\.ya?ml$"
+)
+_CI_SCRIPT = re.compile(r"^(?:\.ci|\.github|\.gitlab|docker|ci)/.*\.sh$")
+_DOCUMENT = re.compile(
+    r"^(?:docs?|documentation)/.*\.(?:md|rst)$|^(?:CHANGELOG|CHANGES|RELEASE|INSTALL)[\w.-]*\.(?:md|rst|txt)$",
+    re.IGNORECASE,
+)
+_README = re.compile(r"(?:^|/)README(?:\.(?:md|rst|txt))?$", re.IGNORECASE)
+_VENDORED = re.compile(r"(?:^|/)(?:third_party|vendor|node_modules|\.claude|\.agents|skills)/")
+
+
+@dataclass(frozen=True, slots=True)
+class Declarations:
+    """All that one commit declares, with what could not be read."""
+
+    items: tuple[Declaration, ...]
+    locks: tuple[LockedSet, ...]
+    files: tuple[tuple[Rank, str], ...]
+    skipped: tuple[Skipped, ...]
+
+
+def read_declarations(tree: Tree, only: tuple[str, ...] = ()) -> Declarations:
+    """Everything the commit says about what it needs; `only` (path patterns) replaces the well-known places."""
+    items: list[Declaration] = []
+    locks: list[LockedSet] = []
+    skipped: list[Skipped] = []
+    files: list[tuple[Rank, str]] = []
+    for rank, path in find_dependency_files(tree, only):
+        files.append((rank, path))
+        if posixpath.basename(path) in LOCK_FILES:
+            text = tree.read_text(path)
+            locks.extend([] if isinstance(text, Skipped) else [read_lock(path, text)])
+            skipped.extend([text] if isinstance(text, Skipped) else [])
+            continue
+        for found in find_declarations(tree, rank, path):
+            (skipped if isinstance(found, Skipped) else items).append(found)  # type: ignore[arg-type]
+    return Declarations(_without_repeats(items), tuple(locks), tuple(files), tuple(dict.fromkeys(skipped)))
+
+
+def find_dependency_files(tree: Tree, only: tuple[str, ...] = ()) -> Iterator[tuple[Rank, str]]:
+    """Files by rank; a symlink stands for the file it leads to, so that nothing counts twice."""
+    for path, entry in tree.entries.items():
+        if entry.is_symlink or not entry.is_file or _VENDORED.search(path):
+            continue
+        if only and not any(fnmatch.fnmatchcase(path, pattern) for pattern in only):
+            continue
+        rank = rank_of(path)
+        if rank is not None:
+            yield rank, path
+
+
+def rank_of(path: str) -> Rank | None:
+    name = posixpath.basename(path)
+    if name in {"pyproject.toml", "setup.py", "setup.cfg"} and not path.startswith("tests/"):
+        return Rank.METADATA
+    if name in LOCK_FILES or REQUIREMENT_FILE.search(path):
+        return Rank.REQUIREMENTS
+    if _WORKFLOW.match(path) or CONTAINER_FILE.search(path) or _CI_SCRIPT.match(path):
+        return Rank.COMMANDS
+    if _README.search(path):
+        return Rank.README
+    return Rank.DOCS if _DOCUMENT.match(path) else None
+
+
+def find_declarations(tree: Tree, rank: Rank, path: str) -> Iterator[Declaration | Skipped]:
+    """The declarations of one file, by the reader that its name asks for."""
+    if rank is Rank.REQUIREMENTS:
+        yield from find_requirement_declarations(tree, path)
+        return
+    text = tree.read_text(path)
+    if isinstance(text, Skipped):
+        yield text
+        return
+    name = posixpath.basename(path)
+    if name == "pyproject.toml":
+        yield from find_pyproject_declarations(path, text)
+        for scope, listed in dynamic_requirement_files(text).items():
+            for one in listed:
+                inner = posixpath.normpath(posixpath.join(posixpath.dirname(path), one))
+                yield from find_requirement_declarations(tree, inner, rank=Rank.METADATA, scope=scope)
+    elif name == "setup.py":
+        yield from find_setup_py_declarations(path, text)
+    elif name == "setup.cfg":
+        yield from find_setup_cfg_declarations(path, text)
+    elif CONTAINER_FILE.search(path):
+        yield from find_container_declarations(path, text)
+    elif rank is Rank.COMMANDS and path.endswith(".sh"):
+        yield from find_shell_declarations(path, enumerate(text.splitlines(), 1))
+    elif rank is Rank.COMMANDS:
+        yield from find_workflow_declarations(path, text)
+    else:
+        yield from find_document_declarations(path, text, rank)
+
+
+def _without_repeats(items: list[Declaration]) -> tuple[Declaration, ...]:
+    """The first place of each thing that a file says more than once."""
+    first: dict[tuple[object, ...], Declaration] = {}
+    for item in items:
+        key = (item.rank, item.place.path, item.scope, item.kind, item.name, item.spec, item.extras, item.marker)
+        first.setdefault(key, item)
+    return tuple(first.values())

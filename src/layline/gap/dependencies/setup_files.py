@@ -1,0 +1,146 @@
+"""setup.cfg and setup.py: read as text and syntax tree, never run."""
+
+from __future__ import annotations
+
+import ast
+import configparser
+from typing import TYPE_CHECKING
+
+from layline.core.evidence import Location, Skipped
+from layline.gap.dependencies.model import Declaration, Kind, Rank, parse_need
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SCOPES = {"install_requires": "runtime", "setup_requires": "build system", "tests_require": "extra test"}
+
+
+def find_setup_cfg_declarations(path: str, text: str) -> Iterator[Declaration | Skipped]:
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    try:
+        parser.read_string(text)
+    except (configparser.Error, ValueError) as error:
+        yield Skipped(path, f"not an ini file: {str(error).splitlines()[0]}")
+        return
+    lines = text.splitlines()
+    options = parser["options"] if parser.has_section("options") else {}
+    if "python_requires" in options:
+        yield _python(path, _line_of(lines, "python_requires"), options["python_requires"])
+    for key, scope in _SCOPES.items():
+        yield from _listed(path, lines, scope, options.get(key, ""))
+    if parser.has_section("options.extras_require"):
+        for extra, value in parser["options.extras_require"].items():
+            yield from _listed(path, lines, f"extra {extra}", value)
+
+
+def find_setup_py_declarations(path: str, text: str) -> Iterator[Declaration | Skipped]:
+    """The keywords of the `setup(…)` call, where they are literals or names of literals in the same file."""
+    try:
+        module = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        yield Skipped(path, f"not Python: {error}")
+        return
+    literals = {
+        target.id: node.value
+        for node in module.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for call in ast.walk(module):
+        if isinstance(call, ast.Call) and _called(call) == "setup":
+            for keyword in _keywords(call, literals):
+                yield from _find_keyword(path, keyword, literals)
+
+
+def _find_keyword(path: str, keyword: ast.keyword, names: dict[str, ast.expr]) -> Iterator[Declaration | Skipped]:
+    value = _look_up(keyword.value, names)
+    match keyword.arg, value:
+        case "python_requires", ast.Constant(value=str(spec)):
+            yield _python(path, value.lineno, spec)
+        case "extras_require", ast.Dict():
+            for key, items in zip(value.keys, value.values, strict=True):
+                if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                    yield from _find_items(path, f"extra {key.value}", items, names)
+                else:
+                    yield Skipped(f"{path}:{items.lineno}", "an extra whose name is not a literal")
+        case name, _ if name in _SCOPES:
+            yield from _find_items(path, _SCOPES[str(name)], value, names)
+        case ("python_requires" | "extras_require") as name, _:
+            yield Skipped(f"{path}:{value.lineno}", f"{name} is computed: `{ast.unparse(value)[:80]}`")
+
+
+def _find_items(path: str, scope: str, value: ast.expr, names: dict[str, ast.expr]) -> Iterator[Declaration | Skipped]:
+    match _look_up(value, names):
+        case ast.List(elts=items) | ast.Tuple(elts=items):
+            for item in items:
+                yield from _find_item(path, scope, item)
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            yield from _find_items(path, scope, left, names)
+            yield from _find_items(path, scope, right, names)
+        case other:
+            yield Skipped(f"{path}:{other.lineno}", f"{scope} is computed: `{ast.unparse(other)[:80]}`")
+
+
+def _find_item(path: str, scope: str, item: ast.expr) -> Iterator[Declaration | Skipped]:
+    need = parse_need(item.value) if isinstance(item, ast.Constant) and isinstance(item.value, str) else None
+    if need is None:
+        yield Skipped(f"{path}:{item.lineno}", f"`{ast.unparse(item)[:80]}` is not a literal requirement")
+        return
+    yield Declaration(
+        rank=Rank.METADATA, kind=Kind.REQUIREMENT, name=need.name, spec=need.spec, scope=scope,
+        place=Location(path, item.lineno), extras=need.extras, marker=need.marker,
+    )  # fmt: skip
+
+
+def _keywords(call: ast.Call, names: dict[str, ast.expr]) -> Iterator[ast.keyword]:
+    """The call's keywords, `**name` and `**dict(…)` spread out where they are literals."""
+    for keyword in call.keywords:
+        if keyword.arg is not None:
+            yield keyword
+            continue
+        match _look_up(keyword.value, names):
+            case ast.Call(func=ast.Name(id="dict")) as inner:
+                yield from _keywords(inner, names)
+            case ast.Dict(keys=keys, values=values):
+                for key, value in zip(keys, values, strict=True):
+                    if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                        yield ast.keyword(arg=key.value, value=value)
+
+
+def _look_up(value: ast.expr, names: dict[str, ast.expr]) -> ast.expr:
+    return names.get(value.id, value) if isinstance(value, ast.Name) else value
+
+
+def _called(call: ast.Call) -> str:
+    match call.func:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return ""
+
+
+def _listed(path: str, lines: list[str], scope: str, value: str) -> Iterator[Declaration | Skipped]:
+    for item in (line.strip() for line in value.splitlines()):
+        if not item or item.startswith("#"):
+            continue
+        need = parse_need(item)
+        line = _line_of(lines, item)
+        if need is None:
+            yield Skipped(f"{path}:{line}", f"{item!r} is not a requirement")
+            continue
+        yield Declaration(
+            rank=Rank.METADATA, kind=Kind.REQUIREMENT, name=need.name, spec=need.spec, scope=scope,
+            place=Location(path, line), extras=need.extras, marker=need.marker,
+        )  # fmt: skip
+
+
+def _line_of(lines: list[str], text: str) -> int:
+    return next((number for number, line in enumerate(lines, 1) if text in line), 1)
+
+
+def _python(path: str, line: int, spec: str) -> Declaration:
+    need = parse_need(f"python{spec}")
+    return Declaration(
+        rank=Rank.METADATA, kind=Kind.PYTHON, name="python", spec=need.spec if need else spec,
+        scope="requires-python", place=Location(path, line),
+    )  # fmt: skip
