@@ -61,7 +61,7 @@ def find_endpoints(workspace: Workspace, upstream: Repository, key: str, *, to: 
         raise MissingObject(
             f"{pinned.revision[:12]}, the pin of {key!r} at {workspace.commit[:12]}", upstream.name, hint=error.hint
         ) from None
-    ref = to or backend.ref
+    ref = backend.ref if to is None else to
     return Endpoints(pin=pin, tip=resolve_tip(upstream, ref), pin_evidence=pinned.evidence, ref=ref)
 
 

@@ -12,6 +12,7 @@ from layline.errors import ConfigError
 from layline.git import Repository, open_repository
 from layline.git.mirror import fetch_mirror
 from layline.git.repository import find_git_dir
+from layline.history import read_pin
 
 if TYPE_CHECKING:
     from layline.config import Backend, Settings
@@ -32,6 +33,7 @@ class Workspace:
         for place in objects_candidates(self.root, self.downstream, key, backend):
             if find_git_dir(place) is not None:
                 return open_repository(place, backend.upstream or key)
+        read_pin(self.downstream, self.commit, key, backend)  # an undecided pin is the first thing to mend
         raise ConfigError(
             f"The upstream objects of {key!r} are nowhere to be found.",
             hint=f"Set `backends.{key}.objects` to a clone or bare mirror, run `git submodule update --init`, or use --fetch.",

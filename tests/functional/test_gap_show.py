@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from inline_snapshot import snapshot
+
+from commands import layline
+from layered import CONFIG, make_layered
+from layline import codec
+
+
+def test_text(tmp_path: Path) -> None:
+    make_layered(tmp_path)
+    result = layline("gap", "show", "keel", "--date", "2026-01-05", cwd=tmp_path)
+    assert result.code == 0
+    assert result.out == snapshot("""\
+Keel: the gap
+downstream: harbour at 628e5d2d6094
+looked at on: 2026-01-05; dates are committer dates in the committer's own time zone
+diff: renames on at 50 % similarity without a limit, Myers; user, system and repository configuration ignored
+Keel is pinned 2 commits behind f99e41e2 and 0 ahead (behind); 3 files differ, +1 −1 lines, 2 days apart.
+what                     value
+─────────────────────────────────────────────────────────────────
+pin                      d0930c7715d80f9b904ad3deea4e68f5c0eac404
+pinned commit of         2026-01-02
+pin subject              Add run (#2)
+pin version              1.0
+nearest tag before pin   v1.0
+tip                      f99e41e2da3262bc0816a4979ff51e06275114d0
+tip commit of            2026-01-04
+tip subject              Release (#4)
+tip version              1.1
+nearest tag before tip   v1.0 (2 commits before)
+behind                   2
+ahead                    0
+merge base               d0930c7715d80f9b904ad3deea4e68f5c0eac404
+relation                 behind
+files changed            3
+insertions               1
+deletions                1
+age in days              2
+""")
+
+
+def test_every_figure_is_what_its_command_prints(tmp_path: Path) -> None:
+    """The evidence is run, by a shell, in the clones it names."""
+    layered = make_layered(tmp_path)
+    data = layline("gap", "show", "keel", "--format", "json", "--date", "2026-01-05", cwd=tmp_path).json
+    printed = {
+        name: subprocess.run(["sh", "-c", command], cwd=layered.upstream.path, capture_output=True, check=True)
+        .stdout.decode()
+        .strip()
+        for name, command in data["evidence"].items()
+    }
+    for name in ("behind", "ahead", "merge_base"):
+        assert printed[name] == str(data[name])
+    for side in ("pin", "tip"):
+        for name in ("commit", "date", "subject"):
+            assert printed[f"{side}.{name}"] == data[side][name]
+        assert data[side]["version"] in printed[f"{side}.version"]
+        assert printed[f"{side}.tag"] == str(data[side]["tag"][1])
+    for name, word in (("files", "files changed"), ("insertions", "insertions(+)"), ("deletions", "deletions(-)")):
+        assert any(part.strip().startswith(str(data[name])) for part in printed[name].split(",")), (word, printed[name])
+    assert printed["age_days"].split() == [data["tip"]["date"], data["pin"]["date"]]
+
+
+def test_same_inputs_same_bytes(tmp_path: Path) -> None:
+    make_layered(tmp_path)
+    runs = {
+        layline("gap", "show", "keel", "--format", "json", "--date", "2026-01-05", cwd=tmp_path).out for _ in range(2)
+    }
+    assert len(runs) == 1
+
+
+def test_any_downstream_commit_and_a_bare_repository(tmp_path: Path) -> None:
+    layered = make_layered(tmp_path)
+    first = layered.downstream.commits[0]
+    layered.downstream.gitlink("third_party/keel", layered.tip)
+    layered.downstream.commit("Bump keel (#9)")
+    subprocess.run(["git", "clone", "-q", "--bare", str(layered.downstream.path), str(tmp_path / "bare")], check=True)
+    (tmp_path / "layline.toml").write_text(CONFIG.replace('git = "downstream"', 'git = "bare"'))
+    now = layline("gap", "show", "keel", "--format", "json", cwd=tmp_path).json
+    then = layline("gap", "show", "keel", "--at", first[:10], "--format", "json", cwd=tmp_path).json
+    assert (now["behind"], now["relation"]) == (0, "same")
+    assert (then["behind"], then["relation"]) == (2, "behind")
+
+
+def test_fail_on_exits_with_one(tmp_path: Path) -> None:
+    make_layered(tmp_path)
+    broken = layline("gap", "show", "keel", "--fail-on", "behind>1", cwd=tmp_path)
+    assert broken.code == 1
+    assert "behind is 2, above the limit of 1" in broken.out
+    assert layline("gap", "show", "keel", "--fail-on", "behind>2", cwd=tmp_path).code == 0
+
+
+@pytest.mark.parametrize(("day", "stale"), [("2026-01-05", False), ("2026-06-01", True)])
+def test_an_old_tip_may_be_stale(tmp_path: Path, day: str, stale: bool) -> None:
+    make_layered(tmp_path)
+    out = layline("gap", "show", "keel", "--date", day, cwd=tmp_path).out
+    assert ("fetch it first" in out) is stale
+
+
+def test_diverged_pin_counts_both_sides(tmp_path: Path) -> None:
+    layered = make_layered(tmp_path)
+    layered.upstream.git("checkout", "-q", "-b", "fork", layered.pin)
+    fork = layered.upstream.commit("Fix of our own", {"fix.txt": "x"})
+    layered.downstream.gitlink("third_party/keel", fork)
+    layered.downstream.commit("Pin the fork")
+    data = layline("gap", "show", "keel", "--format", "json", cwd=tmp_path).json
+    assert (data["behind"], data["ahead"], data["relation"], data["merge_base"]) == (2, 1, "diverged", layered.pin)
+
+
+def test_written_pins(tmp_path: Path) -> None:
+    layered = make_layered(tmp_path)
+    workflow = f"env:\n  # KEEL_COMMIT: {'0' * 40}\n  KEEL_COMMIT: {layered.pin}  # Add run\n"
+    layered.downstream.commit(
+        "Pin elsewhere",
+        {
+            ".github/keel.commit": f"{layered.pin}\n",
+            ".github/workflows/ci.yaml": workflow,
+            "requirements.txt": "keel[fast]==1.0\n",
+        },
+    )
+    for pin in (
+        'pin = { file = ".github/keel.commit" }',
+        'pin = { file = ".github/workflows/ci.yaml", variable = "KEEL_COMMIT" }',
+        'pin = { file = "requirements.txt", requirement = "keel" }',
+    ):
+        (tmp_path / "layline.toml").write_text(CONFIG.replace('path = "third_party/keel"', pin))
+        data = layline("gap", "show", "keel", "--format", "json", cwd=tmp_path).json
+        assert (data["pin"]["commit"], data["behind"]) == (layered.pin, 2), pin
+
+
+def test_output_is_saved_whole(tmp_path: Path) -> None:
+    make_layered(tmp_path)
+    result = layline("gap", "show", "keel", "--format", "md", "-o", "out/gap.md", cwd=tmp_path)
+    assert (result.code, result.out) == (0, "")
+    assert (tmp_path / "out/gap.md").read_text().startswith("# Keel: the gap\n")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["gap.md"]
+
+
+def test_json_is_strict(tmp_path: Path) -> None:
+    make_layered(tmp_path)
+    result = layline("gap", "show", "keel", "--format", "json", cwd=tmp_path)
+    assert codec.parse_json(result.out, where="stdout")["schema"] == "layline.gap/1"

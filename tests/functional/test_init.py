@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from inline_snapshot import snapshot
+
+from commands import layline
+from layered import make_layered
+from layline.config import parse_settings
+
+
+def test_init_writes_what_works_with_objects_filled_in(tmp_path: Path) -> None:
+    layered = make_layered(tmp_path)
+    layered.downstream.commit(
+        "Add patches",
+        {
+            "harbour/backends/keel/patches/__init__.py": "",
+            "harbour/configs/keel/base.yaml": "x: 1\n",
+            "harbour/sails.py": "import sails\n",
+            "Dockerfile": f"ARG SAILS_COMMIT={'a' * 40}\nRUN git clone https://github.com/loft/Sails.git\n",
+            ".github/workflows/ci.yaml": f"env:\n  SAILS_COMMIT: {'b' * 40}\n",
+        },
+    )
+    result = layline("init", cwd=layered.downstream.path)
+    assert result.code == 0, result.err
+    text = (layered.downstream.path / "layline.toml").read_text()
+    assert text == snapshot("""\
+# Written by `layline init`; every key is explained in docs/configuration.md.
+
+[project]
+name = "downstream"
+# repository = "https://…"  # for permalinks: uncomment if it is right
+
+[backends.keel]
+# .gitmodules names no branch: `ref` is assumed
+label = "keel"
+path = "third_party/keel"
+upstream = "https://example.org/keel"
+ref = "main"
+# objects = "…"  # a clone or bare mirror with its objects, if the submodule is not checked out
+# packages = […]  # default: all that the upstream tree offers at the pin
+integration = ["harbour/backends/keel"]
+patches = ["harbour/backends/keel/patches"]
+configs = ["harbour/configs/keel"]
+
+[backends.sails]
+# pinned in 2 places that differ: choose one
+label = "Sails"
+# pin = { file = ".github/workflows/ci.yaml", variable = "SAILS_COMMIT" }  # line 2: bbbbbbbbbbbb
+# pin = { file = "Dockerfile", variable = "SAILS_COMMIT" }  # line 1: aaaaaaaaaaaa
+upstream = "https://github.com/loft/Sails"
+ref = "main"
+# objects = "…"  # a clone or bare mirror with its objects, if the submodule is not checked out
+packages = ["sails"]
+""")
+    filled = text.replace('# objects = "…"', 'objects = "../upstream"', 1)
+    (layered.downstream.path / "layline.toml").write_text(filled)
+    data = layline("gap", "show", "keel", "--format", "json", cwd=layered.downstream.path).json
+    assert data["behind"] == 2
+    asked = layline("gap", "show", "sails", cwd=layered.downstream.path)
+    assert asked.code == 2
+    assert "neither `path` nor `pin`" in asked.err
+
+
+def test_init_reads_packages_where_the_submodule_is_checked_out(tmp_path: Path) -> None:
+    layered = make_layered(tmp_path)
+    layered.upstream.path.rename(tmp_path / "moved")
+    (layered.downstream.path / "third_party/keel").rmdir()
+    (tmp_path / "moved").rename(layered.downstream.path / "third_party/keel")
+    assert layline("init", cwd=layered.downstream.path).code == 0
+    settings = parse_settings((layered.downstream.path / "layline.toml").read_text())
+    assert settings.backends["keel"].packages == ("keel",)
+    assert layline("gap", "show", "keel", cwd=layered.downstream.path).code == 0
+
+
+def test_doctor_names_what_is_missing(tmp_path: Path) -> None:
+    layered = make_layered(tmp_path)
+    config = tmp_path / "layline.toml"
+    assert layline("doctor", cwd=tmp_path).code == 0
+    config.write_text(config.read_text() + 'patches = ["harbour/patches"]\n')
+    result = layline("doctor", "--format", "json", cwd=tmp_path)
+    assert result.code == 1
+    missing = [finding for finding in result.json["findings"] if finding["state"] == "missing"]
+    assert [(finding["subject"], finding["what"]) for finding in missing] == [("keel", "patches harbour/patches")]
+    assert layered.pin[:12] in result.out
