@@ -16,6 +16,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("layline.cli.project:init", "Write layline.toml by looking at the project."),
     "doctor": ("layline.cli.project:doctor", "Say what is configured, found and missing."),
     "gap": ("layline.cli.gap:gap", "How far is each pinned backend behind its upstream?"),
+    "campaign": ("layline.cli.campaign:campaign", "Is this kernel change really an improvement?"),
     "bench": ("layline.cli.bench:bench", "Read benchmark CSV files strictly."),
     "demo": ("layline.cli.project:demo", "Write the embedded sample and walk through the commands."),
 }

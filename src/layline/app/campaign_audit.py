@@ -1,0 +1,75 @@
+"""`layline campaign audit`: a foreign campaign folder against the rules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from layline.campaign.audit import RULES, CampaignFolder, Violation, find_violations, read_directory, read_revision
+from layline.core.evidence import Alert, Severity
+from layline.core.report import Answer, Bullets, Cell, Paragraph, Report, Section, Table
+from layline.git import open_repository
+
+
+def campaign_audit(folder: str, *, repo: Path | None = None, at: str = "HEAD") -> Answer:
+    """Every violation with where it was read; with `repo`, the folder is read at a commit and its history too."""
+    if repo is None:
+        found, place = read_directory(Path(folder)), folder
+    else:
+        repository = open_repository(repo)
+        commit = repository.resolve(at)
+        found, place = read_revision(repository, commit, folder), f"{folder} at {commit}"
+    violations = tuple(find_violations(found))
+    return Answer(
+        report=_build_report(found, place, violations),
+        data=_encode(found, place, violations),
+        needs_person=bool(violations),
+    )
+
+
+def _build_report(folder: CampaignFolder, place: str, violations: tuple[Violation, ...]) -> Report:
+    broken = [item for item in violations if item.severity is Severity.BREAKS]
+    rows = tuple((item.severity.value, item.rule, item.message, Cell(item.place, code=True)) for item in violations)
+    intro = (
+        f"{len(folder.files)} files, {len(folder.rounds)} round folders, {len(RULES)} groups of rules.",
+        f"{len(broken)} violations; {len(violations) - len(broken)} signs a person should look at.",
+        "History was read too."
+        if folder.history
+        else "History was not read: give --repo and --at to check append-only logs and commits.",
+    )
+    blocks = (
+        (Bullets(intro), Table(columns=("severity", "rule", "violation", "evidence"), rows=rows))
+        if rows
+        else (Bullets(intro), Paragraph("No rule is broken."))
+    )
+    alerts = (
+        (Alert(severity=Severity.BREAKS, message=f"{len(broken)} rules of the specification are broken."),)
+        if broken
+        else ()
+    )
+    return Report(
+        title=f"Audit of campaign {folder.name}",
+        sections=(Section(title="Violations", blocks=blocks),),
+        alerts=alerts,
+        skipped=folder.skipped,
+        meta=(("folder", place),),
+    )
+
+
+def _encode(folder: CampaignFolder, place: str, violations: tuple[Violation, ...]) -> dict[str, object]:
+    return {
+        "schema": "layline.campaign-audit/1",
+        "campaign": folder.name,
+        "folder": place,
+        "rounds": [item.number for item in folder.rounds],
+        "violations": [
+            {
+                "rule": item.rule,
+                "severity": item.severity.value,
+                "message": item.message,
+                "path": item.path,
+                "line": item.line,
+            }
+            for item in violations
+        ],
+        "skipped": [str(item) for item in folder.skipped],
+    }
