@@ -11,6 +11,7 @@ from layline.history.commits import (
 )
 from layline.history.pins import PinnedCommit, find_pin_moves, read_pin
 from layline.history.tags import find_releases, nearest_tag
+from layline.history.touched import read_touched_files
 from layline.history.versions import Version, read_version
 
 __all__ = [
@@ -29,5 +30,6 @@ __all__ = [
     "read_diff",
     "read_log",
     "read_pin",
+    "read_touched_files",
     "read_version",
 ]
