@@ -14,7 +14,6 @@ from layline.gap.patterns import Classes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from layline.gap.areas import Classes as AreaClasses
 
 _BOT = re.compile(r"\bbot\b|\[bot\]|autobot|github[- ]actions|dependabot|renovate|^svc", re.IGNORECASE)
 _HOUSEKEEPING = re.compile(
@@ -59,7 +58,7 @@ class Changes:
 
 
 def build_changes(
-    log: Iterable[Commit], touched: Mapping[str, tuple[str, ...]], areas: AreaClasses, ours: Set[str]
+    log: Iterable[Commit], touched: Mapping[str, tuple[str, ...]], areas: Classes, ours: Set[str]
 ) -> Changes:
     """Group a log into changes; the ones that touch what we use come first, then the broadest, then the newest."""
     commits = list(log)
@@ -99,7 +98,7 @@ def find_touching(changes: Changes) -> Iterator[UpstreamChange]:
 
 
 def _build_change(
-    group: list[Commit], touched: Mapping[str, tuple[str, ...]], classes: Classes, areas: AreaClasses, ours: Set[str]
+    group: list[Commit], touched: Mapping[str, tuple[str, ...]], classes: Classes, areas: Classes, ours: Set[str]
 ) -> UpstreamChange:
     newest = group[0]
     paths = sorted({path for commit in group for path in touched.get(commit.hash, ())})
@@ -119,7 +118,7 @@ def _build_change(
     )
 
 
-def _main_area(paths: list[str], areas: AreaClasses) -> str:
+def _main_area(paths: list[str], areas: Classes) -> str:
     names = [areas.of(path) for path in paths]
     return max(dict.fromkeys(names), key=names.count) if names else areas.rest
 
