@@ -24,8 +24,8 @@ lint: setup  ## Style and layers
 types: setup  ## mypy --strict
 	@$(BIN)/mypy
 
-docs: setup  ## Check the documentation
-	@$(PYTEST) -q tests/architecture
+docs: setup  ## Write the generated parts of docs/ and check all of it
+	@$(BIN)/python scripts/generate_docs.py && $(PYTEST) -q tests/architecture
 
 check: lint types test  ## Everything CI runs
 	@rm -rf .stamps/demo && $(BIN)/layline demo .stamps/demo >/dev/null && echo "demo: ok"

@@ -60,7 +60,7 @@ def parse_json(text: str | bytes, *, where: str) -> Any:
 def schema(kind: type[Any], *, name: str) -> dict[str, Any]:
     """The JSON Schema of a value type."""
     built = _adapter(kind).json_schema(mode="validation")
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": name, **built}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **built, "title": name}
 
 
 _adapters: dict[type[Any], TypeAdapter[Any]] = {}

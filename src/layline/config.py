@@ -14,7 +14,7 @@ from layline.errors import ConfigError, RecordError
 
 FILE_NAME = "layline.toml"
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*\Z")
-_STRICT: dict[str, Any] = {"extra": "forbid"}
+_STRICT: dict[str, Any] = {"extra": "forbid", "use_attribute_docstrings": True}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +23,7 @@ class Project:
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
     name: str
+    """How reports call it."""
     repository: str | None = None
     """Its https address, for permalinks."""
     docs: str = "docs"
@@ -52,6 +53,7 @@ class Backend:
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
     label: str = ""
+    """How reports call it; default: its key."""
     path: str | None = None
     """The submodule; the pin is the gitlink there at the downstream commit looked at."""
     pin: Pin | None = None
@@ -61,7 +63,7 @@ class Backend:
     ref: str = "main"
     """The upstream ref compared with."""
     objects: str | None = None
-    """A local clone or bare mirror that holds the upstream objects; default: the submodule, then Layline's mirror."""
+    """A local clone or bare mirror that holds the upstream objects; default: Layline's own mirror (made by --fetch), then the submodule."""
     packages: tuple[str, ...] = ()
     """Upstream packages, dotted (`megatron.core`); the longest root wins when backends share a namespace."""
     source_roots: tuple[str, ...] = (".", "src")

@@ -19,6 +19,7 @@ ARGUMENTS = [
     (("gap", "show", "keel", "--to", ""), "'' is not a ref", "branch, tag or commit"),
     (("gap", "show", "keel", "--to", "a\nb"), "is not a ref", "branch, tag or commit"),
     (("gap", "show", "keel", "--to", "0" * 40), "has no object", "Fetch it first"),
+    (("gap", "show", "keel", "--to", "main^{tree}"), "is a tree", "branch, tag or commit"),
     (("gap", "show", "keel", "--at", "deadbeef"), "has no object deadbeef", "Fetch it first"),
     (("gap", "show", "keel", "--fail-on", "speed>3"), "is not a limit", "NAME>NUMBER"),
     (("gap", "show", "keel", "--date", "yesterday"), "is not a date", ""),
@@ -89,7 +90,7 @@ def test_corrupt_pack_is_one_sentence(tmp_path: Path) -> None:
     data = bytearray(pack.read_bytes())
     data[20 : len(data) - 20] = bytes(len(data) - 40)
     pack.write_bytes(bytes(data))
-    _expect(tmp_path, ("gap", "show", "keel"), "has no object", "Fetch it first")
+    _expect(tmp_path, ("gap", "show", "keel"), "error: ", "git fsck")
 
 
 def _expect(cwd: Path, arguments: tuple[str, ...], says: str, hint: str) -> None:

@@ -15,6 +15,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     # name: (module:attribute, one line for --help); kept here so that --help imports nothing else
     "init": ("layline.cli.project:init", "Write layline.toml by looking at the project."),
     "doctor": ("layline.cli.project:doctor", "Say what is configured, found and missing."),
+    "schema": ("layline.cli.project:schema", "Print a JSON Schema."),
     "gap": ("layline.cli.gap:gap", "How far is each pinned backend behind its upstream?"),
     "campaign": ("layline.cli.campaign:campaign", "Is this kernel change really an improvement?"),
     "bench": ("layline.cli.bench:bench", "Read benchmark CSV files strictly."),

@@ -35,3 +35,13 @@ def doctor(at: str, format_: str, output: Path | None, config: Path | None) -> i
     from layline.app.workspace import open_workspace
 
     return show(app_doctor.doctor(open_workspace(config, at=at)), format_, output)
+
+
+@click.command()
+@click.argument("name", type=click.Choice(["config"]), default="config")
+@format_option("json", "md", "text")
+def schema(name: str, format_: str, output: Path | None) -> int:
+    """Print the JSON Schema called NAME (`config`: layline.toml; editors complete and check with it)."""
+    from layline.app import schema as app_schema
+
+    return show(app_schema.schema(name), format_, output)

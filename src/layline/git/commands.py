@@ -81,9 +81,9 @@ def run(
 
 
 def last_complaint(stderr: bytes) -> str:
-    """The line of git's complaint that says most, without its prefix."""
+    """The line of git's complaint that says most, without its prefix: the first names the cause, `fatal` the effect."""
     lines = [line.strip() for line in stderr.decode("utf-8", "replace").splitlines() if line.strip()]
-    for prefix in ("fatal: ", "error: "):
+    for prefix in ("error: ", "fatal: "):
         for line in lines:
             if line.startswith(prefix):
                 return line.removeprefix(prefix).rstrip(".") + "."

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _HASH = re.compile(r"[0-9a-f]{4,64}\Z")
 _FULL_HASH = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\Z")
+_CORRUPT = ("corrupt", "inflate", "bad signature", "does not match index", "packfile", "pack index", "hash mismatch")
+_MISSING = ("missing", "bad object", "unable to read", "could not read", "bad tree", "not a tree object")
 
 
 class Repository:
@@ -48,7 +50,7 @@ class Repository:
         # --end-of-options: a ref may begin with a dash after all (refs/heads/-x)
         peeled = run_or_none(argv(self._shadow.directory, ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")))  # fmt: skip
         if peeled is None:
-            raise MissingObject(f"{ref} (a commit)", self.name, hint=self._missing_hint())
+            raise self._explain_missing(ref, name)
         return peeled.decode("ascii").strip()
 
     def has(self, oid: str) -> bool:
@@ -113,6 +115,17 @@ class Repository:
             raise self._explain_abbreviation(ref)
         raise GitError(f"{self.name} has no ref called {ref!r}.", hint=self._near_ref(ref))
 
+    def _explain_missing(self, ref: str, name: str) -> GitError:
+        """Not there, not a commit, or there and unreadable: three different things to mend."""
+        try:
+            kind = run(argv(self._shadow.directory, ("cat-file", "-t", name))).decode("ascii").strip()
+        except GitError as error:
+            explained = self._explain(error)
+            if explained.hint is not None and "fsck" in explained.hint:
+                return explained
+            return MissingObject(f"{ref} (a commit)", self.name, hint=self._missing_hint())
+        return GitError(f"{ref} is a {kind} in {self.name}, not a commit.", hint="Name a branch, tag or commit hash.")
+
     def _explain_abbreviation(self, ref: str) -> GitError:
         listed = run(argv(self._shadow.directory, ("rev-parse", f"--disambiguate={ref}"))).split()
         if len(listed) > 1:
@@ -136,15 +149,12 @@ class Repository:
 
     def _explain(self, error: GitError) -> GitError:
         text = error.message
-        if any(
-            mark in text
-            for mark in ("missing", "bad object", "unable to read", "could not read", "bad tree", "not a tree object")
-        ):
+        if any(mark in text for mark in _CORRUPT):
+            return GitError(f"{self.name}: {text}", hint="The object store looks corrupt: run `git fsck` there.")
+        if any(mark in text for mark in _MISSING):
             return GitError(
                 f"{self.name}: {text}", hint=f"Some object is not in {self.git_dir}. {self._missing_hint()}"
             )
-        if any(mark in text for mark in ("corrupt", "inflate", "bad signature", "does not match index", "packfile")):
-            return GitError(f"{self.name}: {text}", hint="The object store looks corrupt: run `git fsck` there.")
         return GitError(f"{self.name}: {text}", hint=error.hint)
 
 

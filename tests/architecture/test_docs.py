@@ -1,0 +1,29 @@
+"""The documentation says what the program does."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+
+
+def test_generated_documents_are_current() -> None:
+    """If this fails: `make docs`."""
+    generated = runpy.run_path(str(ROOT / "scripts" / "generate_docs.py"))["generate"]()
+    stale = [
+        str(path.relative_to(ROOT)) for path, text in generated.items() if not path.exists() or path.read_text() != text
+    ]
+    assert stale == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_relative_links_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    for target in re.findall(r"\]\(<?([^)#>\s]+)[^)]*\)", text):
+        if not re.match(r"[a-z]+:", target):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"

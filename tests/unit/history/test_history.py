@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from histories import History
+from layered import make_layered
+from layline.config import Backend, Pin
+from layline.core.revision import Commit, Relation
+from layline.errors import ConfigError
+from layline.git import open_repository
+from layline.history import (
+    FileChange,
+    compare_commits,
+    find_pin_moves,
+    find_releases,
+    find_tip_at,
+    nearest_tag,
+    read_commit,
+    read_commits,
+    read_diff,
+    read_log,
+    read_pin,
+    read_version,
+)
+
+SUBJECTS = [
+    ("Fix the rudder (#12)", 12),
+    ("Merge pull request #7 from ada/rudder", 7),
+    ('Revert "Fix the rudder (#12)" (#13)', 13),
+    ("Mention #12 in passing", None),
+    ("(#12) at the front", None),
+    ("Fix (#12) twice (#14) ", 14),
+]
+
+
+@pytest.mark.parametrize(("subject", "number"), SUBJECTS)
+def test_pull_request_of_a_subject(subject: str, number: int | None) -> None:
+    commit = Commit(hash="a" * 40, committed="2026-01-01T00:00:00Z", authored="", author="", subject=subject)
+    assert commit.pull_request == number
+
+
+def test_diff_tells_renames_binaries_and_odd_names(tmp_path: Path) -> None:
+    history = History.start(tmp_path / "r")
+    body = "".join(f"line {number}\n" for number in range(40))
+    odd = 'tab\tquote" new\nline é'
+    old = history.commit("one", {"a.py": body, "gone.txt": "x\n", odd: "1\n"})
+    new = history.commit("two", {"a.py": None, "b.py": body + "more\n", "gone.txt": None, "x.bin": b"\0\1", odd: "2\n"})
+    changes = {change.path: change for change in read_diff(open_repository(history.path), old, new).files}
+    assert changes["b.py"] == FileChange(path="b.py", old_path="a.py", status="R", insertions=1, deletions=0)
+    assert (changes["gone.txt"].status, changes["gone.txt"].deletions) == ("D", 1)
+    assert (changes["x.bin"].binary, changes["x.bin"].insertions) == (True, 0)
+    assert (changes[odd].insertions, changes[odd].deletions) == (1, 1)
+    assert len(changes) == 4
+
+
+def test_relations(tmp_path: Path) -> None:
+    history = History.start(tmp_path / "r")
+    base = history.commit("base")
+    main = history.commit("main")
+    history.git("checkout", "-q", "-b", "side", base)
+    side = history.commit("side", {"s": "1"})
+    history.git("checkout", "-q", "--orphan", "other")
+    other = history.commit("other", {"o": "1"})
+    repository = open_repository(history.path)
+    table = [
+        (base, base, (0, 0), Relation.SAME),
+        (base, main, (1, 0), Relation.BEHIND),
+        (main, base, (0, 1), Relation.AHEAD),
+        (main, side, (1, 1), Relation.DIVERGED),
+        (main, other, (1, 2), Relation.UNRELATED),
+    ]
+    for pin, tip, counts, relation in table:
+        distance = compare_commits(repository, pin, tip)
+        assert ((distance.behind, distance.ahead), distance.relation) == (counts, relation)
+
+
+def test_log_and_commits(tmp_path: Path) -> None:
+    layered = make_layered(tmp_path)
+    repository = open_repository(layered.upstream.path)
+    assert [commit.subject for commit in read_log(repository, layered.pin, layered.tip)] == [
+        "Release (#4)",
+        "Move run (#3)",
+    ]
+    assert [commit.subject for commit in read_log(repository, None, layered.tip, paths=("keel/engine.py",))] == [
+        "Move run (#3)"
+    ]
+    assert [commit.hash for commit in read_commits(repository, layered.upstream.commits)] == layered.upstream.commits
+    assert read_commit(repository, layered.pin).date == "2026-01-02"
+
+
+def test_tip_at_a_time_is_the_last_first_parent_commit(tmp_path: Path) -> None:
+    history = History.start(tmp_path / "r")
+    first = history.commit("first")
+    history.git("checkout", "-q", "-b", "side")
+    history.commit("side, later merged", {"s": "1"})
+    history.git("checkout", "-q", "main")
+    history.git("merge", "-q", "--no-ff", "-m", "Merge pull request #1 from a/side", "side")
+    history.commits.append(history.git("rev-parse", "HEAD"))
+    repository = open_repository(history.path)
+    tip = repository.resolve("main")
+    table = [
+        (datetime(2025, 12, 31, tzinfo=UTC), None),
+        (datetime(2026, 1, 1, tzinfo=UTC), first),
+        (datetime(2026, 1, 2, 12, tzinfo=UTC), first),
+        (datetime(2026, 1, 3, tzinfo=UTC), tip),
+    ]
+    for moment, expected in table:
+        assert find_tip_at(repository, tip, moment) == expected
+
+
+def test_tags(tmp_path: Path) -> None:
+    history = History.start(tmp_path / "r")
+    commits = [history.commit(str(number)) for number in range(5)]
+    history.git("tag", "v1", commits[0])
+    history.git("tag", "-a", "-m", "two", "v2", commits[3])
+    repository = open_repository(history.path)
+    assert nearest_tag(repository, commits[0]) == ("v1", 0)
+    assert nearest_tag(repository, commits[2]) == ("v1", 2)
+    assert nearest_tag(repository, commits[4]) == ("v2", 1)
+    assert find_releases(repository, commits[0], commits[4]) == (("v2", commits[3]),)
+
+
+VERSIONS = [
+    ({"pyproject.toml": '[project]\nname = "k"\nversion = "1.2"\n'}, "1.2", "pyproject.toml", (3, 3)),
+    ({"pyproject.toml": '[project]\ndynamic = ["version"]\n', "version.txt": "0.3.0\n"}, "0.3.0", "version.txt", (1, 1)),
+    ({"setup.cfg": "[metadata]\nversion = 2.0\n"}, "2.0", "setup.cfg", (2, 2)),
+    ({"setup.py": 'setup(\n    version="3.1",\n)\n'}, "3.1", "setup.py", (2, 2)),
+    ({"keel/__init__.py": '"""Keel."""\n__version__ = "4.0"  # x\n'}, "4.0", "keel/__init__.py", (2, 2)),
+    ({"keel/_version.py": '__version__ = ".".join(parts)\n'}, None, "", (0, 0)),
+    ({"keel/package_info.py": "MAJOR = 0\nMINOR = 16\nPATCH = 0\nPRE_RELEASE = 'rc0'\n__version__ = '.'.join(x)\n"}, "0.16.0rc0", "keel/package_info.py", (1, 4)),
+    ({"README.md": "version 9\n"}, None, "", (0, 0)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("files", "text", "path", "lines"), VERSIONS)
+def test_declared_versions(
+    tmp_path: Path, files: dict[str, str | bytes | None], text: str | None, path: str, lines: tuple[int, int]
+) -> None:
+    history = History.start(tmp_path / "r")
+    commit = history.commit("one", files)
+    version = read_version(open_repository(history.path), commit, ("keel",))
+    if text is None:
+        assert version is None
+    else:
+        assert version is not None
+        assert (version.text, version.evidence.path, version.evidence.lines) == (text, path, lines)
+
+
+A, B = "a" * 40, "b" * 40
+PINS = [
+    ("x.commit", f"{A}\n", Pin(file="x.commit"), A),
+    ("ci.yaml", f"  KEEL_COMMIT: {A} # (#1)\n", Pin(file="ci.yaml", variable="KEEL_COMMIT"), A),
+    ("ci.yaml", f"  # KEEL_COMMIT: {B}\n  KEEL_COMMIT: '{A}'\n", Pin(file="ci.yaml", variable="KEEL_COMMIT"), A),
+    ("Dockerfile", f"ARG KEEL_COMMIT={A}\n", Pin(file="Dockerfile", variable="KEEL_COMMIT"), A),
+    ("Dockerfile", f"ARG OLD_KEEL_COMMIT={B}\nENV KEEL_COMMIT={A}\n", Pin(file="Dockerfile", variable="KEEL_COMMIT"), A),
+    ("run.sh", f"KEEL_COMMIT=${{KEEL_COMMIT:-{A}}}\n", Pin(file="run.sh", variable="KEEL_COMMIT"), A),
+    ("r.txt", "keel-core==1.0\nkeel==2.0.1\n", Pin(file="r.txt", requirement="keel"), "v2.0.1"),
+    ("pyproject.toml", 'dependencies = ["Keel[fast] == 2.0"]\n', Pin(file="pyproject.toml", requirement="keel", tag="{version}"), "2.0"),
+    ("ci.yaml", f"  KEEL_COMMIT: {A}\n  KEEL_COMMIT: {B}\n", Pin(file="ci.yaml", variable="KEEL_COMMIT"), None),
+    ("ci.yaml", "  KEEL_COMMIT: main\n", Pin(file="ci.yaml", variable="KEEL_COMMIT"), None),
+    ("r.txt", "keel>=2.0\n", Pin(file="r.txt", requirement="keel"), None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text", "pin", "expected"), PINS)
+def test_written_pins(tmp_path: Path, name: str, text: str, pin: Pin, expected: str | None) -> None:
+    history = History.start(tmp_path / "r")
+    commit = history.commit("one", {name: text})
+    repository = open_repository(history.path)
+    if expected is None:
+        with pytest.raises(ConfigError):
+            read_pin(repository, commit, "keel", Backend(pin=pin))
+    else:
+        assert read_pin(repository, commit, "keel", Backend(pin=pin)).revision == expected
+
+
+def test_pin_moves(tmp_path: Path) -> None:
+    layered = make_layered(tmp_path)
+    layered.downstream.commit("Unrelated", {"x": "1"})
+    layered.downstream.gitlink("third_party/keel", layered.tip)
+    layered.downstream.commit("Bump keel (#5)")
+    repository = open_repository(layered.downstream.path)
+    moves = [
+        (commit.subject, before and before.revision, after and after.revision)
+        for commit, before, after in find_pin_moves(repository, None, repository.resolve("main"), "keel", Backend(path="third_party/keel"))
+    ]  # fmt: skip
+    assert moves == [("Bump keel (#5)", layered.pin, layered.tip), ("Layer over keel", None, layered.pin)]
