@@ -1,0 +1,15 @@
+"""How long work says where it is: a function that anyone may pass in, and that does nothing by default."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Progress(Protocol):
+    """Called as work goes on; `total` may be 0 where it is not known."""
+
+    def __call__(self, what: str, done: int, total: int) -> None: ...
+
+
+def silent(what: str, done: int, total: int) -> None:
+    """Nobody watches."""
