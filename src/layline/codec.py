@@ -47,7 +47,11 @@ def parse_json(text: str | bytes, *, where: str) -> Any:
         raise RecordError(where, ("begins with a byte-order mark",), hint="Save the file as UTF-8 without BOM.")
     try:
         return json.loads(
-            text, object_pairs_hook=_refuse_duplicates, parse_constant=_refuse_constant, parse_float=_finite
+            text,
+            object_pairs_hook=_refuse_duplicates,
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+            parse_int=_bounded,
         )
     except json.JSONDecodeError as error:
         raise RecordError(where, (f"line {error.lineno} is not JSON: {error.msg}",)) from None
@@ -94,6 +98,13 @@ def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> float:
     raise _NotStrict(f"{name} is not a JSON number")
+
+
+def _bounded(text: str) -> int:
+    # Python refuses to convert thousands of digits with an error of its own
+    if len(text) > 400:
+        raise _NotStrict(f"a number of {len(text)} digits is out of range")
+    return int(text)
 
 
 def _finite(text: str) -> float:

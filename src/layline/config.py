@@ -7,9 +7,10 @@ import re
 import tomllib
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Any, ClassVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 from layline import codec
+from layline.core.policy import Policy
 from layline.errors import ConfigError, RecordError
 
 FILE_NAME = "layline.toml"
@@ -81,12 +82,71 @@ class Backend:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Category:
+    """One kind of merged pull request; the first criterion that any category meets decides, in this order."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    name: str
+    moves_pins: bool = False
+    """It takes the pull requests that move a pin."""
+    prefixes: tuple[str, ...] = ()
+    """Conventional types at the beginning of the title: `fix` for `fix(x): …`, `Fix/x: …` and `[Fix] …`."""
+    words: tuple[str, ...] = ()
+    """Whole words in the title."""
+    paths: tuple[str, ...] = ()
+    """Path patterns; all changed files must match."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrackedPin:
+    """A commit variable of the downstream whose moves a status tells."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    file: str
+    variable: str
+    counted: bool = True
+    """Whether it names a commit of the status's own backend, so that its moves can be counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatusShape:
+    """What the `<key>_status` object of a periodic record tells."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    kind: Literal["upstream", "in-repo"] = "upstream"
+    """`upstream`: pin against tip. `in-repo`: the pins below against what they were when the month or quarter began."""
+    pins: dict[str, TrackedPin] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Periodic:
+    """Weekly and monthly reports."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    preset: str | None = None
+    """`primus`: its categories, status objects and required keys, unless said otherwise here."""
+    timezone: str = ""
+    """In which weeks and months begin; UTC unless the preset knows better."""
+    ref: str = "HEAD"
+    """The downstream ref whose merged pull requests are told."""
+    branch: str = "main"
+    """The branch that published reports are linked at."""
+    required: tuple[str, ...] = ()
+    """Status keys every periodic record must have."""
+    categories: tuple[Category, ...] = ()
+    statuses: dict[str, StatusShape] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything `layline.toml` says."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
     project: Project
     backends: dict[str, Backend] = field(default_factory=dict)
+    policy: Policy = field(default_factory=Policy)
+    """From which thresholds a sync is planned or urgent."""
+    periodic: Periodic = field(default_factory=Periodic)
 
     def backend(self, key: str) -> Backend:
         if key in self.backends:

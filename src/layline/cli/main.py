@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "gap": ("layline.cli.gap:gap", "How far is each pinned backend behind its upstream?"),
     "campaign": ("layline.cli.campaign:campaign", "Is this kernel change really an improvement?"),
     "bench": ("layline.cli.bench:bench", "Read benchmark CSV files strictly."),
+    "dashboard": ("layline.cli.dashboard:dashboard", "One static site from the records, with their PDFs."),
     "demo": ("layline.cli.project:demo", "Write the embedded sample and walk through the commands."),
 }
 

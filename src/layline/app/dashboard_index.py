@@ -1,0 +1,101 @@
+"""`dashboard index`: validate every record, then write the generated indexes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from layline import codec
+from layline.app.files import write_atomically
+from layline.config import find_settings_file, load_settings
+from layline.core.evidence import Alert, Severity
+from layline.core.period import Cadence
+from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
+from layline.dashboard.index import build_cadence_index, build_combined_index, build_gap_index
+from layline.dashboard.records import GAP_FOLDER, Records, load_records, require_valid
+from layline.errors import Error, RecordError
+from layline.periodic.presets import fill_preset
+
+if TYPE_CHECKING:
+    from layline.config import Loaded
+
+COMBINED = "reports-data/index.json"
+
+
+def dashboard_index(config: Path | None = None, *, only: str | None = None) -> Answer:
+    """Name every invalid record at once, or (re)write the indexes below the project's `docs`."""
+    loaded = load_settings(config or find_settings_file(Path.cwd()))
+    records = load_project_records(loaded, only=only)
+    docs = loaded.settings.project.docs
+    indexes = {f"{docs}/{path}": plain for path, plain in build_indexes(records, only)}
+    for path in indexes:
+        _refuse_foreign(loaded.root / path)
+    for path, plain in indexes.items():
+        write_atomically(loaded.root / path, codec.to_json(plain))
+    return _build_answer(records, indexes)
+
+
+def load_project_records(loaded: Loaded, *, only: str | None = None) -> Records:
+    """The records of a configured project, all valid."""
+    required = fill_preset(loaded.settings.periodic).required
+    return require_valid(load_records(loaded.root, docs=loaded.settings.project.docs, required=required, only=only))
+
+
+def build_indexes(records: Records, only: str | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yields (path below `docs`, content); a cadence without a folder has an index of zero reports."""
+    if only in (None, GAP_FOLDER):
+        yield f"{GAP_FOLDER}/dashboard-data/index.json", build_gap_index(records)
+    for cadence in Cadence:
+        if only in (None, cadence.value):
+            yield f"{cadence.folder}/dashboard-data/index.json", build_cadence_index(records, cadence)
+    if only is None:
+        yield COMBINED, build_combined_index(records)
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Only an index is overwritten: an object with `summary` and `reports`."""
+    if not path.is_symlink() and not path.exists():
+        return
+    try:
+        if path.is_symlink():
+            raise RecordError(str(path), ("is a symlink",))
+        plain = codec.parse_json(path.read_bytes(), where=str(path))
+        if not isinstance(plain, dict) or not {"summary", "reports"} <= plain.keys():
+            raise RecordError(str(path), ("is not an index",))
+    except (RecordError, OSError) as error:
+        raise Error(
+            f"{path} is in the way: it is not an index that a tool wrote ({error}).", hint="Move it away and try again."
+        ) from None
+
+
+def _build_answer(records: Records, indexes: dict[str, dict[str, Any]]) -> Answer:
+    rows = tuple(
+        (Cell(path, code=True), str(plain["summary"]["total_reports"]), plain["generated_at"] or "no report")
+        for path, plain in indexes.items()
+    )
+    table = Table(columns=("index", "reports", "newest"), rows=rows, numeric=frozenset({1}))
+    found: list[dict[str, Any]] = next(
+        (plain["contradictions"] for plain in indexes.values() if "contradictions" in plain), []
+    )
+    total = len(records.gap) + len(records.periodic)
+    report = Report(
+        title="Dashboard indexes",
+        sections=(Section(title="", blocks=(Paragraph(f"{total} records, all valid."), table)),),
+        alerts=tuple(Alert(severity=Severity.LOOK, message=_tell(item)) for item in found),
+        skipped=records.skipped,
+    )
+    data = {
+        "schema": "layline.dashboard-index/1",
+        "written": {path: plain["summary"] for path, plain in indexes.items()},
+        "contradictions": found,
+        "skipped": [{"what": item.what, "why": item.why} for item in records.skipped],
+    }
+    return Answer(report=report, data=data)
+
+
+def _tell(contradiction: dict[str, Any]) -> str:
+    claims = "; ".join(
+        f"{claim['value']} ({claim['source']}, {claim['date'][:10]})" for claim in contradiction["claims"]
+    )
+    return f"sources differ about {contradiction['about']}, newest first: {claims}"

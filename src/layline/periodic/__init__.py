@@ -1,0 +1,1 @@
+"""Weekly and monthly engineering reports from git history alone."""
