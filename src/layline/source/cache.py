@@ -1,0 +1,182 @@
+"""Analysed blobs on disk: SQLite, keyed by blob id and analyser version. Losing it costs time, never an answer."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+FILE_NAME = "source.sqlite"
+MAX_BYTES = 512 * 1024 * 1024
+_APPLICATION = 0x4C41594C
+"""`LAYL` in the header of the file: another program's database is not ours to use."""
+_SCHEMA = 1
+_FRESH = 20
+"""A row is marked as used again when its mark is this many openings old, so that reading seldom writes."""
+_TABLES = """
+CREATE TABLE module (blob TEXT NOT NULL, analyser TEXT NOT NULL, checksum INTEGER NOT NULL, used INTEGER NOT NULL,
+                     text TEXT NOT NULL, PRIMARY KEY (blob, analyser));
+CREATE TABLE opening (count INTEGER NOT NULL);
+INSERT INTO opening VALUES (0);
+"""
+
+Result = TypeVar("Result")
+
+
+class Cache:
+    """Encoded modules by blob id. Every failure of the store is a miss; a broken file is set aside and begun anew."""
+
+    def __init__(self, directory: Path, analyser: str, *, max_bytes: int = MAX_BYTES) -> None:
+        self.file = directory / FILE_NAME
+        self._analyser = analyser
+        self._max_bytes = max_bytes
+        self._opening = 0
+        self._connection = self._open()
+
+    def load(self, blobs: Iterable[str]) -> dict[str, str]:
+        """What is stored of these blobs; rows whose checksum is wrong do not count."""
+        wanted = json.dumps(sorted(set(blobs)))
+        found: dict[str, str] = {}
+        try:
+            stale: list[str] = []
+            for blob, text, is_stale in self._select(wanted):
+                found[blob] = text
+                if is_stale:
+                    stale.append(blob)
+            self._mark(stale)
+        except sqlite3.OperationalError:
+            return found  # busy: what was read counts, the rest is parsed
+        except sqlite3.Error:
+            self._start_over()
+        return found
+
+    def store(self, modules: Iterable[tuple[str, str]]) -> None:
+        """Keep encoded modules; what does not fit the size limit is what was used longest ago."""
+        if self._connection is None:
+            return
+        rows = [(blob, self._analyser, _checksum(text), self._opening, text) for blob, text in modules]
+        try:
+            with self._connection:
+                self._connection.executemany("INSERT OR REPLACE INTO module VALUES (?, ?, ?, ?, ?)", rows)
+            self._evict()
+        except sqlite3.OperationalError:
+            return  # busy, full or read-only: the next run tries again
+        except sqlite3.Error:
+            self._start_over()
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _select(self, wanted: str) -> Iterator[tuple[str, str, bool]]:
+        if self._connection is None:
+            return
+        query = "SELECT blob, checksum, used, text FROM module WHERE analyser = ? AND blob IN (SELECT value FROM json_each(?))"
+        for blob, checksum, used, text in self._connection.execute(query, (self._analyser, wanted)):
+            if isinstance(text, str) and text[:1] in {"{", '"'} and _checksum(text) == checksum:
+                yield blob, text, used < self._opening - _FRESH
+
+    def _mark(self, blobs: list[str]) -> None:
+        if self._connection is not None and blobs:
+            with suppress(sqlite3.OperationalError), self._connection:
+                query = "UPDATE module SET used = ? WHERE analyser = ? AND blob IN (SELECT value FROM json_each(?))"
+                self._connection.execute(query, (self._opening, self._analyser, json.dumps(blobs)))
+
+    def _evict(self) -> None:
+        if self._connection is None:
+            return
+        used = self._connection.execute("SELECT total(length(text)) FROM module").fetchone()[0]
+        if used <= self._max_bytes:
+            return
+        with self._connection:
+            oldest = self._connection.execute("SELECT rowid, length(text) FROM module ORDER BY used, rowid")
+            doomed: list[tuple[int]] = []
+            for row, size in oldest:
+                if used <= self._max_bytes * 0.8:
+                    break
+                doomed.append((row,))
+                used -= size
+            self._connection.executemany("DELETE FROM module WHERE rowid = ?", doomed)
+        with suppress(sqlite3.OperationalError):
+            self._connection.execute("VACUUM")
+
+    def _open(self) -> sqlite3.Connection | None:
+        try:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            return self._connect()
+        except sqlite3.OperationalError:
+            return None  # busy for long, read-only, no space: we work without
+        except (sqlite3.Error, _Foreign):
+            return self._set_aside()
+        except OSError:
+            return None
+
+    def _set_aside(self) -> sqlite3.Connection | None:
+        """Keeps a file that is not ours, or no longer whole, under another name and begins an empty one."""
+        try:
+            for number in range(1, 1000):
+                kept = self.file.with_suffix(f".aside-{number}")
+                if not kept.exists():
+                    self.file.rename(kept)
+                    break
+            for suffix in ("-wal", "-shm"):
+                self.file.with_name(self.file.name + suffix).unlink(missing_ok=True)
+            return self._connect()
+        except (OSError, sqlite3.Error, _Foreign):
+            return None
+
+    def _start_over(self) -> None:
+        self.close()
+        self._connection = self._set_aside()
+
+    def _connect(self) -> sqlite3.Connection:
+        # autocommit off only inside `with`; 30 s of patience for other processes
+        connection = sqlite3.connect(self.file, timeout=30, check_same_thread=False)
+        try:
+            self._prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        application = connection.execute("PRAGMA application_id").fetchone()[0]
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+        if tables and (application, version) != (_APPLICATION, _SCHEMA):
+            raise _Foreign
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = NORMAL")
+        if not tables:
+            _create(connection)
+        with suppress(sqlite3.OperationalError), connection:
+            connection.execute("UPDATE opening SET count = count + 1")
+        self._opening = connection.execute("SELECT count FROM opening").fetchone()[0]
+
+
+class _Foreign(Exception):
+    """The file is a database, but another program's or another version's."""
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    connection.execute("BEGIN IMMEDIATE")  # of several processes that start at once, one makes the tables
+    try:
+        if not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:
+            for statement in _TABLES.split(";"):
+                if statement.strip():
+                    connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {_SCHEMA}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _checksum(text: str) -> int:
+    return zlib.crc32(text.encode("utf-8", "surrogatepass"))

@@ -1,0 +1,183 @@
+"""The symbol index of whole refs: every Python module of one or several trees, read once, decoded when asked for."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from layline.core.evidence import Evidence, Location, Skipped
+from layline.git import Blob
+from layline.source.cache import Cache
+from layline.source.definitions import Definition, Module
+from layline.source.names import is_package, is_within, longest_root, module_name, parents
+from layline.source.parsing import ANALYSER, decode_module, parse_tree
+from layline.source.tree import Tree
+from layline.source.workers import encode_blobs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One repository's share of an index: its tree, where module names begin, and the packages it owns."""
+
+    tree: Tree
+    source_roots: tuple[str, ...] = (".", "src")
+    packages: tuple[str, ...] = ()
+    """Dotted roots (`megatron.core`); where two parts hold the same module, the longer root wins."""
+    under: tuple[str, ...] = ()
+    """Only these folders of the tree; empty: all of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModuleEntry:
+    """One importable file of the index."""
+
+    name: str
+    path: str
+    blob: str
+    part: int
+    """Which part of the index it came from."""
+    is_package: bool
+
+
+class Index:
+    """Modules by dotted name. `resolve` (in `layline.source.resolve`) follows names through it."""
+
+    def __init__(self, parts: Sequence[Part], entries: Iterable[ModuleEntry], texts: dict[str, str]) -> None:
+        self.parts = tuple(parts)
+        self.entries: dict[str, ModuleEntry] = {}
+        for entry in entries:
+            held = self.entries.get(entry.name)
+            if held is None or self._rank(entry) > self._rank(held):
+                self.entries[entry.name] = entry
+        self._texts = texts
+        self._modules: dict[str, Module | str] = {}
+        self.namespaces = frozenset(above for name in self.entries for above in parents(name))
+        """Dotted names that something stands below: packages, with or without `__init__.py`."""
+        self.read_blob = lru_cache(maxsize=256)(self._read_blob)
+
+    def module(self, name: str) -> Module | None:
+        """What the module binds; None where there is none or it cannot be read (see `skipped`)."""
+        entry = self.entries.get(name)
+        if entry is None:
+            return None
+        found = self._decode(entry.blob)
+        return found if isinstance(found, Module) else None
+
+    def modules(self) -> Iterator[tuple[ModuleEntry, Module]]:
+        """Every readable module, in order of name."""
+        for name in sorted(self.entries):
+            module = self.module(name)
+            if module is not None:
+                yield self.entries[name], module
+
+    def skipped(self) -> Iterator[Skipped]:
+        """What could not be read, and why; in order of path."""
+        for entry in sorted(self.entries.values(), key=lambda entry: (entry.part, entry.path)):
+            found = self._decode(entry.blob)
+            if isinstance(found, str):
+                yield Skipped(entry.path, found)
+
+    def owns(self, dotted: str) -> bool:
+        """True if the name belongs to the indexed code, whether or not it is there."""
+        if dotted in self.entries or dotted in self.namespaces:
+            return True
+        packages = [package for part in self.parts for package in part.packages]
+        if any(is_within(dotted, package) for package in packages):
+            return True
+        top = dotted.partition(".")[0]
+        if packages and any(package.partition(".")[0] == top for package in packages):
+            # a namespace shared with others (`megatron.bridge`): ours as far as our files reach
+            return any(above in self.entries for above in parents(dotted))
+        return top in self.entries or top in self.namespaces
+
+    def location(self, module: str, line: int) -> Location:
+        return Location(self.entries[module].path, line)
+
+    def evidence(self, module: str, lines: tuple[int, int] | None = None) -> Evidence:
+        """Where the module, or lines of it, can be read again."""
+        entry = self.entries[module]
+        tree = self.parts[entry.part].tree
+        return Evidence(repo=tree.repository.name, commit=tree.commit, path=entry.path, lines=lines)
+
+    def read_text(self, module: str) -> str:
+        """The source of a module; empty where it cannot be read."""
+        return self.read_blob(module).decode("utf-8-sig", "replace")
+
+    def read_node(self, module: str, definition: Definition) -> ast.stmt | None:
+        """The syntax tree of one definition, read anew from its blob."""
+        tree = parse_tree(self.entries[module].path, self.read_blob(module))
+        if isinstance(tree, Skipped):
+            return None
+        for node in ast.walk(tree):
+            if isinstance(node, ast.stmt) and node.lineno == definition.line and _binds(node, definition):
+                return node
+        return None
+
+    def _read_blob(self, module: str) -> bytes:
+        entry = self.entries[module]
+        return self.parts[entry.part].tree.repository.read_blob(entry.blob)
+
+    def _rank(self, entry: ModuleEntry) -> tuple[int, int, bool]:
+        """Of two files with one name the owner of the longer package root wins, then the earlier part, then a package."""
+        return longest_root(entry.name, self.parts[entry.part].packages), -entry.part, entry.is_package
+
+    def _decode(self, blob: str) -> Module | str:
+        if blob not in self._modules:
+            self._modules[blob] = decode_module(self._texts[blob])
+        return self._modules[blob]
+
+
+def build_index(parts: Sequence[Part], cache: Cache | None = None, *, workers: int | None = None) -> Index:
+    """Index every Python file of the parts; only blobs the cache does not hold are read and parsed."""
+    entries = [entry for number, part in enumerate(parts) for entry in _find_entries(number, part)]
+    texts: dict[str, str] = {}
+    if cache is not None:
+        texts.update(cache.load(entry.blob for entry in entries))
+    for number, part in enumerate(parts):
+        missing = sorted({entry.blob for entry in entries if entry.part == number} - texts.keys())
+        if missing:
+            made = dict(_encode_missing(part, missing, workers))
+            texts.update(made)
+            if cache is not None:
+                cache.store(item for item in made.items() if item[1] != _ABSENT)
+    return Index(parts, entries, texts)
+
+
+_ABSENT = json.dumps("the object is not in this repository")
+
+
+def _encode_missing(part: Part, missing: list[str], workers: int | None) -> Iterator[tuple[str, str]]:
+    blobs: list[Blob] = []
+    for found in part.tree.repository.stream_blobs(missing):
+        if isinstance(found, str):
+            yield found, _ABSENT  # a partial clone; not cached, the object may come
+        else:
+            blobs.append(found)
+    yield from encode_blobs(blobs, workers=workers)
+
+
+def _find_entries(number: int, part: Part) -> Iterator[ModuleEntry]:
+    for under in part.under or ("",):
+        for path in part.tree.paths(under, ".py"):
+            name = module_name(path, part.source_roots)
+            found = part.tree.find(path)
+            if name is not None and found is not None:
+                yield ModuleEntry(name=name, path=path, blob=found.oid, part=number, is_package=is_package(path))
+
+
+def _binds(node: ast.stmt, definition: Definition) -> bool:
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return name == definition.name
+        case ast.Assign() | ast.AnnAssign():
+            return definition.parameters is None
+    return False
+
+
+def open_cache(directory: Path) -> Cache:
+    """The cache of analysed blobs in Layline's cache directory."""
+    return Cache(directory, ANALYSER)

@@ -1,0 +1,63 @@
+"""Module names: from a path of a tree to the dotted name Python imports it by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+def module_name(path: str, source_roots: Sequence[str] = (".",)) -> str | None:
+    """The dotted name of a Python file; None where no import statement can spell it.
+
+    The deepest source root that holds the path counts (`src/a/b.py` is `a.b` for the roots `.` and `src`).
+    Folders need no `__init__.py`: namespace packages are packages.
+    """
+    if not path.endswith(".py"):
+        return None
+    parts = path.removesuffix(".py").split("/")[_depth(path, source_roots) :]
+    if parts and parts[-1] == "__init__":
+        parts.pop()
+    if not parts or not all(part.isidentifier() for part in parts):
+        return None
+    return ".".join(parts)
+
+
+def is_package(path: str) -> bool:
+    return path.endswith("/__init__.py") or path == "__init__.py"
+
+
+def absolute_name(module: str, *, package: bool, level: int, name: str) -> str | None:
+    """What a (relative) import names, seen from `module`; None where it climbs out of the top package."""
+    if level == 0:
+        return name
+    parts = module.split(".")
+    keep = len(parts) - level + (1 if package else 0)
+    if keep < 1:
+        return None
+    base = ".".join(parts[:keep])
+    return f"{base}.{name}" if name else base
+
+
+def parents(name: str) -> Iterable[str]:
+    """`a.b.c` → `a.b`, `a`."""
+    while "." in name:
+        name = name.rpartition(".")[0]
+        yield name
+
+
+def is_within(name: str, package: str) -> bool:
+    """True for the package itself and everything below it."""
+    return name == package or name.startswith(package + ".")
+
+
+def longest_root(name: str, packages: Iterable[str]) -> int:
+    """How many characters of `name` the closest of the package roots covers; 0 for none."""
+    return max((len(package) for package in packages if is_within(name, package)), default=0)
+
+
+def _depth(path: str, source_roots: Sequence[str]) -> int:
+    depths = [0]
+    for root in source_roots:
+        folder = root.strip("/").removeprefix("./")
+        if folder not in {"", "."} and path.startswith(folder + "/"):
+            depths.append(folder.count("/") + 1)
+    return max(depths)

@@ -1,0 +1,353 @@
+"""Follows dotted names through an index: re-exports, `__init__` chains, star imports, aliases, base classes."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from layline.source.definitions import Definition, DefinitionKind, Import, Module, Parameter, ParameterKind
+from layline.source.index import Index
+from layline.source.names import absolute_name, parents
+from layline.source.symbols import Symbol, SymbolKind
+
+_OBJECT_MEMBERS = frozenset(dir(object)) | {
+    "__dict__",
+    "__module__",
+    "__name__",
+    "__qualname__",
+    "__bases__",
+    "__mro__",
+}
+_DATACLASS_MEMBERS = frozenset({"__init__", "__repr__", "__eq__", "__dataclass_fields__", "__match_args__"})
+_MODULE_MEMBERS = frozenset({"__name__", "__file__", "__doc__", "__path__", "__dict__", "__package__", "__spec__"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Thing:
+    """What a name leads to: a module (`definition` is None), a definition in a module, or something outside."""
+
+    home: str | None
+    module: str | None = None
+    definition: Definition | None = None
+    inherited_from: str | None = None
+    is_implicit: bool = False
+    reason: str | None = None
+    inside: str | None = None
+    """Of something outside: the innermost name of the index that stands for it."""
+
+    @property
+    def is_module(self) -> bool:
+        return self.module is not None and self.definition is None
+
+
+@dataclass(frozen=True, slots=True)
+class _Binding:
+    """One step: how a name is bound, and the thing it leads to."""
+
+    kind: SymbolKind
+    thing: _Thing
+    module: str | None = None
+    line: int = 1
+
+
+class Resolver:
+    """Resolves names in one index; remembers what it found, ends on cycles."""
+
+    def __init__(self, index: Index) -> None:
+        self.index = index
+        self._known: dict[str, Symbol] = {}
+        self._steps: dict[tuple[str, str, str], _Binding | None] = {}
+        """The steps of the question under way; None: being worked out, so asking again is a cycle."""
+
+    def resolve(self, dotted: str) -> Symbol:
+        """What `dotted` is, seen as `import` statements see it: the longest module first, then attributes."""
+        if dotted not in self._known:
+            self._steps.clear()
+            self._known[dotted] = self._resolve(dotted)
+        return self._known[dotted]
+
+    def resolve_in(self, module: str, dotted: str) -> Symbol:
+        """What `dotted` means when written at module level in `module`."""
+        self._steps.clear()
+        return self._symbol(dotted, self._expression(module, dotted))
+
+    def follow_import(self, module: str, item: Import) -> Symbol:
+        """What an import statement of `module` brings in (of a star: the module)."""
+        self._steps.clear()
+        name = item.alias if item.name or item.alias != item.module.partition(".")[0] else item.module
+        return self._symbol(name, self._imported(module, item))
+
+    def find_importers(self, dotted: str) -> Iterator[tuple[str, Import]]:
+        """Module-level `from m import f` bindings, anywhere in the index, of what `dotted` is finally: they copy it."""
+        home = self.resolve(dotted).home
+        last = dotted.rpartition(".")[2]
+        wanted = {last, (home or "").rpartition(".")[2]}
+        for entry, module in self.index.modules():
+            for item in module.imports:
+                if item.name in wanted and not item.type_checking and home == self.follow_import(entry.name, item).home:
+                    yield entry.name, item
+
+    def _resolve(self, dotted: str) -> Symbol:
+        prefix = next((name for name in (dotted, *parents(dotted)) if self._is_module(name)), None)
+        if prefix is None:
+            kind = SymbolKind.ABSENT if self.index.owns(dotted) else SymbolKind.EXTERNAL
+            return Symbol(name=dotted, kind=kind, home=dotted if kind is SymbolKind.EXTERNAL else None)
+        if prefix != dotted and not self.index.owns(dotted):
+            return Symbol(name=dotted, kind=SymbolKind.EXTERNAL, home=dotted)
+        binding = self._walk(_module(prefix), dotted[len(prefix) + 1 :])
+        return replace(self._symbol(dotted, binding), shadowed_by=self._shadow(prefix))
+
+    def _walk(self, thing: _Binding, rest: str) -> _Binding:
+        for name in rest.split(".") if rest else ():
+            thing = self._member(thing, name)
+        return thing
+
+    def _symbol(self, dotted: str, binding: _Binding) -> Symbol:
+        thing = binding.thing
+        location = self.index.location(binding.module, binding.line) if binding.module in self.index.entries else None
+        return Symbol(
+            name=dotted, kind=binding.kind, home=thing.home, module=thing.module, definition=thing.definition,
+            bound_in=binding.module, location=location, inherited_from=thing.inherited_from,
+            is_implicit=thing.is_implicit, reason=thing.reason, inside=thing.inside,
+        )  # fmt: skip
+
+    def _shadow(self, module: str) -> str | None:
+        """What hides a submodule (or a package on the way to it) from attribute access, if something does."""
+        for name in (module, *parents(module)):
+            package, _, last = name.rpartition(".")
+            holder = self.index.module(package) if package else None
+            if holder is None or not (last in holder.bound_imports or holder.find(last)):
+                continue
+            thing = self._module_member(package, last).thing
+            if thing.home is not None and thing.home != name:
+                return thing.home
+        return None
+
+    def _is_module(self, name: str) -> bool:
+        return name in self.index.entries or name in self.index.namespaces
+
+    def _member(self, binding: _Binding, name: str) -> _Binding:
+        thing = binding.thing
+        if binding.kind in {SymbolKind.ABSENT, SymbolKind.UNKNOWN}:
+            return binding
+        if thing.is_module and thing.module is not None:
+            return self._module_member(thing.module, name)
+        if thing.definition is None or thing.module is None:
+            return _outside(f"{thing.home}.{name}", thing.reason)
+        match thing.definition.kind:
+            case DefinitionKind.CLASS:
+                return self._class_member(thing.module, thing.definition, name)
+            case DefinitionKind.FUNCTION:
+                return _absent(f"{thing.home} is a function; it has no attribute {name} of its own")
+        return self._value_member(thing.module, thing.definition, name)
+
+    def _value_member(self, module: str, definition: Definition, name: str) -> _Binding:
+        """A member of an assigned value: known where the value is plainly made by calling a class."""
+        maker = (definition.value or "").partition("(")[0]
+        if maker and all(part.isidentifier() for part in maker.split(".")) and "(" in (definition.value or ""):
+            made = self._expression(module, maker)
+            if made.thing.definition is not None and made.thing.definition.kind is DefinitionKind.CLASS:
+                return self._member(made, name)
+        return _unknown(f"{module}.{definition.qualname} is a value that only a run knows")
+
+    def _module_member(self, module: str, name: str) -> _Binding:
+        key = (module, "", name)
+        if key in self._steps:
+            return self._steps[key] or self._submodule(module, name) or _absent("import cycle")
+        self._steps[key] = None
+        found = self._steps[key] = self._bind(module, name)
+        return found
+
+    def _bind(self, module: str, name: str) -> _Binding:
+        holder = self.index.module(module)
+        if holder is None:
+            return self._submodule(module, name) or self._unreadable(module, name)
+        best = holder.best(name)
+        imports = [item for item in holder.bound_imports.get(name, ()) if not item.type_checking]
+        if best is not None and _wins(best, imports):
+            return self._defined(module, best)
+        if imports:
+            return self._best_import(module, imports)
+        return (
+            self._starred(module, holder, name) or self._submodule(module, name) or self._unbound(module, holder, name)
+        )
+
+    def _defined(self, module: str, definition: Definition) -> _Binding:
+        if definition.kind is not DefinitionKind.ASSIGNMENT:
+            return _Binding(SymbolKind.DEFINITION, _thing(module, definition), module, definition.line)
+        thing = _thing(module, definition)
+        if definition.alias_of and definition.alias_of not in {definition.qualname, "None", "True", "False"}:
+            behind = self._expression(module, definition.alias_of)
+            if behind.kind not in {SymbolKind.ABSENT, SymbolKind.UNKNOWN}:
+                thing = behind.thing
+        return _Binding(SymbolKind.MODULE_ASSIGNMENT, thing, module, definition.line)
+
+    def _best_import(self, module: str, imports: list[Import]) -> _Binding:
+        """Of alternatives the first whose source is there; else the first."""
+        found = [self._imported(module, item) for item in sorted(imports, key=lambda item: (item.branch, item.line))]
+        inside = [item for item in found if item.thing.module is not None]
+        outside = [item for item in found if item.thing.home is not None]
+        return (inside or outside or found)[0]
+
+    def _imported(self, module: str, item: Import) -> _Binding:
+        package = module in self.index.entries and self.index.entries[module].is_package
+        source = absolute_name(module, package=package, level=item.level, name=item.module)
+        if source is None:
+            return _Binding(SymbolKind.ABSENT, _Thing(None, reason="a relative import climbs out of its package"), module, item.line)  # fmt: skip
+        if item.name is None and item.alias == source.partition(".")[0]:
+            behind = self._dotted(item.alias)  # `import a.b` binds `a`
+        elif item.name is None or item.name == "*":
+            behind = self._dotted(source)
+        elif self._is_module(source):
+            behind = self._module_member(source, item.name)
+        else:
+            behind = self._dotted(f"{source}.{item.name}")
+        thing = behind.thing
+        if thing.module is None and thing.inside is None and behind.module is not None:
+            thing = replace(thing, inside=f"{source}.{item.name}")
+        kind = SymbolKind.IMPORTED_NAME if thing.home is not None else behind.kind
+        return _Binding(kind, thing, module, item.line)
+
+    def _starred(self, module: str, holder: Module, name: str) -> _Binding | None:
+        outside: _Binding | None = None
+        for item in holder.bound_imports.get("*", ()):
+            package = self.index.entries[module].is_package
+            source = absolute_name(module, package=package, level=item.level, name=item.module)
+            if source is None or not self._is_module(source):
+                if source is not None and not self.index.owns(source):
+                    outside = _unknown(f"{module} has `from {source} import *`, which may bind it")
+                continue
+            inner = self.index.module(source)
+            exports = inner.exports if inner is not None else None
+            if name not in exports if exports is not None else name.startswith("_"):
+                continue
+            found = self._module_member(source, name)
+            if found.thing.home is not None:
+                return _Binding(SymbolKind.IMPORTED_NAME, found.thing, module, item.line)
+        return outside
+
+    def _submodule(self, module: str, name: str) -> _Binding | None:
+        return _module(f"{module}.{name}") if self._is_module(f"{module}.{name}") else None
+
+    def _unbound(self, module: str, holder: Module, name: str) -> _Binding:
+        if name in _MODULE_MEMBERS:
+            return _outside(f"types.ModuleType.{name}", None)
+        if holder.has_getattr:
+            return _unknown(f"{module} has a __getattr__, which may make it")
+        only_typing = name in holder.bound_imports
+        return _absent(f"{module} imports {name} for type checking only" if only_typing else f"{module} does not bind {name}")  # fmt: skip
+
+    def _unreadable(self, module: str, name: str) -> _Binding:
+        if module in self.index.entries:
+            return _unknown(f"{self.index.entries[module].path} cannot be parsed")
+        return _absent(f"{module} is a namespace package without a module {name}")
+
+    def _dotted(self, dotted: str) -> _Binding:
+        """Like `resolve`, as a step of a question under way."""
+        prefix = next((name for name in (dotted, *parents(dotted)) if self._is_module(name)), None)
+        if prefix is None or not self.index.owns(dotted):
+            return _absent(f"{dotted} is not there") if self.index.owns(dotted) else _outside(dotted, None)
+        return self._walk(_module(prefix), dotted[len(prefix) + 1 :])
+
+    def _expression(self, module: str, dotted: str) -> _Binding:
+        first, _, rest = dotted.partition(".")
+        found = self._module_member(module, first)
+        if found.kind is SymbolKind.ABSENT and hasattr(builtins, first):
+            found = _outside(f"builtins.{first}", None)
+        return self._walk(found, rest)
+
+    def _class_member(self, module: str, owner: Definition, name: str) -> _Binding:
+        key = (module, owner.qualname, name)
+        if key in self._steps:
+            return self._steps[key] or _absent("class cycle")
+        self._steps[key] = None
+        found = self._steps[key] = self._find_member(module, owner, name)
+        return found
+
+    def _find_member(self, module: str, owner: Definition, name: str) -> _Binding:
+        holder = self.index.module(module)
+        own = holder.best(f"{owner.qualname}.{name}") if holder is not None else None
+        if own is not None:
+            return _Binding(SymbolKind.DEFINITION, _thing(module, own), module, own.line)
+        if owner.is_dataclass and name in _DATACLASS_MEMBERS:
+            return self._implicit(module, owner, name)
+        outside: str | None = None
+        for base in self._bases(module, owner):
+            thing = base.thing
+            if thing.definition is not None and thing.module is not None:
+                found = self._class_member(thing.module, thing.definition, name)
+                if found.kind is SymbolKind.DEFINITION:
+                    thing = found.thing
+                    return replace(found, thing=replace(thing, inherited_from=thing.inherited_from or base.thing.home))
+                if found.kind is SymbolKind.EXTERNAL and not found.thing.is_implicit:
+                    outside = outside or found.thing.home
+            elif base.kind is not SymbolKind.ABSENT:
+                outside = outside or f"{thing.home or 'a computed base'}.{name}"
+        if outside is not None:
+            return _outside(outside, f"may be inherited from {outside.rpartition('.')[0]}")
+        if name in _OBJECT_MEMBERS:
+            return _Binding(SymbolKind.EXTERNAL, _Thing(f"builtins.object.{name}", is_implicit=True))
+        return _absent(f"class {module}.{owner.qualname} has no member {name}")
+
+    def _bases(self, module: str, owner: Definition) -> Iterator[_Binding]:
+        for text in owner.bases:
+            dotted = text.partition("[")[0]
+            if all(part.isidentifier() for part in dotted.split(".")):
+                yield self._expression(module, dotted)
+            else:
+                yield _unknown(f"the base {text} is computed")
+
+    def _implicit(self, module: str, owner: Definition, name: str) -> _Binding:
+        parameters = (Parameter("self", ParameterKind.POSITIONAL), *self._fields(module, owner))
+        made = replace(
+            owner, qualname=f"{owner.qualname}.{name}", kind=DefinitionKind.FUNCTION, bases=(), decorators=(),
+            parameters=parameters if name == "__init__" else None, returns=None,
+        )  # fmt: skip
+        return _Binding(SymbolKind.DEFINITION, replace(_thing(module, made), is_implicit=True), module, owner.line)
+
+    def _fields(self, module: str, owner: Definition) -> Iterator[Parameter]:
+        """The parameters a dataclass makes of its fields, those of its bases first."""
+        found: dict[str, Parameter] = {}
+        for base in self._bases(module, owner):
+            thing = base.thing
+            if thing.definition is not None and thing.definition.is_dataclass and thing.module is not None:
+                found.update({item.name: item for item in self._fields(thing.module, thing.definition)})
+        holder = self.index.module(module)
+        for name in holder.members(owner.qualname) if holder is not None else ():
+            item = holder.best(f"{owner.qualname}.{name}") if holder is not None else None
+            if item is not None and item.kind is DefinitionKind.FIELD and item.returns and not _is_class_variable(item):
+                found[name] = Parameter(name, ParameterKind.POSITIONAL, item.value, item.returns)
+        yield from found.values()
+
+
+def _wins(best: Definition, imports: list[Import]) -> bool:
+    """A def beats an import (its fallback); an assignment only one that it plainly overrides."""
+    if not imports or best.kind is not DefinitionKind.ASSIGNMENT:
+        return True
+    return best.group == 0 and all(item.group == 0 and item.line < best.line for item in imports)
+
+
+def _is_class_variable(item: Definition) -> bool:
+    head = (item.returns or "").partition("[")[0].rpartition(".")[2]
+    return head == "ClassVar" or "init=False" in (item.value or "")
+
+
+def _thing(module: str, definition: Definition) -> _Thing:
+    return _Thing(f"{module}.{definition.qualname}", module, definition)
+
+
+def _module(name: str) -> _Binding:
+    return _Binding(SymbolKind.SUBMODULE, _Thing(name, name), name)
+
+
+def _outside(dotted: str, reason: str | None) -> _Binding:
+    return _Binding(SymbolKind.EXTERNAL, _Thing(dotted, reason=reason))
+
+
+def _absent(reason: str) -> _Binding:
+    return _Binding(SymbolKind.ABSENT, _Thing(None, reason=reason))
+
+
+def _unknown(reason: str) -> _Binding:
+    return _Binding(SymbolKind.UNKNOWN, _Thing(None, reason=reason))

@@ -1,0 +1,64 @@
+"""What a dotted name turns out to be in an index."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from layline.core.evidence import Location
+from layline.source.definitions import Definition
+
+
+class SymbolKind(StrEnum):
+    DEFINITION = "definition"
+    """A function, class, method or class field stands there."""
+    IMPORTED_NAME = "imported-name"
+    """The module binds it by an import; `home` is what was imported."""
+    MODULE_ASSIGNMENT = "module-assignment"
+    SUBMODULE = "submodule"
+    ABSENT = "absent"
+    """The code is ours to read and does not bind it."""
+    EXTERNAL = "external"
+    """It belongs to code that is not indexed."""
+    UNKNOWN = "unknown"
+    """Only a run could tell (`reason` says why): a file that cannot be parsed, a module `__getattr__`, a computed value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Symbol:
+    """The answer to `resolve`: what binds the name, and what is finally behind it."""
+
+    name: str
+    """As asked."""
+    kind: SymbolKind
+    home: str | None = None
+    """Dotted name of what is finally behind it, in the module that defines it; for an external name, its full name."""
+    module: str | None = None
+    """Module of the index that holds `definition` (or that `home` is, for a submodule)."""
+    definition: Definition | None = None
+    """What is finally behind it, where that is a definition or an assignment."""
+    bound_in: str | None = None
+    """Module whose line `location` binds the last part of the name."""
+    location: Location | None = None
+    """Where the name itself is bound: the `def`, the import line, the assignment."""
+    inherited_from: str | None = None
+    """Dotted name of the base class that really has the member."""
+    is_implicit: bool = False
+    """Nobody wrote it: the `__init__` of a dataclass, a dunder of `object`."""
+    shadowed_by: str | None = None
+    """A package binds this name of its submodule to something else (dotted name of it): attribute access misses the submodule."""
+    reason: str | None = None
+    inside: str | None = None
+    """Of something outside the index: the innermost indexed name that stands for it."""
+
+    @property
+    def exists(self) -> bool:
+        """True if the name is bound in the indexed code."""
+        return self.kind in {SymbolKind.DEFINITION, SymbolKind.IMPORTED_NAME, SymbolKind.MODULE_ASSIGNMENT, SymbolKind.SUBMODULE}  # fmt: skip
+
+    @property
+    def alias_of(self) -> str | None:
+        """What an imported name, or an assignment that copies another name, stands for: indexed if possible."""
+        if self.kind in {SymbolKind.IMPORTED_NAME, SymbolKind.MODULE_ASSIGNMENT} and self.home != self.name:
+            return self.inside or self.home
+        return None

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from histories import History
+from layline.git import open_repository
+from layline.source import Part, Resolver, Symbol, SymbolKind, Tree, build_index
+
+FILES = {
+    "pkg/__init__.py": "from .impl import f\nfrom . import state as mpu\nfrom .stars import *\nfrom pkg.shadow import shadow\n",
+    "pkg/impl.py": "import torch\nfrom torch.nn import Module\ndef f(a, b=1): ...\nLIMIT = 3\nCOPY = f\nmade = Maker()\nclass Maker:\n    def go(self): ...\n",
+    "pkg/state.py": "def rank(): ...\n",
+    "pkg/stars.py": "from .hidden import *\n__all__ = ['starred', 'deep']\nstarred = 1\nsecret = 2\n",
+    "pkg/hidden.py": "def deep(): ...\n_private = 1\n",
+    "pkg/shadow.py": "def shadow(): ...\ndef other(): ...\n",
+    "pkg/space/inner.py": "def g(): ...\n",
+    "pkg/options.py": (
+        "try:\n    import fast\n    from pkg.impl import f as chosen\nexcept ImportError:\n    chosen = None\n"
+        "if fast:\n    class Op:\n        def run(self): ...\nelse:\n    Op = None\n"
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from pkg.state import rank\n"
+    ),
+    "pkg/classes.py": (
+        "import torch\nfrom dataclasses import dataclass\nfrom pkg.impl import Maker\n"
+        "class Base:\n    def forward(self, x): ...\n    size = 1\n"
+        "class Child(Base):\n    def own(self): ...\n"
+        "class Net(torch.nn.Module):\n    def forward(self): ...\n"
+        "class Deep(Net): ...\n"
+        "@dataclass\nclass Config:\n    width: int\n    depth: int = 2\n    def check(self): ...\n"
+        "@dataclass\nclass Wide(Config):\n    extra: str = ''\n"
+        "class Loop(Loop): ...\n"
+    ),
+    "pkg/lazy.py": "def __getattr__(name): ...\n",
+    "pkg/broken.py": "def f(:\n",
+    "pkg/outer.py": "from torch import *\n",
+    "pkg/relay.py": "from pkg.external import moved\n",
+    "pkg/external.py": "from engine.ops import moved\n",
+    "pkg/ring_a.py": "from pkg.ring_b import x, *\n".replace(", *", "") + "from pkg.ring_b import *\n",
+    "pkg/ring_b.py": "from pkg.ring_a import x\nfrom pkg.ring_a import *\n",
+    "script.py": "def main(): ...\n",
+}
+
+
+@pytest.fixture(scope="module")
+def resolver(tmp_path_factory: pytest.TempPathFactory) -> Resolver:
+    history = History.start(tmp_path_factory.mktemp("upstream") / "repo")
+    commit = history.commit("all", dict(FILES))
+    return Resolver(build_index([Part(tree=Tree(open_repository(history.path), commit), packages=("pkg",))]))
+
+
+RESOLVED = [
+    # asked, kind, home
+    ("pkg.impl.f", "definition", "pkg.impl.f"),
+    ("pkg.f", "imported-name", "pkg.impl.f"),
+    ("pkg.impl.LIMIT", "module-assignment", "pkg.impl.LIMIT"),
+    ("pkg.impl.COPY", "module-assignment", "pkg.impl.f"),
+    ("pkg.mpu.rank", "definition", "pkg.state.rank"),
+    ("pkg.starred", "imported-name", "pkg.stars.starred"),
+    ("pkg.deep", "imported-name", "pkg.hidden.deep"),
+    ("pkg.secret", "absent", None),
+    ("pkg.stars._private", "absent", None),
+    ("pkg.space.inner.g", "definition", "pkg.space.inner.g"),
+    ("pkg.space", "submodule", "pkg.space"),
+    ("pkg.space.none", "absent", None),
+    ("pkg.shadow.other", "definition", "pkg.shadow.other"),
+    ("pkg.options.chosen", "imported-name", "pkg.impl.f"),
+    ("pkg.options.Op", "definition", "pkg.options.Op"),
+    ("pkg.options.Op.run", "definition", "pkg.options.Op.run"),
+    ("pkg.options.rank", "absent", None),
+    ("pkg.options.fast", "imported-name", "fast"),
+    ("pkg.impl.torch.nn.Linear", "external", "torch.nn.Linear"),
+    ("pkg.impl.Module", "imported-name", "torch.nn.Module"),
+    ("pkg.impl.made.go", "definition", "pkg.impl.Maker.go"),
+    ("pkg.classes.Maker.go", "definition", "pkg.impl.Maker.go"),
+    ("pkg.classes.Child.forward", "definition", "pkg.classes.Base.forward"),
+    ("pkg.classes.Child.size", "definition", "pkg.classes.Base.size"),
+    ("pkg.classes.Child.none", "absent", None),
+    ("pkg.classes.Child.__init__", "external", "builtins.object.__init__"),
+    ("pkg.classes.Deep.forward", "definition", "pkg.classes.Net.forward"),
+    ("pkg.classes.Deep.state_dict", "external", "torch.nn.Module.state_dict"),
+    ("pkg.classes.Config.__init__", "definition", "pkg.classes.Config.__init__"),
+    ("pkg.classes.Loop.none", "absent", None),
+    ("pkg.lazy.anything", "unknown", None),
+    ("pkg.broken.f", "unknown", None),
+    ("pkg.outer.tensor", "unknown", None),
+    ("pkg.relay.moved", "imported-name", "engine.ops.moved"),
+    ("pkg.ring_a.x", "absent", None),
+    ("pkg.gone.f", "absent", None),
+    ("pkg.impl.f.x", "absent", None),
+    ("script.main", "definition", "script.main"),
+    ("torch.nn.Module", "external", "torch.nn.Module"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("asked", "kind", "home"), RESOLVED)
+def test_resolution(resolver: Resolver, asked: str, kind: str, home: str | None) -> None:
+    found = resolver.resolve(asked)
+    assert (str(found.kind), found.home) == (kind, home), found.reason
+
+
+def test_where_a_name_is_bound_and_where_it_lives(resolver: Resolver) -> None:
+    found = resolver.resolve("pkg.f")
+    assert str(found.location) == "pkg/__init__.py:1"
+    assert found.definition is not None
+    assert found.definition.signature == "(a, b=1)"
+    assert found.alias_of == "pkg.impl.f"
+    assert resolver.index.evidence("pkg.impl", found.definition.lines).lines == (3, 3)
+
+
+def test_inheritance_names_the_base(resolver: Resolver) -> None:
+    assert resolver.resolve("pkg.classes.Child.forward").inherited_from == "pkg.classes.Base"
+
+
+def test_dataclass_init_has_the_fields_of_its_bases(resolver: Resolver) -> None:
+    found = resolver.resolve("pkg.classes.Wide.__init__")
+    assert found.is_implicit
+    assert found.definition is not None
+    assert found.definition.signature == "(self, width, depth=2, extra='')"
+
+
+def test_a_function_that_shadows_its_submodule_is_told(resolver: Resolver) -> None:
+    assert resolver.resolve("pkg.shadow.other").shadowed_by == "pkg.shadow.shadow"
+    assert resolver.resolve("pkg.impl.f").shadowed_by is None
+
+
+def test_an_alias_of_something_outside_names_the_inside_end(resolver: Resolver) -> None:
+    assert resolver.resolve("pkg.relay.moved").alias_of == "pkg.external.moved"
+
+
+def test_names_as_written_in_a_module(resolver: Resolver) -> None:
+    def meaning(module: str, text: str) -> Symbol:
+        return resolver.resolve_in(module, text)
+
+    assert meaning("pkg.classes", "torch.nn.Linear").home == "torch.nn.Linear"
+    assert meaning("pkg.classes", "Child.forward").home == "pkg.classes.Base.forward"
+    assert meaning("pkg.classes", "len").home == "builtins.len"
+    assert meaning("pkg.classes", "nothing").kind is SymbolKind.ABSENT
+
+
+def test_importers_copy_the_object(resolver: Resolver) -> None:
+    found = [(module, item.alias) for module, item in resolver.find_importers("pkg.impl.f")]
+    assert found == [("pkg", "f"), ("pkg.options", "chosen")]
+
+
+def test_namespace_shared_by_two_repositories(tmp_path: Path) -> None:
+    core = History.start(tmp_path / "core")
+    bridge = History.start(tmp_path / "bridge")
+    first = core.commit("core", {"ns/core/a.py": "def f(): ...\n", "ns/bridge/a.py": "def old(): ...\n"})
+    second = bridge.commit("bridge", {"src/ns/bridge/a.py": "def g(): ...\n"})
+    parts = [
+        Part(tree=Tree(open_repository(core.path), first), packages=("ns.core",)),
+        Part(tree=Tree(open_repository(bridge.path), second), packages=("ns.bridge",)),
+    ]
+    resolver = Resolver(build_index(parts))
+    assert resolver.resolve("ns.core.a.f").exists
+    assert resolver.resolve("ns.bridge.a.g").exists
+    assert resolver.resolve("ns.bridge.a.old").kind is SymbolKind.ABSENT
+    assert Resolver(build_index(parts[:1])).resolve("ns.other.x").kind is SymbolKind.EXTERNAL
