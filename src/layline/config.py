@@ -35,11 +35,13 @@ class Project:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pin:
-    """Where the pin is written when it is not a submodule."""
+    """Where the pin is written when it is not a submodule: `file`, or `revision` right here."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
-    file: str
+    file: str | None = None
     """A file of the downstream that holds it."""
+    revision: str | None = None
+    """The upstream commit or tag itself, for a downstream that writes its pin nowhere."""
     variable: str | None = None
     """The name of an ENV, ARG, workflow or shell variable in that file; without it the file holds one commit."""
     requirement: str | None = None
@@ -204,6 +206,8 @@ def _check(settings: Settings, where: str) -> None:
     for key, backend in settings.backends.items():
         if not _KEY.match(key):
             raise ConfigError(f"{where}: backends.{key}: a key is letters, digits, - and _.")
+        if backend.pin is not None and (backend.pin.file is None) == (backend.pin.revision is None):
+            raise ConfigError(f"{where}: backends.{key}.pin needs either `file` or `revision`.")
         for name in ("path", "objects"):
             value = getattr(backend, name)
             if isinstance(value, str) and (not value or value.startswith("-")):

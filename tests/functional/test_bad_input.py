@@ -42,6 +42,7 @@ CONFIGS = [
     ("[project]\nnmae = 'x'\n", "the key `project.nmae` is unknown", "Did you mean `project.name`?"),
     (CONFIG + 'labl = "x"\n', "the key `backends.keel.labl` is unknown", "Did you mean `backends.keel.label`?"),
     (CONFIG + "pin = { fil = 'x' }\n", "the key `backends.keel.pin.fil` is unknown", "`backends.keel.pin.file`"),
+    (CONFIG + "pin = { variable = 'X' }\n", "needs either `file` or `revision`", ""),
     ("[project\n", "is not TOML", ""),
     ("[backends.keel]\npath = 'x'\n", "project", ""),
     (CONFIG.replace('"third_party/keel"', "7"), "backends.keel.path", ""),

@@ -127,6 +127,7 @@ def test_written_pins(tmp_path: Path) -> None:
         'pin = { file = ".github/keel.commit" }',
         'pin = { file = ".github/workflows/ci.yaml", variable = "KEEL_COMMIT" }',
         'pin = { file = "requirements.txt", requirement = "keel" }',
+        'pin = { revision = "v1.0" }',
     ):
         (tmp_path / "layline.toml").write_text(CONFIG.replace('path = "third_party/keel"', pin))
         data = layline("gap", "show", "keel", "--format", "json", cwd=tmp_path).json

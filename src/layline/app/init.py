@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
+import sys
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from layline.app.files import write_atomically
 from layline.config import FILE_NAME, Backend, Pin, parse_settings
 from layline.core.evidence import Alert, Severity
-from layline.core.report import Answer, Block, Bullets, Code, Paragraph, Report, Section, Table
+from layline.core.report import Answer, Block, Bullets, Paragraph, Report, Section, Table
 from layline.errors import ConfigError, Error
 from layline.git import open_repository
 from layline.git.repository import find_git_dir
@@ -51,6 +52,8 @@ def init(folder: Path, *, git: Path | None = None, at: str = "HEAD", force: bool
     drafts = tuple(_survey_backends(tree, place))
     named = survey.find_addresses(tree).get(survey.normalise(project["name"]))
     text = _render(project, drafts, named)
+    if not drafts:
+        text += "\n" + "\n".join(_suggest_unpinned(tree, survey.find_imported_packages(tree))) + "\n"
     parse_settings(text, where=FILE_NAME)  # what we write must load
     write_atomically(file, text)
     return _build_answer(file, text, drafts)
@@ -65,6 +68,9 @@ def _survey_project(tree: Tree, downstream: Repository, folder: Path, place: Pat
         except (tomllib.TOMLDecodeError, AttributeError):
             name = ""
     address = _read_origin(downstream)
+    setup = tree.read_text("setup.py")
+    if not name and isinstance(setup, str) and (found := re.search(r"\bname\s*=\s*[\"']([\w.-]+)[\"']", setup)):
+        name = found.group(1)
     if not name:
         name = posixpath.basename(address).lower() if address else re.sub(r"\W+", "-", place.resolve().name).strip("-")
     project = {"name": name or "project"}
@@ -141,25 +147,55 @@ def _draft_written_pins(tree: Tree, imported: Counter[str], known: set[str]) -> 
     pins: dict[str, list[WrittenPin]] = {}
     for pin in survey.find_written_pins(tree):
         pins.setdefault(pin.name, []).append(pin)
-    packages = {survey.normalise(name): name for name in imported}
+    packages = {survey.normalise(name): name for name, _ in reversed(imported.most_common())}
     addresses = survey.find_addresses(tree) if pins else {}
     for name, places in pins.items():
         package, address = packages.get(name), addresses.get(name)
-        if package is None or address is None or name in known:
-            continue
-        options = {(pin.location.path, pin.variable): pin for pin in places}
-        lines = tuple(_pin_line(pin) for pin in options.values())
-        differ = len({pin.commit for pin in places}) > 1
-        first = next(iter(options.values()))
-        backend = Backend(
-            label=posixpath.basename(address),
-            pin=None if differ else Pin(file=first.location.path, variable=first.variable),
-            upstream=address,
-            packages=(package,),
-        )
-        where = "one place" if len(options) == 1 else f"{len(options)} places"
-        remark = f"pinned in {where}" + (" that differ: choose one" if differ else "")
-        yield Draft(key=package, backend=backend, choices=lines if len(lines) > 1 else (), remarks=(remark,))
+        if package is not None and address is not None and name not in known:
+            yield _draft_written_pin(tree, package, address, places)
+
+
+def _draft_written_pin(tree: Tree, package: str, address: str, places: list[WrittenPin]) -> Draft:
+    options = {(pin.location.path, pin.variable): pin for pin in places}
+    lines = tuple(_pin_line(pin) for pin in options.values())
+    differ = len({pin.commit for pin in places}) > 1
+    first = next(iter(options.values()))
+    folders = _find_importing_folders(tree, package)
+    backend = Backend(
+        label=posixpath.basename(address),
+        pin=None if differ else Pin(file=first.location.path, variable=first.variable),
+        upstream=address,
+        packages=(package,),
+        integration=folders,
+        patches=tuple(patch for folder in folders for patch in survey.find_patch_folders(tree, folder)),
+    )
+    where = "one place" if len(options) == 1 else f"{len(options)} places"
+    remark = f"pinned in {where}" + (" that differ: choose one" if differ else "")
+    return Draft(key=package, backend=backend, choices=lines if len(lines) > 1 else (), remarks=(remark,))
+
+
+def _find_importing_folders(tree: Tree, package: str) -> tuple[str, ...]:
+    return tuple(
+        folder for folder in survey.find_own_folders(tree) if survey.find_imported_packages(tree, folder)[package]
+    )
+
+
+def _suggest_unpinned(tree: Tree, imported: Counter[str]) -> Iterator[str]:
+    """For a downstream that pins nothing we can see: the packages it imports most, as blocks to fill in."""
+    own = {posixpath.basename(folder) for folder in survey.find_own_folders(tree)}
+    foreign = [
+        name for name, count in imported.most_common() if count > 1 and name not in own | set(sys.stdlib_module_names)
+    ]
+    addresses = survey.find_addresses(tree)
+    yield "# No submodule or written pin was found. The packages imported most, should one of them be the upstream:"
+    for name in foreign[:4]:
+        address = addresses.get(survey.normalise(name), "https://…")
+        yield f"# [backends.{name}]  # imported by {imported[name]} files"
+        yield '# pin = { revision = "…" }  # the tag or commit it is written for, or: pin = { file = …, requirement = … }'
+        yield f"# upstream = {_toml(address)}"
+        yield '# objects = "…"'
+        yield f"# packages = {_toml([name])}"
+        yield f"# integration = {_toml(list(_find_importing_folders(tree, name)))}"
 
 
 def _pin_line(pin: WrittenPin) -> str:
@@ -235,7 +271,7 @@ def _build_answer(file: Path, text: str, drafts: tuple[Draft, ...]) -> Answer:
         Table(columns=("backend", "pin", "upstream", "remarks"), rows=rows),
     )
     if not drafts:
-        blocks = (Paragraph(f"{summary} No submodule or written pin was found."), Code('[backends.NAME]\npath = "…"'))
+        blocks = (Paragraph(f"{summary} No submodule or written pin was found: fill in one of the commented blocks."),)
     report = Report(
         title="layline init",
         alerts=alerts,

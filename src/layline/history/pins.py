@@ -55,7 +55,9 @@ def find_pin_moves(
     downstream: Repository, base: str | None, tip: str, key: str, backend: Backend
 ) -> Iterator[tuple[Commit, PinnedCommit | None, PinnedCommit | None]]:
     """Downstream commits (first parent, newest first) that moved the pin, with the pin before and after."""
-    path = backend.pin.file if backend.pin is not None else backend.path or ""
+    path = backend.pin.file if backend.pin is not None else backend.path
+    if path is None:
+        return  # a revision of the configuration has no history
     for commit in read_log(downstream, base, tip, paths=(path,), first_parent=True):
         after = _pin_or_none(downstream, commit.hash, key, backend)
         before = _pin_or_none(downstream, commit.parents[0], key, backend) if commit.parents else None
@@ -71,6 +73,12 @@ def _pin_or_none(downstream: Repository, commit: str, key: str, backend: Backend
 
 
 def _read_written_pin(downstream: Repository, commit: str, key: str, pin: Pin) -> PinnedCommit:
+    if pin.file is None:
+        revision = pin.revision or ""
+        named = Evidence(
+            repo=downstream.name, commit=commit, path=None, command=f"# backends.{key}.pin.revision in layline.toml"
+        )
+        return PinnedCommit(revision=revision, evidence=named)
     data = downstream.read_file(commit, pin.file)
     if data is None:
         raise ConfigError(f"backends.{key}.pin: there is no {pin.file} in {downstream.name} at {commit[:12]}.")

@@ -123,10 +123,10 @@ def find_addresses(tree: Tree) -> dict[str, str]:
     return {name: addresses.most_common(1)[0][0] for name, addresses in found.items()}
 
 
-def find_imported_packages(tree: Tree) -> Counter[str]:
-    """Top-level package → how many files of the tree import it (textually; for choosing, not for facts)."""
+def find_imported_packages(tree: Tree, under: str = "") -> Counter[str]:
+    """Top-level package → how many files below `under` import it (textually; for choosing, not for facts)."""
     oids: dict[str, None] = {}
-    for path in tree.paths(suffix=".py"):
+    for path in tree.paths(under, suffix=".py"):
         entry = tree.find(path)
         if entry is not None and not _NOT_OURS & set(path.split("/")):
             oids[entry.oid] = None
@@ -185,6 +185,17 @@ def _score_folder(folder: str, wanted: str) -> int:
     if wanted.startswith(folder) or wanted.endswith(folder) or folder.startswith(wanted) or folder.endswith(wanted):
         return min(len(folder), len(wanted))
     return 0
+
+
+def find_own_folders(tree: Tree) -> list[str]:
+    """The folders of the downstream's own top-level packages."""
+    own = []
+    for package in find_packages(tree):
+        top = package.split(".")[0]
+        for folder in (top, f"src/{top}"):
+            if folder not in own and next(tree.paths(folder, suffix=".py"), None) is not None:
+                own.append(folder)
+    return own
 
 
 def find_patch_folders(tree: Tree, under: str) -> list[str]:
