@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from layline.sample import Sample, write_sample
+
 
 @pytest.fixture(autouse=True)
 def private_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,3 +22,9 @@ def real_repository(variable: str) -> Path:
     if not place:
         pytest.skip(f"{variable} is not set")
     return Path(place)
+
+
+@pytest.fixture(scope="session")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Sample:
+    """The embedded sample, shared: read it, never write into it (`write_sample(tmp_path)` takes a fraction of a second)."""
+    return write_sample(tmp_path_factory.mktemp("sample") / "world")

@@ -1,0 +1,123 @@
+"""Makes new repositories from a list of planned commits, through `git fast-import`: same plan, same hashes."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from layline.errors import GitError
+from layline.git.commands import argv, run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+FILE, LINK, GITLINK = "100644", "120000", "160000"
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Who and when; `date` is git's raw form, `<seconds> <zone>`."""
+
+    name: str
+    email: str
+    date: str
+
+    def __str__(self) -> str:
+        return f"{self.name} <{self.email}> {self.date}"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a commit does to one path; no `data` removes it, a gitlink's data is the commit it pins."""
+
+    path: str
+    data: bytes | None
+    mode: str = FILE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedCommit:
+    """One commit to make; parents are named by their place in the plan."""
+
+    number: int
+    """Counted from 1."""
+    ref: str
+    message: str
+    author: Signature
+    committer: Signature
+    parents: tuple[int, ...]
+    changes: tuple[Change, ...]
+    """Against the first parent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedTag:
+    """An annotated tag."""
+
+    name: str
+    commit: int
+    tagger: Signature
+    message: str
+
+
+def create_repository(directory: Path, commits: Iterable[PlannedCommit], tags: Iterable[PlannedTag] = ()) -> list[str]:
+    """Make a bare repository at `directory`, which must not exist; the hashes of the commits in order."""
+    if directory.exists():
+        raise GitError(f"{directory} exists already.", hint="Choose a new directory.")
+    run(["git", "init", "--quiet", "--bare", "--template=", "--object-format=sha1", "--initial-branch=main", str(directory)])
+    stream = b"".join((*_find_commit_lines(commits), *_find_tag_lines(tags), b"done\n"))
+    handle, marks = tempfile.mkstemp(prefix="layline-marks-")
+    os.close(handle)
+    try:
+        run(argv(directory, ("fast-import", "--quiet", "--done", f"--export-marks={marks}")), stdin=stream)
+        rows = [line.split() for line in Path(marks).read_text(encoding="ascii").splitlines()]
+    finally:
+        Path(marks).unlink()
+    return [oid for _, oid in sorted((int(mark.removeprefix(":")), oid) for mark, oid in rows)]
+
+
+def create_work_tree(bare: Path, work_tree: Path, *, remote: str | None = None) -> None:
+    """Turn the bare repository at `bare` into `work_tree/.git` with `main` checked out."""
+    git_dir = work_tree / ".git"
+    work_tree.mkdir(parents=True)
+    bare.rename(git_dir)
+    lines = ["[core]", "\trepositoryformatversion = 0", "\tfilemode = true", "\tbare = false"]
+    if remote is not None:
+        lines += ['[remote "origin"]', f"\turl = {remote}", "\tfetch = +refs/heads/*:refs/remotes/origin/*"]
+    (git_dir / "config").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    run(argv(git_dir, (f"--work-tree={work_tree}", "read-tree", "--reset", "-u", "HEAD")))
+
+
+def _find_commit_lines(commits: Iterable[PlannedCommit]) -> Iterator[bytes]:
+    for commit in commits:
+        yield f"commit {commit.ref}\nmark :{commit.number}\n".encode()
+        yield f"author {commit.author}\ncommitter {commit.committer}\n".encode()
+        yield _data(commit.message.encode())
+        for word, parent in zip(("from", *["merge"] * len(commit.parents)), commit.parents, strict=False):
+            yield f"{word} :{parent}\n".encode()
+        for change in commit.changes:
+            yield from _find_change_lines(change)
+        yield b"\n"
+
+
+def _find_change_lines(change: Change) -> Iterator[bytes]:
+    if change.data is None:
+        yield f"D {change.path}\n".encode()
+    elif change.mode == GITLINK:
+        yield f"M {GITLINK} {change.data.decode('ascii')} {change.path}\n".encode()
+    else:
+        yield f"M {change.mode} inline {change.path}\n".encode()
+        yield _data(change.data)
+
+
+def _find_tag_lines(tags: Iterable[PlannedTag]) -> Iterator[bytes]:
+    for tag in tags:
+        yield f"tag {tag.name}\nfrom :{tag.commit}\ntagger {tag.tagger}\n".encode()
+        yield _data(tag.message.encode())
+
+
+def _data(content: bytes) -> bytes:
+    return b"data %d\n%s\n" % (len(content), content)

@@ -1,0 +1,83 @@
+"""Writes the sample's repositories: Keel, Spar and Rivet as bare mirrors, Harbor with a work tree and its settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from layline.git import Repository, open_repository
+from layline.git.create import create_repository, create_work_tree
+from layline.sample.chronicle import parse_chronicle
+from layline.sample.plan import plan_history
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from layline.sample.chronicle import Entry
+
+DATE = "2026-06-30"
+"""Today, in the sample; every command that wants a date is given this one."""
+CHRONICLES = {"keel": 2, "spar": 1, "rivet": 1, "harbor": 3}
+"""How many volumes the history of each repository has; upstreams come first, because Harbor pins them."""
+_REMOTE = "https://example.org/harbor/harbor.git"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """Where the sample was written."""
+
+    root: Path
+    hashes: dict[str, str] = field(repr=False)
+    """`keel#58`, `keel@v0.9.0`, `keel@main`, `harbor@main` … → commit."""
+
+    @property
+    def harbor(self) -> Path:
+        """The downstream: a work tree with `layline.toml`."""
+        return self.root / "harbor"
+
+    @property
+    def config(self) -> Path:
+        return self.harbor / "layline.toml"
+
+    def mirror(self, name: str) -> Path:
+        """The bare mirror of an upstream."""
+        return self.root / f"{name}.git"
+
+    def open(self, name: str) -> Repository:
+        return open_repository(self.harbor if name == "harbor" else self.mirror(name), name)
+
+    def export(self, name: str, commit: str, directory: Path) -> None:
+        """Write the files of a commit (`keel#55`, `keel@main` or a hash) as a plain folder, for those who import them."""
+        repository = self.open(name)
+        for entry in repository.read_tree(self.hashes.get(commit, commit)):
+            if not entry.is_file:
+                continue
+            target = directory / entry.path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(repository.read_blob(entry.oid))
+
+
+def write_sample(root: Path) -> Sample:
+    """Write the whole sample into a new directory; the same hashes every time."""
+    hashes: dict[str, str] = {}
+    root.mkdir(parents=True, exist_ok=True)
+    for name in CHRONICLES:
+        plan = plan_history(find_entries(name), hashes)
+        made = create_repository(root / f"{name}.git", plan.commits, plan.tags)
+        hashes |= {f"{name}{label}": made[number - 1] for label, number in plan.names.items()}
+    sample = Sample(root=root, hashes=hashes)
+    create_work_tree(sample.mirror("harbor"), sample.harbor, remote=_REMOTE)
+    sample.config.write_text(_read_text("layline.toml"), encoding="utf-8")
+    return sample
+
+
+def find_entries(name: str) -> Iterator[Entry]:
+    """Every commit of a repository, in the order its chronicle tells them."""
+    for volume in range(1, CHRONICLES[name] + 1):
+        yield from parse_chronicle(_read_text(f"{name}-{volume}.md"))
+
+
+def _read_text(name: str) -> str:
+    return (resources.files("layline.sample") / "chronicles" / name).read_text(encoding="utf-8")
