@@ -67,7 +67,18 @@ def create_repository(directory: Path, commits: Iterable[PlannedCommit], tags: I
     """Make a bare repository at `directory`, which must not exist; the hashes of the commits in order."""
     if directory.exists():
         raise GitError(f"{directory} exists already.", hint="Choose a new directory.")
-    run(["git", "init", "--quiet", "--bare", "--template=", "--object-format=sha1", "--initial-branch=main", str(directory)])
+    run(
+        [
+            "git",
+            "init",
+            "--quiet",
+            "--bare",
+            "--template=",
+            "--object-format=sha1",
+            "--initial-branch=main",
+            str(directory),
+        ]
+    )
     stream = b"".join((*_find_commit_lines(commits), *_find_tag_lines(tags), b"done\n"))
     handle, marks = tempfile.mkstemp(prefix="layline-marks-")
     os.close(handle)

@@ -25,7 +25,9 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_SIGNED = re.compile(r"(?P<authored>[\d-]{10} [\d:]{5} [+-]\d{4}) · (?P<author>[^·]+?)(?: · committed (?P<committed>.+))?\Z")
+_SIGNED = re.compile(
+    r"(?P<authored>[\d-]{10} [\d:]{5} [+-]\d{4}) · (?P<author>[^·]+?)(?: · committed (?P<committed>.+))?\Z"
+)
 _FENCE = re.compile(r"(?P<fence>`{3,}|~{3,})(?P<language>\w*) ?(?P<path>\S*)\Z")
 
 

@@ -5,7 +5,18 @@ from __future__ import annotations
 import json
 
 _HOURS = 480
-_PACKAGES = ("almanac", "barograph", "capstan", "chartwork", "fathom", "halyard", "logline", "numpy", "sextant", "tabulate")
+_PACKAGES = (
+    "almanac",
+    "barograph",
+    "capstan",
+    "chartwork",
+    "fathom",
+    "halyard",
+    "logline",
+    "numpy",
+    "sextant",
+    "tabulate",
+)
 
 
 def build_golden(station: str, seed: int) -> str:
@@ -20,7 +31,9 @@ def build_lock(seed: int) -> str:
     blocks = ["version = 1\n"]
     for name, value in zip(_PACKAGES, _roll(seed, len(_PACKAGES)), strict=True):
         hashes = "".join(f'  "sha256:{digit:08x}",\n' for digit in _roll(value, 6))
-        blocks.append(f'\n[[package]]\nname = "{name}"\nversion = "{value % 4}.{value % 11}.0"\nhashes = [\n{hashes}]\n')
+        blocks.append(
+            f'\n[[package]]\nname = "{name}"\nversion = "{value % 4}.{value % 11}.0"\nhashes = [\n{hashes}]\n'
+        )
     return "".join(blocks)
 
 

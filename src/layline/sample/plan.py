@@ -124,6 +124,12 @@ def _apply(tree: Tree, step: Step, fill: Callable[[str], str]) -> None:
             for before, after in hunks:
                 lines = _replace(path, lines, before, tuple(fill(line) for line in after), fill)
             tree[path] = (mode, "".join(f"{line}\n" for line in lines).encode())
+        case Operation():
+            _operate(tree, step, fill)
+
+
+def _operate(tree: Tree, operation: Operation, fill: Callable[[str], str]) -> None:
+    match operation:
         case Operation("move", path, other):
             _move(tree, path, other)
         case Operation("remove", path):
@@ -168,5 +174,7 @@ def _replace(
 def _compare_trees(before: Tree, after: Tree) -> list[Change]:
     """What leads from one tree to the other; removals first, so that a file may take a folder's place."""
     removed = [Change(path, None) for path in sorted(before.keys() - after.keys())]
-    written = [Change(path, data, mode) for path, (mode, data) in sorted(after.items()) if before.get(path) != (mode, data)]
+    written = [
+        Change(path, data, mode) for path, (mode, data) in sorted(after.items()) if before.get(path) != (mode, data)
+    ]
     return removed + written

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-HARBOR = "bb2b957ef03ea227a5e42a3573d73831b97558f7"
+HARBOR = "9989715b01344abd3a3a027b1bc771e07074372a"
 """The newest commit of Harbor; all other hashes follow from the chronicles, too."""
 
 
@@ -177,7 +177,9 @@ PATCHES: tuple[ExpectedPatch, ...] = (
         keys=("announce_clip",),
         effects=(
             _effect(_WRAP, "keel.core.optimizer.clip_gradients", None, "keel.core.optimizer.clip_by_norm", 60),
-            _effect(_WRAP, "keel.core.optimizer.clip.clip_gradients", "renamed", "keel.core.optimizer.clip.clip_by_norm", 60),
+            _effect(
+                _WRAP, "keel.core.optimizer.clip.clip_gradients", "renamed", "keel.core.optimizer.clip.clip_by_norm", 60
+            ),
             _effect(_WRAP, "keel.core.optimizer.sgd.clip_gradients", None, "keel.core.optimizer.sgd.clip_by_norm", 60),
         ),
     ),
