@@ -53,7 +53,6 @@ ref = "main"
 # objects = "…"  # a clone or bare mirror with its objects, if the submodule is not checked out
 packages = ["sails"]
 integration = ["harbour"]
-patches = ["harbour/backends/keel/patches"]
 """)
     filled = text.replace('# objects = "…"', 'objects = "../upstream"', 1)
     (layered.downstream.path / "layline.toml").write_text(filled)

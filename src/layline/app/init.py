@@ -167,7 +167,12 @@ def _draft_written_pin(tree: Tree, package: str, address: str, places: list[Writ
         upstream=address,
         packages=(package,),
         integration=folders,
-        patches=tuple(patch for folder in folders for patch in survey.find_patch_folders(tree, folder)),
+        patches=tuple(
+            patch
+            for folder in folders
+            for patch in survey.find_patch_folders(tree, folder)
+            if survey.find_imported_packages(tree, patch)[package]
+        ),
     )
     where = "one place" if len(options) == 1 else f"{len(options)} places"
     remark = f"pinned in {where}" + (" that differ: choose one" if differ else "")
