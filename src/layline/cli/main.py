@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "bench": ("layline.cli.bench:bench", "Read benchmark CSV files strictly."),
     "dashboard": ("layline.cli.dashboard:dashboard", "One static site from the records, with their PDFs."),
     "demo": ("layline.cli.project:demo", "Write the embedded sample and walk through the commands."),
+    "skills": ("layline.cli.skills:skills", "Skills that tell an AI agent how to use Layline."),
 }
 
 

@@ -1,0 +1,111 @@
+"""`skills`: the agent skills that come with Layline, copied where agents look."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from layline.app.files import write_atomically
+from layline.core.report import Answer, Paragraph, Report, Section, Table
+from layline.errors import ConfigError, Error, RecordError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PLACES = (".claude/skills", ".cursor/skills", ".agents/skills")
+MAX_NAME, MAX_DESCRIPTION = 64, 1024
+_MARK = "<!-- installed by layline -->"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Skill:
+    name: str
+    description: str
+    folder: Path
+
+
+def find_skills_folder() -> Path:
+    """Inside the installed package, or beside the sources of a checkout."""
+    package = Path(__file__).resolve().parent.parent
+    for place in (package / "_skills", package.parent.parent / "skills"):
+        if place.is_dir():
+            return place
+    raise Error("This installation has no skills.", hint="Install layline from a wheel or run it from a checkout.")
+
+
+def read_skill(folder: Path) -> Skill:
+    """One skill, checked against the agentskills format."""
+    file = folder / "SKILL.md"
+    if not file.is_file():
+        raise RecordError(str(folder), ("has no SKILL.md",))
+    found = re.match(r"---\n(.*?)\n---\n", file.read_text(encoding="utf-8"), re.DOTALL)
+    fields = dict(re.findall(r"^([a-z-]+):\s*(.*)$", found.group(1), re.MULTILINE)) if found else {}
+    problems = tuple(_find_problems(folder.name, fields))
+    if problems:
+        raise RecordError(str(file), problems)
+    return Skill(name=fields["name"], description=fields["description"], folder=folder)
+
+
+def _find_problems(folder: str, fields: dict[str, str]) -> Iterator[str]:
+    name, description = fields.get("name", ""), fields.get("description", "")
+    if not re.fullmatch(r"[a-z0-9]+(?:-[a-z0-9]+)*", name) or len(name) > MAX_NAME:
+        yield f"name {name!r} is not lower-case words joined by hyphens, at most {MAX_NAME} characters"
+    if name != folder:
+        yield f"name {name!r} is not the folder's name {folder!r}"
+    if not 0 < len(description) <= MAX_DESCRIPTION:
+        yield f"the description has {len(description)} characters; 1 to {MAX_DESCRIPTION} are allowed"
+    unknown = sorted(set(fields) - {"name", "description", "license", "compatibility", "metadata", "allowed-tools"})
+    if unknown:
+        yield f"unknown fields: {', '.join(unknown)}"
+
+
+def skills_list() -> Answer:
+    """The skills that come with Layline."""
+    skills = [read_skill(folder) for folder in sorted(find_skills_folder().iterdir()) if folder.is_dir()]
+    rows = tuple((skill.name, skill.description) for skill in skills)
+    report = Report(
+        title="Agent skills",
+        sections=(Section(title="", blocks=(Table(columns=("skill", "when to use it"), rows=rows),)),),
+    )
+    data = {"schema": "layline.skills/1", "skills": [{"name": name, "description": text} for name, text in rows]}
+    return Answer(report=report, data=data)
+
+
+def skills_install(root: Path, *, places: tuple[str, ...] = ()) -> Answer:
+    """Copy every skill below `root` into the agents' folders that exist there, or into `places`."""
+    chosen = places or tuple(place for place in PLACES if (root / place).is_dir() or (root / place).parent.is_dir())
+    chosen = chosen or (PLACES[-1],)
+    source = find_skills_folder()
+    planned = [
+        (folder, root / place / folder.name)
+        for place in chosen
+        for folder in sorted(source.iterdir())
+        if folder.is_dir()
+    ]
+    for folder, target in planned:
+        read_skill(folder)
+        _refuse_foreign(target)
+    written = []
+    for folder, target in planned:
+        for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+            text = file.read_text(encoding="utf-8")
+            place = target / file.relative_to(folder)
+            write_atomically(place, f"{text.rstrip()}\n\n{_MARK}\n" if file.name == "SKILL.md" else text)
+            written.append(str(place))
+    names = sorted({folder.name for folder, _ in planned})
+    summary = f"Installed {', '.join(names)} into {', '.join(chosen)}."
+    report = Report(title="Agent skills", sections=(Section(title="", blocks=(Paragraph(summary),)),))
+    return Answer(report=report, data={"schema": "layline.skills/1", "written": written, "skills": names})
+
+
+def _refuse_foreign(target: Path) -> None:
+    """A skill of the same name that we did not write stays as it is."""
+    file = target / "SKILL.md"
+    if target.is_symlink() or file.is_symlink():
+        raise ConfigError(f"{target} is a symbolic link.", hint="Remove it, or name another folder.")
+    if target.exists() and not (file.is_file() and _MARK in file.read_text(encoding="utf-8", errors="replace")):
+        raise ConfigError(
+            f"{target} is there and was not written by Layline.", hint="Move it away, or name another folder."
+        )

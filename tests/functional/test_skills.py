@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from commands import layline
+from layline.app.skills import find_skills_folder, read_skill
+from layline.errors import RecordError
+
+SKILLS = ["backend-gap-report", "backend-patch-explorer", "kernel-optimize", "optimize-handoff"]
+
+
+def test_the_skills_are_valid() -> None:
+    folders = sorted(folder for folder in find_skills_folder().iterdir() if folder.is_dir())
+    assert [read_skill(folder).name for folder in folders] == SKILLS
+
+
+BROKEN = [
+    ("name: other\ndescription: x", "is not the folder's name"),
+    ("name: My_Skill\ndescription: x", "lower-case words"),
+    ("name: my-skill\ndescription:", "has 0 characters"),
+    ("name: my-skill\ndescription: " + "x" * 1025, "has 1025 characters"),
+    ("name: my-skill\ndescription: x\ncolour: red", "unknown fields: colour"),
+]
+
+
+@pytest.mark.parametrize(("front", "says"), BROKEN)
+def test_a_broken_skill_is_named(tmp_path: Path, front: str, says: str) -> None:
+    folder = tmp_path / "my-skill"
+    folder.mkdir()
+    (folder / "SKILL.md").write_text(f"---\n{front}\n---\nText\n")
+    with pytest.raises(RecordError, match=says):
+        read_skill(folder)
+
+
+def test_install_copies_and_refuses_what_it_did_not_write(tmp_path: Path) -> None:
+    (tmp_path / ".claude").mkdir()
+    assert layline("skills", "install", cwd=tmp_path).code == 0
+    assert layline("skills", "install", cwd=tmp_path).code == 0
+    assert sorted(path.name for path in (tmp_path / ".claude/skills").iterdir()) == SKILLS
+    (tmp_path / ".claude/skills/kernel-optimize/SKILL.md").write_text("mine")
+    refused = layline("skills", "install", cwd=tmp_path)
+    assert refused.code == 2
+    assert "was not written by Layline" in refused.err
+    assert (tmp_path / ".claude/skills/kernel-optimize/SKILL.md").read_text() == "mine"
