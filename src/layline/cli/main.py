@@ -20,8 +20,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "campaign": ("layline.cli.campaign:campaign", "Is this kernel change really an improvement?"),
     "bench": ("layline.cli.bench:bench", "Read benchmark CSV files strictly."),
     "dashboard": ("layline.cli.dashboard:dashboard", "One static site from the records, with their PDFs."),
-    "demo": ("layline.cli.project:demo", "Write the embedded sample and walk through the commands."),
     "skills": ("layline.cli.skills:skills", "Skills that tell an AI agent how to use Layline."),
+    "demo": ("layline.cli.demo:demo", "Write the embedded sample and walk through the commands."),
 }
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import TYPE_CHECKING
 
+from layline.core.progress import silent
 from layline.git import Repository, open_repository
 from layline.git.create import create_repository, create_work_tree
 from layline.sample.chronicle import parse_chronicle
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from layline.core.progress import Progress
     from layline.sample.chronicle import Entry
 
 DATE = "2026-06-30"
@@ -59,11 +61,12 @@ class Sample:
             target.write_bytes(repository.read_blob(entry.oid))
 
 
-def write_sample(root: Path) -> Sample:
+def write_sample(root: Path, progress: Progress = silent) -> Sample:
     """Write the whole sample into a new directory; the same hashes every time."""
     hashes: dict[str, str] = {}
     root.mkdir(parents=True, exist_ok=True)
-    for name in CHRONICLES:
+    for done, name in enumerate(CHRONICLES):
+        progress("writing the sample", done, len(CHRONICLES))
         plan = plan_history(find_entries(name), hashes)
         made = create_repository(root / f"{name}.git", plan.commits, plan.tags)
         hashes |= {f"{name}{label}": made[number - 1] for label, number in plan.names.items()}

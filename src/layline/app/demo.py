@@ -1,0 +1,109 @@
+"""Writes the embedded sample into a directory of its own and runs the commands on it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from layline.app.files import write_atomically
+from layline.core.progress import silent
+from layline.errors import Error
+from layline.sample import CHRONICLES, Sample, write_sample
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from layline.core.progress import Progress
+    from layline.sample.walk import Step
+
+MARKER = ".layline-demo"
+TRANSCRIPT = "transcript.md"
+_CACHE = "cache"
+_OURS = (*(f"{name}.git" for name in CHRONICLES), "harbor", "site", "campaign", _CACHE, TRANSCRIPT)
+_STEP_LIMIT_S = 600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a step of the walk said."""
+
+    step: Step
+    exit_code: int
+    output: str
+    complaint: str
+
+    @property
+    def is_expected(self) -> bool:
+        return self.exit_code in self.step.exit_codes
+
+
+def demo(directory: Path, progress: Progress = silent) -> Sample:
+    """Write the sample into `directory`, in the place of an earlier demo; refuse a directory that is not ours."""
+    _clear(directory)
+    directory.mkdir(parents=True, exist_ok=True)
+    write_atomically(directory / MARKER, "Made by `layline demo`; the next one replaces what this one wrote.\n")
+    return write_sample(directory, progress)
+
+
+def _clear(directory: Path) -> None:
+    """Remove what an earlier demo left, and nothing else."""
+    if directory.is_symlink() or (directory.exists() and not directory.is_dir()):
+        raise Error(f"{directory} is not a plain directory.", hint="Choose a new one.")
+    if not directory.exists() or not any(directory.iterdir()):
+        return
+    marker = directory / MARKER
+    if marker.is_symlink() or not marker.is_file():
+        raise Error(f"{directory} is not empty, and `layline demo` did not make it.", hint="Choose a new directory.")
+    for name in _OURS:
+        _remove(directory / name)
+
+
+def _remove(path: Path) -> None:
+    try:
+        if path.is_symlink() or path.is_file():
+            path.unlink()
+        elif path.exists():
+            shutil.rmtree(path)
+    except OSError as error:
+        raise Error(f"{path} cannot be removed: {error.strerror}.") from None
+
+
+def run_step(sample: Sample, step: Step) -> Outcome:
+    """Run one command as its own process, in Harbor's work tree, with a cache that stays inside the demo."""
+    environment = os.environ | {"LAYLINE_CACHE": str(sample.root / _CACHE), "COLUMNS": "100", "NO_COLOR": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "layline", *step.command],
+        cwd=sample.harbor,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=_STEP_LIMIT_S,
+        check=False,
+    )
+    output, complaint = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+    return Outcome(step=step, exit_code=done.returncode, output=output, complaint=complaint)
+
+
+def write_transcript(sample: Sample, outcomes: Iterable[Outcome]) -> Path:
+    """Everything the commands said, as one Markdown file."""
+    parts = ["# A walk through Layline on the embedded sample\n"]
+    for outcome in outcomes:
+        parts.append(f"\n## {outcome.step.asks}\n")
+        said = (outcome.output + outcome.complaint).rstrip("\n")
+        parts.append(f"\n~~~~console\n$ {show_step(outcome.step)}\n{said}\n~~~~\n")
+        parts.append(f"\nExit code {outcome.exit_code}.\n")
+    path = sample.root / TRANSCRIPT
+    write_atomically(path, "".join(parts))
+    return path
+
+
+def show_step(step: Step) -> str:
+    """The command line as a person types it."""
+    import shlex
+
+    return shlex.join(("layline", *step.command))

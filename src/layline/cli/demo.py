@@ -1,0 +1,68 @@
+"""`layline demo`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from layline.cli.main import layline
+from layline.cli.progress import show_progress
+
+if TYPE_CHECKING:
+    from layline.app.demo import Outcome
+    from layline.sample.walk import Step
+
+_OUR_BUG = 3
+
+
+@click.command()
+@click.argument("directory", type=click.Path(path_type=Path))
+@click.option("--walk/--no-walk", default=True, show_default=True, help="Run every command on the sample, too.")
+def demo(directory: Path, walk: bool) -> int:
+    """Write the embedded sample into DIRECTORY and walk through all commands on it.
+
+    The sample is Harbor, a small framework layered over the upstreams Keel, Spar and Rivet. A second demo replaces the
+    first; a directory that no demo made is refused.
+    """
+    from layline.app import demo as app_demo
+    from layline.sample.walk import STEPS
+
+    with show_progress() as progress:
+        sample = app_demo.demo(directory.absolute(), progress)
+    click.echo(f"Harbor, Keel, Spar and Rivet are in {directory}; commands run in {directory / 'harbor'}.")
+    if not walk:
+        return 0
+    outcomes = []
+    for step in filter(is_known, STEPS):
+        click.echo("\n" + click.style(step.asks, bold=True))
+        click.echo(click.style(f"$ {app_demo.show_step(step)}", fg="cyan"))
+        outcomes.append(app_demo.run_step(sample, step))
+        _show(outcomes[-1])
+    app_demo.write_transcript(sample, outcomes)
+    failed = [outcome for outcome in outcomes if not outcome.is_expected]
+    click.echo(f"\n{len(outcomes)} commands, {len(failed)} of them not as expected; {directory / app_demo.TRANSCRIPT} holds all they said.")  # fmt: skip
+    return _OUR_BUG if failed else 0
+
+
+def is_known(step: Step) -> bool:
+    """True if the command of a step exists; steps of commands still to come are left out."""
+    group: click.Command | None = layline
+    for word in step.command:
+        if not isinstance(group, click.Group):
+            break
+        group = group.get_command(click.Context(group), word)
+    return group is not None
+
+
+def _show(outcome: Outcome) -> None:
+    lines = outcome.output.splitlines()
+    click.echo("\n".join(lines[: outcome.step.lines]))
+    if len(lines) > outcome.step.lines:
+        click.echo(click.style(f"… {len(lines) - outcome.step.lines} more lines", dim=True))
+    if not outcome.is_expected:
+        click.echo(outcome.complaint, err=True, nl=False)
+        click.echo(
+            f"exit code {outcome.exit_code}, expected {' or '.join(map(str, outcome.step.exit_codes))}", err=True
+        )

@@ -1,0 +1,28 @@
+"""The walk through all commands on the sample: a table of steps, in the order a maintainer asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from layline.sample.world import DATE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One command line; it is run in Harbor's work tree."""
+
+    asks: str
+    """The question, in a maintainer's words."""
+    command: tuple[str, ...]
+    """What follows `layline`; its first words name the command."""
+    exit_codes: tuple[int, ...] = (0,)
+    """1 where something planted in the sample needs a person."""
+    lines: int = 14
+    """How much of the answer is shown; all of it is in the transcript."""
+
+
+STEPS: tuple[Step, ...] = (
+    Step(asks="What is configured, and is everything there?", command=("doctor",), exit_codes=(0, 1), lines=10),
+    Step(asks="How far is Keel behind?", command=("gap", "show", "keel", "--date", DATE), lines=24),
+    Step(asks="And Rivet, which a workflow variable pins?", command=("gap", "show", "rivet", "--date", DATE), lines=6),
+)

@@ -1,0 +1,85 @@
+"""`layline demo` writes only where it may, works twice, and walks through every command there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from layline.app import demo as app_demo
+from layline.cli.demo import is_known
+from layline.cli.main import COMMANDS, main
+from layline.errors import Error
+from layline.sample import truth
+from layline.sample.walk import STEPS, Step
+
+WITHOUT_A_STEP = {"demo", "init", "schema"}
+"""Commands that need no step: the walk itself, what the sample has done already, and what needs no project."""
+
+
+def exit_code(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as exited:
+        main(list(arguments))
+    return int(exited.value.code or 0)
+
+
+def test_the_walk_ends_well_and_is_written_down(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert exit_code("demo", str(tmp_path / "demo")) == 0, capfd.readouterr()
+
+    transcript = (tmp_path / "demo" / app_demo.TRANSCRIPT).read_text(encoding="utf-8")
+    shown = capfd.readouterr().out
+    for step in filter(is_known, STEPS):
+        assert f"$ {app_demo.show_step(step)}" in transcript
+        assert f"$ {app_demo.show_step(step)}" in shown
+    assert truth.GAPS["keel"].pin in transcript
+
+
+def test_every_command_has_a_step() -> None:
+    walked = {step.command[0] for step in STEPS}
+
+    assert set(COMMANDS) - walked <= WITHOUT_A_STEP
+
+
+def test_a_second_demo_replaces_the_first_and_keeps_what_is_not_ours(tmp_path: Path) -> None:
+    app_demo.demo(tmp_path / "demo")
+    (tmp_path / "demo" / "harbor" / "left over").write_text("old")
+    (tmp_path / "demo" / "my notes").write_text("mine")
+
+    sample = app_demo.demo(tmp_path / "demo")
+
+    assert not (sample.harbor / "left over").exists()
+    assert (tmp_path / "demo" / "my notes").read_text() == "mine"
+    assert sample.hashes["harbor@main"] == truth.HARBOR
+
+
+def test_a_directory_that_is_not_ours_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "thesis.md").write_text("five years")
+
+    assert exit_code("demo", str(tmp_path)) == 2
+    assert "`layline demo` did not make it" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.md"]
+
+
+def test_a_link_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path, target_is_directory=True)
+
+    with pytest.raises(Error, match="not a plain directory"):
+        app_demo.demo(tmp_path / "link")
+
+
+def test_a_failing_step_is_told(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("layline.sample.walk.STEPS", (Step(asks="Who?", command=("gap", "show", "nobody")),))
+
+    assert exit_code("demo", str(tmp_path / "demo")) == 3
+    captured = capfd.readouterr()
+    assert "There is no backend called 'nobody'" in captured.err
+    assert "1 of them not as expected" in captured.out
+
+
+@pytest.mark.parametrize(
+    ("command", "known"), [(("gap", "show", "keel"), True), (("gap", "sail"), False), (("sink",), False)]
+)
+def test_steps_of_commands_still_to_come_are_left_out(command: tuple[str, ...], known: bool) -> None:
+    assert is_known(Step(asks="", command=command)) is known
