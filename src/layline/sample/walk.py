@@ -25,4 +25,10 @@ STEPS: tuple[Step, ...] = (
     Step(asks="What is configured, and is everything there?", command=("doctor",), exit_codes=(0, 1), lines=10),
     Step(asks="How far is Keel behind?", command=("gap", "show", "keel", "--date", DATE), lines=24),
     Step(asks="And Rivet, which a workflow variable pins?", command=("gap", "show", "rivet", "--date", DATE), lines=6),
+    Step(
+        asks="What does a benchmark file say?",
+        command=("bench", "csv", "bench/before.csv", "bench/after.csv"),
+        lines=20,
+    ),
+    Step(asks="Are all published records valid?", command=("dashboard", "index"), lines=8),
 )

@@ -14,6 +14,7 @@ from layline.sample.plan import plan_history
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from importlib.resources.abc import Traversable
     from pathlib import Path
 
     from layline.core.progress import Progress
@@ -72,15 +73,22 @@ def write_sample(root: Path, progress: Progress = silent) -> Sample:
         hashes |= {f"{name}{label}": made[number - 1] for label, number in plan.names.items()}
     sample = Sample(root=root, hashes=hashes)
     create_work_tree(sample.mirror("harbor"), sample.harbor, remote=_REMOTE)
-    sample.config.write_text(_read_text("layline.toml"), encoding="utf-8")
+    _write_files(resources.files("layline.sample") / "files", sample.harbor)
     return sample
+
+
+def _write_files(folder: Traversable, target: Path) -> None:
+    """What Harbor's people keep beside their repository: Layline's settings and two benchmark runs."""
+    target.mkdir(exist_ok=True)
+    for item in folder.iterdir():
+        if item.is_dir():
+            _write_files(item, target / item.name)
+        else:
+            (target / item.name).write_bytes(item.read_bytes())
 
 
 def find_entries(name: str) -> Iterator[Entry]:
     """Every commit of a repository, in the order its chronicle tells them."""
     for volume in range(1, CHRONICLES[name] + 1):
-        yield from parse_chronicle(_read_text(f"{name}-{volume}.md"))
-
-
-def _read_text(name: str) -> str:
-    return (resources.files("layline.sample") / "chronicles" / name).read_text(encoding="utf-8")
+        chronicle = resources.files("layline.sample") / "chronicles" / f"{name}-{volume}.md"
+        yield from parse_chronicle(chronicle.read_text(encoding="utf-8"))

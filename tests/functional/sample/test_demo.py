@@ -8,13 +8,10 @@ import pytest
 
 from layline.app import demo as app_demo
 from layline.cli.demo import is_known
-from layline.cli.main import COMMANDS, main
+from layline.cli.main import main
 from layline.errors import Error
 from layline.sample import truth
 from layline.sample.walk import STEPS, Step
-
-WITHOUT_A_STEP = {"demo", "init", "schema"}
-"""Commands that need no step: the walk itself, what the sample has done already, and what needs no project."""
 
 
 def exit_code(*arguments: str) -> int:
@@ -32,12 +29,6 @@ def test_the_walk_ends_well_and_is_written_down(tmp_path: Path, capfd: pytest.Ca
         assert f"$ {app_demo.show_step(step)}" in transcript
         assert f"$ {app_demo.show_step(step)}" in shown
     assert truth.GAPS["keel"].pin in transcript
-
-
-def test_every_command_has_a_step() -> None:
-    walked = {step.command[0] for step in STEPS}
-
-    assert set(COMMANDS) - walked <= WITHOUT_A_STEP
 
 
 def test_a_second_demo_replaces_the_first_and_keeps_what_is_not_ours(tmp_path: Path) -> None:
