@@ -44,7 +44,7 @@ def gap_show(
     ends = find_endpoints(workspace, upstream, key, to=to)
     facts = list(_measure(upstream, backend, ends))
     values = {fact.name: fact.value for fact in facts}
-    alerts = tuple(_find_alerts(values, ends, today))
+    alerts = tuple(find_alerts(values["tip.date"], Relation(values["relation"]), ends.ref, today))
     broken = tuple(_find_broken_limits(values, limits, ends))
     data = _build_data(workspace, key, facts, ends, today)
     report = _build_report(workspace, backend.label or key, facts, (*broken, *alerts), today)
@@ -117,15 +117,15 @@ def _measure(upstream: Repository, backend: Backend, ends: Endpoints) -> list[Fa
     return facts
 
 
-def _find_alerts(values: dict[str, Any], ends: Endpoints, today: date) -> list[Alert]:
+def find_alerts(tip_date: str, relation: Relation, ref: str, today: date) -> list[Alert]:
+    """What a reader of any gap must know: a ref that may be stale, a pin that has left the line."""
     alerts = []
-    age = (today - date.fromisoformat(values["tip.date"])).days
-    if age > STALE_DAYS and not re.fullmatch("[0-9a-f]{4,64}", ends.ref):  # a commit named by hash is what it is
-        message = f"the newest commit of {ends.ref} is {age} days old on {today}; if upstream is alive, fetch it first"
+    age = (today - date.fromisoformat(tip_date)).days
+    if age > STALE_DAYS and not re.fullmatch("[0-9a-f]{4,64}", ref):  # a commit named by hash is what it is
+        message = f"the newest commit of {ref} is {age} days old on {today}; if upstream is alive, fetch it first"
         alerts.append(Alert(severity=Severity.LOOK, message=message))
-    relation = Relation(values["relation"])
     if relation in {Relation.DIVERGED, Relation.UNRELATED}:
-        message = f"the pin is not an ancestor of {ends.ref} ({relation.value}): behind and ahead count from both sides"
+        message = f"the pin is not an ancestor of {ref} ({relation.value}): behind and ahead count from both sides"
         alerts.append(Alert(severity=Severity.LOOK, message=message))
     return alerts
 

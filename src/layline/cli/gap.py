@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from layline.cli.gap_report import gap_report
 from layline.cli.show import at_option, config_option, date_option, fetch_option, format_option, show, to_option
 
 
@@ -41,3 +42,6 @@ def gap_show(
     if not evidence:
         answer = replace(answer, report=replace(answer.report, sections=answer.report.sections[:1]))
     return show(answer, format_, output)
+
+
+gap.add_command(gap_report)

@@ -1,0 +1,144 @@
+"""Where a gap report lives on disk, and writing it without losing what people wrote."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from layline import codec
+from layline.app.files import write_atomically
+from layline.core.records import Artifact, GapRecord, RecordStatus, read_gap_record
+from layline.errors import Error, RecordError
+from layline.gap.record import default_artifacts
+
+FOLDER = "backend-gap"
+MADE_BY = "[//]: # (layline: generated; what you write between the remarks lines is kept, the rest is not)"
+REMARKS_BEGIN = "[//]: # (layline: remarks begin)"
+REMARKS_END = "[//]: # (layline: remarks end)"
+"""Comments that every Markdown dialect hides, raw HTML allowed or not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """The four files of one gap report."""
+
+    id: str
+    record: Path
+    evidence: Path
+    report: Path
+    summary: Path
+    artifacts: tuple[Artifact, ...]
+    existing: GapRecord | None
+
+    @property
+    def all(self) -> tuple[Path, ...]:
+        return self.report, self.summary, self.record, self.evidence
+
+
+def find_places(docs: Path, key: str, slug: str) -> Places:
+    """The files of backend + slug: those an existing record names, dated id and language suffix included, else new ones."""
+    folder = docs / FOLDER
+    record = _find_record(folder / "dashboard-data" / "reports", key, slug)
+    existing = _load(record) if record.exists() else None
+    artifacts = existing.artifacts if existing else default_artifacts(key, slug)
+    return Places(
+        id=record.stem,
+        record=record,
+        evidence=evidence_path(record),
+        report=folder / _source(artifacts, "detail", key, slug, "report"),
+        summary=folder / _source(artifacts, "summary", key, slug, "summary"),
+        artifacts=artifacts,
+        existing=existing,
+    )
+
+
+def evidence_path(record: Path) -> Path:
+    """Beside the folder of records, not in it: whoever lists records must not take it for one."""
+    return record.parent.parent / "evidence" / record.name
+
+
+def refuse_foreign(places: Places) -> None:
+    """Nothing that Layline did not make is overwritten unless asked for."""
+    foreign = [
+        path
+        for path in (places.report, places.summary)
+        if path.exists() and MADE_BY not in path.read_text(encoding="utf-8", errors="replace")
+    ]
+    if places.record.exists() and not places.evidence.exists():
+        foreign.append(places.record)
+    if foreign:
+        names = ", ".join(str(path) for path in foreign)
+        raise Error(
+            f"{names}: not made by Layline, so not overwritten.",
+            hint="--replace takes them over (the id, file names and artifacts stay as they are).",
+        )
+
+
+def write_gap(places: Places, texts: tuple[str, str], record: dict[str, Any], evidence: dict[str, Any]) -> list[Path]:
+    """Write the four files; what would not change is left alone. Returns those that changed."""
+    wanted = {
+        places.report: with_remarks(texts[0], _old_text(places.report)),
+        places.summary: with_remarks(texts[1], _old_text(places.summary)),
+        places.record: codec.to_json(record),
+        places.evidence: codec.to_json(evidence),
+    }
+    changed = [path for path, text in wanted.items() if _old_text(path) != text]
+    for path in changed:
+        write_atomically(path, wanted[path])
+    return changed
+
+
+def with_remarks(text: str, old: str | None) -> str:
+    """The generated text, with the remarks of the text it replaces."""
+    return f"{MADE_BY}\n\n{text}\n{REMARKS_BEGIN}\n{read_remarks(old)}{REMARKS_END}\n"
+
+
+def read_remarks(text: str | None) -> str:
+    """What a person wrote between the two lines; they must both be there, each once."""
+    if text is None or REMARKS_BEGIN not in text:
+        return "\n"
+    _, _, rest = text.partition(f"{REMARKS_BEGIN}\n")
+    remarks, end, after = rest.partition(f"{REMARKS_END}")
+    if not end or REMARKS_BEGIN in rest or REMARKS_END in after:
+        raise Error(
+            "The remarks block of the report is damaged.",
+            hint=f"Keep exactly one line `{REMARKS_BEGIN}` and, below it, one line `{REMARKS_END}`.",
+        )
+    return remarks
+
+
+def without_remarks(text: str) -> str:
+    return with_remarks(text.partition(f"{MADE_BY}\n\n")[2].partition(f"\n{REMARKS_BEGIN}")[0], None)
+
+
+def _find_record(folder: Path, key: str, slug: str) -> Path:
+    pattern = re.compile(rf"{re.escape(key)}-{re.escape(slug)}(?:-\d{{4}}-\d{{2}}-\d{{2}})?\.json\Z")
+    found = sorted(path for path in folder.glob("*.json") if pattern.match(path.name)) if folder.is_dir() else []
+    current = [path for path in found if _load(path).status is not RecordStatus.SUPERSEDED]
+    return (current or found or [folder / f"{key}-{slug}.json"])[-1]
+
+
+def _load(path: Path) -> GapRecord:
+    found = read_gap_record(codec.parse_json(path.read_bytes(), where=str(path)))
+    if isinstance(found, GapRecord):
+        return found
+    raise RecordError(str(path), tuple(str(problem) for problem in found), hint="Mend or remove it first.")
+
+
+def _source(artifacts: tuple[Artifact, ...], kind: str, key: str, slug: str, name: str) -> str:
+    """The Markdown behind the artifact of this kind; the primary one where there are several languages."""
+    named = sorted(
+        (one for one in artifacts if one.kind == kind), key=lambda one: (one.primary is not True, one.language != "en")
+    )
+    return named[0].source if named else f"reports/{key}/{slug}/{name}.md"
+
+
+def _old_text(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise Error(f"{path} cannot be read: {error}.") from None

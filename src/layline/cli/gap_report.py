@@ -1,0 +1,40 @@
+"""`layline gap report | verify | audit`."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import click
+
+from layline.cli.show import at_option, config_option, date_option, fetch_option, format_option, show, to_option
+
+
+@click.command("report")
+@click.argument("backend", required=False)
+@click.option("--all", "every", is_flag=True, help="Every configured backend.")
+@click.option("--replace", "take_over", is_flag=True, help="Take over reports and records that Layline did not make.")
+@to_option
+@at_option
+@fetch_option
+@date_option
+@format_option("text", "json", "md")
+@config_option
+def gap_report(
+    backend: str | None, every: bool, take_over: bool, to: str | None, at: str, fetch: bool, today: date,
+    format_: str, output: Path | None, config: Path | None,
+) -> int:  # fmt: skip
+    """Write report.md, summary.md, the dashboard record and its evidence for BACKEND."""
+    from layline.app import gap_report as app
+    from layline.app.workspace import fetch_backend, open_workspace
+    from layline.cli.progress import show_progress
+
+    if (backend is None) != every:
+        raise click.UsageError("Name one backend, or say --all.")
+    workspace = open_workspace(config, at=at)
+    keys = tuple(workspace.settings.backends) if backend is None else (backend,)
+    for key in keys if fetch else ():
+        fetch_backend(workspace, key)
+    with show_progress() as progress:
+        answer = app.gap_report(workspace, keys, to=to, today=today, take_over=take_over, progress=progress)
+    return show(answer, format_, output)

@@ -1,0 +1,1 @@
+"""Every place where downstream code depends on an upstream name, and what became of that name at the tip."""

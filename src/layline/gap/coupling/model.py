@@ -1,0 +1,85 @@
+"""One coupling: where we touch upstream, what became of it, how soon it hurts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from layline.core.evidence import Evidence, Location
+
+
+class Touch(StrEnum):
+    """How downstream code depends on an upstream name."""
+
+    IMPORT = "imports a name"
+    MODULE = "imports a module"
+    ATTRIBUTE = "reads an attribute"
+    CALL = "calls"
+    SUBCLASS = "subclasses"
+    OVERRIDE = "overrides"
+    FIELD = "reads a config field"
+    PATCH = "patches"
+    SCRIPT = "uses a script"
+
+
+class State(StrEnum):
+    """What became of the upstream name between pin and tip."""
+
+    OK = "ok"
+    BODY = "body changed"
+    SIGNATURE = "signature changed"
+    """It still accepts what we pass."""
+    MOVED = "moved"
+    RENAMED = "renamed"
+    REMOVED = "removed"
+    NO_LONGER_BINDS = "no longer binds"
+    """Our call does not fit the signature of the tip."""
+    CANNOT_ACCEPT = "cannot accept"
+    """Our override or replacement cannot take what upstream now passes."""
+    UNDECIDED = "undecided"
+    """Not readable from the source: made at run time, or already absent at the pin."""
+
+
+class Consequence(StrEnum):
+    """What an upgrade to the tip does to this place."""
+
+    WILL_BREAK = "will break"
+    MAY_BREAK = "may break"
+    LOOK = "look at"
+    OK = "ok"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coupling:
+    """One place of our code and the upstream name it touches."""
+
+    touch: Touch
+    target: str
+    location: Location
+    state: State
+    consequence: Consequence
+    detail: str
+    """One sentence for a person; empty where the state says it all."""
+    new_target: str | None = None
+    """Where the name is now, for moved and renamed."""
+    guarded: bool = False
+    """Stands in a `try` or behind a condition that may keep it from running."""
+    pin_evidence: Evidence | None = None
+    tip_evidence: Evidence | None = None
+
+
+_RANK = {Consequence.WILL_BREAK: 0, Consequence.MAY_BREAK: 1, Consequence.LOOK: 2, Consequence.OK: 3}
+_TOUCH_RANK = {
+    Touch.IMPORT: 0, Touch.MODULE: 1, Touch.SUBCLASS: 2, Touch.PATCH: 3, Touch.CALL: 4, Touch.ATTRIBUTE: 5,
+    Touch.OVERRIDE: 6, Touch.FIELD: 7, Touch.SCRIPT: 8,
+}  # fmt: skip
+
+
+def breaks_first(coupling: Coupling) -> tuple[object, ...]:
+    """Sort key: what fails earliest (an import at start-up) before what fails when reached (a call), then by place."""
+    return (
+        _RANK[coupling.consequence], coupling.guarded, _TOUCH_RANK[coupling.touch], coupling.location.path,
+        coupling.location.line, coupling.target,
+    )  # fmt: skip

@@ -1,0 +1,178 @@
+"""A gap as flat facts: a name, a plain value, and where it was read. `gap verify` compares two such lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from layline.core.evidence import Evidence, Fact
+from layline.gap.cells import diff_command, requirement_text, span
+
+if TYPE_CHECKING:
+    from layline.core.evidence import Location
+    from layline.gap.dependencies import Declaration, Difference
+    from layline.gap.model import Gap
+    from layline.gap.surface.model import SurfaceRow
+
+
+def find_facts(gap: Gap) -> Iterator[Fact[Any]]:
+    """Every claim of the report; names are unique, values are plain JSON."""
+    yield from _find_frame(gap)
+    yield from _find_tree(gap)
+    yield from _find_dependencies(gap)
+    yield from _find_changes(gap)
+    yield from _find_couplings(gap)
+    yield from _find_surface(gap)
+
+
+def _find_frame(gap: Gap) -> Iterator[Fact[Any]]:
+    pin, tip = gap.pin.commit, gap.tip.commit
+    diff = diff_command(gap)
+    yield Fact(name="pin.commit", value=pin.hash, evidence=(gap.pin_evidence,))
+    yield _told(gap, "tip.commit", tip.hash, f"git rev-parse {tip.hash}^{{commit}}")
+    for name, side in (("pin", gap.pin), ("tip", gap.tip)):
+        yield _told(gap, f"{name}.date", side.commit.date, f"git log -1 --format=%cs {side.commit.hash}")
+        yield _told(gap, f"{name}.subject", side.commit.subject, f"git log -1 --format=%s {side.commit.hash}")
+        if side.version is not None:
+            yield Fact(name=f"{name}.version", value=side.version.text, evidence=(side.version.evidence,))
+        if side.tag is not None:
+            yield _told(gap, f"{name}.tag", list(side.tag), f"git rev-list --count {side.tag[0]}..{side.commit.hash}")
+    yield _told(gap, "behind", gap.distance.behind, f"git rev-list --count {span(gap)}")
+    yield _told(gap, "ahead", gap.distance.ahead, f"git rev-list --count {tip.hash}..{pin.hash}")
+    yield _told(gap, "merge_base", gap.distance.merge_base, f"git merge-base {pin.hash} {tip.hash}")
+    yield _told(gap, "relation", gap.distance.relation.value, f"git merge-base {pin.hash} {tip.hash}")
+    yield _told(
+        gap, "releases", [name for name, _ in gap.releases], f"git tag --no-merged {pin.hash} --merged {tip.hash}"
+    )
+    yield _told(gap, "files", len(gap.diff.files), diff)
+    yield _told(gap, "insertions", gap.diff.insertions, diff)
+    yield _told(gap, "deletions", gap.diff.deletions, diff)
+    for folder in gap.footprint.folders[:1]:
+        command = f"git ls-tree -r -l {gap.downstream_commit.hash} -- {' '.join(gap.footprint.folders)}"
+        evidence = Evidence(repo=gap.downstream, commit=gap.downstream_commit.hash, path=folder, command=command)
+        for name in ("tracked", "non_empty", "python"):
+            yield Fact(name=f"footprint.{name}", value=getattr(gap.footprint, name), evidence=(evidence,))
+    yield _told(
+        gap, "recommendation", [str(gap.recommendation), gap.recommendation.rule], f"git rev-list --count {span(gap)}"
+    )
+
+
+def _find_tree(gap: Gap) -> Iterator[Fact[Any]]:
+    numstat = diff_command(gap, "--numstat")
+    for churn in gap.churn:
+        yield _told(gap, f"churn.{churn.name}", [churn.files, churn.insertions, churn.deletions], numstat)
+    for area in gap.areas:
+        value = [area.added, area.removed, area.renamed, area.modified, area.insertions, area.deletions, area.commits]
+        yield _told(gap, f"area.{area.name}", value, numstat)
+    for one in gap.packages:
+        commit = gap.pin.commit.hash if one.kind == "removed" else gap.tip.commit.hash
+        evidence = Evidence(repo=gap.upstream, commit=commit, path=one.path)
+        yield Fact(name=f"package.{one.path}", value=[one.kind, one.files, one.old_path], evidence=(evidence,))
+    for path, line in gap.shims:
+        yield Fact(name=f"shim.{path}", value=line, evidence=(_place(gap.upstream, gap.tip.commit.hash, path, line),))
+
+
+def _find_dependencies(gap: Gap) -> Iterator[Fact[Any]]:
+    seen: dict[str, int] = {}
+    for row in gap.dependencies.differences:
+        one = row.now or row.was
+        base = f"dependency.{row.rank.name.lower()}.{one.scope if one else ''}.{row.kind.value}.{row.name}"
+        seen[base] = seen.get(base, 0) + 1
+        name = base if seen[base] == 1 else f"{base}.{seen[base]}"
+        value = [requirement_text(row.was), requirement_text(row.now), [change.value for change in row.changes]]
+        yield Fact(name=name, value=value, evidence=tuple(_sides(gap, row)))
+    for was, now in gap.dependencies.locks:
+        lock = now or was
+        if lock is not None:
+            sizes = [len(side.versions) if side else None for side in (was, now)]
+            commit = (gap.tip if now else gap.pin).commit.hash
+            yield Fact(
+                name=f"lock.{lock.path}",
+                value=sizes,
+                evidence=(Evidence(repo=gap.upstream, commit=commit, path=lock.path),),
+            )
+
+
+def _find_changes(gap: Gap) -> Iterator[Fact[Any]]:
+    log = f"git log --no-renames --name-only {span(gap)}"
+    yield _told(gap, "changes.reverted", gap.changes.reverted, log)
+    yield _told(gap, "changes.housekeeping", gap.changes.housekeeping, log)
+    for change in gap.changes.kept:
+        name = f"change.{'#' + str(change.number) if change.number else change.commits[0]}"
+        value = {
+            "title": change.title,
+            "date": change.date,
+            "area": change.area,
+            "files": change.files,
+            "ours": list(change.ours),
+        }
+        evidence = tuple(Evidence(repo=gap.upstream, commit=commit) for commit in change.commits)
+        yield Fact(name=name, value=value, evidence=evidence)
+
+
+def _find_couplings(gap: Gap) -> Iterator[Fact[Any]]:
+    seen: dict[str, int] = {}
+    for one in gap.couplings:
+        base = f"coupling.{one.location}.{one.touch.name.lower()}.{one.target}"
+        seen[base] = seen.get(base, 0) + 1
+        name = base if seen[base] == 1 else f"{base}.{seen[base]}"
+        own = _place(gap.downstream, gap.downstream_commit.hash, one.location.path, one.location.line)
+        evidence = tuple(item for item in (own, one.pin_evidence, one.tip_evidence) if item is not None)
+        value = {
+            "consequence": one.consequence.value,
+            "state": one.state.value,
+            "now": one.new_target,
+            "detail": one.detail,
+        }
+        yield Fact(name=name, value=value, evidence=evidence)
+    for stale in gap.stale_keys:
+        own = _place(gap.downstream, gap.downstream_commit.hash, stale.location.path, stale.location.line)
+        evidence = tuple(item for item in (own, stale.pin_evidence) if item is not None)
+        yield Fact(name=f"stale-key.{stale.key}", value=[stale.others, stale.suggestion], evidence=evidence)
+
+
+def _find_surface(gap: Gap) -> Iterator[Fact[Any]]:
+    if gap.surface is None:
+        return
+    for name, was, now in gap.surface.sizes:
+        yield _told(gap, f"surface.{name}", [was, now], f"git ls-tree -r {gap.tip.commit.hash}")
+    for kind, rows in (
+        ("field", gap.surface.fields),
+        ("flag", gap.surface.flags),
+        ("definition", gap.surface.definitions),
+    ):
+        seen: dict[str, int] = {}
+        for row in rows:
+            base = f"{kind}.{row.change.value}.{row.name}"
+            seen[base] = seen.get(base, 0) + 1
+            yield _surface_fact(gap, base if seen[base] == 1 else f"{base}.{seen[base]}", row)
+
+
+def _surface_fact(gap: Gap, name: str, row: SurfaceRow) -> Fact[Any]:
+    evidence = tuple(item for item in (row.pin_evidence, row.tip_evidence) if item is not None)
+    return Fact(
+        name=name,
+        value=[row.was, row.now],
+        evidence=evidence or (Evidence(repo=gap.upstream, commit=gap.tip.commit.hash),),
+    )
+
+
+def _sides(gap: Gap, row: Difference) -> Iterator[Evidence]:
+    sides: tuple[tuple[Declaration | None, str], ...] = ((row.was, gap.pin.commit.hash), (row.now, gap.tip.commit.hash))
+    for item, commit in sides:
+        if item is not None:
+            yield _at(gap.upstream, commit, item.place)
+
+
+def _told(gap: Gap, name: str, value: object, command: str) -> Fact[Any]:
+    return Fact(
+        name=name, value=value, evidence=(Evidence(repo=gap.upstream, commit=gap.tip.commit.hash, command=command),)
+    )
+
+
+def _at(repo: str, commit: str, place: Location) -> Evidence:
+    return _place(repo, commit, place.path, place.line)
+
+
+def _place(repo: str, commit: str, path: str, line: int) -> Evidence:
+    return Evidence(repo=repo, commit=commit, path=path, lines=(line, line))

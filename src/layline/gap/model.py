@@ -1,0 +1,105 @@
+"""All that a gap report is built from: values with their evidence, nothing rendered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from layline.core.evidence import Evidence, Skipped
+    from layline.core.policy import Recommendation
+    from layline.core.revision import Commit
+    from layline.gap.areas import AreaChange, PackageChange
+    from layline.gap.changes import Changes
+    from layline.gap.churn import Churn
+    from layline.gap.coupling.model import Coupling
+    from layline.gap.dependencies import Conflict, Difference, LockedSet
+    from layline.gap.plan import Step
+    from layline.gap.surface.model import StaleKey, Surface
+    from layline.history import Diff, Distance, Version
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """Pin or tip."""
+
+    commit: Commit
+    version: Version | None
+    tag: tuple[str, int] | None
+    """Nearest tag and how many commits it lies before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Footprint:
+    """Files of the downstream that are written for this backend: three different figures."""
+
+    folders: tuple[str, ...]
+    tracked: int
+    non_empty: int
+    python: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependencies:
+    differences: tuple[Difference, ...]
+    conflicts: tuple[Conflict, ...]
+    locks: tuple[tuple[LockedSet | None, LockedSet | None], ...]
+    """Each lock file at pin and tip."""
+    files: tuple[str, ...]
+    """Everything that was read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchRow:
+    """One patch of ours as `app` hands it over: the patch explorer's own words."""
+
+    patch: str
+    target: str
+    kind: str
+    severity: str
+    """breaks, look or ok."""
+    location: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gap:
+    """Everything measured between pin and tip of one backend."""
+
+    key: str
+    label: str
+    ref: str
+    slug: str
+    project: str
+    downstream: str
+    downstream_commit: Commit
+    upstream: str
+    source_path: str | None
+    pin: Side
+    tip: Side
+    pin_evidence: Evidence
+    distance: Distance
+    diff: Diff
+    releases: tuple[tuple[str, str], ...]
+    footprint: Footprint
+    churn: tuple[Churn, ...]
+    areas: tuple[AreaChange, ...]
+    packages: tuple[PackageChange, ...]
+    shims: tuple[tuple[str, int], ...]
+    """Modules of the tip that only warn and forward, with the line of the warning."""
+    changes: Changes
+    dependencies: Dependencies
+    surface: Surface | None
+    couplings: tuple[Coupling, ...]
+    stale_keys: tuple[StaleKey, ...]
+    recommendation: Recommendation
+    plan: tuple[Step, ...]
+    patches: tuple[PatchRow, ...] | None = None
+    """None: the patch explorer was not asked."""
+    skipped: tuple[Skipped, ...] = field(default=())
+
+    @property
+    def age_days(self) -> int:
+        from datetime import date
+
+        return (date.fromisoformat(self.tip.commit.date) - date.fromisoformat(self.pin.commit.date)).days

@@ -1,0 +1,85 @@
+"""The measured frame of a gap: both sides, the footprint, locks, and the inputs of the recommendation."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from layline.core.policy import Inputs
+from layline.gap.coupling.model import Consequence
+from layline.gap.dependencies import Kind, Rank
+from layline.gap.dependencies.bounds import Change as BoundChange
+from layline.gap.model import Footprint, Side
+from layline.history import nearest_tag, read_commit, read_version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from layline.config import Backend
+    from layline.gap.coupling.model import Coupling
+    from layline.gap.dependencies import Difference, LockedSet
+    from layline.git import Repository
+
+_RAISES = {BoundChange.RAISED, BoundChange.FLOORED, BoundChange.PINNED, BoundChange.REPINNED}
+
+
+def read_side(upstream: Repository, commit: str, backend: Backend) -> Side:
+    return Side(
+        commit=read_commit(upstream, commit),
+        version=read_version(upstream, commit, backend.packages),
+        tag=nearest_tag(upstream, commit),
+    )
+
+
+def measure_footprint(downstream: Repository, commit: str, backend: Backend) -> Footprint:
+    """Tracked, non-empty and Python files below the integration and patch folders."""
+    folders = tuple(dict.fromkeys(folder.rstrip("/") for folder in (*backend.integration, *backend.patches)))
+    entries = {entry.path: entry for folder in folders for entry in downstream.read_tree(commit, folder, sizes=True)}
+    return Footprint(
+        folders=tuple(folder for folder in folders if not any(_is_below(folder, other) for other in folders)),
+        tracked=len(entries),
+        non_empty=sum(1 for entry in entries.values() if entry.size),
+        python=sum(1 for path in entries if path.endswith(".py")),
+    )
+
+
+def pair_locks(
+    pin: Iterable[LockedSet], tip: Iterable[LockedSet]
+) -> Iterator[tuple[LockedSet | None, LockedSet | None]]:
+    before, after = {lock.path: lock for lock in pin}, {lock.path: lock for lock in tip}
+    for path in sorted(before | after):
+        yield before.get(path), after.get(path)
+
+
+def find_floor_moves(differences: Iterable[Difference]) -> Iterator[Difference]:
+    """Runtime requirements, and Python itself, whose floor went up in the package metadata."""
+    for row in differences:
+        if row.rank is not Rank.METADATA or row.now is None or "/" in row.file:
+            continue
+        runtime = row.kind is Kind.PYTHON or row.now.scope == "runtime"
+        if runtime and row.was is not None and _RAISES & set(row.changes):
+            yield row
+
+
+def policy_inputs(
+    behind: int, age_days: int, couplings: Iterable[Coupling], differences: Iterable[Difference]
+) -> Inputs:
+    """What the recommendation is made from."""
+    floors = [f"{row.name}{row.now.spec}" for row in find_floor_moves(differences) if row.now]
+    will_break = sum(1 for coupling in couplings if coupling.consequence is Consequence.WILL_BREAK)
+    return Inputs(
+        behind=behind, age_days=age_days, will_break=will_break, dependency_floor=", ".join(floors) if floors else None
+    )
+
+
+def slug_of(ref: str) -> str:
+    """`main` → `upstream-main`; what a file name cannot hold becomes a dash."""
+    bare = ref.removeprefix("refs/").removeprefix("remotes/").removeprefix("heads/").removeprefix("tags/")
+    bare = bare.removeprefix("origin/").removeprefix("upstream/")
+    if re.fullmatch(r"[0-9a-f]{13,64}", bare):
+        bare = bare[:12]
+    return "upstream-" + (re.sub(r"[^A-Za-z0-9._-]+", "-", bare).strip("-.") or "ref")
+
+
+def _is_below(folder: str, other: str) -> bool:
+    return folder != other and folder.startswith(f"{other}/")

@@ -1,0 +1,68 @@
+"""An upgrade plan in steps: good stopping points between pin and tip."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from layline.core.revision import Commit
+    from layline.gap.coupling.model import Coupling
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """Upgrade to this commit, then mend what the next stretch breaks."""
+
+    commit: str
+    date: str
+    reason: str
+    """Why to stop here: a release, or the last commit before a breaking change."""
+    behind: int
+    """Commits from the pin to here."""
+    breaks_next: tuple[str, ...] = ()
+    """Targets of ours that the stretch after this step breaks."""
+
+
+def build_plan(
+    log: Iterable[Commit],
+    releases: Iterable[tuple[str, str]],
+    breaking: Mapping[str, tuple[Coupling, ...]],
+    *,
+    most: int = 8,
+) -> tuple[Step, ...]:
+    """Stops at releases, before each commit in `breaking` (commit → couplings it breaks), and at the tip.
+
+    The log is newest first and follows first parents; when there are too many stops, those before the commits that
+    break most stay.
+    """
+    oldest_first = list(reversed(list(log)))
+    if not oldest_first:
+        return ()
+    steps = list(_find_stops(oldest_first, {commit: name for name, commit in releases}, breaking))
+    if len(steps) > most:
+        weightiest = sorted(range(len(steps) - 1), key=lambda index: (-len(steps[index].breaks_next), -index))
+        keep = sorted([*weightiest[: most - 1], len(steps) - 1])
+        steps = [steps[index] for index in keep]
+    return tuple(steps)
+
+
+def _find_stops(
+    commits: list[Commit], releases: Mapping[str, str], breaking: Mapping[str, tuple[Coupling, ...]]
+) -> Iterator[Step]:
+    for index, commit in enumerate(commits):
+        following = commits[index + 1] if index + 1 < len(commits) else None
+        broken = breaking.get(following.hash, ()) if following else ()
+        if following is None:
+            reason = "the tip"
+        elif broken:
+            number = f" (#{following.pull_request})" if following.pull_request else ""
+            reason = f"the last commit before {following.hash[:12]}{number}, which breaks {len(broken)} of our places"
+        elif commit.hash in releases:
+            reason = f"release {releases[commit.hash]}"
+        else:
+            continue
+        targets = tuple(dict.fromkeys(coupling.target for coupling in broken))
+        yield Step(commit=commit.hash, date=commit.date, reason=reason, behind=index + 1, breaks_next=targets)

@@ -1,0 +1,114 @@
+"""The detailed report and the one-page summary of a gap, as values for any renderer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from layline.core.report import Bullets, Paragraph, Report, Section, Table
+from layline.gap import statements
+from layline.gap.cells import commit_cell
+from layline.gap.coupling.model import Consequence
+from layline.gap.prose import count, listed
+from layline.gap.report_coupling import build_integration, build_sources
+from layline.gap.report_overview import DATE_RULE, build_overview
+from layline.gap.report_tree import build_capabilities, build_dependencies, change_item
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from layline.core.report import Inline
+    from layline.gap.model import Gap
+
+MOST_SKIPPED = 30
+
+
+def title_of(gap: Gap) -> str:
+    return f"{gap.project} {gap.label} vs upstream {gap.ref.removeprefix('origin/')}"
+
+
+def build_report(gap: Gap, *, day: date, evidence_path: str) -> Report:
+    """Everything, in the order of the published reports; long tables end with what the evidence file holds."""
+    sections = (
+        build_overview(gap),
+        build_dependencies(gap),
+        build_capabilities(gap),
+        build_integration(gap),
+        build_sources(gap, evidence_path),
+    )
+    return Report(title=title_of(gap), sections=sections, meta=_meta(gap, day), skipped=gap.skipped[:MOST_SKIPPED])
+
+
+def build_summary(gap: Gap, *, day: date) -> Report:
+    """One printed page."""
+    return Report(
+        title=f"{title_of(gap)}: summary",
+        meta=_meta(gap, day)[:2],
+        sections=(_high_level(gap), _key_dependencies(gap), _representative(gap), _integration(gap)),
+    )
+
+
+def _meta(gap: Gap, day: date) -> tuple[tuple[str, str], ...]:
+    return (
+        ("Date", day.isoformat()),
+        (
+            "Compared",
+            f"{gap.source_path or gap.key} at {gap.pin.commit.hash[:12]} with {gap.ref} at {gap.tip.commit.hash[:12]}",
+        ),
+        ("Downstream", f"{gap.project} at {gap.downstream_commit.hash[:12]} of {gap.downstream_commit.date}"),
+        ("Upstream", gap.upstream),
+    )
+
+
+def _high_level(gap: Gap) -> Section:
+    rows: tuple[tuple[Inline, ...], ...] = (
+        ("commit", commit_cell(gap.upstream, gap.pin.commit.hash), commit_cell(gap.upstream, gap.tip.commit.hash)),
+        ("date", gap.pin.commit.date, gap.tip.commit.date),
+        ("version", gap.pin.version.text if gap.pin.version else "—", gap.tip.version.text if gap.tip.version else "—"),
+    )
+    text = f"{statements.headline(gap)} {statements.churn_sentence(gap)}"
+    advice = f"Recommendation: {gap.recommendation} ({gap.recommendation.rule})."
+    return Section(
+        title="High level",
+        blocks=(
+            Paragraph(text),
+            Table(columns=("", "pin", f"tip ({gap.ref})"), rows=rows, caption=DATE_RULE),
+            Paragraph(advice),
+        ),
+    )
+
+
+def _key_dependencies(gap: Gap) -> Section:
+    return Section(
+        title="Key dependency differences",
+        blocks=(Paragraph(statements.dependency_sentence(gap)), Bullets(statements.dependency_deltas(gap, most=6))),
+    )
+
+
+def _representative(gap: Gap) -> Section:
+    touching = [change for change in gap.changes.kept if change.ours]
+    shown = tuple(change_item(gap, change) for change in gap.changes.kept[:5])
+    text = (
+        f"{count(len(gap.changes.kept), 'change')} of code, {len(touching) or 'none'} in files we import or patch (●)."
+    )
+    blocks = (Paragraph(text[:1].upper() + text[1:]), Bullets(shown)) if shown else (Paragraph("No change of code."),)
+    return Section(title="Representative upstream changes", blocks=blocks)
+
+
+def _integration(gap: Gap) -> Section:
+    foot = gap.footprint
+    where = listed(list(foot.folders), most=3)
+    lines = (
+        [f"{foot.tracked} tracked files ({foot.non_empty} non-empty, {foot.python} Python) in {where}."]
+        if foot.folders
+        else []
+    )
+    lines += [next(iter(statements.find_reasons(gap)))] if gap.surface else []
+    risks = statements.integration_risks(gap, most=4)
+    counted = statements.count_consequences(gap)
+    more = counted[Consequence.WILL_BREAK] - len(risks)
+    items = (
+        (*lines, *risks)
+        if more <= 0
+        else (*lines, *risks, f"{more} more places that will break are in the detailed report.")
+    )
+    return Section(title="Integration layer", blocks=(Bullets(items),))

@@ -1,0 +1,187 @@
+"""The middle of the detailed report: dependencies, then directories and capabilities."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from layline.core.report import Bullets, Cell, Paragraph, Section, Table
+from layline.gap import statements
+from layline.gap.cells import change_link, place_cell, requirement_text
+from layline.gap.dependencies import Rank
+from layline.gap.dependencies.compare import Move
+from layline.gap.prose import count, listed, shorten
+
+if TYPE_CHECKING:
+    from layline.core.report import Block, Inline
+    from layline.gap.changes import UpstreamChange
+    from layline.gap.dependencies import Difference, LockedSet
+    from layline.gap.model import Gap
+
+MOST_ROWS = 40
+MOST_PER_AREA = 4
+
+
+def build_dependencies(gap: Gap) -> Section:
+    inner = [_rank_section(gap, rank) for rank in Rank]
+    if gap.dependencies.conflicts:
+        inner.append(_conflicts(gap))
+    if gap.dependencies.locks:
+        items = tuple(_lock_text(was, now) for was, now in gap.dependencies.locks)
+        inner.append(Section(title="Lock files", blocks=(Bullets(items),)))
+    intro = f"{statements.dependency_sentence(gap)} Each rank of evidence is compared with the same rank on the other side; strongest first."
+    return Section(title="Dependencies", blocks=(Paragraph(intro),), sections=tuple(inner))
+
+
+def _rank_section(gap: Gap, rank: Rank) -> Section:
+    rows = [row for row in gap.dependencies.differences if row.rank is rank]
+    title = rank.label[:1].upper() + rank.label[1:]
+    if not rows:
+        return Section(title=title, blocks=(Paragraph("No difference."),))
+    whole = [row for row in rows if {Move.FILE_ADDED, Move.FILE_REMOVED} & set(row.changes)]
+    shown = [row for row in rows if row not in whole]
+    blocks: list[Block] = []
+    if shown:
+        blocks.append(
+            Table(
+                columns=("what", "scope", "pin", "tip", "change", "pin file:line", "tip file:line"),
+                rows=tuple(_difference_row(gap, row) for row in shown[:MOST_ROWS]),
+                more=max(0, len(shown) - MOST_ROWS),
+            )
+        )
+    if whole:
+        blocks.append(Bullets(tuple(_whole_files(whole))))
+    return Section(title=title, blocks=tuple(blocks))
+
+
+def _difference_row(gap: Gap, row: Difference) -> tuple[Inline, ...]:
+    one = row.now or row.was
+    scope = one.scope if one and row.rank is Rank.METADATA else row.kind.value
+    was: Inline = place_cell(gap.upstream, gap.pin.commit.hash, row.was.place) if row.was else "—"
+    now: Inline = place_cell(gap.upstream, gap.tip.commit.hash, row.now.place) if row.now else "—"
+    changes = ", ".join(change.value for change in row.changes)
+    moved = f" ({row.was.scope} → {row.now.scope})" if row.was and row.now and row.was.scope != row.now.scope else ""
+    return (
+        row.name,
+        scope,
+        shorten(requirement_text(row.was), 90),
+        shorten(requirement_text(row.now), 90),
+        changes + moved,
+        was,
+        now,
+    )
+
+
+def _whole_files(rows: list[Difference]) -> list[Inline]:
+    """Files that came or went as a whole, each with what it declared."""
+    files: dict[tuple[str, bool], list[str]] = {}
+    for row in rows:
+        one = row.now or row.was
+        if one is not None:
+            files.setdefault((one.scope, row.now is not None), []).append(f"{row.name} {one.spec}".strip())
+    return [
+        (Cell(path, code=True), f" {'is new' if added else 'is gone'}; it {'declares' if added else 'declared'} {shorten(listed(names, most=8), 260)}.")
+        for (path, added), names in files.items()
+    ]  # fmt: skip
+
+
+def _conflicts(gap: Gap) -> Section:
+    rows = tuple(
+        (
+            one.name, requirement_text(one.stronger), place_cell(gap.upstream, gap.tip.commit.hash, one.stronger.place),
+            requirement_text(one.weaker), place_cell(gap.upstream, gap.tip.commit.hash, one.weaker.place),
+            "no version satisfies both" if one.excludes else "they differ",
+        )
+        for one in gap.dependencies.conflicts
+    )  # fmt: skip
+    table = Table(
+        columns=("what", "package metadata", "where", "requirement file", "where", "verdict"), rows=rows[:MOST_ROWS],
+        more=max(0, len(rows) - MOST_ROWS),
+    )  # fmt: skip
+    return Section(title="Ranks that disagree at the tip", blocks=(table,))
+
+
+def _lock_text(was: LockedSet | None, now: LockedSet | None) -> str:
+    if was is None or now is None:
+        lock = was or now
+        if lock is None:
+            raise ValueError("a lock needs a side")
+        return f"{lock.path} {'is new' if was is None else 'is gone'}, with {count(len(lock.versions), 'package')}."
+    before, after = dict(was.versions), dict(now.versions)
+    changed = sum(1 for name in before.keys() & after.keys() if before[name] != after[name])
+    return (
+        f"{now.path}: {count(len(after), 'package')} at the tip, {len(before)} at the pin;"
+        f" {len(after.keys() - before.keys())} new, {len(before.keys() - after.keys())} gone, {changed} at another version."
+    )
+
+
+def build_capabilities(gap: Gap) -> Section:
+    return Section(
+        title="Directories and capabilities", sections=(_areas(gap), _packages(gap), _shims(gap), _changes(gap))
+    )
+
+
+def _areas(gap: Gap) -> Section:
+    rows = tuple(
+        (
+            area.name, str(area.files), str(area.added), str(area.removed), str(area.renamed), f"+{area.insertions}",
+            f"−{area.deletions}", str(area.commits),
+        )
+        for area in sorted(gap.areas, key=lambda area: (-area.commits, area.name))
+    )  # fmt: skip
+    columns = ("area", "files", "new", "gone", "renamed", "added lines", "deleted lines", "commits")
+    table = Table(
+        columns=columns,
+        rows=rows,
+        numeric=frozenset(range(1, 8)),
+        caption="A commit counts once in each area it touches.",
+    )
+    return Section(title="Areas", blocks=(table,) if rows else (Paragraph("Nothing changed."),))
+
+
+def _packages(gap: Gap) -> Section:
+    items: list[Inline] = []
+    for kind, verb in (("added", "new"), ("renamed", "renamed"), ("removed", "gone")):
+        named = [one for one in gap.packages if one.kind == kind and not statements.is_test_path(one.path)]
+        tests = sum(1 for one in gap.packages if one.kind == kind) - len(named)
+        shown = [
+            f"{one.old_path} → {one.path}" if one.old_path else f"{one.path} ({count(one.files, 'Python file')})"
+            for one in named
+        ]
+        rest = f"; and {tests} of tests, examples and tools" if tests else ""
+        items.append(f"{verb[:1].upper()}{verb[1:]}: {listed(shown, most=30)}{rest}.")
+    return Section(title="Packages", blocks=(Bullets(tuple(items)),))
+
+
+def _shims(gap: Gap) -> Section:
+    if not gap.shims:
+        return Section(title="Deprecation shims", blocks=(Paragraph("No module of the tip only warns and forwards."),))
+    from layline.core.evidence import Location
+
+    items: tuple[Inline, ...] = tuple(
+        (place_cell(gap.upstream, gap.tip.commit.hash, Location(path, line)),) for path, line in gap.shims[:MOST_ROWS]
+    )
+    text = f"{count(len(gap.shims), 'module')} of the tip warn of deprecation when imported; they still work."
+    return Section(title="Deprecation shims", blocks=(Paragraph(text[:1].upper() + text[1:]), Bullets(items)))
+
+
+def _changes(gap: Gap) -> Section:
+    changes = gap.changes
+    intro = (
+        f"{count(len(changes.kept), 'change')} of code by pull request; left out: {changes.reverted} commits that cancel out"
+        f" (reverted inside the gap) and {changes.housekeeping} of bots, CI, builds, docs and tests."
+        " ● marks what touches a file we import or patch."
+    )
+    blocks: list[Block] = [Paragraph(intro[:1].upper() + intro[1:])]
+    for area in dict.fromkeys(change.area for change in changes.kept):
+        inside = [change for change in changes.kept if change.area == area]
+        more = f" ({len(inside) - MOST_PER_AREA} more in the evidence file)" if len(inside) > MOST_PER_AREA else ""
+        blocks.append(Paragraph(f"{area[:1].upper()}{area[1:]}{more}:"))
+        blocks.append(Bullets(tuple(change_item(gap, change) for change in inside[:MOST_PER_AREA])))
+    return Section(title="Representative upstream changes", blocks=tuple(blocks))
+
+
+def change_item(gap: Gap, change: UpstreamChange) -> Inline:
+    mark = "● " if change.ours else ""
+    link = change_link(gap, change)
+    cell = link if isinstance(link, Cell) else Cell(str(link))
+    return (f"{mark}{shorten(change.title, 110)} (", cell, f", {change.date}, {count(change.files, 'code file')})")

@@ -1,0 +1,257 @@
+"""The sentences of a gap: each built from measured figures, ranked, shared by report, summary and record."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from layline.core.revision import Relation
+from layline.gap.coupling.model import Consequence, State, Touch
+from layline.gap.dependencies import Kind, Rank
+from layline.gap.dependencies.compare import Move
+from layline.gap.prose import count, listed, sentence, share, shorten, verb
+from layline.gap.surface.model import SurfaceChange
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from layline.gap.coupling.model import Coupling
+    from layline.gap.dependencies import Difference
+    from layline.gap.model import Gap
+
+
+def headline(gap: Gap) -> str:
+    """The gap in one sentence."""
+    breaks = count_consequences(gap)[Consequence.WILL_BREAK]
+    behind = f"{gap.label} is {count(gap.distance.behind, 'commit')} and {count(gap.age_days, 'day')} behind {gap.ref}"
+    if gap.distance.behind == 0:
+        return sentence(f"{gap.label} holds everything that {gap.ref} has")
+    if gap.surface is None:
+        return sentence(f"{behind}, with {count(len(gap.diff.files), 'changed file')}")
+    return sentence(f"{behind}, and {count(breaks, 'place')} of our code will break there")
+
+
+def find_reasons(gap: Gap) -> Iterator[str]:
+    """Why it matters, most weighty first."""
+    yield from _coupling_sentences(gap)
+    yield version_sentence(gap)
+    yield churn_sentence(gap)
+    yield dependency_sentence(gap)
+    yield distance_sentence(gap)
+
+
+def distance_sentence(gap: Gap) -> str:
+    behind, ahead = gap.distance.behind, gap.distance.ahead
+    match gap.distance.relation:
+        case Relation.SAME:
+            return "Pin and tip are the same commit."
+        case Relation.BEHIND:
+            return f"The pin is an ancestor of {gap.ref}: {count(behind, 'commit')} behind and none ahead."
+        case Relation.AHEAD:
+            return f"The pin is {count(ahead, 'commit')} ahead of {gap.ref} and none behind."
+        case Relation.DIVERGED:
+            return f"The pin has left the line of {gap.ref}: {count(behind, 'commit')} behind and {ahead} ahead."
+        case Relation.UNRELATED:
+            return f"The pin and {gap.ref} share no history."
+
+
+def version_sentence(gap: Gap) -> str:
+    was, now = gap.pin.version, gap.tip.version
+    if was is None or now is None:
+        return f"The pin is of {gap.pin.commit.date}, the tip of {gap.tip.commit.date}; no version is declared on both sides."
+    if was.text == now.text:
+        return f"Pin and tip both declare version {was.text}; the pin is of {gap.pin.commit.date}, the tip of {gap.tip.commit.date}."
+    return f"The pin declares version {was.text} ({gap.pin.commit.date}), the tip {now.text} ({gap.tip.commit.date})."
+
+
+def churn_sentence(gap: Gap) -> str:
+    lines = gap.diff.insertions + gap.diff.deletions
+    parts = sorted((churn for churn in gap.churn if churn.lines), key=lambda churn: -churn.lines)
+    if not parts:
+        return "The trees of pin and tip are the same."
+    shown = [f"{share(churn.lines, lines)} {churn.name}" for churn in parts[:3]]
+    files = len(gap.diff.files)
+    return f"{count(files, 'file')} {verb(files, 'differs')} by +{gap.diff.insertions} −{gap.diff.deletions} lines: {listed(shown)}."
+
+
+def dependency_sentence(gap: Gap) -> str:
+    metadata = [row for row in gap.dependencies.differences if row.rank is Rank.METADATA]
+    if not metadata:
+        return "The package metadata declares the same dependencies at pin and tip."
+    runtime = [row for row in metadata if is_runtime(row)]
+    return (
+        f"The package metadata differs in {count(len(metadata), 'dependency entry')}, of which {len(runtime) or 'none'}"
+        f" {verb(len(runtime), 'is')} required at run time."
+    )
+
+
+def _coupling_sentences(gap: Gap) -> Iterator[str]:
+    if gap.surface is None:
+        return
+    counted = count_consequences(gap)
+    total = len(gap.couplings)
+    files = len(
+        {coupling.location.path for coupling in gap.couplings if coupling.consequence is Consequence.WILL_BREAK}
+    )
+    breaks = counted[Consequence.WILL_BREAK]
+    where = f" in {count(files, 'file')}" if breaks else ""
+    yield (
+        f"Of {count(total, 'place')} where our integration touches {gap.label}, {breaks or 'none'} will break{where},"
+        f" {counted[Consequence.MAY_BREAK] or 'none'} may break and {counted[Consequence.LOOK] or 'none'} deserve a look."
+    )
+    imports = broken_imports(gap)
+    if imports:
+        names = listed([f"{coupling.target} ({coupling.state.value})" for coupling in imports], most=3)
+        yield f"{sentence(count(len(imports), 'imported name') + ' ' + verb(len(imports), 'is') + ' no longer there')[:-1]}: {names}."
+    breaking = [row for row in gap.patches or () if row.severity == "breaks"]
+    if breaking:
+        yield f"{sentence(count(len(breaking), 'patch target') + ' of ours ' + verb(len(breaking), 'breaks'))[:-1]} at the tip: {listed([row.target for row in breaking], most=3)}."
+
+
+def feature_deltas(gap: Gap, most: int = 5) -> tuple[str, ...]:
+    """New capabilities: packages the pin had not, then the broadest changes."""
+    found = [
+        f"{_plain(change.title)} ({_number(change.number)}{change.date}, {change.area}, {count(change.files, 'code file')})"
+        for change in sorted(gap.changes.kept, key=lambda change: (-change.files, change.date))[: most - 1]
+    ]
+    added = [one for one in gap.packages if one.kind == "added" and not is_test_path(one.path)]
+    if added:
+        biggest = sorted(added, key=lambda one: (-one.files, one.path))
+        names = listed([one.path for one in biggest], most=4)
+        found.insert(
+            0,
+            f"{count(len(added), 'new package')[:1].upper()}{count(len(added), 'new package')[1:]} absent at the pin: {names}",
+        )
+    return tuple(sentence(shorten(item, 300)) for item in found[:most]) or (
+        "No upstream change of code lies between pin and tip.",
+    )
+
+
+def dependency_deltas(gap: Gap, most: int = 5) -> tuple[str, ...]:
+    """Dependency shifts, run-time metadata first; the same rank on both sides."""
+    rows = sorted(gap.dependencies.differences, key=_dependency_weight)
+    found = [difference_sentence(row) for row in rows[:most]]
+    if len(rows) > most:
+        found[-1] = (
+            f"{count(len(rows) - most + 1, 'further difference')} in package metadata, requirement files, installs and docs."
+        )
+        found[-1] = found[-1][:1].upper() + found[-1][1:]
+    return tuple(found) or ("No dependency declaration differs between pin and tip.",)
+
+
+def integration_risks(gap: Gap, most: int = 5) -> tuple[str, ...]:
+    """What breaks first, with its place; then what has to be looked at."""
+    found = [coupling_sentence(coupling) for coupling in _one_per_target(gap, Consequence.WILL_BREAK)]
+    found += [
+        f"The patch {row.patch} targets {row.target}: {row.kind} at the tip ({row.location})."
+        for row in gap.patches or ()
+        if row.severity == "breaks"
+    ][:2]
+    found += [coupling_sentence(coupling) for coupling in _one_per_target(gap, Consequence.MAY_BREAK)]
+    if gap.stale_keys:
+        names = listed([stale.key for stale in gap.stale_keys], most=4)
+        found.append(f"{count(len(gap.stale_keys), 'key')[:1].upper()}{count(len(gap.stale_keys), 'key')[1:]} of our YAML files {verb(len(gap.stale_keys), 'is')} unknown to the tip: {names}.")  # fmt: skip
+    if not found:
+        return (
+            ("No place of our integration breaks at the tip.",)
+            if gap.surface
+            else ("Our integration was not compared with the tip.",)
+        )
+    return tuple(found[:most])
+
+
+def difference_sentence(row: Difference) -> str:
+    """One dependency difference in words."""
+    one = row.now or row.was
+    scope = (
+        f" ({one.scope})"
+        if one and row.rank is Rank.METADATA and one.scope not in {"runtime", "requires-python"}
+        else ""
+    )
+    place = f"{row.file}:{one.place.line}" if one else row.file
+    changes = ", ".join(change.value for change in row.changes)
+    was = row.was.spec or "any version" if row.was else None
+    now = row.now.spec or "any version" if row.now else None
+    match was, now:
+        case None, str():
+            return f"{row.name} {now}{scope}: {changes} ({place})."
+        case str(), None:
+            return f"{row.name} {was}{scope}: {changes} ({place} at the pin)."
+        case _:
+            return f"{row.name}{scope}: {was} → {now}, {changes} ({place})."
+
+
+def coupling_sentence(coupling: Coupling) -> str:
+    moved = f", now {coupling.new_target}" if coupling.new_target else ""
+    detail = f": {coupling.detail.rstrip('.')}" if coupling.detail else ""
+    return f"{coupling.location} {coupling.touch.value} {coupling.target}, {coupling.state.value}{moved}{detail}."
+
+
+def broken_imports(gap: Gap) -> list[Coupling]:
+    """Imports that fail at the tip, one per name."""
+    broken = [
+        coupling
+        for coupling in gap.couplings
+        if coupling.consequence is Consequence.WILL_BREAK
+        and coupling.touch in {Touch.IMPORT, Touch.MODULE}
+        and coupling.state in {State.MOVED, State.RENAMED, State.REMOVED}
+    ]
+    return list({coupling.target: coupling for coupling in reversed(broken)}.values())[::-1]
+
+
+def count_consequences(gap: Gap) -> Counter[Consequence]:
+    return Counter(coupling.consequence for coupling in gap.couplings)
+
+
+def count_surface(gap: Gap, rows: str) -> Counter[SurfaceChange]:
+    return Counter(row.change for row in (getattr(gap.surface, rows) if gap.surface else ()))
+
+
+def is_runtime(row: Difference) -> bool:
+    sides = [side for side in (row.was, row.now) if side is not None]
+    return row.kind is Kind.PYTHON or any(side.scope == "runtime" for side in sides)
+
+
+def is_test_path(path: str) -> bool:
+    return path.startswith(("tests/", "test/", "examples/", "scripts/", "tools/", ".")) or "/tests" in path
+
+
+def _one_per_target(gap: Gap, consequence: Consequence) -> list[Coupling]:
+    found: dict[str, Coupling] = {}
+    for coupling in gap.couplings:
+        if coupling.consequence is consequence:
+            found.setdefault(coupling.target, coupling)
+    return list(found.values())
+
+
+_SCOPES = {"runtime": 0, "requires-python": 0, "extra": 1, "source": 2, "build": 3, "override": 4, "group": 5}
+_DEVELOPER = frozenset({"extra dev", "extra test", "extra tests", "extra docs", "extra lint"})
+
+
+def _dependency_weight(row: Difference) -> tuple[object, ...]:
+    """What a user of the upstream needs before what its developers need; true changes before mere repetition."""
+    one = row.now or row.was
+    scope = one.scope if one else ""
+    whole_file = bool({Move.FILE_ADDED, Move.FILE_REMOVED} & set(row.changes))
+    other_kind = row.kind not in {Kind.REQUIREMENT, Kind.PYTHON, Kind.CHANNEL, Kind.SOURCE}
+    repeated = bool({Move.LEFT, Move.JOINED} & set(row.changes))
+    place = _SCOPES.get(scope.partition(" ")[0], 6), scope in _DEVELOPER
+    return (
+        row.rank,
+        "/" in row.file,
+        repeated,
+        whole_file,
+        other_kind,
+        *place,
+        row.kind is not Kind.PYTHON,
+        row.was is None,
+        row.name,
+    )
+
+
+def _number(number: int | None) -> str:
+    return f"#{number}, " if number else ""
+
+
+def _plain(title: str) -> str:
+    return title.rstrip(".")

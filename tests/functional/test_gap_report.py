@@ -1,0 +1,129 @@
+"""`gap report` on a tiny layered project: files, determinism, remarks, what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from commands import Result, layline
+from layered import make_layered
+
+REPORT = "docs/backend-gap/reports/keel/upstream-main/report.md"
+SUMMARY = "docs/backend-gap/reports/keel/upstream-main/summary.md"
+RECORD = "docs/backend-gap/dashboard-data/reports/keel-upstream-main.json"
+EVIDENCE = "docs/backend-gap/dashboard-data/evidence/keel-upstream-main.json"
+FILES = (REPORT, SUMMARY, RECORD, EVIDENCE)
+
+
+def report(root: Path, *arguments: str, date: str = "2026-01-05") -> Result:
+    return layline("gap", "report", "keel", "--date", date, *arguments, cwd=root)
+
+
+def read_all(root: Path) -> dict[str, str]:
+    return {name: (root / name).read_text() for name in FILES}
+
+
+def test_the_four_files_are_written_and_a_second_run_changes_no_byte(tmp_path: Path) -> None:
+    make_layered(tmp_path)
+    first = report(tmp_path, "--format", "json")
+    assert first.code == 0, first.err
+    files = {one["path"]: one["changed"] for one in first.json["reports"][0]["files"]}
+    assert files == dict.fromkeys(FILES, True)
+    before = read_all(tmp_path)
+    again = report(tmp_path, "--format", "json")
+    assert not any(one["changed"] for one in again.json["reports"][0]["files"])
+    assert read_all(tmp_path) == before
+
+
+def test_sections_stand_in_the_published_order(tmp_path: Path) -> None:
+    make_layered(tmp_path)
+    report(tmp_path)
+    headings = [line for line in (tmp_path / REPORT).read_text().splitlines() if line.startswith("## ")]
+    assert headings[:5] == [
+        "## High-level comparison",
+        "## Dependencies",
+        "## Directories and capabilities",
+        "## Integration and coupling",
+        "## Evidence sources",
+    ]
+    headings = [line for line in (tmp_path / SUMMARY).read_text().splitlines() if line.startswith("## ")]
+    assert headings == [
+        "## High level",
+        "## Key dependency differences",
+        "## Representative upstream changes",
+        "## Integration layer",
+    ]
+
+
+def test_every_fact_has_evidence_and_names_are_unique(tmp_path: Path) -> None:
+    make_layered(tmp_path)
+    report(tmp_path)
+    evidence = json.loads((tmp_path / EVIDENCE).read_text())
+    names = [fact["name"] for fact in evidence["facts"]]
+    assert len(names) == len(set(names))
+    assert all(fact["evidence"] for fact in evidence["facts"])
+    values = {fact["name"]: fact["value"] for fact in evidence["facts"]}
+    assert (values["behind"], values["files"], values["pin.version"], values["tip.version"]) == (2, 3, "1.0", "1.1")
+
+
+def test_remarks_survive_regeneration_and_the_rest_does_not(tmp_path: Path) -> None:
+    make_layered(tmp_path)
+    report(tmp_path)
+    place = tmp_path / REPORT
+    begin = "[//]: # (layline: remarks begin)\n"
+    place.write_text(place.read_text().replace(begin, f"{begin}\nWe wait for *1.2*.\n") + "stray text\n")
+    assert report(tmp_path, date="2026-01-06").code == 0
+    text = place.read_text()
+    assert "We wait for *1.2*." in text
+    assert "stray text" not in text
+    assert "2026-01-06" in text
+
+
+def test_damaged_remarks_are_refused_not_lost(tmp_path: Path) -> None:
+    make_layered(tmp_path)
+    report(tmp_path)
+    place = tmp_path / SUMMARY
+    place.write_text(place.read_text().replace("[//]: # (layline: remarks end)\n", "My words.\n"))
+    result = report(tmp_path)
+    assert result.code == 2
+    assert "remarks block" in result.err
+    assert "My words." in place.read_text()
+
+
+@pytest.mark.parametrize("name", [REPORT, SUMMARY])
+def test_a_report_of_someone_else_is_not_overwritten(tmp_path: Path, name: str) -> None:
+    make_layered(tmp_path)
+    (tmp_path / name).parent.mkdir(parents=True)
+    (tmp_path / name).write_text("# By hand\n")
+    result = report(tmp_path)
+    assert result.code == 2
+    assert "--replace" in result.err
+    assert (tmp_path / name).read_text() == "# By hand\n"
+    assert not (tmp_path / RECORD).exists()
+    assert report(tmp_path, "--replace").code == 0
+
+
+def test_a_dated_record_and_its_file_names_are_kept(tmp_path: Path) -> None:
+    make_layered(tmp_path)
+    report(tmp_path)
+    record = json.loads((tmp_path / RECORD).read_text())
+    record["artifacts"][0]["path"] = "./reports/keel/upstream-main/report.fr.pdf"
+    dated = tmp_path / "docs/backend-gap/dashboard-data/reports/keel-upstream-main-2026-01-02.json"
+    dated.write_text(json.dumps({**record, "id": dated.stem}))
+    for name in FILES:
+        (tmp_path / name).unlink()
+    result = report(tmp_path, "--replace", "--format", "json")
+    assert result.code == 0, result.err
+    written = json.loads(dated.read_text())
+    assert (written["id"], written["generated_at"]) == (dated.stem, "2026-01-05")
+    assert (tmp_path / "docs/backend-gap/reports/keel/upstream-main/report.fr.md").exists()
+    assert not (tmp_path / RECORD).exists()
+
+
+def test_one_backend_or_all(tmp_path: Path) -> None:
+    make_layered(tmp_path)
+    assert layline("gap", "report", cwd=tmp_path).code == 2
+    assert layline("gap", "report", "--all", "--date", "2026-01-05", cwd=tmp_path).code == 0
+    assert (tmp_path / RECORD).exists()
