@@ -1,0 +1,254 @@
+"""Whether a call binds to a signature, and whether a replacement accepts what its callers pass.
+
+    shape = read_call(node)                                        # of an ast.Call
+    check_call(shape, definition.parameters, bound=True)           # → problems, () where the call binds; bound: `self` is supplied
+    check_replacement(ours.parameters, theirs.parameters)          # → problems of calls that upstream's signature allows
+    sites = find_call_sites(tip, {"pkg.m.f", "pkg.m.C.step"})      # upstream's own calls of these names at the tip
+    [p for site in sites["pkg.m.f"] for p in check_call(site.shape, ours.parameters, bound=False)]
+
+A problem names the argument that breaks. `certain` problems break every call; the others break the calls that pass the
+optional argument, which `find_call_sites` can show.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from layline.core.evidence import Location, Skipped
+from layline.source.definitions import DefinitionKind, Parameter, ParameterKind
+from layline.source.fingerprint import dotted_text
+from layline.source.parsing import parse_tree
+from layline.source.resolve import Resolver
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallShape:
+    """What one call passes."""
+
+    positional: int
+    keywords: tuple[str, ...] = ()
+    has_star: bool = False
+    """`*args`: more positional arguments than can be counted."""
+    has_double_star: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a call does not bind."""
+
+    argument: str
+    message: str
+    certain: bool = True
+
+    def __str__(self) -> str:
+        return self.message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallSite:
+    """One place that calls a name."""
+
+    module: str
+    location: Location
+    shape: CallShape
+    certain: bool
+    """False: a method called on a value whose class only a run knows."""
+
+
+def read_call(node: ast.Call) -> CallShape:
+    return CallShape(
+        positional=sum(not isinstance(item, ast.Starred) for item in node.args),
+        keywords=tuple(item.arg for item in node.keywords if item.arg is not None),
+        has_star=any(isinstance(item, ast.Starred) for item in node.args),
+        has_double_star=any(item.arg is None for item in node.keywords),
+    )
+
+
+def check_call(call: CallShape, parameters: tuple[Parameter, ...], *, bound: bool) -> tuple[Problem, ...]:
+    """Why the call does not bind; nothing where it does or where stars hide what it passes."""
+    return tuple(_find_problems(call, _without_self(parameters) if bound else parameters))
+
+
+def _find_problems(call: CallShape, parameters: tuple[Parameter, ...]) -> Iterator[Problem]:
+    by_position = [item for item in parameters if item.kind in _BY_POSITION]
+    takes_more = any(item.kind is ParameterKind.VARIADIC for item in parameters)
+    takes_any = any(item.kind is ParameterKind.KEYWORDS for item in parameters)
+    if call.positional > len(by_position) and not takes_more:
+        yield Problem(
+            f"#{len(by_position) + 1}", f"takes {len(by_position)} positional arguments, {call.positional} are passed"
+        )
+    filled = {item.name for item in by_position[: call.positional]}
+    accepted = {item.name for item in parameters if item.kind in _BY_KEYWORD}
+    for name in call.keywords:
+        if name not in accepted and not takes_any:
+            yield Problem(name, f"does not take the keyword {name}")
+        elif name in filled and name in accepted:
+            yield Problem(name, f"gets {name} twice, by position and by keyword")
+    for item in parameters:
+        hidden = call.has_double_star or (call.has_star and item.kind in _BY_POSITION)
+        named = item.name in call.keywords and item.name in accepted
+        if item.required and item.name not in filled and not named and not hidden:
+            yield Problem(item.name, f"needs {item.name}, which is not passed")
+
+
+_BY_POSITION = (ParameterKind.POSITIONAL_ONLY, ParameterKind.POSITIONAL)
+_BY_KEYWORD = (ParameterKind.POSITIONAL, ParameterKind.KEYWORD_ONLY)
+
+
+def check_replacement(ours: tuple[Parameter, ...], theirs: tuple[Parameter, ...]) -> tuple[Problem, ...]:
+    """What our replacement (or override) does not take although upstream's signature invites callers to pass it."""
+    return tuple(_find_refused(ours, theirs))
+
+
+def _find_refused(ours: tuple[Parameter, ...], theirs: tuple[Parameter, ...]) -> Iterator[Problem]:
+    names = {item.name for item in ours if item.kind in _BY_KEYWORD}
+    positions = [item for item in ours if item.kind in _BY_POSITION]
+    kinds = {item.kind for item in ours}
+    takes_more, takes_any = ParameterKind.VARIADIC in kinds, ParameterKind.KEYWORDS in kinds
+    place = 0
+    for item in theirs:
+        by_position = place < len(positions) or takes_more
+        if item.kind in _BY_POSITION:
+            place += 1
+        by_keyword = item.name in names or takes_any
+        match item.kind:
+            case ParameterKind.VARIADIC | ParameterKind.KEYWORDS:
+                continue
+            case ParameterKind.POSITIONAL_ONLY:
+                is_taken = by_position
+            case ParameterKind.POSITIONAL if item.name in {"self", "cls"}:
+                continue
+            case _:
+                is_taken = by_keyword
+        if not is_taken:
+            yield Problem(item.name, f"does not take {item}", certain=item.required)
+    known = {item.name for item in theirs}
+    flexible = any(item.kind in {ParameterKind.VARIADIC, ParameterKind.KEYWORDS} for item in theirs)
+    for item in ours:
+        is_extra = item.required and item.name not in known and item.name not in {"self", "cls"} and not flexible
+        if is_extra and not _stands_for_another(item, positions, theirs):
+            yield Problem(item.name, f"needs {item.name}, which upstream does not pass")
+    yield from _find_swapped(positions, theirs)
+
+
+def _stands_for_another(item: Parameter, ours: list[Parameter], theirs: tuple[Parameter, ...]) -> bool:
+    """True if it takes, under another name, the place of a parameter of theirs."""
+    if item not in ours:
+        return False
+    place = ours.index(item)
+    by_position = [other for other in theirs if other.kind in _BY_POSITION]
+    return place < len(by_position) and by_position[place].name not in {other.name for other in ours}
+
+
+def _find_swapped(ours: list[Parameter], theirs: tuple[Parameter, ...]) -> Iterator[Problem]:
+    """Parameters of the same name at another place: a positional call would put values in the wrong ones."""
+    their_names = [item.name for item in theirs if item.kind in _BY_POSITION]
+    our_names = [item.name for item in ours]
+    for place, name in enumerate(their_names):
+        if (
+            place < len(our_names)
+            and our_names[place] != name
+            and name in our_names
+            and our_names[place] in their_names
+        ):
+            yield Problem(name, f"takes {our_names[place]} where upstream has {name}", certain=False)
+            return
+
+
+def _without_self(parameters: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
+    return parameters[1:] if parameters and parameters[0].kind in _BY_POSITION else parameters
+
+
+def find_call_sites(resolver: Resolver, names: Iterable[str]) -> dict[str, list[CallSite]]:
+    """Every call in the index of these dotted names: functions and classes by meaning, methods by name.
+
+    Only modules whose text holds the name are parsed. A method call counts as certain only where no other class of
+    the index has a method of that name.
+    """
+    wanted = _Wanted(resolver, names)
+    found: dict[str, list[CallSite]] = {name: [] for name in wanted.homes}
+    if not wanted.homes:
+        return found
+    pattern = re.compile(
+        rb"\b(?:" + b"|".join(re.escape(word.encode()) for word in sorted(wanted.by_last)) + rb")\s*\("
+    )
+    for name in sorted(resolver.index.entries):
+        data = resolver.index.read_blob(name)
+        if pattern.search(data):
+            for dotted, site in wanted.find(name, data):
+                found[dotted].append(site)
+    return found
+
+
+class _Wanted:
+    """The names asked for, and how a call may spell them."""
+
+    def __init__(self, resolver: Resolver, names: Iterable[str]) -> None:
+        self._resolver = resolver
+        self.homes = {name: resolver.resolve(name) for name in sorted(set(names))}
+        self.by_last: dict[str, list[str]] = defaultdict(list)
+        self._owners: dict[str, int] = defaultdict(int)
+        for name, symbol in self.homes.items():
+            last = name.rpartition(".")[2]
+            dunder = last in {"__init__", "__new__"} and symbol.definition is not None
+            self.by_last[symbol.definition.owner.rpartition(".")[2] if dunder and symbol.definition else last].append(
+                name
+            )
+        for _, module in resolver.index.modules():
+            for qualname in module.names():
+                self._owners[qualname.rpartition(".")[2]] += "." in qualname
+
+    def find(self, module: str, data: bytes) -> Iterator[tuple[str, CallSite]]:
+        path = self._resolver.index.entries[module].path
+        tree = parse_tree(path, data)
+        if isinstance(tree, Skipped):
+            return
+        words = self._spellings(module)
+        for node in ast.walk(tree):
+            match node:
+                case ast.Call(func=ast.Name(id=last) | ast.Attribute(attr=last)) if last in words:
+                    for dotted in words[last]:
+                        certain = self._is_call_of(module, node, dotted)
+                        if certain is not None:
+                            yield dotted, CallSite(module=module, location=Location(path, node.lineno), shape=read_call(node), certain=certain)  # fmt: skip
+
+    def _spellings(self, module: str) -> dict[str, list[str]]:
+        """The last word of a call → the names it may mean; `from m import f as g` makes `g` another word for `f`."""
+        words = {last: list(names) for last, names in self.by_last.items()}
+        holder = self._resolver.index.module(module)
+        for item in holder.imports if holder is not None else ():
+            if item.name in self.by_last and item.alias != item.name:
+                words[item.alias] = [*words.get(item.alias, ()), *self.by_last[item.name]]
+        return words
+
+    def _is_call_of(self, module: str, node: ast.Call, dotted: str) -> bool | None:
+        """True: it is; None: it is not; False: it may be, on a value only a run knows."""
+        symbol = self.homes[dotted]
+        definition = symbol.definition
+        is_method = definition is not None and bool(definition.owner) and definition.kind is DefinitionKind.FUNCTION
+        is_made = is_method and definition is not None and definition.name in {"__init__", "__new__"}
+        text = dotted_text(node.func)
+        if text is not None:
+            home = self._meaning(module, text)
+            wanted = symbol.home.rpartition(".")[0] if is_made and symbol.home else symbol.home
+            if home is not None:
+                return True if home == wanted else None
+        if not is_method or is_made or not isinstance(node.func, ast.Attribute) or definition is None:
+            return None
+        return self._owners[definition.name] == 1
+
+    def _meaning(self, module: str, text: str) -> str | None:
+        symbol = self._resolver.resolve_in(module, text)
+        if symbol.home is not None:
+            return symbol.home
+        first, _, rest = text.partition(".")
+        holder = self._resolver.index.module(module)
+        for item in holder.imports if holder is not None else ():
+            if item.scope and item.alias == first:
+                base = self._resolver.follow_import(module, item).home
+                return self._resolver.resolve(f"{base}.{rest}" if rest else str(base)).home if base else None
+        return None

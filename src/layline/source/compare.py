@@ -1,0 +1,198 @@
+"""What became of a symbol between two refs: the comparison that drift and gap share.
+
+comparer = Comparer(Resolver(pin_index), Resolver(tip_index))
+found = comparer.compare("megatron.training.training.train_step")
+found.kind                  # core.drift.DriftKind
+found.changes               # exact parameter differences (str() of each is a phrase)
+found.suggestions           # ranked new homes, each with score and reason; [0] is the one `moved`/`renamed` means
+found.before, found.after   # Symbols with locations; index.evidence(...) makes them Evidence
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from layline.core.drift import DriftKind
+from layline.source.definitions import Definition, DefinitionKind
+from layline.source.homes import MOVE, Homes, Suggestion
+from layline.source.resolve import Resolver
+from layline.source.signatures import SignatureChange, compare_signatures
+from layline.source.symbols import Symbol, SymbolKind
+
+_STAYED = {DriftKind.UNCHANGED, DriftKind.BODY_CHANGED, DriftKind.SIGNATURE_CHANGED}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """One symbol at pin and tip."""
+
+    name: str
+    kind: DriftKind
+    before: Symbol
+    after: Symbol
+    changes: tuple[SignatureChange, ...] = ()
+    """Differences of the signature (of a class: of its `__init__`); of a moved object, against its new home."""
+    body_changed: bool = False
+    suggestions: tuple[Suggestion, ...] = ()
+    detail: str = ""
+
+    @property
+    def new_home(self) -> str | None:
+        """The dotted name to use at the tip, where something better than `name` is known."""
+        moved = self.kind in {DriftKind.MOVED, DriftKind.RENAMED, DriftKind.BINDING_LOST}
+        return self.suggestions[0].target if moved and self.suggestions else None
+
+
+class Comparer:
+    """Compares names of one pin with one tip; remembers what it found."""
+
+    def __init__(self, pin: Resolver, tip: Resolver) -> None:
+        self.pin = pin
+        self.tip = tip
+        self.homes = Homes(pin.index, tip.index)
+        self._known: dict[str, Comparison] = {}
+
+    def compare(self, name: str) -> Comparison:
+        if name not in self._known:
+            before, after = self.pin.resolve(name), self.tip.resolve(name)
+            self._known[name] = self._compare(name, before, after)
+        return self._known[name]
+
+    def _compare(self, name: str, before: Symbol, after: Symbol) -> Comparison:
+        def answer(kind: DriftKind, detail: str = "") -> Comparison:
+            return Comparison(name=name, kind=kind, before=before, after=after, detail=detail)
+
+        if before.kind is SymbolKind.ABSENT:
+            later = "; the tip has it" if after.exists else ""
+            return answer(DriftKind.DEAD_AT_PIN, f"{before.reason or 'the pin does not have it'}{later}")
+        if before.kind is SymbolKind.EXTERNAL:
+            return answer(DriftKind.EXTERNAL, before.reason or "it is not code of this upstream")
+        match after.kind if before.kind is not SymbolKind.UNKNOWN else SymbolKind.UNKNOWN:
+            case SymbolKind.UNKNOWN:
+                return answer(DriftKind.UNRESOLVED, before.reason or after.reason or "")
+            case SymbolKind.ABSENT:
+                return self._find_lost(answer(DriftKind.REMOVED, after.reason or "it is gone"))
+            case SymbolKind.EXTERNAL:
+                return answer(DriftKind.REMOVED, f"it is no longer defined here: {after.reason or after.home}")
+        return self._compare_present(answer(DriftKind.UNCHANGED))
+
+    def _compare_present(self, start: Comparison) -> Comparison:
+        before, after = start.before, start.after
+        if before.definition is None or after.definition is None:
+            same = before.home == after.home or before.kind is after.kind is SymbolKind.SUBMODULE
+            return start if same else replace(start, kind=DriftKind.BODY_CHANGED, detail=f"it was {before.home}, it is {after.home}")  # fmt: skip
+        found = self._compare_definitions(start, before, after)
+        if before.kind is SymbolKind.DEFINITION and after.kind is SymbolKind.IMPORTED_NAME and after.home is not None:
+            home = Suggestion(after.home, 1.0, "the old module imports it from there now")
+            return replace(found, kind=DriftKind.MOVED, suggestions=(home,), detail=_join(found.detail, "the old path only re-exports it"))  # fmt: skip
+        if before.home != after.home and before.kind is not SymbolKind.DEFINITION:
+            return replace(found, detail=_join(found.detail, f"it comes from {after.home} now, {before.home} before"))
+        return found
+
+    def _compare_definitions(self, start: Comparison, before: Symbol, after: Symbol) -> Comparison:
+        one, two = before.definition, after.definition
+        if one is None or two is None:
+            return start
+        if one.kind is not two.kind:
+            kinds = {one.kind, two.kind}
+            callable_ = kinds == {DefinitionKind.FUNCTION, DefinitionKind.CLASS}
+            kind = DriftKind.SIGNATURE_CHANGED if callable_ else DriftKind.BODY_CHANGED
+            return replace(start, kind=kind, body_changed=True, detail=f"the {one.kind} became a {two.kind}")
+        changes = self._signature_changes(before, after, one, two)
+        body = one.fingerprint != two.fingerprint
+        if one.bases != two.bases:
+            start = replace(
+                start, detail=_join(start.detail, f"bases {_listed(one.bases)} became {_listed(two.bases)}")
+            )
+        if changes:
+            kind = DriftKind.SIGNATURE_CHANGED
+        else:
+            kind = DriftKind.BODY_CHANGED if body or one.bases != two.bases else DriftKind.UNCHANGED
+        detail = _join("; ".join(map(str, changes[:6])) + ("; …" if len(changes) > 6 else ""), start.detail)
+        return replace(start, kind=kind, changes=changes, body_changed=body, detail=detail)
+
+    def _signature_changes(
+        self, before: Symbol, after: Symbol, one: Definition, two: Definition
+    ) -> tuple[SignatureChange, ...]:
+        """Of a function its own; of a class those of what makes its instances."""
+        if one.kind is not DefinitionKind.CLASS:
+            return compare_signatures(one, two)
+        old = self.pin.resolve(f"{before.home}.__init__").definition
+        new = self.tip.resolve(f"{after.home}.__init__").definition
+        return compare_signatures(old, new) if old is not None and new is not None else ()
+
+    def _find_lost(self, start: Comparison) -> Comparison:
+        before = start.before
+        if before.kind is SymbolKind.SUBMODULE and before.module is not None:
+            home = self.homes.find_module(before.module)
+            return replace(start, kind=DriftKind.MOVED, suggestions=(home,)) if home else start
+        if before.kind is SymbolKind.IMPORTED_NAME or before.alias_of is not None:
+            return self._find_lost_binding(start)
+        if before.definition is None or before.module is None:
+            return start
+        if before.definition.owner:
+            return self._find_lost_member(start, before.module, before.definition)
+        found = self.homes.find(before.module, before.definition)
+        return self._moved(start, found) if found else start
+
+    def _moved(self, start: Comparison, found: list[Suggestion]) -> Comparison:
+        """A move where the best suggestion is good enough, with the differences against it."""
+        best = found[0]
+        start = replace(start, suggestions=tuple(found))
+        if best.score < MOVE:
+            return start
+        there = self.tip.resolve(best.target)
+        kept_name = best.target.rpartition(".")[2] == start.name.rpartition(".")[2]
+        compared = self._compare_definitions(start, start.before, there)
+        kind = DriftKind.MOVED if kept_name else DriftKind.RENAMED
+        return replace(compared, kind=kind, detail=_join(f"now {best.target}", compared.detail if compared.changes else ""))  # fmt: skip
+
+    def _find_lost_member(self, start: Comparison, module: str, definition: Definition) -> Comparison:
+        """A method or field: follow its class first; its own name proves nothing."""
+        owner = self.compare(f"{module}.{definition.owner}")
+        if owner.kind in _STAYED and owner.after.home is not None:
+            found = self.homes.find_members(module, definition, owner.after.home)
+            return self._moved(start, found) if found else replace(start, detail=f"class {definition.owner} stays, its member {definition.name} is gone")  # fmt: skip
+        home = owner.new_home
+        if home is None:
+            return replace(
+                start, detail=f"its class {module}.{definition.owner} is gone", suggestions=owner.suggestions
+            )
+        there = self.tip.resolve(f"{home}.{definition.name}")
+        if there.exists:
+            best = owner.suggestions[0]
+            moved = Suggestion(f"{home}.{definition.name}", best.score, f"its class: {best.reason}")
+            return self._moved(replace(start, detail=""), [moved])
+        return replace(start, detail=f"its class is {home} now and has no {definition.name}", suggestions=owner.suggestions)  # fmt: skip
+
+    def _find_lost_binding(self, start: Comparison) -> Comparison:
+        """A name that a module imported: either the module moved, or it only stopped importing the name."""
+        before = start.before
+        last = start.name.rpartition(".")[2]
+        holder = before.bound_in
+        if holder is not None and holder not in self.tip.index.entries:
+            home = self.homes.find_module(holder)
+            if home is not None and self.tip.resolve(f"{home.target}.{last}").exists:
+                moved = Suggestion(f"{home.target}.{last}", home.score, f"its module: {home.reason}")
+                return replace(start, kind=DriftKind.MOVED, suggestions=(moved,), detail=f"the module {holder} is now {home.target}")  # fmt: skip
+        gone = "" if holder in self.tip.index.entries else f"the module {holder} is gone"
+        if before.module is None:
+            detail = _join(gone, f"it was only imported here, from {before.home}")
+            return replace(start, kind=DriftKind.BINDING_LOST, detail=detail)
+        origin = self.compare(before.home or start.name)
+        if origin.kind in _STAYED and before.home is not None:
+            lives = Suggestion(before.home, 1.0, "it is still defined there")
+            detail = _join(gone, f"{holder} no longer binds {last}; {before.home} still has it", origin.detail)
+            return replace(start, kind=DriftKind.BINDING_LOST, suggestions=(lives,), changes=origin.changes, body_changed=origin.body_changed, detail=detail)  # fmt: skip
+        if origin.new_home is not None:
+            detail = _join(gone, f"{holder} no longer binds {last}, which moved to {origin.new_home}")
+            return replace(start, kind=DriftKind.BINDING_LOST, suggestions=origin.suggestions, changes=origin.changes, detail=detail)  # fmt: skip
+        return replace(start, suggestions=origin.suggestions, detail=_join(gone, f"{before.home}, which it imported, is gone"))  # fmt: skip
+
+
+def _listed(words: tuple[str, ...]) -> str:
+    return ", ".join(words) or "none"
+
+
+def _join(*parts: str) -> str:
+    return "; ".join(part for part in parts if part)

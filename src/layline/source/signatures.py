@@ -1,0 +1,129 @@
+"""Differences between two signatures, parameter by parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from layline.source.definitions import Definition, Parameter, ParameterKind
+
+_BINDERS = {"staticmethod", "classmethod", "property", "cached_property", "abstractmethod"}
+
+
+class ParameterChange(StrEnum):
+    ADDED = "added"
+    REMOVED = "removed"
+    RENAMED = "renamed"
+    REORDERED = "reordered"
+    KIND = "kind"
+    DEFAULT = "default"
+    ASYNC = "async"
+    DECORATORS = "decorators"
+
+
+@dataclass(frozen=True, slots=True)
+class SignatureChange:
+    """One difference; `may_break` says whether some call that was right before is wrong (or means another thing) now."""
+
+    change: ParameterChange
+    name: str
+    before: str | None = None
+    after: str | None = None
+    may_break: bool = False
+
+    def __str__(self) -> str:
+        match self.change:
+            case ParameterChange.ADDED:
+                return f"{'required ' if self.may_break else ''}parameter {self.after} added"
+            case ParameterChange.REMOVED:
+                return f"parameter {self.name} removed"
+            case ParameterChange.RENAMED:
+                return f"parameter {self.before} renamed to {self.after}"
+            case ParameterChange.ASYNC | ParameterChange.DECORATORS:
+                return f"{self.before or 'nothing'} became {self.after or 'nothing'}"
+        return f"{self.name}: {self.change} {self.before} became {self.after}"
+
+
+def compare_signatures(before: Definition, after: Definition) -> tuple[SignatureChange, ...]:
+    """Every difference a caller or an override can notice, in the order of the parameters. Annotations do not count."""
+    return (
+        *_compare_parameters(before.parameters or (), after.parameters or ()),
+        *_compare_nature(before, after),
+    )
+
+
+def _compare_parameters(before: tuple[Parameter, ...], after: tuple[Parameter, ...]) -> Iterator[SignatureChange]:
+    old, new = {item.name: item for item in before}, {item.name: item for item in after}
+    renamed = dict(_find_renamed(before, after))
+    for item in before:
+        if item.name in new:
+            yield from _compare_parameter(item, new[item.name])
+        elif item.name in renamed:
+            # a positional-only name is nobody's business, any other may be passed by keyword
+            breaks = item.kind is not ParameterKind.POSITIONAL_ONLY
+            yield SignatureChange(ParameterChange.RENAMED, item.name, item.name, renamed[item.name], breaks)
+        else:
+            yield SignatureChange(ParameterChange.REMOVED, item.name, str(item), None, may_break=True)
+    for item in after:
+        if item.name not in old and item.name not in renamed.values():
+            squeezed = item.kind in _BY_POSITION and _stands_before_common(item, after, old)
+            yield SignatureChange(ParameterChange.ADDED, item.name, None, str(item), item.required or squeezed)
+    yield from _compare_order(before, after)
+
+
+_BY_POSITION = {ParameterKind.POSITIONAL_ONLY, ParameterKind.POSITIONAL}
+
+
+def _stands_before_common(item: Parameter, after: tuple[Parameter, ...], old: dict[str, Parameter]) -> bool:
+    """True if a positional parameter that callers already pass comes after the new one."""
+    rest = after[after.index(item) + 1 :]
+    return any(other.kind in _BY_POSITION and other.name in old for other in rest)
+
+
+def _find_renamed(before: tuple[Parameter, ...], after: tuple[Parameter, ...]) -> Iterator[tuple[str, str]]:
+    """Parameters that kept their place, kind and default but not their name."""
+    old, new = {item.name for item in before}, {item.name for item in after}
+    for one, two in zip(before, after, strict=False):
+        same = (one.kind, one.default, one.annotation) == (two.kind, two.default, two.annotation)
+        if one.name not in new and two.name not in old and same:
+            yield one.name, two.name
+
+
+def _compare_parameter(before: Parameter, after: Parameter) -> Iterator[SignatureChange]:
+    if before.kind is not after.kind:
+        narrowed = (before.kind, after.kind) != (ParameterKind.KEYWORD_ONLY, ParameterKind.POSITIONAL)
+        yield SignatureChange(ParameterChange.KIND, before.name, before.kind.value, after.kind.value, narrowed)
+    if before.default != after.default:
+        lost = before.default is not None and after.default is None
+        yield SignatureChange(
+            ParameterChange.DEFAULT, before.name, before.default or "required", after.default or "required", lost
+        )
+
+
+def _compare_order(before: tuple[Parameter, ...], after: tuple[Parameter, ...]) -> Iterator[SignatureChange]:
+    one = [item.name for item in before if item.kind in _BY_POSITION]
+    two = [item.name for item in after if item.kind in _BY_POSITION]
+    common = set(one) & set(two)
+    old, new = [name for name in one if name in common], [name for name in two if name in common]
+    if old != new:
+        first = next(name for name, other in zip(old, new, strict=True) if name != other)
+        yield SignatureChange(ParameterChange.REORDERED, first, ", ".join(old), ", ".join(new), may_break=True)
+
+
+def _compare_nature(before: Definition, after: Definition) -> Iterator[SignatureChange]:
+    if before.is_async != after.is_async:
+        words = ("def", "async def")
+        yield SignatureChange(
+            ParameterChange.ASYNC, before.name, words[before.is_async], words[after.is_async], may_break=True
+        )
+    if before.decorators != after.decorators:
+        old, new = set(before.decorators), set(after.decorators)
+        yield SignatureChange(
+            ParameterChange.DECORATORS, before.name, _listed(before.decorators), _listed(after.decorators),
+            may_break=bool({word.rpartition(".")[2] for word in old ^ new} & _BINDERS),
+        )  # fmt: skip
+
+
+def _listed(words: tuple[str, ...]) -> str:
+    return " ".join(f"@{word}" for word in words) or "no decorator"

@@ -1,0 +1,47 @@
+"""How alike two pieces of code are, over normalised syntax trees: 0 nothing in common, 1 the same."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterable
+
+from layline.source.fingerprint import normalise, strip_docstring
+
+_GRAM = 4
+SMALL = 40
+"""Trees of fewer words than this are alike by chance."""
+
+Shingles = Counter[tuple[str, ...]]
+
+
+def read_shingles(node: ast.stmt) -> Shingles:
+    """All runs of four words of the normalised body; the name and signature of the outermost definition do not count."""
+    words: list[str] = []
+    match node:
+        case ast.FunctionDef(body=body) | ast.AsyncFunctionDef(body=body) | ast.ClassDef(body=body):
+            for item in strip_docstring(body):
+                normalise(item, words)
+        case ast.Assign(value=value):
+            normalise(value, words)
+        case _:
+            normalise(node, words)
+    grams = zip(*(words[start:] for start in range(_GRAM)), strict=False)
+    return Counter(grams) if len(words) >= _GRAM else Counter([tuple(words)])
+
+
+def compare_shingles(one: Shingles, two: Shingles) -> float:
+    """Shared runs over all runs (Jaccard, counting repeats)."""
+    shared = sum((one & two).values())
+    total = one.total() + two.total() - shared
+    return shared / total if total else 1.0
+
+
+def share_kept(one: Shingles, two: Shingles) -> float:
+    """How much of `one` is found in `two`: near 1 when `two` grew out of it."""
+    return sum((one & two).values()) / one.total() if one.total() else 1.0
+
+
+def compare_names(one: Iterable[str], two: Iterable[str]) -> float:
+    first, second = set(one), set(two)
+    return len(first & second) / len(first | second) if first | second else 1.0
