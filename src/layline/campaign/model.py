@@ -376,3 +376,11 @@ class Verdict:
     transferred: float | None = None
     """The gain that survives real training: the estimate for K1–K4, bounded for W1, none for W2 and W3."""
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """The sources of a kernel at one moment."""
+
+    files: tuple[tuple[str, str], ...]
+    """Path inside the kernel's folder, and text."""

@@ -1,0 +1,102 @@
+"""Gates that need the whole run: does the gain reach held-out shapes, is the time physically possible."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from layline.campaign.judge import read_ratios
+from layline.campaign.model import Bucket, GateResult, Leg, Measurement, Operator, Shape, Timing
+
+if TYPE_CHECKING:
+    from layline.campaign.pair import PairRun
+
+CARRY_FROM = math.log1p(0.10)
+"""Below this gain, whether it reaches a neighbour cannot be told from noise."""
+CARRY_SHARE = 0.25
+PEAK_FLOPS_PER_CORE = 64 * 6e9
+"""Two 512-bit fused multiply-adds per cycle at 6 GHz: no core of today does more in f32."""
+PASSED = (
+    ("writes-every-output", "Every element of every output was written on every call."),
+    ("finite", "Every output was finite on every call."),
+    ("correct", "Every call, timed ones included, was within the tolerance of the fp64 oracle."),
+    ("hard-inputs", "Right for every input distribution."),
+    ("exact-integers", "Exact where integer inputs make the result exact."),
+    ("held-out-shape", "Right on odd, prime, tiny and empty neighbours of every shape."),
+    ("follows-inputs", "One changed element on the same place changed the output as it should."),
+    ("late-write", "Nothing was written after return."),
+    ("guard-band", "Nothing was written outside the outputs."),
+    ("input-modified", "No input was changed."),
+    ("repeatable", "The same inputs gave the same outputs up to rounding."),
+    ("floating-point-mode", "Rounding and flush-to-zero were left alone."),
+    ("forged-reply", "Every reply came from the worker, once."),
+    ("own-code", "Only code built from the kernel's sources, or allowed by the plan, was in the worker."),
+)
+
+
+def close_gates(
+    measurement: Measurement, operator: Operator, shapes: Sequence[Shape], pairs: Sequence[PairRun]
+) -> Iterator[GateResult]:
+    """Every property with its result; those checked call by call have passed if we got here."""
+    calls = sum(sample.cpu.calls for sample in measurement.samples)
+    yield from (
+        GateResult(property=name, passed=True, reason=reason, evidence=(f"{calls} timed requests and the probes",))
+        for name, reason in PASSED
+    )
+    yield from _check_physics(measurement, operator, shapes)
+    if measurement.candidate is None:
+        return
+    if pairs and pairs[0].held_out:
+        yield _check_carry(measurement, pairs)
+    refused = measurement.bucket in (Bucket.W2, Bucket.W3)
+    yield GateResult(
+        property="no-forbidden-state",
+        passed=not refused,
+        reason=f"State outlives a call: {measurement.state} ({measurement.bucket})."
+        if measurement.state
+        else "Repeating inputs makes nothing faster.",
+    )
+
+
+def _check_carry(measurement: Measurement, pairs: Sequence[PairRun]) -> GateResult:
+    """A gain on the listed shapes must be there on equally aligned shapes nobody listed."""
+    listed = math.fsum(read_ratios(measurement, "cpu", _low).whole) / measurement.pairs
+    labels = measurement.shapes
+    held = sorted(math.fsum(pair.held_out[label] for label in labels) / len(labels) for pair in pairs)
+    middle = held[len(held) // 2]
+    passed = listed < CARRY_FROM or middle >= CARRY_SHARE * listed
+    told = f"{math.expm1(listed):+.1%} on the listed shapes, {math.expm1(middle):+.1%} on equally aligned neighbours"
+    return GateResult(
+        property="gain-carries-over",
+        passed=passed,
+        reason=f"The gain is {told}." if passed else f"The gain exists only on the listed shapes: {told}.",
+        evidence=tuple(
+            f"pair {pair.number} {label}: {math.expm1(value):+.1%}"
+            for pair in pairs[:3]
+            for label, value in pair.held_out.items()
+        ),
+    )
+
+
+def _check_physics(measurement: Measurement, operator: Operator, shapes: Sequence[Shape]) -> Iterator[GateResult]:
+    """No time below what the arithmetic needs on the fastest core there is."""
+    by_label = {shape.label: shape for shape in shapes}
+    steps = {step.name: step for step in operator.passes}
+    leg = Leg.CANDIDATE if measurement.candidate is not None else Leg.BEST
+    for sample in measurement.samples:
+        if sample.leg is not leg or sample.shape not in by_label:
+            continue
+        floor = steps[sample.step].flops(by_label[sample.shape]) / PEAK_FLOPS_PER_CORE * 1e3
+        if sample.cpu.low < floor:
+            yield GateResult(
+                property="physically-possible",
+                passed=False,
+                reason=f"{sample.step} on {sample.shape} took {sample.cpu.low:.4f} ms of CPU time; the arithmetic alone needs {floor:.4f} ms.",
+            )
+            return
+    yield GateResult(property="physically-possible", passed=True, reason="No time is below what the arithmetic needs.")
+
+
+def _low(timing: Timing) -> float:
+    return timing.low

@@ -1,0 +1,245 @@
+"""Judge a measurement: gates first, then statistics; the reason travels with the verdict. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from layline.campaign.literal import judge_literally
+from layline.campaign.model import (
+    Bucket,
+    Interval,
+    Leg,
+    Measurement,
+    Outcome,
+    Plan,
+    Sample,
+    ShapeGain,
+    Status,
+    Timing,
+    Verdict,
+)
+from layline.campaign.statistics import bound_mean, gain_interval, spend_looks, standard_error
+
+FULL_VALIDATION_BELOW = 0.05
+"""A quick result (representative shapes) under this gain is measured again on all shapes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratios:
+    """Log-ratios ln(t_best / t_candidate): one per process pair, on the whole and per shape."""
+
+    whole: tuple[float, ...]
+    shapes: tuple[tuple[str, tuple[float, ...]], ...]
+
+
+def judge(measurement: Measurement, *, bucket: Bucket | None = None, weight_share: float | None = None) -> Verdict:
+    """The verdict of a finished measuring run.
+
+    `bucket` is the one declared; what the measurement found outranks it. `weight_share` is quant_time(weight) / step_time,
+    the most a W1 cache can bring.
+    """
+    refused = _refuse(measurement, bucket)
+    if refused:
+        return refused
+    verdict = look(measurement, is_last=True)
+    assert verdict is not None  # noqa: S101  the last look always decides
+    bucket = measurement.bucket or bucket
+    return replace(verdict, bucket=bucket, transferred=_transfer(verdict, bucket, weight_share))
+
+
+def _refuse(measurement: Measurement, bucket: Bucket | None) -> Verdict | None:
+    """The verdict where times do not come into it."""
+    measured = measurement.bucket or bucket
+    match measurement.status:
+        case Status.CONTROLS_FAILED:
+            failed = [control for control in measurement.controls if not control.passed]
+            why = failed[0].reason if failed else measurement.problem
+            return Verdict(outcome=Outcome.INCONCLUSIVE, reason=f"No verdict, a control failed: {why}", bucket=measured)
+        case Status.BUILD_FAILED | Status.CRASHED | Status.HUNG | Status.REFUSED:
+            reasons = [f"{gate.property}: {gate.reason}" for gate in measurement.failed_gates]
+            return Verdict(outcome=Outcome.ROLLBACK, reason=" ".join(reasons) or measurement.problem, bucket=measured)
+        case Status.MEASURED:
+            pass
+    if measurement.failed_gates:
+        gate = measurement.failed_gates[0]
+        return Verdict(outcome=Outcome.ROLLBACK, reason=f"{gate.property}: {gate.reason}", bucket=measured)
+    if measured is not None and measured.is_refused:
+        why = measurement.state or "declared so"
+        return Verdict(
+            outcome=Outcome.ROLLBACK,
+            reason=f"{measured} is refused, real training never hits such a cache ({why}).",
+            bucket=measured,
+        )
+    return None
+
+
+def look(measurement: Measurement, *, is_last: bool = False) -> Verdict | None:
+    """What the samples so far decide; None while more process pairs are worth their time."""
+    plan = measurement.plan
+    ratios = read_ratios(measurement, plan.clock, _low)
+    alpha = _share(plan, measurement.pairs)
+    interval = gain_interval(ratios.whole, alpha)
+    shapes = tuple(_shape_rows(measurement, ratios, alpha))
+    decided = _decide(plan, ratios, interval, shapes)
+    if decided is None and not is_last:
+        return None
+    outcome, reason = decided or _decide_at_the_end(plan, ratios, interval, shapes)
+    outcome, reason, notes = _hold_against_other_clocks(measurement, outcome, reason)
+    literal = judge_literally(ratios.whole, shapes, plan, outcome)
+    if outcome.is_accepted and not literal.accepts:
+        outcome = Outcome.INCONCLUSIVE
+        reason = f"{reason} But the literal rule refuses, and ours is never laxer: {literal.reason}"
+        literal = judge_literally(ratios.whole, shapes, plan, outcome)
+    return Verdict(outcome=outcome, reason=reason, interval=interval, shapes=shapes, amd_literal=literal, notes=notes)
+
+
+def _decide(
+    plan: Plan, ratios: Ratios, interval: Interval, shapes: tuple[ShapeGain, ...]
+) -> tuple[Outcome, str] | None:
+    """A decision that holds at any look, or None."""
+    lost = [row for row in shapes if row.gain.upper < -plan.shape_loss]
+    if lost:
+        worst = min(lost, key=lambda row: row.gain.estimate)
+        return Outcome.ROLLBACK, f"{worst.shape} is {-worst.gain.estimate:.1%} slower (confirmed {say(worst.gain)})."
+    unresolved = [row for row in shapes if row.gain.lower < -plan.shape_loss]
+    if interval.lower > plan.min_effect and not unresolved:
+        return _accept(interval, shapes, plan)
+    margin = math.log1p(plan.min_effect)
+    error = standard_error(ratios.whole)
+    mean = math.fsum(ratios.whole) / len(ratios.whole)
+    if error == 0 or (mean - margin) / error < -1:
+        return _give_up(plan, ratios, interval)
+    return None
+
+
+def _decide_at_the_end(
+    plan: Plan, ratios: Ratios, interval: Interval, shapes: tuple[ShapeGain, ...]
+) -> tuple[Outcome, str]:
+    """The decision when no more pairs will be measured."""
+    worst = min(shapes, key=lambda row: row.gain.estimate)
+    if worst.gain.estimate <= -plan.shape_loss:
+        return Outcome.ROLLBACK, f"{worst.shape} is estimated {-worst.gain.estimate:.1%} slower ({say(worst.gain)})."
+    if interval.lower > plan.min_effect:
+        return _accept(interval, shapes, plan)
+    return _give_up(plan, ratios, interval)
+
+
+def _accept(interval: Interval, shapes: tuple[ShapeGain, ...], plan: Plan) -> tuple[Outcome, str]:
+    slower = [row for row in shapes if row.gain.upper < 0 or row.gain.estimate < -plan.min_effect]
+    gain = f"{interval.estimate:+.1%}, at least {interval.lower:+.1%} with {interval.confidence:.2%} confidence over {interval.pairs} process pairs"
+    if not slower:
+        return Outcome.ACCEPT, f"Faster by {gain}."
+    listed = ", ".join(f"{row.shape} {row.gain.estimate:+.1%}" for row in slower)
+    return Outcome.ACCEPT_TRADEOFF, f"Faster by {gain}; slower on {listed}."
+
+
+def _give_up(plan: Plan, ratios: Ratios, interval: Interval) -> tuple[Outcome, str]:
+    _mean, _lower, upper = bound_mean(ratios.whole, 0.05)
+    figure = f"{interval.estimate:+.1%} ({say(interval)}, {interval.pairs} process pairs)"
+    if math.expm1(upper) <= plan.min_effect:
+        return Outcome.ROLLBACK, f"The gain is {figure}: less than the {plan.min_effect:.0%} worth having."
+    return Outcome.INCONCLUSIVE, f"The gain is {figure}: not shown to exceed {plan.min_effect:.0%}, not shown not to."
+
+
+def _hold_against_other_clocks(
+    measurement: Measurement, outcome: Outcome, reason: str
+) -> tuple[Outcome, str, tuple[str, ...]]:
+    """An accepted gain must not be denied by the other clock or by the middle of the distribution."""
+    plan = measurement.plan
+    other = "wall" if plan.clock == "cpu" else "cpu"
+    beside = gain_interval(read_ratios(measurement, other, _low).whole, 0.01)
+    middle = gain_interval(read_ratios(measurement, plan.clock, _median).whole, 0.01)
+    notes = (
+        f"By the {other} clock the gain is {beside.estimate:+.1%} ({say(beside)}).",
+        f"By medians instead of low quantiles it is {middle.estimate:+.1%} ({say(middle)}).",
+    )
+    if outcome.is_accepted and plan.clock == "cpu" and beside.upper < 0:
+        return Outcome.ROLLBACK, f"Less CPU time but more waiting: {notes[0]}", notes
+    if outcome.is_accepted and middle.upper < plan.min_effect:
+        return Outcome.ROLLBACK, f"Only the fastest calls are faster: {notes[1]}", notes
+    return outcome, reason, notes
+
+
+def say(interval: Interval) -> str:
+    """An interval in words."""
+    return f"{interval.lower:+.1%} to {interval.upper:+.1%}"
+
+
+def _low(timing: Timing) -> float:
+    return timing.low
+
+
+def _median(timing: Timing) -> float:
+    return timing.median
+
+
+def read_ratios(
+    measurement: Measurement, clock: str, estimate: Callable[[Timing], float], leg: Leg = Leg.CANDIDATE
+) -> Ratios:
+    """Log-ratios of the best against a leg, over the pairs and shapes where both ran."""
+    theirs, ours = _step_times(measurement, leg, clock, estimate), _step_times(measurement, Leg.BEST, clock, estimate)
+    pairs = sorted({pair for pair, _shape in theirs})
+    names = [shape for shape in measurement.shapes if all((pair, shape) in theirs for pair in pairs)]
+    rows = {name: tuple(math.log(ours[pair, name] / theirs[pair, name]) for pair in pairs) for name in names}
+    whole = tuple(math.fsum(rows[name][at] for name in names) / len(names) for at in range(len(pairs)))
+    return Ratios(whole=whole, shapes=tuple(rows.items()))
+
+
+def _step_times(
+    measurement: Measurement, leg: Leg, clock: str, estimate: Callable[[Timing], float]
+) -> dict[tuple[int, str], float]:
+    """Milliseconds of a whole step (all passes) by pair and shape."""
+    times: dict[tuple[int, str], float] = {}
+    for sample in measurement.samples:
+        if sample.leg is leg:
+            key = (sample.pair, sample.shape)
+            times[key] = times.get(key, 0.0) + estimate(_timing(sample, clock))
+    return times
+
+
+def _timing(sample: Sample, clock: str) -> Timing:
+    return sample.cpu if clock == "cpu" else sample.wall
+
+
+def _shape_rows(measurement: Measurement, ratios: Ratios, alpha: float) -> Iterator[ShapeGain]:
+    clock = measurement.plan.clock
+    best = _step_times(measurement, Leg.BEST, clock, _low)
+    candidate = _step_times(measurement, Leg.CANDIDATE, clock, _low)
+    wall = dict(read_ratios(measurement, "wall", _low).shapes)
+    for name, values in ratios.shapes:
+        pairs = [pair for pair, shape in candidate if shape == name]
+        yield ShapeGain(
+            shape=name,
+            best_ms=math.fsum(best[pair, name] for pair in pairs) / len(pairs),
+            candidate_ms=math.fsum(candidate[pair, name] for pair in pairs) / len(pairs),
+            gain=gain_interval(values, alpha / len(ratios.shapes)),
+            wall_gain=math.expm1(math.fsum(wall[name]) / len(wall[name])),
+        )
+
+
+def _share(plan: Plan, pairs: int) -> float:
+    """The error this look may spend; a run cut short between looks uses the next one's."""
+    shares = spend_looks(plan.looks, plan.alpha)
+    for at, share in zip(plan.looks, shares, strict=True):
+        if pairs <= at:
+            return share
+    return shares[-1]
+
+
+def _transfer(verdict: Verdict, bucket: Bucket | None, weight_share: float | None) -> float | None:
+    if not verdict.outcome.is_accepted or verdict.interval is None:
+        return None
+    if bucket is Bucket.W1:
+        return min(verdict.interval.estimate, weight_share) if weight_share is not None else None
+    return verdict.interval.estimate
+
+
+def needs_full_validation(verdict: Verdict) -> bool:
+    """Whether a quick (representative) result must be measured on all shapes before it may be accepted."""
+    return (
+        verdict.outcome.is_accepted
+        and verdict.interval is not None
+        and verdict.interval.estimate < FULL_VALIDATION_BELOW
+    )

@@ -1,0 +1,208 @@
+"""One leg of a measuring run: a live worker with its memory, fed and checked call by call."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from layline.campaign.arena import Arena, Filled, Place
+from layline.campaign.build import Built
+from layline.campaign.link import Fault, Kernel, Reply, Worker
+from layline.campaign.model import Arrays, Leg, Operator, Pass, Plan, Shape
+from layline.campaign.oracle import Error, Wrong, find_wrong, measure_error
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+
+SETTLE_S = 0.05
+LATE_FREE_NS = 200_000
+"""What thawing and freezing an idle worker may cost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setup:
+    """What all legs of a measuring run share."""
+
+    operator: Operator
+    shapes: tuple[Shape, ...]
+    plan: Plan
+    shop: Path
+    arena_bytes: int
+    """More than twice a core's own caches: a place comes round again only after they were overwritten."""
+    mode: int | None = None
+    """The floating-point mode an untouched worker has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """The inputs of one request, with the right answers: made by the parent, the same for every leg."""
+
+    shape: Shape
+    kind: str
+    """How they were drawn: a distribution, `nudged`, `repeated`."""
+    inputs: tuple[Arrays, ...]
+    right: tuple[tuple[str, tuple[Arrays, ...]], ...]
+    """The oracle's outputs by pass."""
+    is_exact: bool = False
+    is_held_out: bool = False
+    on_same_place: bool = False
+    """Where the previous call of this shape lay, instead of a fresh place."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """One answered and checked request: nanoseconds per call and how far off it was."""
+
+    wall_ns: float
+    cpu_ns: float
+    errors: tuple[Error, ...]
+    outputs: tuple[Arrays, ...]
+
+
+@dataclass(slots=True)
+class _Memory:
+    """What a leg remembers to recognise a replay."""
+
+    places: dict[tuple[str, str], tuple[Place, ...]] = field(default_factory=dict)
+    outputs: deque[str] = field(default_factory=lambda: deque(maxlen=600))
+
+
+class LiveLeg:
+    """A worker and its arena. Every call it makes is checked before its time counts."""
+
+    def __init__(self, leg: Leg, built: Built, setup: Setup, rng: np.random.Generator) -> None:
+        self.leg = leg
+        self.operator = setup.operator
+        self._rng = rng
+        self._mode = setup.mode
+        self._arena = Arena(self.operator, setup.arena_bytes, rng)
+        plan = setup.plan
+        kernel = Kernel(path=built.path, operator=self.operator, threads=plan.threads, timeout_s=plan.timeout_s)
+        self.worker = Worker(kernel, self._arena, setup.shop)
+        self._memory = _Memory()
+        self.late_ns = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.worker.close()
+        self._arena.close()
+
+    def run(self, step: Pass, given: Given, *, spin: int = 0, settles: bool = False) -> Ran:
+        """Make the request's calls of one pass, check everything about them, return their times."""
+        filled = self._fill(step, given)
+        reply = self.worker.call(filled, spin=spin)
+        outputs = tuple(self._arena.copy_outputs(one) for one in filled)
+        late = 0
+        if settles:
+            late = max(0, self.worker.settle(0.001) - LATE_FREE_NS)
+            self._check_late(filled, outputs)
+        self.late_ns += late
+        self._check_answer(reply.status, reply.mode, step, given)
+        for one, output, right in zip(filled, outputs, dict(given.right)[step.name], strict=True):
+            self._check_call(one, output, right, given)
+        self._remember(filled, outputs)
+        errors = tuple(
+            measure_error(name, output[name], right[name])
+            for output, right in zip(outputs, dict(given.right)[step.name], strict=True)
+            for name in step.outputs
+        )
+        count = len(filled)
+        return Ran(wall_ns=reply.wall_ns / count, cpu_ns=(reply.cpu_ns + late) / count, errors=errors, outputs=outputs)
+
+    def call_unchecked(self, step: Pass, given: Given) -> Reply:
+        """Make the calls and look at nothing: for the empty kernel, which answers nothing."""
+        return self.worker.call(self._fill(step, given))
+
+    def _fill(self, step: Pass, given: Given) -> tuple[Filled, ...]:
+        key = (step.name, given.shape.label)
+        places = self._memory.places.get(key, ())
+        if not given.on_same_place or len(places) < len(given.inputs):
+            places = tuple(self._arena.place(step, given.shape, self._rng) for _ in given.inputs)
+            self._memory.places[key] = places
+        return tuple(
+            self._arena.fill(step, given.shape, place, inputs)
+            for place, inputs in zip(places, given.inputs, strict=False)
+        )
+
+    def _check_answer(self, status: int, mode: int, step: Pass, given: Given) -> None:
+        if status != 0:
+            raise Fault(
+                "supports-shape",
+                f"{step.symbol} returned {status} for {given.shape.label}: a kernel must handle every shape itself.",
+                *_sizes(given.shape),
+            )
+        if self._mode is not None and mode != self._mode:
+            raise Fault(
+                "floating-point-mode",
+                f"{step.symbol} on {given.shape.label} left another floating-point mode behind (rounding or flush-to-zero).",
+                f"mode 0x{mode:08x}, was 0x{self._mode:08x}",
+            )
+
+    def _check_late(self, filled: Sequence[Filled], outputs: Sequence[Arrays]) -> None:
+        for one, output in zip(filled, outputs, strict=True):
+            changes = list(self._arena.find_changes(one, output))
+            if changes:
+                raise Fault(
+                    "late-write",
+                    f"{one.step.symbol} on {one.shape.label} went on writing after it had returned.",
+                    *(f"{change} differ between return and a moment later" for change in changes),
+                )
+
+    def _check_call(self, filled: Filled, outputs: Arrays, right: Arrays, given: Given) -> None:
+        wrong = next(find_wrong(self.operator, filled, outputs, right, is_exact=given.is_exact), None)
+        if wrong is not None:
+            raise self._diagnose(wrong, filled, outputs, given)
+        for property_, what in self._arena.find_trespass(filled):
+            raise Fault(property_, f"{filled.step.symbol} on {filled.shape.label}: {what}.")
+
+    def _diagnose(self, wrong: Wrong, filled: Filled, outputs: Arrays, given: Given) -> Fault:
+        """The most telling name for a wrong answer."""
+        where = f"{filled.step.symbol} on {filled.shape.label}"
+        evidence = (wrong.reason, *wrong.evidence, f"inputs: {given.kind}")
+        self.worker.settle(SETTLE_S)
+        late = list(self._arena.find_changes(filled, outputs))
+        if late:
+            return Fault("late-write", f"{where} went on writing after it had returned.", *late, *evidence)
+        for property_, what in self._arena.find_trespass(filled):
+            if property_ == "input-modified":
+                return Fault(property_, f"{where}: {what}.", *evidence)
+        for name in filled.step.outputs:
+            if outputs[name].size > 1 and _digest(outputs[name]) in self._memory.outputs:
+                return Fault("replay", f"{where} returned an earlier call's {name} for new inputs.", *evidence)
+            for source in filled.step.inputs:
+                given_bytes, got = filled.inputs[source].tobytes(), outputs[name].tobytes()
+                if len(got) > 8 and got[: len(given_bytes)] == given_bytes[: len(got)]:
+                    return Fault("passthrough", f"{where} returned the input {source} as {name}.", *evidence)
+        return Fault(self._context(wrong.property, given), f"{where}: {wrong.reason}", *evidence)
+
+    def _context(self, property_: str, given: Given) -> str:
+        if given.kind == "nudged":
+            return "follows-inputs"
+        if property_ == "exact-integers":
+            return property_
+        if given.is_held_out:
+            return "held-out-shape"
+        return property_ if given.kind in (self.operator.distributions[0], "repeated") else "hard-inputs"
+
+    def _remember(self, filled: Sequence[Filled], outputs: Sequence[Arrays]) -> None:
+        for one, output in zip(filled, outputs, strict=True):
+            self._memory.outputs.extend(_digest(output[name]) for name in one.step.outputs if output[name].size > 1)
+
+
+def _digest(array: Array) -> str:
+    return hashlib.blake2b(array.tobytes(), digest_size=12).hexdigest()
+
+
+def _sizes(shape: Shape) -> tuple[str, ...]:
+    return (", ".join(f"{name}={value}" for name, value in shape.sizes),)

@@ -1,0 +1,242 @@
+"""The parent's end of a worker: ask for calls, hold the clocks, freeze it whenever no call is due."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import struct
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from layline.campaign.arena import Arena, Filled
+from layline.campaign.model import Operator
+from layline.campaign.sandbox import MEMORY_BYTES, Started, start_process
+from layline.errors import BenchError
+
+_HEAD = struct.Struct("<QIIQ")
+_REPLY = struct.Struct("<Qqq")
+_FAILED = 2
+
+
+class Fault(Exception):
+    """The candidate did what no kernel may do: which property, in which words, with what evidence."""
+
+    def __init__(self, property_: str, reason: str, *evidence: str) -> None:
+        super().__init__(reason)
+        self.property = property_
+        self.reason = reason
+        self.evidence = evidence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """One answered request, on the parent's clocks."""
+
+    wall_ns: int
+    cpu_ns: int
+    """Of the whole worker, everything since it was last frozen."""
+    status: int
+    mode: int
+    """Floating-point mode it says it was left in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kernel:
+    """What a worker is to load."""
+
+    path: Path
+    operator: Operator
+    threads: int = 1
+    timeout_s: float = 20.0
+
+
+class Worker:
+    """A process that runs one kernel. It only ever runs while a call is due; all its CPU time is charged."""
+
+    def __init__(self, kernel: Kernel, arena: Arena, shop: Path) -> None:
+        self.kernel = kernel
+        self.arena = arena
+        self.weaker: tuple[str, ...] = ()
+        self._started: Started = start_process(shop, arena.fd, threads=kernel.threads)
+        self._seq = int.from_bytes(os.urandom(4), "little")
+        self._pid = 0
+        self._clock = 0
+        self._charged_ns = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def load(self) -> int:
+        """Confine the process, load the kernel in it; wall nanoseconds from load to ready."""
+        config = json.dumps(self._configuration()).encode()
+        self._send(struct.pack("<Q", len(config)) + config)
+        (self._pid,) = struct.unpack("<q", self._receive(8, "start"))
+        self._clock = (~self._pid << 3) | 2  # the POSIX CPU-time clock of that process
+        _kind, length = struct.unpack("<II", self._receive(8, "start"))
+        self.weaker = tuple(json.loads(self._receive(length, "start")))
+        began = time.perf_counter_ns()
+        kind, length = struct.unpack("<II", self._receive(8, "loading the kernel"))
+        took = time.perf_counter_ns() - began
+        if kind == _FAILED:
+            said = self._receive(length, "loading the kernel").decode(errors="replace")
+            raise Fault("loads", f"The kernel could not be loaded: {said}")
+        self._freeze()
+        self._charged_ns = self._cpu_ns()
+        return took
+
+    def call(self, calls: tuple[Filled, ...], *, spin: int = 0) -> Reply:
+        """Have calls of one pass made; the worker is thawed for exactly that long."""
+        step = calls[0].step
+        entry = self.kernel.operator.passes.index(step)
+        is_python = self.kernel.operator.language == "python"
+        numbers = [number for filled in calls for number in self.arena.numbers(filled, with_lengths=is_python)]
+        self._seq += 1
+        message = _HEAD.pack(self._seq, entry, len(calls), spin) + struct.pack(f"<{len(numbers)}q", *numbers)
+        where = f"{step.name} on {calls[0].shape.label}"
+        self._signal(signal.SIGCONT)
+        began = time.perf_counter_ns()
+        self._send(message)
+        answer = self._receive(_REPLY.size, where)
+        took = time.perf_counter_ns() - began
+        self._freeze()
+        seq, status, mode = _REPLY.unpack(answer)
+        if seq != self._seq or select.select([self._started.reply], [], [], 0)[0]:
+            raise Fault("forged-reply", f"Something other than the worker answered during {where}.", f"sequence {seq}")
+        return Reply(wall_ns=took, cpu_ns=self._charge(), status=status, mode=mode)
+
+    def settle(self, seconds: float) -> int:
+        """Let it run without a request: CPU nanoseconds it used meanwhile (an idle worker uses none)."""
+        self._signal(signal.SIGCONT)
+        time.sleep(seconds)
+        self._freeze()
+        if select.select([self._started.reply], [], [], 0)[0]:
+            raise Fault("forged-reply", "The worker answered although nothing was asked.")
+        return self._charge()
+
+    def children(self) -> int:
+        """Processes the kernel started that still live (the filter forbids it; where there is no filter this sees it)."""
+        try:
+            tasks = list(Path(f"/proc/{self._pid}/task").iterdir())
+            return sum(len((task / "children").read_text().split()) for task in tasks)
+        except OSError:
+            return 0
+
+    def mapped_files(self) -> frozenset[str]:
+        """Files whose code is in the worker."""
+        try:
+            lines = Path(f"/proc/{self._pid}/maps").read_text().splitlines()
+        except OSError:
+            return frozenset()
+        fields = (line.split(maxsplit=5) for line in lines)
+        return frozenset(field[5] for field in fields if len(field) == 6 and "x" in field[1])
+
+    def close(self) -> None:
+        """End it and whatever it left."""
+        for pid in (self._pid, self._started.process.pid):
+            if pid:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+        self._started.process.wait()
+        for fd in (self._started.request, self._started.reply):
+            os.close(fd)
+        self._pid = 0
+
+    def _configuration(self) -> dict[str, object]:
+        operator = self.kernel.operator
+        is_python = operator.language == "python"
+        entries = []
+        for step in operator.passes:
+            names = (*step.inputs, *step.outputs)
+            sizes = len(operator.shapes[0].sizes)
+            width = len(names) * (2 if is_python else 1) + sizes
+            formats = ["q" if operator.buffer(name).dtype == "int64" else "f" for name in names]
+            entry = {"symbol": step.symbol, "buffers": len(names), "sizes": sizes, "numbers": width, "formats": formats}
+            entries.append(entry)
+        return {
+            "language": operator.language,
+            "kernel": str(self.kernel.path),
+            "entries": entries,
+            "arena_bytes": self.arena.size,
+            "confine": self._started.confine,
+            "root": self._started.root,
+            "is_confined": True,
+            "memory_bytes": MEMORY_BYTES + self.arena.size,
+        }
+
+    def _send(self, message: bytes) -> None:
+        try:
+            os.write(self._started.request, message)
+        except BrokenPipeError:
+            raise self._death("before a call") from None
+
+    def _receive(self, count: int, where: str) -> bytes:
+        data = b""
+        deadline = time.monotonic() + self.kernel.timeout_s
+        while len(data) < count:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self._started.reply], [], [], left)[0]:
+                raise Fault("answers-in-time", f"No answer within {self.kernel.timeout_s:g} s during {where}.")
+            more = os.read(self._started.reply, count - len(data))
+            if not more:
+                raise self._death(where)
+            data += more
+        return data
+
+    def _death(self, where: str) -> Fault:
+        code = self._started.process.wait(timeout=10)
+        said = self._started.said.read_text(errors="replace").strip()[-600:]
+        evidence = (f"it printed: {said}",) if said else ()
+        number = code - 128 if code > 128 else -code
+        if number == signal.SIGSYS:
+            return Fault(
+                "forbidden-call",
+                f"The sandbox ended the worker during {where}: the kernel tried to start a process or program, "
+                "or to touch another process.",
+                *evidence,
+            )
+        name = signal.Signals(number).name if number in signal.valid_signals() and number > 0 else f"exit code {code}"
+        return Fault("survives", f"The worker died during {where}: {name}.", *evidence)
+
+    def _signal(self, number: signal.Signals) -> None:
+        try:
+            os.kill(self._pid, number)
+        except ProcessLookupError:
+            raise self._death("a pause between calls") from None
+
+    def _freeze(self) -> None:
+        self._signal(signal.SIGSTOP)
+        stat = f"/proc/{self._pid}/stat"
+        for _attempt in range(2000):
+            try:
+                with open(stat, "rb") as file:  # noqa: PTH123  on the hot path
+                    state = file.read().rpartition(b")")[2].split()[0]
+            except OSError:
+                raise self._death("a pause between calls") from None
+            if state in (b"T", b"t"):
+                return
+            if state in (b"Z", b"X"):
+                raise self._death("a pause between calls")
+        raise BenchError("A worker could not be stopped between calls.")
+
+    def _cpu_ns(self) -> int:
+        try:
+            return time.clock_gettime_ns(self._clock)
+        except OSError:
+            raise self._death("a pause between calls") from None
+
+    def _charge(self) -> int:
+        now = self._cpu_ns()
+        used, self._charged_ns = now - self._charged_ns, now
+        return used

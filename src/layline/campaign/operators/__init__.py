@@ -1,0 +1,28 @@
+"""The operators that ship. Adding one is one file: copy the nearest, describe buffers, passes, draws and the oracle.
+
+Inputs are drawn from several distributions, because a kernel that is right for well-behaved numbers only is not right.
+The first one is the timed one; calls of the others are mixed in between and checked just the same.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+from layline.campaign.model import Operator
+from layline.errors import ConfigError
+
+NAMES = ("gemm", "softmax", "grouped_gemm")
+
+
+def load_operator(name: str) -> Operator:
+    """One of the operators by name."""
+    if name not in NAMES:
+        raise ConfigError(f"There is no operator {name!r}.", hint=f"Operators: {', '.join(NAMES)}.")
+    operator: Operator = importlib.import_module(f"{__name__}.{name}").OPERATOR
+    return operator
+
+
+def read_kernel(name: str) -> str:
+    """The text of one of our own kernels."""
+    return (Path(__file__).parent / "kernels" / name).read_text("utf-8")

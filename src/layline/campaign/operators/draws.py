@@ -1,0 +1,36 @@
+"""Ways to draw an f32 array, each aimed at something a kernel may get wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[np.float32]]
+
+
+def draw_f32(extent: tuple[int, ...], rng: np.random.Generator, distribution: str) -> Array:  # noqa: PLR0911  a table
+    """An array from a named distribution."""
+    normal = rng.standard_normal(extent, dtype=np.float32)
+    match distribution:
+        case "normal":
+            return normal
+        case "scaled":  # another magnitude each time: absolute tolerances and low-precision ranges show
+            return normal * np.float32(2.0 ** rng.integers(-12, 13))
+        case "uneven":  # each row its own magnitude: an error in a small row cannot hide behind a large one
+            rows = (2.0 ** rng.integers(-8, 9, size=(*extent[:-1], 1))).astype(np.float32)
+            return normal * rows
+        case "offset":  # far from zero: no mean that happens to vanish
+            return normal * np.float32(0.25) + np.float32(rng.choice((-3.0, 3.0)))
+        case "sparse":  # nine tenths zeros
+            return np.where(rng.random(extent) < 0.9, np.float32(0), normal)
+        case "outliers":  # a few values a thousand times the others
+            return np.where(rng.random(extent) < 0.002, normal * np.float32(1000), normal)
+        case "clustered":  # few distinct values, many ties
+            return rng.choice(rng.standard_normal(5).astype(np.float32), size=extent)
+    raise ValueError(distribution)
+
+
+def draw_integers(extent: tuple[int, ...], rng: np.random.Generator, limit: int) -> Array:
+    """Whole numbers up to a limit: sums of their products are exact in f32, so every bit must be right."""
+    return rng.integers(-limit, limit + 1, size=extent).astype(np.float32)

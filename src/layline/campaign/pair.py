@@ -1,0 +1,135 @@
+"""One process pair: best and candidate alive together, their calls interleaved on the same fresh inputs."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from layline.campaign.build import Built
+from layline.campaign.feed import draw, nudge
+from layline.campaign.leg import Given, LiveLeg, Ran, Setup
+from layline.campaign.model import Leg, Sample, Shape
+from layline.campaign.oracle import Error
+from layline.campaign.statistics import quantile, summarise
+
+if TYPE_CHECKING:
+    import numpy as np
+
+REQUEST_MS = 2.0
+"""Short calls are made several to a request, on as many distinct inputs, until a request takes about this long."""
+LEAST_REQUESTS = 6
+HELD_OUT_REQUESTS = 3
+PROBE_SHARE = 0.15
+SETTLE_SHARE = 0.2
+
+Key = tuple[Leg, str, str]
+
+
+@dataclass(slots=True)
+class PairRun:
+    """What was seen so far in one process pair."""
+
+    number: int
+    times: defaultdict[Key, list[tuple[float, float]]] = field(default_factory=lambda: defaultdict(list))
+    """(CPU ms, wall ms) per call by leg, shape and pass."""
+    errors: defaultdict[tuple[Leg, str], list[Error]] = field(default_factory=lambda: defaultdict(list))
+    held_out: dict[str, float] = field(default_factory=dict)
+    """Log-ratio best/candidate on an aligned neighbour of each shape."""
+    first_call_ms: float = 0.0
+
+    def record(self, leg: Leg, shape: str, step: str, ran: Ran) -> None:
+        """Keep a checked request of the timed distribution."""
+        self.times[leg, shape, step].append((ran.cpu_ns / 1e6, ran.wall_ns / 1e6))
+        self.errors[leg, shape].extend(ran.errors)
+
+    def samples(self) -> tuple[Sample, ...]:
+        """One sample per leg, shape and pass."""
+        return tuple(
+            Sample(
+                pair=self.number,
+                leg=leg,
+                shape=shape,
+                step=step,
+                cpu=summarise([cpu for cpu, _wall in times]),
+                wall=summarise([wall for _cpu, wall in times]),
+            )
+            for (leg, shape, step), times in self.times.items()
+        )
+
+
+def open_legs(
+    stack: ExitStack, setup: Setup, builts: Mapping[Leg, Built], rng: np.random.Generator
+) -> tuple[list[LiveLeg], float]:
+    """Start and load every leg, in random order; the inputs' generator is asked for values only afterwards."""
+    order = [list(builts)[int(at)] for at in rng.permutation(len(builts))]
+    legs = [stack.enter_context(LiveLeg(leg, builts[leg], setup, rng)) for leg in order]
+    loaded = {leg.leg: leg.worker.load() / 1e6 for leg in legs}
+    return legs, loaded.get(Leg.CANDIDATE, loaded.get(Leg.BEST, 0.0))
+
+
+def run_shape(setup: Setup, legs: list[LiveLeg], shape: Shape, run: PairRun, rng: np.random.Generator) -> None:
+    """Alternate the legs' calls on one shape; a few calls with other inputs are mixed in, checked but not timed."""
+    operator = setup.operator
+    counts, requests = _plan_requests(setup, legs, shape, run, rng)
+    given: Given | None = None
+    for at in range(requests):
+        probes = given is not None and rng.random() < PROBE_SHARE
+        given = (
+            _choose(setup, shape, rng, given, counts)
+            if probes
+            else draw(operator, shape, rng, operator.distributions[0], count=counts)
+        )
+        if not probes and rng.random() < 1 / 3:
+            given = replace(given, on_same_place=True)
+        settles = rng.random() < SETTLE_SHARE or at == requests - 1
+        for index in rng.permutation(len(legs)):
+            leg = legs[int(index)]
+            for step in operator.passes:
+                ran = leg.run(step, given, settles=settles)
+                if not probes:
+                    run.record(leg.leg, shape.label, step.name, ran)
+
+
+def _choose(setup: Setup, shape: Shape, rng: np.random.Generator, last: Given | None, count: int) -> Given:
+    """Inputs a kernel may not expect: another distribution, or the last ones with one element changed."""
+    operator = setup.operator
+    if last is not None and rng.random() < 1 / 3:
+        return nudge(operator, last, rng)
+    return draw(operator, shape, rng, str(rng.choice(operator.distributions[1:])), count=min(count, 2))
+
+
+def _plan_requests(
+    setup: Setup, legs: list[LiveLeg], shape: Shape, run: PairRun, rng: np.random.Generator
+) -> tuple[int, int]:
+    """Calls per request and requests per leg, from two checked warm-up calls."""
+    operator, plan = setup.operator, setup.plan
+    slowest = 0.0
+    for _warm_up in range(2):
+        given = draw(operator, shape, rng, operator.distributions[0])
+        for leg in legs:
+            took = sum(leg.run(step, given).wall_ns for step in operator.passes) / 1e6
+            slowest = max(slowest, took) if _warm_up else slowest
+            if leg.leg is Leg.CANDIDATE and run.first_call_ms == 0:
+                run.first_call_ms = took
+    count = max(1, min(16, round(REQUEST_MS * len(operator.passes) / max(slowest, 0.01))))
+    affordable = int(plan.seconds * 1000 / max(slowest * count, 0.01))
+    return count, max(LEAST_REQUESTS, min(plan.calls, affordable))
+
+
+def run_held_out(setup: Setup, legs: list[LiveLeg], shape: Shape, run: PairRun, rng: np.random.Generator) -> None:
+    """Time an equally aligned neighbour nobody listed: a gain that is real is there too."""
+    operator = setup.operator
+    near = operator.neighbours(shape, rng)[0]
+    times: defaultdict[Leg, list[float]] = defaultdict(list)
+    for at in range(HELD_OUT_REQUESTS + 1):
+        given = replace(draw(operator, near, rng, operator.distributions[0], count=2), is_held_out=True)
+        for index in rng.permutation(len(legs)):
+            leg = legs[int(index)]
+            cost = sum(leg.run(step, given).cpu_ns for step in operator.passes)
+            if at:
+                times[leg.leg].append(cost)
+    run.held_out[shape.label] = math.log(quantile(times[Leg.BEST], 0.2) / quantile(times[Leg.CANDIDATE], 0.2))

@@ -1,0 +1,174 @@
+"""The gate's own calls: every distribution, held-out shapes, repetition, state that outlives a call, foreign code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from layline.campaign.feed import draw, keep, nudge, repeat
+from layline.campaign.leg import LiveLeg, Setup
+from layline.campaign.link import Fault
+from layline.campaign.model import Bucket, Shape
+from layline.campaign.oracle import ERROR_FLOOR, Error, compare_errors
+from layline.campaign.statistics import quantile
+
+if TYPE_CHECKING:
+    import numpy as np
+
+REPEATS = 3
+STATE_CALLS = 7
+STATE_RATIO = 1.2
+"""How much faster repeated inputs must make a call, beyond what they do for the best kernel, to count as state."""
+OWN_LIBRARIES = ("ld-linux", "libc.so", "libm.so", "libm-", "libc-", "libpthread", "libdl", "libgomp", "libffi", "libpython", "libmvec", "libgcc_s", "librt", "libz", "libcrypto", "libexpat", "libutil")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Carried:
+    """State that outlives a call: which repeated inputs make the kernel faster, and the bucket that means."""
+
+    what: str
+    bucket: Bucket | None = None
+
+
+def probe_inputs(setup: Setup, leg: LiveLeg, rng: np.random.Generator) -> None:
+    """Every shape with every distribution, then with one element changed on the same place."""
+    operator = setup.operator
+    for shape in setup.shapes:
+        for kind in rng.permutation(list(operator.distributions)):
+            given = draw(operator, shape, rng, str(kind))
+            for step in operator.passes:
+                leg.run(step, given)
+        given = draw(operator, shape, rng, operator.distributions[0])
+        for one in (given, nudge(operator, given, rng), nudge(operator, given, rng)):
+            for step in operator.passes:
+                leg.run(step, one)
+
+
+def probe_held_out(setup: Setup, leg: LiveLeg, rng: np.random.Generator) -> None:
+    """Neighbours of every shape: odd, prime, tiny, empty, ragged."""
+    operator = setup.operator
+    for shape in setup.shapes:
+        for near in operator.neighbours(shape, rng):
+            kinds = (operator.distributions[0], str(rng.choice(operator.distributions[1:])))
+            for kind in kinds:
+                given = replace(draw(operator, near, rng, kind), is_held_out=True)
+                for step in operator.passes:
+                    leg.run(step, given)
+
+
+def probe_errors(setup: Setup, leg: LiveLeg, start: LiveLeg, rng: np.random.Generator) -> None:
+    """On the same inputs, the candidate's error may not be a multiple of the starting kernel's."""
+    operator = setup.operator
+    for shape in setup.shapes:
+        for kind in (operator.distributions[0], operator.distributions[1]):
+            ours: list[Error] = []
+            theirs: list[Error] = []
+            for _call in range(2):
+                given = draw(operator, shape, rng, kind)
+                for step in operator.passes:
+                    ours += leg.run(step, given).errors
+                    theirs += start.run(step, given).errors
+            for wrong in compare_errors(operator.tolerance.error_ratio, ours, theirs):
+                raise Fault(wrong.property, f"{shape.label}: {wrong.reason}", *wrong.evidence, f"inputs: {kind}")
+
+
+def probe_repetition(setup: Setup, leg: LiveLeg, rng: np.random.Generator) -> None:
+    """The same inputs again: outputs may differ by rounding (another order of summation), not by more."""
+    import numpy as np
+
+    operator = setup.operator
+    for shape in setup.shapes:
+        given = draw(operator, shape, rng, operator.distributions[0])
+        for step in operator.passes:
+            runs = [leg.run(step, repeat(operator, given)) for _ in range(REPEATS)]
+            allowed = max(ERROR_FLOOR, 4 * max(error.rms for run in runs for error in run.errors))
+            for name in step.outputs:
+                first = runs[0].outputs[0][name].astype(np.float64)
+                scale = float(np.sqrt(np.mean(first * first))) or 1.0
+                spread = (
+                    max(float(np.abs(run.outputs[0][name] - first).max()) for run in runs[1:]) / scale
+                    if first.size
+                    else 0.0
+                )
+                if not spread <= allowed * 8:
+                    raise Fault(
+                        "repeatable",
+                        f"{step.symbol} on {shape.label} gives different {name} for the same inputs, by more than rounding.",
+                        f"spread {spread:.1e} of the output's size, rounding explains {allowed * 8:.1e}",
+                    )
+
+
+def probe_state(setup: Setup, leg: LiveLeg, best: LiveLeg, rng: np.random.Generator) -> Carried:
+    """Does repeating inputs make the candidate faster than it makes the best kernel? Then something outlives the call."""
+    operator = setup.operator
+    names = tuple(dict.fromkeys(name for step in operator.passes for name in step.inputs))
+    for shape in _extremes(setup.shapes, operator.passes[0].flops):
+        if _speed_up(setup, leg, best, shape, rng, names) < STATE_RATIO:
+            continue
+        if _speed_up(setup, leg, best, shape, rng, names) < STATE_RATIO:  # once could be the neighbours' noise
+            continue
+        single = [name for name in names if _speed_up(setup, leg, best, shape, rng, (name,)) >= STATE_RATIO]
+        if single and all(name in operator.weights for name in single):
+            return Carried(
+                what=f"repeating {', '.join(single)} (a weight) makes {shape.label} faster", bucket=Bucket.W1
+            )
+        if single:
+            return Carried(what=f"repeating {', '.join(single)} makes {shape.label} faster", bucket=Bucket.W2)
+        return Carried(what=f"repeating all inputs together makes {shape.label} faster", bucket=Bucket.W3)
+    return Carried(what="")
+
+
+def _extremes(shapes: tuple[Shape, ...], flops: object) -> Iterator[Shape]:
+    """The largest shape and the smallest."""
+    assert callable(flops)  # noqa: S101  mypy cannot carry the field's type through
+    ordered = sorted(shapes, key=lambda shape: float(flops(shape)))
+    yield ordered[-1]
+    if len(ordered) > 1:
+        yield ordered[0]
+
+
+def _speed_up(
+    setup: Setup, leg: LiveLeg, best: LiveLeg, shape: Shape, rng: np.random.Generator, kept: tuple[str, ...]
+) -> float:
+    """time(fresh) / time(kept inputs repeated) of the candidate, divided by the same of the best."""
+    operator = setup.operator
+    ratio = 1.0
+    for one, power in ((leg, 1), (best, -1)):
+        anchor = draw(operator, shape, rng, operator.distributions[0])
+        for step in operator.passes:
+            one.run(step, anchor)
+        fresh: list[float] = []
+        same: list[float] = []
+        for _call in range(STATE_CALLS):
+            other = replace(draw(operator, shape, rng, operator.distributions[0]), on_same_place=True)
+            fresh.append(sum(one.run(step, other).cpu_ns for step in operator.passes))
+            for is_second in (False, True):  # the first puts the kept inputs into whatever remembers them
+                again = keep(operator, anchor, rng, kept)
+                cost = sum(one.run(step, again).cpu_ns for step in operator.passes)
+                same += [cost] if is_second else []
+        ratio *= (quantile(fresh, 0.25) / quantile(same, 0.25)) ** power
+    return ratio
+
+
+def probe_provenance(leg: LiveLeg, *, vendor_allowed: bool) -> None:
+    """Only code built from the candidate's own sources may have done the work, unless the plan allows others."""
+    files = leg.worker.mapped_files()
+    kernel = leg.worker.kernel.path.name
+    foreign = sorted(
+        file
+        for file in files
+        if file.startswith("/")
+        and not file.endswith(f"/{kernel}")
+        and "/lib-dynload/" not in file
+        and not file.rpartition("/")[2].startswith((*OWN_LIBRARIES, "python"))
+    )
+    if foreign and not vendor_allowed:
+        raise Fault(
+            "own-code",
+            "Code that was not built from the kernel's sources is in the worker; the plan allows only the kernel's own.",
+            *foreign[:5],
+        )
+    children = leg.worker.children()
+    if children:
+        raise Fault("leaves-no-process", f"The kernel left {children} process(es) running.")

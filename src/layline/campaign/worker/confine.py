@@ -1,0 +1,231 @@
+"""Give up everything a kernel does not need, before it is loaded: namespaces, files, capabilities, system calls.
+
+Each step that the machine refuses is told by name, so that the report can say what is weaker; none is fatal.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import resource
+import struct
+import sys
+from collections.abc import Iterator
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x00020000, 0x04000000, 0x08000000
+CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP = 1, 4, 24, 38, 22
+SYSTEM_FOLDERS = ("/usr", "/lib", "/lib64", "/lib32", "/bin", "/sbin", "/etc/alternatives")
+DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom")
+
+
+def _check(result: int, what: str) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
+def _mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
+    _check(
+        _libc.mount(source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(flags), options.encode()),
+        f"mount {target}",
+    )
+
+
+def enter_namespaces() -> Iterator[str]:
+    """Leave the network, the other processes, the shared memory and the mounts behind; yield what did not work."""
+    uid, gid = os.getuid(), os.getgid()
+    wanted = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS
+    if _libc.unshare(wanted) != 0:
+        yield f"namespaces: {os.strerror(ctypes.get_errno())}; network, processes and files are not private"
+        return
+    for name, text in (("setgroups", "deny"), ("uid_map", f"0 {uid} 1"), ("gid_map", f"0 {gid} 1")):
+        with open(f"/proc/self/{name}", "w", encoding="ascii") as file:  # noqa: PTH123  before pathlib is needed
+            file.write(text)
+
+
+def build_root(root: str, read_only: tuple[str, ...], writable: tuple[str, ...]) -> Iterator[str]:
+    """Stand on a file system that holds only system folders and what is named; yield what did not work."""
+    try:
+        _mount("none", "/", "", MS_REC | MS_PRIVATE)
+        _mount("tmpfs", root, "tmpfs", MS_NOSUID | MS_NODEV, "size=256m")
+        for folder in (*SYSTEM_FOLDERS, *read_only):
+            _bind(folder, root, is_read_only=True)
+        for folder in ("/tmp", "/dev/shm"):  # noqa: S108  the private ones
+            os.makedirs(root + folder, exist_ok=True)  # noqa: PTH103
+        for device in DEVICES:
+            _bind(device, root, is_read_only=False)
+        for folder in writable:
+            _bind(folder, root, is_read_only=False)
+        os.makedirs(root + "/proc")  # noqa: PTH103
+        try:
+            _mount("proc", root + "/proc", "proc", MS_NOSUID | MS_NODEV)
+        except OSError as error:
+            yield f"no /proc inside ({error.strerror})"
+        old = root + "/.old"
+        os.makedirs(old)  # noqa: PTH103
+        _check(_libc.pivot_root(root.encode(), old.encode()), "pivot_root")
+        os.chdir("/")
+        _check(_libc.umount2(b"/.old", 2), "umount")
+        os.rmdir("/.old")  # noqa: PTH106
+        os.chdir("/tmp")  # noqa: S108
+    except OSError as error:
+        yield f"file system: {error.strerror}; the candidate sees this machine's files"
+
+
+def _bind(path: str, root: str, *, is_read_only: bool) -> None:
+    target = root + path
+    if os.path.islink(path):  # noqa: PTH114
+        if not os.path.lexists(target):
+            os.makedirs(os.path.dirname(target), exist_ok=True)  # noqa: PTH103, PTH120
+            os.symlink(os.readlink(path), target)  # noqa: PTH115, PTH211
+        return
+    if not os.path.exists(path) or _is_covered(path):  # noqa: PTH110
+        return
+    if os.path.isdir(path):  # noqa: PTH112
+        os.makedirs(target, exist_ok=True)  # noqa: PTH103
+    else:
+        os.makedirs(os.path.dirname(target), exist_ok=True)  # noqa: PTH103, PTH120
+        with open(target, "wb"):  # noqa: PTH123
+            pass
+    _mount(path, target, "", MS_BIND | MS_REC)
+    if is_read_only:
+        kept = os.statvfs(path).f_flag & (MS_NOSUID | MS_NODEV | 8)  # flags of the outer mount are locked
+        _mount("none", target, "", MS_BIND | MS_REMOUNT | MS_RDONLY | kept)
+
+
+def _is_covered(path: str) -> bool:
+    return any(path != folder and path.startswith(folder + "/") for folder in SYSTEM_FOLDERS if folder.count("/") == 1)
+
+
+def drop_privileges() -> Iterator[str]:
+    """No capability, no new privilege, dies with its parent."""
+    _libc.prctl(PR_SET_PDEATHSIG, 9, 0, 0, 0)
+    for capability in range(64):
+        if _libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0:
+            break
+    header = struct.pack("<Ii", 0x20080522, 0)
+    if _libc.capset(header, bytes(24)) != 0:
+        yield "capabilities could not be dropped"
+    if _libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+        yield "no_new_privs is not available"
+
+
+def limit_resources(memory_bytes: int) -> None:
+    """Bound what a runaway kernel can take."""
+    for what, amount in (
+        (resource.RLIMIT_AS, memory_bytes),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_FSIZE, 256 << 20),
+        (resource.RLIMIT_NOFILE, 128),
+        (resource.RLIMIT_MEMLOCK, 0),
+    ):
+        _soft, hard = resource.getrlimit(what)
+        wanted = amount if hard == resource.RLIM_INFINITY else min(amount, hard)
+        resource.setrlimit(what, (wanted, wanted))
+
+
+# System call numbers: killed at once (start a process or program, touch another process) or refused with EPERM.
+_TABLES = {
+    "x86_64": {
+        "arch": 0xC000003E,
+        "clone": 56,
+        "clone3": 435,
+        "kill": (57, 58, 59, 322, 101, 310, 311),
+        "refuse": (41, 53, 155, 161, 165, 166, 175, 246, 248, 250, 272, 298, 304, 308, 312, 313, 321, 323, 425, 426, 427, 438),
+    },
+    "aarch64": {
+        "arch": 0xC00000B7,
+        "clone": 220,
+        "clone3": 435,
+        "kill": (221, 281, 117, 270, 271),
+        "refuse": (198, 199, 39, 40, 41, 51, 97, 104, 105, 217, 219, 241, 265, 268, 272, 273, 280, 282, 425, 426, 427, 438),
+    },
+}  # fmt: skip
+_LOAD, _EQUAL, _TEST, _RETURN = 0x20, 0x15, 0x45, 0x06
+_ALLOW, _KILL, _EPERM, _ENOSYS = 0x7FFF0000, 0x80000000, 0x00050001, 0x00050026
+CLONE_THREAD = 0x00010000
+
+
+def _filter(machine: str) -> bytes:
+    """A classic BPF program: threads may be started, processes not."""
+    table = _TABLES[machine]
+    arch, clone, clone3 = table["arch"], table["clone"], table["clone3"]
+    lines: list[tuple[int, int, int, int]] = [
+        (_LOAD, 0, 0, 4),
+        (_EQUAL, 1, 0, int(str(arch))),
+        (_RETURN, 0, 0, _KILL),
+        (_LOAD, 0, 0, 0),
+        (_EQUAL, 0, 1, int(str(clone3))),
+        (_RETURN, 0, 0, _ENOSYS),  # its flags lie behind a pointer; the C library falls back to clone
+        (_EQUAL, 0, 4, int(str(clone))),
+        (_LOAD, 0, 0, 16),
+        (_TEST, 0, 1, CLONE_THREAD),
+        (_RETURN, 0, 0, _ALLOW),
+        (_RETURN, 0, 0, _KILL),
+    ]
+    for key, action in (("kill", _KILL), ("refuse", _EPERM)):
+        numbers = table[key]
+        assert isinstance(numbers, tuple)  # noqa: S101  a table of this file
+        for number in numbers:
+            lines += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, action)]
+    lines.append((_RETURN, 0, 0, _ALLOW))
+    return b"".join(struct.pack("<HBBI", *line) for line in lines)
+
+
+def forbid_system_calls() -> Iterator[str]:
+    """From now on starting a process or program, or reading another process, ends this one."""
+    machine = platform.machine()
+    if machine not in _TABLES:
+        yield f"no system call filter for {machine}"
+        return
+    program = _filter(machine)
+    buffer = ctypes.create_string_buffer(program, len(program))
+    described = struct.pack("<HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer))
+    if _libc.prctl(PR_SET_SECCOMP, 2, described, 0, 0) != 0:
+        yield f"system call filter: {os.strerror(ctypes.get_errno())}"
+
+
+def fork_inside(status_fd: int) -> bool:
+    """Become the first process of the namespaces; the one outside waits and passes the end on.
+
+    True inside. `status_fd` gets the inner process's number as the outside knows it.
+    """
+    pid = os.fork()
+    if pid == 0:
+        _libc.prctl(PR_SET_PDEATHSIG, 9, 0, 0, 0)
+        return True
+    os.write(status_fd, struct.pack("<q", pid))
+    os.close(status_fd)
+    _code, status = os.waitpid(pid, 0)
+    if os.WIFSIGNALED(status):
+        os._exit(128 + os.WTERMSIG(status))
+    os._exit(os.waitstatus_to_exitcode(status))
+
+
+def prefixes() -> tuple[str, ...]:
+    """Where this Python lives: it goes on importing its own library."""
+    return tuple(sorted({sys.prefix, sys.base_prefix, os.path.dirname(os.path.realpath(sys.executable))}))  # noqa: PTH120
+
+
+def main() -> None:
+    """`confine.py ROOT FOLDER COMMAND…`: run a command that sees system folders and one writable folder only."""
+    root, folder, command = sys.argv[1], sys.argv[2], sys.argv[3:]
+    weaker = list(enter_namespaces())
+    reader, writer = os.pipe()
+    os.set_inheritable(reader, False)
+    fork_inside(writer)
+    if not weaker:
+        weaker += build_root(root, (), (folder,))
+    limit_resources(8 << 30)
+    weaker += drop_privileges()
+    os.chdir(folder)
+    os.execve("/usr/bin/" + command[0], command, dict(os.environ))  # noqa: S606  the compiler
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""Answer call requests with a loaded kernel. Runs as a script: `python -I -S SCRIPT REQUEST_FD REPLY_FD ARENA_FD`.
+
+The first request is the configuration in JSON: kernel path, entry points, folders. The others are calls:
+`seq, entry, count, spin` and per call the buffer offsets and the sizes. The reply is `seq, status, floating-point mode`;
+nobody believes it beyond "the call is over": outputs, clocks and the verdict belong to the parent.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import json
+import mmap
+import os
+import struct
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+HEAD = struct.Struct("<QIIQ")
+REPLY = struct.Struct("<Qqq")
+READY, FAILED = 1, 2
+
+
+def _load_script(path: str, name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _read(fd: int, count: int) -> bytes:
+    data = b""
+    while len(data) < count:
+        more = os.read(fd, count - len(data))
+        if not more:
+            os._exit(0)  # the parent is gone or done
+        data += more
+    return data
+
+
+def _load_c(config: dict[str, Any]) -> list[Callable[..., Any]]:
+    library = ctypes.CDLL(config["kernel"])
+    functions = []
+    for entry in config["entries"]:
+        function = getattr(library, entry["symbol"])
+        function.argtypes = [ctypes.c_void_p] * entry["buffers"] + [ctypes.c_int64] * entry["sizes"]
+        function.restype = ctypes.c_int
+        functions.append(function)
+    return functions
+
+
+def _load_python(config: dict[str, Any], arena: mmap.mmap) -> list[Callable[..., Any]]:
+    module = _load_script(config["kernel"], "kernel")
+    view = memoryview(arena)
+    return [_adapt(getattr(module, entry["symbol"]), entry, view) for entry in config["entries"]]
+
+
+def _adapt(function: Callable[..., Any], entry: dict[str, Any], view: memoryview) -> Callable[..., Any]:
+    """Offsets and sizes to typed memory views and sizes; the return value must be None or 0."""
+    formats, count = entry["formats"], entry["buffers"]
+
+    def call(*numbers: int) -> int:
+        offsets, lengths, sizes = numbers[:count], numbers[count : 2 * count], numbers[2 * count :]
+        views = [view[o : o + n].cast("B").cast(f) for o, n, f in zip(offsets, lengths, formats, strict=True)]
+        answer = function(*views, *sizes)
+        return 0 if answer is None else int(answer)
+
+    return call
+
+
+class FloatingPoint:
+    """The floating-point mode: rounding, flush-to-zero. Set to the default before, told after each call."""
+
+    def __init__(self) -> None:
+        self._library = ctypes.CDLL("libm.so.6")
+        self._state = ctypes.create_string_buffer(64)
+        self._default = ctypes.c_void_p(-1)
+
+    def reset(self) -> None:
+        self._library.fesetenv(self._default)
+
+    def read(self) -> int:
+        self._library.fegetenv(self._state)
+        # x86-64: control word at 0, MXCSR at 28; the sticky exception flags (low six bits) are not a mode.
+        control, mxcsr = struct.unpack_from("<H26xI", self._state.raw)
+        return int((mxcsr & 0xFFC0) << 16 | control & 0xFFF)
+
+
+def serve(config: dict[str, Any], functions: list[Callable[..., Any]], base: int, fds: tuple[int, int]) -> None:
+    request, reply = fds
+    state = FloatingPoint()
+    while True:
+        seq, entry, count, spin = HEAD.unpack(_read(request, HEAD.size))
+        described = config["entries"][entry]
+        buffers = described["buffers"]
+        width = described["numbers"]
+        numbers = struct.unpack(f"<{count * width}q", _read(request, 8 * count * width))
+        calls = [numbers[at : at + width] for at in range(0, len(numbers), width)]
+        calls = [(*(base + offset for offset in call[:buffers]), *call[buffers:]) for call in calls]
+        function = functions[entry]
+        status = 0
+        state.reset()
+        for call in calls:
+            status |= function(*call)
+        mode = state.read()
+        for _ in range(spin):
+            pass
+        os.write(reply, REPLY.pack(seq, status, mode))
+
+
+def _confine(config: dict[str, Any], reply: int) -> list[str]:
+    """Enter the sandbox; what is weaker than wanted."""
+    confine = _load_script(config["confine"], "confine")
+    weaker: list[str] = []
+    if config["is_confined"]:
+        weaker += confine.enter_namespaces()
+    confine.fork_inside(reply)  # the outer process passes the end on and never sees the kernel
+    if config["is_confined"] and not weaker:
+        weaker += confine.build_root(config["root"], (*confine.prefixes(), os.path.dirname(config["kernel"])), ())  # noqa: PTH120
+    confine.limit_resources(config["memory_bytes"])
+    weaker += confine.drop_privileges()
+    if config["is_confined"]:
+        weaker += confine.forbid_system_calls()
+    return weaker
+
+
+def main() -> None:
+    request, reply, arena_fd = (int(word) for word in sys.argv[1:])
+    (length,) = struct.unpack("<Q", _read(request, 8))
+    config = json.loads(_read(request, length))
+    arena = mmap.mmap(arena_fd, config["arena_bytes"], flags=mmap.MAP_SHARED | mmap.MAP_POPULATE)
+    os.close(arena_fd)
+    told = json.dumps(_confine(config, reply)).encode()
+    os.write(reply, struct.pack("<II", READY, len(told)) + told)
+    try:
+        functions = _load_python(config, arena) if config["language"] == "python" else _load_c(config)
+    except (OSError, AttributeError, ImportError, SyntaxError) as error:
+        told = str(error).encode()[:4000]
+        os.write(reply, struct.pack("<II", FAILED, len(told)) + told)
+        os._exit(3)
+    base = 0 if config["language"] == "python" else ctypes.addressof(ctypes.c_char.from_buffer(arena))
+    os.write(reply, struct.pack("<II", READY, 0))
+    serve(config, functions, base, (request, reply))
+
+
+if __name__ == "__main__":
+    main()
