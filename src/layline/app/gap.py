@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from layline.core.evidence import Alert, Evidence, Fact, Severity
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
 from layline.core.revision import Relation
-from layline.errors import ConfigError, GitError, MissingObject
+from layline.errors import ConfigError, MissingObject
 from layline.git import DIFF_RULE, DIFF_SETTINGS
 from layline.history import compare_commits, nearest_tag, read_commit, read_diff, read_pin, read_version
 
@@ -62,17 +62,7 @@ def find_endpoints(workspace: Workspace, upstream: Repository, key: str, *, to: 
             f"{pinned.revision[:12]}, the pin of {key!r} at {workspace.commit[:12]}", upstream.name, hint=error.hint
         ) from None
     ref = backend.ref if to is None else to
-    return Endpoints(pin=pin, tip=resolve_tip(upstream, ref), pin_evidence=pinned.evidence, ref=ref)
-
-
-def resolve_tip(upstream: Repository, ref: str) -> str:
-    """A branch means the remote's: in a clone the local branch of that name stays where it was checked out."""
-    for prefix in ("refs/remotes/origin/", "refs/remotes/upstream/"):
-        try:
-            return upstream.resolve(f"{prefix}{ref}") if not ref.startswith(("-", "refs/")) else upstream.resolve(ref)
-        except GitError:
-            continue
-    return upstream.resolve(ref)
+    return Endpoints(pin=pin, tip=upstream.resolve_upstream(ref), pin_evidence=pinned.evidence, ref=ref)
 
 
 def _measure(upstream: Repository, backend: Backend, ends: Endpoints) -> list[Fact[Any]]:

@@ -53,6 +53,26 @@ class Repository:
             raise self._explain_missing(ref, name)
         return peeled.decode("ascii").strip()
 
+    def resolve_upstream(self, ref: str) -> str:
+        """As `resolve`, but a branch means the upstream's own.
+
+        In a bare mirror that is refs/heads; in a clone with a work tree refs/remotes/origin, because the local branch
+        of that name stays where it was last checked out.
+        """
+        if not self.is_bare and not ref.startswith(("-", "refs/")):
+            known = self.refs("refs/remotes")
+            for prefix in ("refs/remotes/origin/", "refs/remotes/upstream/"):
+                if f"{prefix}{ref}" in known:
+                    return self.resolve(f"{prefix}{ref}")
+        return self.resolve(ref)
+
+    @property
+    def is_bare(self) -> bool:
+        """True if no work tree belongs to it, read from files: `core.bare` may be missing or wrong."""
+        if self.git_dir.name == ".git" or (self.git_dir / "index").exists():
+            return False
+        return re.search(r"(?im)^\s*worktree\s*=", _read_config(self.common_dir)) is None
+
     def has(self, oid: str) -> bool:
         """True if the object is here."""
         return run_or_none(argv(self._shadow.directory, ("cat-file", "-e", "--end-of-options", oid))) is not None
@@ -205,11 +225,16 @@ def run_or_none(command: list[str]) -> bytes | None:
 
 def _uses_sha256(git_dir: Path) -> bool:
     """True if ids are 64 digits long; read as text, because asking git would read the configuration as git does."""
-    try:
-        text = (git_dir / "config").read_bytes()[:65536].decode("utf-8", "replace")
-    except OSError:
-        return False
+    text = _read_config(git_dir)
     return re.search(r"(?im)^\s*objectformat\s*=\s*sha256\s*$", text) is not None
+
+
+def _read_config(git_dir: Path) -> str:
+    """The configuration as text; asking git for a setting would follow includes."""
+    try:
+        return (git_dir / "config").read_bytes()[:65536].decode("utf-8", "replace")
+    except OSError:
+        return ""
 
 
 def _parse_entry(row: bytes, *, sizes: bool) -> TreeEntry:

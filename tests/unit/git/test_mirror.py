@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -45,3 +46,17 @@ def test_the_mirror_is_found_where_no_objects_are_named(tmp_path: Path) -> None:
         "gap", "show", "keel", "--format", "json", cwd=tmp_path, env={"LAYLINE_CACHE": str(tmp_path / "cache")}
     )
     assert result.json["behind"] == 2
+
+
+def test_a_branch_means_the_upstreams_own(tmp_path: Path) -> None:
+    layered = make_layered(tmp_path)
+    for name, flags in (("clone", ()), ("mirror", ("--bare",))):
+        subprocess.run(["git", "clone", "-q", *flags, str(layered.upstream.path), str(tmp_path / name)], check=True)
+    newer = layered.upstream.commit("One more")
+    subprocess.run(["git", "-C", str(tmp_path / "clone"), "fetch", "-q"], check=True)
+    clone = open_repository(tmp_path / "clone")
+    assert (clone.resolve("main"), clone.resolve_upstream("main")) == (layered.upstream.commits[-2], newer)
+    subprocess.run(
+        ["git", "-C", str(tmp_path / "mirror"), "update-ref", "refs/remotes/origin/main", layered.pin], check=True
+    )
+    assert open_repository(tmp_path / "mirror").resolve_upstream("main") == layered.upstream.commits[-2]
