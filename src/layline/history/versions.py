@@ -25,7 +25,7 @@ class Version:
 
 def read_version(repository: Repository, commit: str, packages: tuple[str, ...] = ()) -> Version | None:
     """The first declaration found, strongest first: pyproject, setup.cfg, version files, the packages' own modules."""
-    for path, parse in _places(packages):
+    for path, parse in _places(packages or _find_packages(repository, commit)):
         data = repository.read_file(commit, path)
         if data is None:
             continue
@@ -39,6 +39,23 @@ def read_version(repository: Repository, commit: str, packages: tuple[str, ...] 
 
 
 Found = tuple[str, int, int]
+_MODULES = ("package_info.py", "_version.py", "version.py", "__about__.py", "__init__.py")
+_NOT_PACKAGES = {"tests", "test", "docs", "examples", "tools", "scripts", "benchmarks"}
+
+
+def _find_packages(repository: Repository, commit: str) -> tuple[str, ...]:
+    """Where none are configured: packages at most two folders deep, the shallowest first."""
+    found: dict[str, None] = {}
+    for entry in repository.read_tree(commit):
+        folder, _, name = entry.path.removeprefix("src/").rpartition("/")
+        if (
+            name in _MODULES
+            and 0 < len(folder.split("/")) <= 2
+            and folder.split("/")[0] not in _NOT_PACKAGES
+            and folder
+        ):
+            found[folder.replace("/", ".")] = None
+    return tuple(sorted(found, key=lambda package: (package.count("."), package)))
 
 
 def _places(packages: tuple[str, ...]) -> Iterator[tuple[str, Callable[[str], Found | None]]]:
@@ -50,7 +67,7 @@ def _places(packages: tuple[str, ...]) -> Iterator[tuple[str, Callable[[str], Fo
     for package in packages:
         folder = package.replace(".", "/")
         for root in ("", "src/"):
-            for name in ("package_info.py", "_version.py", "version.py", "__about__.py", "__init__.py"):
+            for name in _MODULES:
                 yield f"{root}{folder}/{name}", _from_module
 
 

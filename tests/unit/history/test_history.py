@@ -188,3 +188,15 @@ def test_pin_moves(tmp_path: Path) -> None:
         for commit, before, after in find_pin_moves(repository, None, repository.resolve("main"), "keel", Backend(path="third_party/keel"))
     ]  # fmt: skip
     assert moves == [("Bump keel (#5)", layered.pin, layered.tip), ("Layer over keel", None, layered.pin)]
+
+
+def test_versions_are_found_without_configured_packages(tmp_path: Path) -> None:
+    history = History.start(tmp_path / "r")
+    files: dict[str, str | bytes | None] = {
+        "mega/core/package_info.py": "MAJOR = 1\nMINOR = 2\nPATCH = 3\n",
+        "tests/version.py": '__version__ = "9"\n',
+    }
+    commit = history.commit("one", files)
+    version = read_version(open_repository(history.path), commit)
+    assert version is not None
+    assert version.text == "1.2.3"
