@@ -1,0 +1,38 @@
+"""One detector per idiom: each looks at one event of an installer and yields the effects it stands for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from layline.patches.idioms.attributes import find_attribute_writes
+from layline.patches.idioms.configuration import find_config_writes
+from layline.patches.idioms.environment import find_environment_writes
+from layline.patches.idioms.instances import find_instance_bindings
+from layline.patches.idioms.mappings import find_mapping_writes
+from layline.patches.idioms.modules import find_module_stubs
+from layline.patches.idioms.paths import find_path_calls
+from layline.patches.idioms.sources import find_source_rewrites
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from layline.patches.idioms.installer import Installer
+    from layline.patches.model import Effect
+    from layline.patches.reading.events import Event
+
+DETECTORS: tuple[Callable[[Event, Installer], Iterator[Effect]], ...] = (
+    find_attribute_writes,
+    find_module_stubs,
+    find_mapping_writes,
+    find_environment_writes,
+    find_config_writes,
+    find_instance_bindings,
+    find_path_calls,
+    find_source_rewrites,
+)
+
+
+def find_effects(event: Event, installer: Installer) -> Iterator[Effect]:
+    """Every effect of one event; a fresh detector is added to `DETECTORS` and nowhere else."""
+    for detector in DETECTORS:
+        yield from detector(event, installer)

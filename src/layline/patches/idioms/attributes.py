@@ -1,0 +1,113 @@
+"""Attributes of upstream modules and classes set, replaced or deleted, however they are reached."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from layline.patches.idioms.installer import Installer, moment_of
+from layline.patches.model import Effect, Style, TargetKind
+from layline.patches.reading.events import Event, Write
+from layline.patches.reading.machine import text_of
+from layline.patches.reading.values import (
+    Class,
+    Element,
+    Function,
+    Inside,
+    Outside,
+    Partial,
+    Test,
+    Unknown,
+    Value,
+    find_alternatives,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_NOT_UPSTREAM = ("builtins.", "os.environ", "sys.argv", "sys.path", "sys.stdout", "sys.stderr", "warnings.", "logging.")
+
+
+def find_attribute_writes(event: Event, installer: Installer) -> Iterator[Effect]:
+    """`module.f = g`, `Class.m = g`, `setattr(module, name, g)`, `del Class.m`; also dataclass field defaults."""
+    if not isinstance(event, Write) or event.is_item or _is_restore(event):
+        return
+    match event.owner:
+        case Outside(path=path) if not path.startswith(_NOT_UPSTREAM):
+            yield from _find_outside(event, path, installer)
+        case Inside(module=module) if _is_behaviour(event.value):
+            yield from _find_inside(event, module.name, installer)
+        case Class() as owner if _is_behaviour(event.value) and "." not in owner.name:
+            yield from _find_inside(event, owner.dotted, installer)
+        case Element(owner=Outside(path=path), key=Unknown()) if path.startswith("sys.modules"):
+            yield from _find_sweep(event, installer)
+
+
+def _find_outside(event: Write, owner: str, installer: Installer) -> Iterator[Effect]:
+    for alternative in find_alternatives(event.name):
+        name = text_of(alternative)
+        if name is None:
+            yield _unresolved(event, owner)
+        elif name in {"default", "default_factory"} and _is_field(owner, installer):
+            if name == "default":
+                yield installer.build_effect(event, owner, event.value)
+        elif not installer.is_bookkeeping(owner, name, event.value):
+            yield installer.build_effect(event, f"{owner}.{name}", event.value)
+
+
+def _is_field(owner: str, installer: Installer) -> bool:
+    """True for `Class.field`, where a dataclass keeps the default."""
+    return owner.rpartition(".")[0].rpartition(".")[2][:1].isupper()
+
+
+def _find_inside(event: Write, owner: str, installer: Installer) -> Iterator[Effect]:
+    """The downstream's own class or module changed by an installer: no upstream symbol, but behaviour."""
+    name = text_of(event.name)
+    if name is not None and not installer.is_bookkeeping(owner, name, event.value):
+        yield installer.build_effect(event, f"{owner}.{name}", event.value)
+
+
+def _find_sweep(event: Write, installer: Installer) -> Iterator[Effect]:
+    """`for m in sys.modules.values(): if m.f is original: m.f = new`: every holder of one object."""
+    for test in event.when:
+        match test:
+            case Test(operator="is", operands=operands):
+                original = next((value.path for value in operands if isinstance(value, Outside)), None)
+                if original is not None:
+                    effect = installer.build_effect(event, original, event.value)
+                    yield _replace_reason(effect, "in every loaded module that holds the original")
+                    return
+    replacement, place = installer.describe(event.value)
+    yield Effect(
+        style=Style.BINDING_REPLACEMENT, target=None, replacement=replacement, replacement_at=place, location=event.at,
+        certain=False, reason="rebinds a name in every loaded module; which ones is only known at run time",
+        moment=moment_of(event),
+    )  # fmt: skip
+
+
+def _replace_reason(effect: Effect, reason: str) -> Effect:
+    from dataclasses import replace
+
+    return replace(effect, reason=reason)
+
+
+def _unresolved(event: Write, owner: str) -> Effect:
+    return Effect(
+        style=Style.BINDING_REPLACEMENT, target=None, location=event.at, certain=False, moment=moment_of(event),
+        reason=f"an attribute of {owner} whose name is only known at run time", target_kind=TargetKind.UNKNOWN,
+    )  # fmt: skip
+
+
+def _is_behaviour(value: Value | None) -> bool:
+    return value is not None and any(
+        isinstance(found, Function | Class | Partial) for found in find_alternatives(value)
+    )
+
+
+def _is_restore(event: Write) -> bool:
+    """The original put back where it was: the end of a transient effect, not one of its own."""
+    name = text_of(event.name)
+    return (
+        isinstance(event.owner, Outside)
+        and isinstance(event.value, Outside)
+        and event.value.path == f"{event.owner.path}.{name}"
+    )

@@ -1,0 +1,189 @@
+"""What detectors may ask about the installer at hand: what a replacement does, what a name is upstream."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from layline.core.evidence import Location
+from layline.patches.chains import Roots
+from layline.patches.model import Effect, Moment, Style, TargetKind
+from layline.patches.reading.events import Call, Log, Write
+from layline.patches.reading.values import (
+    Called,
+    Class,
+    Function,
+    Inside,
+    Instance,
+    Items,
+    Literal,
+    Made,
+    Outside,
+    Partial,
+    Source,
+    Table,
+    Value,
+    find_alternatives,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from layline.patches.reading.calls import Interpreter
+    from layline.patches.reading.events import Event
+
+_METADATA = frozenset(
+    "__name__ __qualname__ __doc__ __module__ __wrapped__ __signature__ __annotations__ __defaults__ __kwdefaults__".split()
+)
+_MARKER = re.compile(r"(?:^|_)(patched|wrapped|applied|installed|hooked|orig|original|backup|saved|sentinel|done|marker|unpatched|instrumented|is_patch)(?:_|$)", re.I)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What upstream knows of a dotted name."""
+
+    kind: TargetKind
+    alias_of: str | None = None
+    suggestion: str | None = None
+
+
+def know_nothing(_: str) -> Known:
+    return Known(TargetKind.UNKNOWN)
+
+
+@dataclass(slots=True, eq=False)
+class Installer:
+    """One handler, function or module whose events are being judged."""
+
+    machine: Interpreter
+    roots: Roots = field(default_factory=Roots)
+    look_up: Callable[[str], Known] = know_nothing
+    own_names: frozenset[str] = frozenset()
+    """Top-level packages of the downstream: a private attribute that carries one is bookkeeping."""
+    packages: tuple[str, ...] = ()
+    """Upstream packages, for texts that may be a path or an id."""
+    logs: dict[tuple[int, int, tuple[object, ...]], Log] = field(default_factory=dict)
+
+    def read_replacement(self, value: Value) -> Iterator[Log]:
+        """What a replacement uses and does when it runs; each is read once."""
+        for found in find_alternatives(value):
+            function = found.function if isinstance(found, Partial) else found
+            if not isinstance(function, Function):
+                continue
+            given = (*found.arguments, *(v for _, v in found.keywords)) if isinstance(found, Partial) else ()
+            key = (id(function.node), id(function.scope), tuple(id(value) for value in given))
+            if key not in self.logs:
+                self.logs[key] = Log()
+                saved, self.machine.log = self.machine.log, self.logs[key]
+                self.machine.run_deferred(found)
+                self.machine.log = saved
+            yield self.logs[key]
+
+    def judge_style(self, target: str, value: Value) -> Style:
+        """Wrapping if the replacement can still reach the original, however it is spelled."""
+        for found in find_alternatives(value):
+            match found:
+                case Class():
+                    continue
+                case Source():
+                    return Style.SOURCE_REWRITE
+                case Called(arguments=arguments, keywords=keywords):
+                    given = (*arguments, *(item for _, item in keywords))
+                    if any(self.is_original(inner, target) for item in given for inner in find_alternatives(item)):
+                        return Style.FUNCTION_WRAPPING
+                    if any(self.judge_style(target, item) is Style.FUNCTION_WRAPPING for item in given):
+                        return Style.FUNCTION_WRAPPING
+                case Partial(function=function):
+                    if self.is_original(function, target) or self.uses_original(found, target):
+                        return Style.FUNCTION_WRAPPING
+                case Function():
+                    if self.uses_original(found, target):
+                        return Style.FUNCTION_WRAPPING
+        return Style.BINDING_REPLACEMENT
+
+    def uses_original(self, value: Value, target: str) -> bool:
+        return any(self.same_object(path, target) for log in self.read_replacement(value) for path in log.used)
+
+    def is_original(self, value: Value, target: str) -> bool:
+        return isinstance(value, Outside) and self.same_object(value.path, target)
+
+    def same_object(self, path: str, target: str) -> bool:
+        """True if both names mean one object: equal, or one an alias of the other."""
+        if path == target:
+            return True
+        if path.rpartition(".")[2] != target.rpartition(".")[2]:
+            return False
+        owner, other = path.rpartition(".")[0].rpartition(".")[2], target.rpartition(".")[0].rpartition(".")[2]
+        if owner == other:
+            return True
+        if owner[:1].isupper() or other[:1].isupper():
+            return False  # a method of another class
+        left, right = self.look_up(path), self.look_up(target)
+        if TargetKind.UNKNOWN in {left.kind, right.kind}:
+            return True
+        return (left.alias_of or path) == (right.alias_of or target)
+
+    def is_bookkeeping(self, owner: str, name: str, value: Value | None) -> bool:
+        """Markers, stashed originals and function metadata change nothing upstream does."""
+        if name in _METADATA:
+            return True
+        lowered = name.lower()
+        private = name.startswith("_") and not name.startswith("__")
+        if private and any(word in lowered for word in self.own_names):
+            return True
+        constant = isinstance(value, (Literal, Items, Table))
+        if _MARKER.search(name) and (private or constant) and (constant or isinstance(value, Outside) or value is None):
+            return self.look_up(f"{owner}.{name}").kind in {TargetKind.ABSENT, TargetKind.EXTERNAL, TargetKind.UNKNOWN}
+        if private and isinstance(value, Outside) and value.path.rpartition(".")[2].strip("_") in name:
+            return self.look_up(f"{owner}.{name}").kind not in {TargetKind.DEFINITION, TargetKind.IMPORTED_NAME}
+        return False
+
+    def describe(self, value: Value | None) -> tuple[str | None, Location | None]:
+        """A replacement in a few words, and where the downstream defines it."""
+        found = None if value is None else next(iter(find_alternatives(value)), None)
+        match found:
+            case None:
+                return "deleted", None
+            case Function() | Class():
+                return found.dotted, Location(found.module.path or found.module.name, found.node.lineno)
+            case Literal(value=constant):
+                return repr(constant), None
+            case Outside(path=path):
+                return path, None
+            case Partial(function=function):
+                name, place = self.describe(function)
+                return f"functools.partial({name})", place
+            case Called(callee=callee):
+                return f"{self.describe(callee)[0]}(…)", None
+            case Instance(of=of):
+                return f"{of.dotted}()", Location(of.module.path or of.module.name, of.node.lineno)
+            case Inside(module=module):
+                return module.name, Location(module.path or module.name, 1)
+            case Made(name=name):
+                return f"module {name}", None
+            case Source(of=of):
+                return f"rewritten source of {self.describe(of)[0]}", None
+            case Items() | Table():
+                return "a literal", None
+        return "a value computed at run time", None
+
+    def build_effect(self, event: Write | Call, target: str, value: Value | None) -> Effect:
+        """The effect of putting `value` at `target`."""
+        replacement, place = self.describe(value)
+        known = self.look_up(target)
+        style = Style.BINDING_REPLACEMENT if value is None else self.judge_style(target, value)
+        anchors = (
+            tuple(a for v in find_alternatives(value) if isinstance(v, Source) for a in v.anchors) if value else ()
+        )
+        return Effect(
+            style=style, target=target, replacement=replacement, replacement_at=place, location=event.at,
+            moment=moment_of(event), target_kind=known.kind, alias_of=known.alias_of, suggestion=known.suggestion,
+            anchors=anchors,
+        )  # fmt: skip
+
+
+def moment_of(event: Event) -> Moment:
+    if isinstance(event, Write) and event.transient:
+        return Moment.TRANSIENT
+    return Moment.DEFERRED if getattr(event, "deferred", False) else Moment.INSTALL

@@ -1,0 +1,59 @@
+"""Methods bound onto single objects: `model.forward = MethodType(g, model)`, `x.__class__ = Sub`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from layline.patches.idioms.installer import Installer, moment_of
+from layline.patches.model import Effect, Style
+from layline.patches.reading.events import Event, Write
+from layline.patches.reading.machine import text_of
+from layline.patches.reading.values import (
+    Argument,
+    Called,
+    Class,
+    Element,
+    Function,
+    Member,
+    Outside,
+    Partial,
+    Unknown,
+    Value,
+    find_alternatives,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def find_instance_bindings(event: Event, installer: Installer) -> Iterator[Effect]:
+    """A function or class put on an object that only exists at run time; the target cannot be named."""
+    if not isinstance(event, Write) or event.is_item or event.value is None:
+        return
+    name = text_of(event.name)
+    if name is None or not isinstance(event.owner, Argument | Member | Element | Called | Unknown):
+        return
+    if _is_plain_attribute(event.owner, name) or not _is_behaviour(event.value):
+        return
+    if installer.is_bookkeeping("", name, event.value):
+        return
+    replacement, place = installer.describe(event.value)
+    yield Effect(
+        style=Style.BINDING_REPLACEMENT, target=None, replacement=replacement, replacement_at=place, location=event.at,
+        certain=False, reason=f"`{name}` of an object that only exists at run time", moment=moment_of(event),
+    )  # fmt: skip
+
+
+def _is_plain_attribute(owner: Value, name: str) -> bool:
+    """An object setting its own attributes in a method is no patch."""
+    if isinstance(owner, Member) and owner.name == "__dict__":
+        return False
+    return (isinstance(owner, Argument) and owner.name in {"self", "cls", "ctx", "module_self"}) or name.startswith("_")
+
+
+def _is_behaviour(value: Value) -> bool:
+    return any(
+        isinstance(found, Function | Class | Partial)
+        or (isinstance(found, Called) and isinstance(found.callee, Outside) and found.callee.path == "types.MethodType")
+        for found in find_alternatives(value)
+    )

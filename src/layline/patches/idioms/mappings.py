@@ -1,0 +1,60 @@
+"""Entries put into upstream tables and registries."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from layline.patches.idioms.installer import Installer, moment_of
+from layline.patches.model import Effect, Style
+from layline.patches.reading.events import Call, Event, Write
+from layline.patches.reading.values import Class, Function, Literal, Outside, Partial, Table, Value, find_alternatives
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_NOT_TABLES = ("os.environ", "sys.modules", "builtins.", "sys.", "logging.")
+_REGISTERS = re.compile(r"(?:^|\.)_?(?:register\w*|add_\w+)$")
+_NOT_REGISTERS = ("atexit.", "signal.", "argparse.", "logging.", "builtins.", "os.", "sys.", "warnings.")
+
+
+def find_mapping_writes(event: Event, installer: Installer) -> Iterator[Effect]:
+    """`UPSTREAM["key"] = x`, `UPSTREAM.update({...})`, `upstream.register("key", x)`."""
+    match event:
+        case Write(is_item=True, owner=Outside(path=path)) if not path.startswith(_NOT_TABLES):
+            yield _entry(event, path, event.name, event.value, installer)
+        case Call(callee=Outside(path=path), arguments=arguments):
+            if path.endswith(".update") and len(arguments) == 1 and isinstance(arguments[0], Table):
+                owner = path.removesuffix(".update")
+                if not owner.startswith(_NOT_TABLES):
+                    for key, value in arguments[0].entries:
+                        yield _entry(event, owner, key, value, installer)
+            elif _REGISTERS.search(path) and not path.startswith(_NOT_REGISTERS):
+                yield from _find_register_call(event, path, installer)
+
+
+def _entry(event: Write | Call, table: str, key: Value, value: Value | None, installer: Installer) -> Effect:
+    replacement, place = installer.describe(value)
+    known = installer.look_up(table)
+    shown = installer.describe(key)[0]
+    return Effect(
+        style=Style.BINDING_REPLACEMENT, target=table, replacement=replacement, replacement_at=place,
+        location=event.at, mutates=(f"{table.rpartition('.')[2]}[{shown}]",), moment=moment_of(event),
+        target_kind=known.kind, alias_of=known.alias_of,
+    )  # fmt: skip
+
+
+def _find_register_call(event: Call, path: str, installer: Installer) -> Iterator[Effect]:
+    """A call that hands something of ours to a registry of upstream."""
+    given = (*event.arguments, *event.keywords.values())
+    ours = [v for value in given for v in find_alternatives(value) if isinstance(v, Function | Class | Partial)]
+    if not ours:
+        return
+    replacement, place = installer.describe(ours[0])
+    known = installer.look_up(path)
+    keys = [str(value.value) for value in given if isinstance(value, Literal) and isinstance(value.value, str)]
+    yield Effect(
+        style=Style.CONFIG_REWRITE, target=None, replacement=replacement, replacement_at=place, location=event.at,
+        mutates=(f"{path}({', '.join(repr(key) for key in keys[:2])})",), moment=moment_of(event),
+        target_kind=known.kind, reason="handed to a registry of upstream",
+    )  # fmt: skip

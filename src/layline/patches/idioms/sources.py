@@ -1,0 +1,48 @@
+"""Upstream source taken as text, edited and executed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from layline.patches.idioms.installer import Installer, moment_of
+from layline.patches.model import Effect, Style
+from layline.patches.reading.events import Call, Event
+from layline.patches.reading.values import Called, Member, Outside, Source, Value, find_alternatives
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_RUNS = {"builtins.exec", "builtins.eval"}
+
+
+def find_source_rewrites(event: Event, installer: Installer) -> Iterator[Effect]:
+    """`exec(source.replace(anchor, new), namespace)` over `inspect.getsource(target)`."""
+    match event:
+        case Call(callee=Outside(path=path), arguments=(given, *_)) if path in _RUNS:
+            for source in _find_sources(given):
+                target = _name_of(source.of)
+                known = installer.look_up(target) if target else None
+                yield Effect(
+                    style=Style.SOURCE_REWRITE, target=target, replacement="its own source, edited", location=event.at,
+                    certain=target is not None, moment=moment_of(event), anchors=source.anchors,
+                    reason=None if target else "which object's source is edited is only known at run time",
+                    **({"target_kind": known.kind, "alias_of": known.alias_of} if known else {}),
+                )  # fmt: skip
+
+
+def _find_sources(value: Value) -> Iterator[Source]:
+    for found in find_alternatives(value):
+        match found:
+            case Source():
+                yield found
+            case Called(callee=Outside(path="builtins.compile"), arguments=(inner, *_)):
+                yield from _find_sources(inner)
+
+
+def _name_of(value: Value) -> str | None:
+    match value:
+        case Outside(path=path):
+            return path
+        case Member(owner=Outside(path=path), name=name):
+            return f"{path}.{name}"
+    return None

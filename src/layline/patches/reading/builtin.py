@@ -1,0 +1,318 @@
+"""What well-known functions of Python and its library do, as far as patches need it."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, TypeAlias
+
+from layline.patches.reading.machine import text_of
+from layline.patches.reading.strings import call_text_method, rewrite_source
+from layline.patches.reading.values import (
+    FALSE,
+    TRUE,
+    Called,
+    Choice,
+    Class,
+    Element,
+    Function,
+    Instance,
+    Items,
+    Literal,
+    Made,
+    Member,
+    Outside,
+    Partial,
+    Source,
+    Table,
+    Test,
+    Unknown,
+    Value,
+    truth,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from layline.patches.reading.calls import Interpreter
+
+    Known: TypeAlias = "Callable[[Interpreter, list[Value], dict[str, Value], ast.AST], Value | None]"
+
+Arguments: TypeAlias = "list[Value]"
+Keywords: TypeAlias = "dict[str, Value]"
+
+
+def _getattr(machine: Interpreter, arguments: Arguments, _: Keywords, __: ast.AST) -> Value | None:
+    name = text_of(arguments[1]) if len(arguments) > 1 else None
+    if name is None:
+        return Element(arguments[0], arguments[1]) if len(arguments) > 1 else None
+    found = arguments[0]
+    for part in name.split("."):
+        found = machine.read_attribute(found, part, arguments[2] if len(arguments) > 2 else None)
+    return found
+
+
+def _setattr(machine: Interpreter, arguments: Arguments, _: Keywords, node: ast.AST) -> Value | None:
+    if len(arguments) == 3:
+        machine.write(arguments[0], arguments[1], arguments[2], node)
+    return Literal(None)
+
+
+def _object_setattr(machine: Interpreter, arguments: Arguments, _: Keywords, node: ast.AST) -> Value | None:
+    if len(arguments) == 3:
+        machine.write(arguments[0], arguments[1], arguments[2], node)
+    return Literal(None)
+
+
+def _delattr(machine: Interpreter, arguments: Arguments, _: Keywords, node: ast.AST) -> Value | None:
+    if len(arguments) == 2:
+        machine.write(arguments[0], arguments[1], None, node)
+    return Literal(None)
+
+
+def _import_module(machine: Interpreter, arguments: Arguments, keywords: Keywords, _: ast.AST) -> Value | None:
+    given = arguments[0] if arguments else keywords.get("name", Unknown("no name"))
+    if isinstance(given, Choice):
+        left = _import_module(machine, [given.yes], {}, _)
+        right = _import_module(machine, [given.no], {}, _)
+        return Choice(given.test, left, right) if left is not None and right is not None else None
+    name = text_of(given)
+    if name is None:
+        return None
+    package = text_of(arguments[1]) if len(arguments) > 1 else text_of(keywords.get("package", Unknown("")))
+    if name.startswith(".") and package:
+        level = len(name) - len(name.lstrip("."))
+        base = package.split(".")[: len(package.split(".")) - level + 1]
+        name = ".".join([*base, *([name.lstrip(".")] if name.lstrip(".") else [])])
+    return machine.find_module(name)
+
+
+def _dunder_import(machine: Interpreter, arguments: Arguments, keywords: Keywords, _: ast.AST) -> Value | None:
+    name = text_of(arguments[0]) if arguments else None
+    if name is None:
+        return None
+    whole = "fromlist" in keywords or len(arguments) > 3
+    return machine.find_module(name if whole else name.partition(".")[0])
+
+
+def _partial(_: Interpreter, arguments: Arguments, keywords: Keywords, __: ast.AST) -> Value | None:
+    return Partial(arguments[0], tuple(arguments[1:]), tuple(keywords.items())) if arguments else None
+
+
+def _same(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+    return arguments[0] if arguments else None
+
+
+def _items(machine: Interpreter, arguments: Arguments, _: Keywords, __: ast.AST) -> Value | None:
+    if not arguments:
+        return Items([])
+    known = machine.iterate(arguments[0])
+    return Items(known) if known is not None else Called(Outside("builtins.list"), tuple(arguments))
+
+
+def _table(_: Interpreter, arguments: Arguments, keywords: Keywords, __: ast.AST) -> Value | None:
+    entries: list[tuple[Value, Value]] = [(Literal(name), value) for name, value in keywords.items()]
+    if arguments and isinstance(arguments[0], Table):
+        return Table([*arguments[0].entries, *entries], whole=arguments[0].whole)
+    if arguments and isinstance(arguments[0], Items):
+        pairs = [item.values for item in arguments[0].values if isinstance(item, Items) and len(item.values) == 2]
+        return Table([*((pair[0], pair[1]) for pair in pairs), *entries])
+    return Table(entries, whole=not arguments)
+
+
+def _zip(machine: Interpreter, arguments: Arguments, _: Keywords, __: ast.AST) -> Value | None:
+    lists = [machine.iterate(argument) for argument in arguments]
+    if any(values is None for values in lists):
+        return None
+    return Items([Items(list(row)) for row in zip(*(values or [] for values in lists), strict=False)])
+
+
+def _enumerate(machine: Interpreter, arguments: Arguments, _: Keywords, __: ast.AST) -> Value | None:
+    values = machine.iterate(arguments[0]) if arguments else None
+    return None if values is None else Items([Items([Literal(i), value]) for i, value in enumerate(values)])
+
+
+def _any(machine: Interpreter, arguments: Arguments, _: Keywords, __: ast.AST) -> Value | None:
+    return _fold(machine, arguments, "or")
+
+
+def _all(machine: Interpreter, arguments: Arguments, _: Keywords, __: ast.AST) -> Value | None:
+    return _fold(machine, arguments, "and")
+
+
+def _fold(machine: Interpreter, arguments: Arguments, operator: str) -> Value | None:
+    values = machine.iterate(arguments[0]) if arguments else None
+    if values is None:
+        return arguments[0].values[0] if arguments and isinstance(arguments[0], Items) and arguments[0].values else None
+    decided = operator == "or"
+    if any(truth(value) is decided for value in values):
+        return TRUE if decided else FALSE
+    kept = tuple(value for value in values if truth(value) is None)
+    return Test(operator, kept) if len(kept) > 1 else kept[0] if kept else (FALSE if decided else TRUE)
+
+
+def _bool(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+    known = truth(arguments[0]) if arguments else False
+    return arguments[0] if known is None else Literal(known)
+
+
+def _text(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+    if arguments and isinstance(arguments[0], Literal):
+        return Literal(str(arguments[0].value))
+    return arguments[0] if arguments else Literal("")
+
+
+def _isinstance(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+    match arguments:
+        case [Literal(value=value), Outside(path=path)] if path.startswith("builtins."):
+            kind = {"str": str, "int": int, "float": float, "bool": bool, "dict": dict, "list": list}
+            wanted = kind.get(path.removeprefix("builtins."))
+            return None if wanted is None else Literal(isinstance(value, wanted))
+    return None
+
+
+def _module_type(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+    name = text_of(arguments[0]) if arguments else None
+    return Made(name or "a module made at run time")
+
+
+def _vars(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+    return Outside(f"{arguments[0].path}.__dict__") if arguments and isinstance(arguments[0], Outside) else None
+
+
+def _type(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+    if len(arguments) == 1 and isinstance(arguments[0], Instance):
+        return arguments[0].of
+    return None
+
+
+def _getsource(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+    return Source(arguments[0]) if arguments and not isinstance(arguments[0], Function) else None
+
+
+def _regex(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+    """`re.sub(pattern, new, source)`: the pattern is an anchor."""
+    source = next((argument for argument in arguments if isinstance(argument, Source)), None)
+    if source is None:
+        return None
+    pattern = text_of(arguments[0])
+    return Source(source.of, (*source.anchors, *([pattern] if pattern else [])))
+
+
+def _dedent(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+    return arguments[0] if arguments and isinstance(arguments[0], Source | Literal) else None
+
+
+def _environ_get(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+    if not arguments:
+        return None
+    return Element(Outside("os.environ"), arguments[0], arguments[1] if len(arguments) > 1 else None)
+
+
+def _map(machine: Interpreter, arguments: Arguments, _: Keywords, node: ast.AST) -> Value | None:
+    values = machine.iterate(arguments[1]) if len(arguments) == 2 else None
+    return None if values is None else Items([machine.call(arguments[0], [value], {}, node) for value in values])
+
+
+def _find_spec(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+    return Test("importable", (arguments[0],)) if arguments and text_of(arguments[0]) else None
+
+
+def _range(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+    bounds = [value.value for value in arguments if isinstance(value, Literal) and isinstance(value.value, int)]
+    if len(bounds) != len(arguments) or not bounds or len(bounds) > 3 or (len(bounds) == 3 and bounds[2] == 0):
+        return None
+    numbers = range(*bounds)
+    return Items([Literal(number) for number in numbers[:64]]) if len(numbers) <= 64 else None
+
+
+def _update_wrapper(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+    return arguments[0] if arguments else None
+
+
+def _is_class(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+    return (
+        Literal(isinstance(arguments[0], Class)) if arguments and isinstance(arguments[0], Class | Function) else None
+    )
+
+
+KNOWN: dict[str, Known] = {
+    "builtins.getattr": _getattr, "builtins.setattr": _setattr, "builtins.delattr": _delattr,
+    "builtins.object.__setattr__": _object_setattr, "builtins.type.__setattr__": _object_setattr,
+    "inspect.getattr_static": _getattr, "operator.attrgetter": lambda *_: None,
+    "importlib.import_module": _import_module, "builtins.__import__": _dunder_import,
+    "importlib.reload": _same, "copy.copy": _same, "copy.deepcopy": _same, "builtins.iter": _same,
+    "functools.partial": _partial, "functools.partialmethod": _partial, "functools.update_wrapper": _update_wrapper,
+    "builtins.staticmethod": _same, "builtins.classmethod": _same, "builtins.property": _same, "types.MethodType": _same,
+    "builtins.list": _items, "builtins.tuple": _items, "builtins.set": _items, "builtins.frozenset": _items,
+    "builtins.sorted": _items, "builtins.reversed": _items, "builtins.dict": _table,
+    "collections.OrderedDict": _table, "collections.defaultdict": lambda *_: Table([], whole=False),
+    "builtins.zip": _zip, "builtins.enumerate": _enumerate, "builtins.map": _map, "builtins.range": _range,
+    "builtins.any": _any, "builtins.all": _all, "builtins.bool": _bool, "builtins.str": _text,
+    "builtins.isinstance": _isinstance, "inspect.isclass": _is_class, "builtins.vars": _vars, "builtins.type": _type,
+    "types.ModuleType": _module_type, "typing.cast": lambda _, arguments, *__: arguments[-1] if arguments else None,
+    "inspect.getsource": _getsource, "re.sub": _regex, "textwrap.dedent": _dedent, "inspect.cleandoc": _dedent,
+    "os.getenv": _environ_get, "os.environ.get": _environ_get, "importlib.util.find_spec": _find_spec,
+}  # fmt: skip
+
+
+def call_method(
+    machine: Interpreter, callee: Member, arguments: Arguments, keywords: Keywords, node: ast.AST
+) -> Value | None:
+    """A method of a list, dict, text or opaque object; None where nothing is known about it."""
+    match callee.owner:
+        case Items() as items:
+            return _call_list_method(machine, items, callee.name, arguments)
+        case Table() as table:
+            return _call_dict_method(machine, table, callee.name, arguments, node)
+        case Literal(value=str(text)):
+            return call_text_method(text, callee.name, arguments, keywords)
+        case Source() as source:
+            return rewrite_source(source, callee.name, arguments)
+    if callee.name == "get" and 1 <= len(arguments) <= 2:
+        return Element(callee.owner, arguments[0], arguments[1] if len(arguments) > 1 else None)
+    if callee.name in {"lower", "upper", "strip", "casefold"} and not arguments:
+        return callee.owner  # for a test, the text itself
+    return None
+
+
+def _call_list_method(machine: Interpreter, items: Items, name: str, arguments: Arguments) -> Value | None:
+    match name, arguments:
+        case (("append" | "add"), [value]):
+            items.values.append(value)
+            return Literal(None)
+        case (("extend" | "update"), [more]):
+            known = machine.iterate(more)
+            items.values.extend(known or [])
+            items.whole = items.whole and known is not None
+            return Literal(None)
+        case "pop", _:
+            return items.values[-1] if items.values else Unknown("an item")
+        case "copy", []:
+            return Items(list(items.values), whole=items.whole)
+    return None
+
+
+def _call_dict_method(
+    machine: Interpreter, table: Table, name: str, arguments: Arguments, node: ast.AST
+) -> Value | None:
+    match name, arguments:
+        case "items", []:
+            return Items([Items([key, value]) for key, value in table.entries], whole=table.whole)
+        case "keys", []:
+            return Items([key for key, _ in table.entries], whole=table.whole)
+        case "values", []:
+            return Items([value for _, value in table.entries], whole=table.whole)
+        case (("get" | "pop"), [key, *default]):
+            return machine.read_item(table, key, default[0] if default else Literal(None))
+        case "setdefault", [key, value]:
+            found = machine.read_item(table, key, value)
+            if found is value:
+                table.entries.append((key, value))
+            return found
+        case "update", [Table(entries=entries, whole=whole)]:
+            table.entries.extend(entries)
+            table.whole = table.whole and whole
+            return Literal(None)
+        case "copy", []:
+            return Table(list(table.entries), whole=table.whole)
+    return None

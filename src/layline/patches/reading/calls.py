@@ -1,0 +1,255 @@
+"""Calls: functions of the downstream are followed, known library functions understood, the rest recorded."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from layline.patches.reading.builtin import KNOWN, call_method
+from layline.patches.reading.events import Call, Registration
+from layline.patches.reading.machine import MOST_CALLS_DEEP, MOST_CALLS_DEEP_DEFERRED, Flow
+from layline.patches.reading.scope import Scope
+from layline.patches.reading.statements import RAISES, Statements
+from layline.patches.reading.values import (
+    NONE,
+    Argument,
+    Called,
+    Choice,
+    Class,
+    Function,
+    Inside,
+    Instance,
+    Items,
+    Literal,
+    Member,
+    Outside,
+    Partial,
+    Table,
+    Test,
+    Unknown,
+    Value,
+    conjoin,
+    find_alternatives,
+)
+from layline.patches.reading.writes import Writes, bind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_INERT = frozenset(
+    "functools.wraps functools.update_wrapper inspect.signature inspect.getsource inspect.getfile inspect.unwrap "
+    "inspect.getsourcefile inspect.getsourcelines inspect.iscoroutinefunction asyncio.iscoroutinefunction "
+    "builtins.getattr builtins.hasattr builtins.isinstance builtins.issubclass builtins.callable builtins.id "
+    "builtins.repr builtins.str builtins.print builtins.type builtins.setattr builtins.dir builtins.vars "
+    "types.MethodType".split()
+)
+"""Calls that look at a function without calling it."""
+
+
+class Interpreter(Statements, Writes):
+    """The whole machine."""
+
+    def call(self, callee: Value, arguments: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
+        match callee:
+            case Choice(test=test, yes=yes, no=no):
+                left = self.call(yes, arguments, keywords, node)
+                right = self.call(no, arguments, keywords, node)
+                return left if left == right else Choice(test, left, right)
+            case Test(operator="or", operands=operands):
+                return Test("or", tuple(self.call(operand, arguments, keywords, node) for operand in operands))
+            case Function():
+                if self.registers(callee.name.rpartition(".")[2]):
+                    return self._begin_registration(callee, arguments, keywords, node)
+                return self.call_function(callee, arguments, keywords, node)
+            case Class():
+                return self._instantiate(callee, arguments, keywords, node)
+            case Partial(function=function, arguments=first, keywords=named):
+                return self.call(function, [*first, *arguments], {**dict(named), **keywords}, node)
+            case Instance():
+                method = self.read_attribute(callee, "__call__")
+                return (
+                    self.call(method, arguments, keywords, node) if isinstance(method, Function) else Unknown("a call")
+                )
+            case Called(callee=Outside(path="layline.registration")):
+                return self._end_registration(callee, arguments, node)
+        return self._call_outside(callee, arguments, keywords, node)
+
+    def _call_outside(self, callee: Value, arguments: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
+        path = callee.path if isinstance(callee, Outside) else None
+        if path is not None and path in KNOWN:
+            found = KNOWN[path](self, arguments, keywords, node)
+            if found is not None:
+                return found
+        if isinstance(callee, Member):
+            found = call_method(self, callee, arguments, keywords, node)
+            if found is not None:
+                return found
+        match callee:
+            case Called(callee=Outside(path="functools.wraps")) if arguments:
+                return arguments[0]
+        self._note_use(callee, arguments, keywords)
+        self.record(
+            Call(
+                callee=callee,
+                arguments=tuple(arguments),
+                keywords=keywords,
+                at=self.place(node),
+                deferred=self.deferred,
+                activation=self.frame.number,
+                within=self.frame.within,
+                when=self.conditions(),
+            )  # fmt: skip
+        )
+        return Called(callee, tuple(arguments), tuple(keywords.items()))
+
+    def _note_use(self, callee: Value, arguments: list[Value], keywords: dict[str, Value]) -> None:
+        """Whoever is called or handed on can still run; looking at it is no use."""
+        for value in find_alternatives(callee):
+            self.mark_used(value)
+        if isinstance(callee, Outside) and callee.path in _INERT:
+            return
+        for argument in (*arguments, *keywords.values()):
+            for value in find_alternatives(argument):
+                self.mark_used(value)
+
+    def call_function(
+        self, function: Function, arguments: list[Value], keywords: dict[str, Value], node: ast.AST
+    ) -> Value:
+        """Follow a function of the downstream; its result is a choice over its `return`s."""
+        deepest = MOST_CALLS_DEEP_DEFERRED if self.deferred else MOST_CALLS_DEEP
+        running = sum(1 for frame in self.frames if frame.function and frame.function.node is function.node)
+        if len(self.frames) > deepest or running > 1:
+            self._note_use(Unknown("too deep"), arguments, keywords)
+            return Called(Outside(function.dotted), tuple(arguments), tuple(keywords.items()))
+        if function.bound is not None and function.kind != "staticmethod":
+            arguments = [function.bound, *arguments]
+        scope = Scope(function.module, function.scope)
+        scope.names.update(bind_arguments(function, arguments, keywords))
+        frame = self.push(function.module, function.name, function)
+        if function.module.path is not None:
+            self.log.visited.add(function.module.path)
+        if isinstance(function.node, ast.Lambda):
+            frame.returns.append(((), self.evaluate(function.node.body, scope)))
+            flow = Flow.RETURN
+        else:
+            flow = self.run_block(function.node.body, scope)
+        self.frames.pop()
+        if frame.yields:
+            return Items(frame.yields)
+        return join_returns(frame.returns, falls=flow is not Flow.RETURN)
+
+    def _instantiate(self, callee: Class, arguments: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
+        made = Instance(callee)
+        maker = self.read_attribute(callee, "__init__")
+        if isinstance(maker, Function):
+            self.call_function(bind(maker, made), arguments, keywords, node)
+        else:
+            fields = [
+                n.target.id for n in callee.node.body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)
+            ]
+            made.attributes.update(dict(zip(fields, arguments, strict=False)))
+            made.attributes.update(keywords)
+            for argument in arguments:
+                self.mark_used(argument)
+        return made
+
+    def _begin_registration(
+        self, registry: Function, arguments: list[Value], keywords: dict[str, Value], node: ast.AST
+    ) -> Value:
+        """A call of the registering function: its arguments by name, waiting for the handler."""
+        given = bind_arguments(registry, arguments, keywords)
+        entries: list[tuple[Value, Value]] = [(Literal(name), value) for name, value in given.items()]
+        waiting = Called(
+            Outside("layline.registration"), (Literal(registry.dotted), Table(entries), Literal(self.place(node)))
+        )
+        handlers = [value for value in given.values() if isinstance(value, Function)]
+        if _returns_decorator(registry) or not handlers:
+            return waiting
+        return self._end_registration(waiting, [handlers[0]], node)
+
+    def _end_registration(self, waiting: Called, arguments: list[Value], node: ast.AST) -> Value:
+        name, table, place = waiting.arguments
+        handler = next((v for a in arguments for v in find_alternatives(a) if isinstance(v, Function)), None)
+        if (
+            handler is None
+            or not isinstance(table, Table)
+            or not isinstance(name, Literal)
+            or not isinstance(place, Literal)
+        ):
+            return arguments[0] if arguments else NONE
+        given = {str(key.value): value for key, value in table.entries if isinstance(key, Literal)}
+        at = place.value
+        self.record(
+            Registration(registry=str(name.value), arguments=given, handler=handler, at=at, module=self.frame.module)  # type: ignore[arg-type]
+        )
+        return handler
+
+    def run_deferred(self, value: Value) -> None:
+        """Read what a replacement does when it runs; its parameters are not known."""
+        outer, self.deferred = self.deferred, True
+        steps, self.steps = self.steps, 0
+        for found in find_alternatives(value):
+            match found:
+                case Function():
+                    self._run_unbound(found, (), {})
+                case Partial(function=Function() as function, arguments=first, keywords=named):
+                    self._run_unbound(function, first, dict(named))
+        self.deferred, self.steps = outer, steps
+
+    def _run_unbound(self, function: Function, first: Iterable[Value], named: dict[str, Value]) -> None:
+        given = [*([function.bound] if function.bound is not None else []), *first]
+        parameters = function.node.args
+        names = [arg.arg for arg in (*parameters.posonlyargs, *parameters.args)]
+        rest: list[Value] = [Argument(name) for name in names[len(given) :] if name not in named]
+        keywords = {**{arg.arg: Argument(arg.arg) for arg in parameters.kwonlyargs}, **named}
+        plain = Function(
+            function.node, function.module, function.scope, function.name, None, "function", function.defaults
+        )
+        saved, self.frames = self.frames, []
+        self.push(function.module, function.name)
+        self.call_function(plain, [*given, *rest], keywords, function.node)
+        self.frames = saved
+
+
+def bind_arguments(function: Function, arguments: list[Value], keywords: dict[str, Value]) -> dict[str, Value]:
+    """Parameter → value: as called, else the default, else an argument nobody told."""
+    parameters = function.node.args
+    names = [arg.arg for arg in (*parameters.posonlyargs, *parameters.args)]
+    only = [arg.arg for arg in parameters.kwonlyargs]
+    bound: dict[str, Value] = {name: function.defaults.get(name, Argument(name)) for name in (*names, *only)}
+    bound.update(dict(zip(names, arguments, strict=False)))
+    extra = {name: value for name, value in keywords.items() if name not in bound}
+    bound.update({name: value for name, value in keywords.items() if name in bound})
+    if parameters.vararg:
+        whole = len(arguments) > len(names) or not any(isinstance(a, Argument) for a in arguments)
+        bound[parameters.vararg.arg] = Items(arguments[len(names) :], whole=whole and bool(arguments[len(names) :]))
+    if parameters.kwarg:
+        bound[parameters.kwarg.arg] = Table([(Literal(n), v) for n, v in extra.items()], whole=bool(extra))
+    return bound
+
+
+def join_returns(returns: list[tuple[tuple[Value, ...], Value]], *, falls: bool) -> Value:
+    """The value of a call: the first `return` whose tests hold; an exception is not expected."""
+    result: Value | None = NONE if falls or not returns else None
+    for tests, value in reversed(returns):
+        if RAISES in tests and result is not None:
+            continue
+        kept = tuple(test for test in tests if test != RAISES)
+        if result is None or not kept:
+            result = value
+        elif value != result:
+            result = Choice(conjoin(kept), value, result)
+    return NONE if result is None else result
+
+
+def _returns_decorator(function: Function) -> bool:
+    """True if calling it gives a decorator: it defines a function inside and returns it."""
+    body = function.node.body if not isinstance(function.node, ast.Lambda) else []
+    inner = {statement.name for statement in body if isinstance(statement, ast.FunctionDef)}
+    return any(
+        isinstance(statement, ast.Return) and isinstance(statement.value, ast.Name) and statement.value.id in inner
+        for statement in body
+    )
+
+
+__all__ = ["Inside", "Interpreter", "bind_arguments", "join_returns"]

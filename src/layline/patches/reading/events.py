@@ -1,0 +1,85 @@
+"""What reading an installer yields: writes, calls, registrations, imports; the detectors turn them into effects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from layline.core.evidence import Location
+    from layline.patches.reading.modules import Module
+    from layline.patches.reading.values import Function, Value
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Write:
+    """An attribute or item set or deleted."""
+
+    owner: Value
+    name: Value
+    """The attribute's name or the item's key."""
+    value: Value | None
+    """None: it is deleted."""
+    at: Location
+    is_item: bool = False
+    deferred: bool = False
+    transient: bool = False
+    activation: int = 0
+    """Which run of which function made it; a later write of the original in the same run puts it back."""
+    within: str = ""
+    when: tuple[Value, ...] = ()
+    original_read: bool = False
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Call:
+    """A call of something outside the downstream."""
+
+    callee: Value
+    arguments: tuple[Value, ...]
+    keywords: dict[str, Value]
+    at: Location
+    deferred: bool = False
+    activation: int = 0
+    within: str = ""
+    when: tuple[Value, ...] = ()
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Registration:
+    """A handler given to a registry of the downstream."""
+
+    registry: str
+    arguments: dict[str, Value]
+    """By the parameter names of the registering function, its defaults filled in."""
+    handler: Function
+    at: Location
+    module: Module
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class Imported:
+    """A module of the downstream imported while an installer runs."""
+
+    module: Module
+    at: Location
+    deferred: bool = False
+    when: tuple[Value, ...] = ()
+
+
+Event: TypeAlias = Write | Call | Registration | Imported
+
+
+@dataclass(slots=True, eq=False)
+class Log:
+    """Where events of the run in progress go."""
+
+    events: list[Event] = field(default_factory=list)
+    used: set[str] = field(default_factory=set)
+    """Outside names that were called, passed on or returned."""
+    gates: list[Value] = field(default_factory=list)
+    """Tests that led to an early return."""
+    visited: set[str] = field(default_factory=set)
+    """Files of the downstream whose functions ran."""
+    exhausted: bool = False
+    """The budget ended before the code did."""

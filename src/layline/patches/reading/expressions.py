@@ -1,0 +1,357 @@
+"""Expressions → values."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from typing import TYPE_CHECKING
+
+from layline.patches.reading.machine import Machine
+from layline.patches.reading.strings import fold_operation, show_constant
+from layline.patches.reading.values import (
+    NONE,
+    Called,
+    Choice,
+    Element,
+    Function,
+    Items,
+    Literal,
+    Made,
+    Member,
+    Outside,
+    Partial,
+    Source,
+    Table,
+    Test,
+    Unknown,
+    Value,
+    negate,
+    truth,
+)
+
+if TYPE_CHECKING:
+    from layline.patches.reading.scope import Scope
+
+_COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+    ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
+}  # fmt: skip
+_MOST_ITEMS = 400
+
+
+class Expressions(Machine):
+    """Evaluates every kind of expression; what it cannot tell is an Unknown, never an error."""
+
+    def evaluate(self, node: ast.expr, scope: Scope) -> Value:
+        match node:
+            case ast.Constant(value=value):
+                return Literal(value)
+            case ast.Name(id=name):
+                return self._look_up(name, scope)
+            case ast.Attribute(value=owner, attr=name):
+                return self.read_attribute(self.evaluate(owner, scope), name)
+            case ast.Call():
+                return self._evaluate_call(node, scope)
+            case ast.Subscript(value=owner, slice=key):
+                return self.read_item(self.evaluate(owner, scope), self.evaluate(key, scope))
+            case ast.BoolOp(op=operator, values=values):
+                return self._evaluate_bool(operator, values, scope)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return negate(self.evaluate(operand, scope))
+            case ast.Compare():
+                return self._evaluate_comparison(node, scope)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return self._evaluate_choice(self.evaluate(test, scope), body, orelse, scope)
+        return self._evaluate_rest(node, scope)
+
+    def _evaluate_rest(self, node: ast.expr, scope: Scope) -> Value:
+        match node:
+            case ast.Tuple(elts=elts) | ast.List(elts=elts) | ast.Set(elts=elts):
+                return self._evaluate_items(elts, scope)
+            case ast.Dict(keys=keys, values=values):
+                return self._evaluate_table(keys, values, scope)
+            case ast.Lambda():
+                return Function(node, self.frame.module, scope, _name_inside(self.frame.within, "<lambda>"))
+            case ast.JoinedStr(values=values):
+                return self._evaluate_text(values, scope)
+            case ast.BinOp(left=left, op=operator, right=right):
+                return fold_operation(operator, self.evaluate(left, scope), self.evaluate(right, scope))
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return _negative(self.evaluate(operand, scope))
+            case ast.NamedExpr(target=ast.Name(id=name), value=value):
+                found = self.evaluate(value, scope)
+                scope.bind(name, found)
+                return found
+            case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
+                return self._evaluate_comprehension(node, scope)
+            case ast.Await(value=value) | ast.Starred(value=value):
+                return self.evaluate(value, scope)
+            case ast.Yield(value=value):
+                self.frame.yields.append(self.evaluate(value, scope) if value else NONE)
+                return Unknown("what is sent to a generator")
+            case ast.YieldFrom(value=value):
+                self.frame.yields.append(Element(self.evaluate(value, scope), Unknown("each")))
+                return Unknown("what a generator returns")
+        return Unknown(f"`{type(node).__name__}`")
+
+    def _look_up(self, name: str, scope: Scope) -> Value:
+        found = scope.find(name)
+        if found is not None:
+            return found
+        if hasattr(builtins, name):
+            return Outside(f"builtins.{name}")
+        module = self.frame.module
+        match name:
+            case "__name__":
+                return Literal(module.name)
+            case "__package__":
+                return Literal(module.package)
+            case "__file__" | "__path__":
+                return Unknown(name)
+        stars = module.stars
+        return Outside(f"{stars[-1]}.{name}") if stars else Unknown(f"the name {name} is not bound here")
+
+    def read_item(self, owner: Value, key: Value, default: Value | None = None) -> Value:
+        """`owner[key]`."""
+        match owner:
+            case Choice(test=test, yes=yes, no=no):
+                return Choice(test, self.read_item(yes, key), self.read_item(no, key))
+            case Outside(path="sys.modules") if isinstance(key, Literal) and isinstance(key.value, str):
+                return self.find_module(key.value)
+            case Outside(path=path) if path.endswith(".__dict__") and isinstance(key, Literal):
+                return self.read_attribute(Outside(path.removesuffix(".__dict__")), str(key.value))
+            case Outside(path=path) if path.endswith(".__dataclass_fields__") and isinstance(key, Literal):
+                return Outside(f"{path.removesuffix('.__dataclass_fields__')}.{key.value}")
+            case Items(values=values, whole=True) if isinstance(key, Literal) and isinstance(key.value, int):
+                return values[key.value] if -len(values) <= key.value < len(values) else Unknown("no such item")
+            case Table():
+                return self._read_table(owner, key, default)
+            case Literal(value=str(text)) if isinstance(key, Literal) and isinstance(key.value, int):
+                return Literal(text[key.value]) if -len(text) <= key.value < len(text) else Unknown("no such item")
+            case Test(operator="or", operands=operands):
+                return Test("or", tuple(self.read_item(operand, key) for operand in operands))
+        return Element(owner, key, default)
+
+    def _read_table(self, table: Table, key: Value, default: Value | None) -> Value:
+        for known, value in reversed(table.entries):
+            if known == key:
+                return value
+        if isinstance(key, Literal) and table.whole and table.entries:
+            return default if default is not None else Unknown("no such key")
+        found: Value = default if default is not None else Element(table, key)
+        for known, value in table.entries:
+            found = Choice(Test("==", (key, known)), value, found)
+        return found
+
+    def _evaluate_bool(self, operator: ast.boolop, values: list[ast.expr], scope: Scope) -> Value:
+        stops = isinstance(operator, ast.Or)
+        found: list[Value] = []
+        for node in values:
+            value = self.evaluate(node, scope)
+            known = truth(value)
+            if known is (not stops) and node is not values[-1]:
+                continue
+            found.append(value)
+            if known is stops:
+                break
+        return found[0] if len(found) == 1 else Test("or" if stops else "and", tuple(found))
+
+    def _evaluate_comparison(self, node: ast.Compare, scope: Scope) -> Value:
+        left = self.evaluate(node.left, scope)
+        found: list[Value] = []
+        for operator, right_node in zip(node.ops, node.comparators, strict=True):
+            right = self.evaluate(right_node, scope)
+            found.append(_compare(_COMPARISONS[type(operator)], left, right))
+            left = right
+        return found[0] if len(found) == 1 else Test("and", tuple(found))
+
+    def _evaluate_choice(self, test: Value, body: ast.expr, orelse: ast.expr, scope: Scope) -> Value:
+        known = truth(test)
+        if known is not None:
+            return self.evaluate(body if known else orelse, scope)
+        yes, no = self.evaluate(body, scope), self.evaluate(orelse, scope)
+        return yes if yes == no else Choice(test, yes, no)
+
+    def _evaluate_items(self, nodes: list[ast.expr], scope: Scope) -> Value:
+        items = Items([])
+        for node in nodes:
+            value = self.evaluate(node, scope)
+            if not isinstance(node, ast.Starred):
+                items.values.append(value)
+            else:
+                inner = self.iterate(value)
+                items.whole = items.whole and inner is not None
+                items.values.extend(inner or [])
+        return items
+
+    def _evaluate_table(self, keys: list[ast.expr | None], values: list[ast.expr], scope: Scope) -> Value:
+        table = Table([])
+        for key, node in zip(keys, values, strict=True):
+            value = self.evaluate(node, scope)
+            if key is not None:
+                table.entries.append((self.evaluate(key, scope), value))
+            elif isinstance(value, Table):
+                table.entries.extend(value.entries)
+            else:
+                table.whole = False
+        return table
+
+    def _evaluate_text(self, values: list[ast.expr], scope: Scope) -> Value:
+        words: list[str] = []
+        for node in values:
+            inner = node.value if isinstance(node, ast.FormattedValue) else node
+            constant = show_constant(self.evaluate(inner, scope))
+            if constant is None:
+                return Unknown(f"the text {ast.unparse(ast.JoinedStr(values=values))}")
+            words.append(constant)
+        return Literal("".join(words))
+
+    def _evaluate_call(self, node: ast.Call, scope: Scope) -> Value:
+        match node:
+            case ast.Call(func=ast.Name(id="super"), args=[]) if scope.find("super") is None:
+                return self._evaluate_super(scope)
+            case ast.Call(func=ast.Name(id="locals" | "globals")):
+                return Called(Outside("builtins.globals"))
+        callee = self.evaluate(node.func, scope)
+        arguments: list[Value] = []
+        for argument in node.args:
+            value = self.evaluate(argument, scope)
+            if isinstance(argument, ast.Starred):
+                arguments.extend(self.iterate(value) or [Unknown("the items of a starred argument")])
+            else:
+                arguments.append(value)
+        keywords: dict[str, Value] = {}
+        for keyword in node.keywords:
+            value = self.evaluate(keyword.value, scope)
+            if keyword.arg is not None:
+                keywords[keyword.arg] = value
+            elif isinstance(value, Table):
+                keywords.update({str(key.value): item for key, item in value.entries if isinstance(key, Literal)})
+        return self.call(callee, arguments, keywords, node)
+
+    def _evaluate_super(self, scope: Scope) -> Value:
+        """`super()`: what the class around the running method inherits from."""
+        owner = self.frame.function.bound if self.frame.function else None
+        return Called(Outside("builtins.super"), (owner,) if owner is not None else ())
+
+    def _evaluate_comprehension(
+        self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, scope: Scope
+    ) -> Value:
+        from layline.patches.reading.scope import Scope as NewScope
+
+        inner = NewScope(scope.module, scope)
+        items, table = Items([]), Table([])
+        is_table = isinstance(node, ast.DictComp)
+
+        def produce(depth: int, known: bool) -> None:
+            if len(items.values) + len(table.entries) > _MOST_ITEMS:
+                return
+            if depth == len(node.generators):
+                if isinstance(node, ast.DictComp):
+                    table.entries.append((self.evaluate(node.key, inner), self.evaluate(node.value, inner)))
+                else:
+                    items.values.append(self.evaluate(node.elt, inner))
+                return
+            generator = node.generators[depth]
+            source = self.evaluate(generator.iter, inner)
+            values = self.iterate(source)
+            if values is None:
+                items.whole = table.whole = False
+                values = [Element(source, Unknown("each"))]
+            for value in values:
+                self.bind_target(generator.target, value, inner)
+                tests = [truth(self.evaluate(test, inner)) for test in generator.ifs]
+                if False not in tests:
+                    produce(depth + 1, known and None not in tests)
+
+        produce(0, True)
+        return table if is_table else items
+
+    def iterate(self, value: Value) -> list[Value] | None:
+        """The items a loop over `value` sees; None where they cannot be told."""
+        match value:
+            case Items(values=values, whole=True):
+                return list(values[:_MOST_ITEMS])
+            case Table(entries=entries, whole=True):
+                return [key for key, _ in entries[:_MOST_ITEMS]]
+            case Literal(value=str(text)):
+                return [Literal(character) for character in text[:_MOST_ITEMS]]
+            case Choice(yes=yes, no=no):
+                left, right = self.iterate(yes), self.iterate(no)
+                return None if left is None or right is None else [*left, *(item for item in right if item not in left)]
+            case Test(operator="or", operands=operands):
+                known = [self.iterate(operand) for operand in operands]
+                return next((items for items in known if items), None)
+            case Literal(value=None):
+                return []
+        return None
+
+    def bind_target(self, target: ast.expr, value: Value, scope: Scope) -> None:
+        """What `target = value` binds or writes."""
+        match target:
+            case ast.Name(id=name):
+                scope.bind(name, value)
+            case ast.Attribute(value=owner, attr=name):
+                self.write(self.evaluate(owner, scope), Literal(name), value, target)
+            case ast.Subscript(value=owner, slice=key):
+                self.write(self.evaluate(owner, scope), self.evaluate(key, scope), value, target, is_item=True)
+            case ast.Tuple(elts=elts) | ast.List(elts=elts):
+                self._unpack(elts, value, scope)
+            case ast.Starred(value=inner):
+                self.bind_target(inner, value, scope)
+
+    def _unpack(self, targets: list[ast.expr], value: Value, scope: Scope) -> None:
+        star = next((index for index, target in enumerate(targets) if isinstance(target, ast.Starred)), None)
+        for index, target in enumerate(targets):
+            if star is not None and index == star:
+                self.bind_target(target, Items([], whole=False), scope)
+            else:
+                position = index if star is None or index < star else index - len(targets)
+                self.bind_target(target, self._pick(value, position), scope)
+
+    def _pick(self, value: Value, index: int) -> Value:
+        match value:
+            case Choice(test=test, yes=yes, no=no):
+                return Choice(test, self._pick(yes, index), self._pick(no, index))
+        return self.read_item(value, Literal(index))
+
+
+def _compare(operator: str, left: Value, right: Value) -> Value:
+    match left, right:
+        case Literal(value=a), Literal(value=b):
+            try:
+                return Literal(_COMPUTE[operator](a, b))
+            except (TypeError, KeyError):
+                return Test(operator, (left, right))
+        case ((Function() | Partial() | Made() | Source()), Literal(value=None)) if operator in {"is", "is not"}:
+            return Literal(operator == "is not")
+    if operator in {"in", "not in"} and isinstance(left, Literal) and isinstance(right, Items) and right.whole:
+        if left in right.values:
+            return Literal(operator == "in")
+        if all(isinstance(item, Literal) for item in right.values):
+            return Literal(operator != "in")
+    return Test(operator, (left, right))
+
+
+_COMPUTE = {
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+    "is": lambda a, b: a is b or (isinstance(a, (str, int)) and a == b),
+    "is not": lambda a, b: not (a is b or (isinstance(a, (str, int)) and a == b)),
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+    "in": lambda a, b: a in b,
+    "not in": lambda a, b: a not in b,
+}
+
+
+def _negative(value: Value) -> Value:
+    if isinstance(value, Literal) and isinstance(value.value, (int, float)):
+        return Literal(-value.value)
+    return Member(value, "-")
+
+
+def _name_inside(within: str, name: str) -> str:
+    return f"{within}.{name}" if within else name

@@ -1,0 +1,142 @@
+"""The state of the interpreter and the operations its parts call in one another."""
+
+from __future__ import annotations
+
+import ast
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from layline.core.evidence import Location
+from layline.patches.reading.events import Log
+from layline.patches.reading.values import Function, Literal, Outside, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from layline.patches.reading.events import Event, Write
+    from layline.patches.reading.modules import Module, Modules
+    from layline.patches.reading.scope import Scope
+
+MOST_CALLS_DEEP = 9
+MOST_CALLS_DEEP_DEFERRED = 4
+MOST_STEPS = 12_000
+MOST_STEPS_DEFERRED = 1_500
+
+
+class Flow(IntEnum):
+    """How a block ends; the smaller wins where two branches differ."""
+
+    FALL = 0
+    CONTINUE = 1
+    BREAK = 2
+    RETURN = 3
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """One run of one function."""
+
+    module: Module
+    within: str
+    number: int
+    function: Function | None = None
+    conditions: list[tuple[Value, bool]] = field(default_factory=list)
+    """Tests on the way here; True marks one that an early return left behind."""
+    returns: list[tuple[tuple[Value, ...], Value]] = field(default_factory=list)
+    yields: list[Value] = field(default_factory=list)
+
+
+class Machine(ABC):
+    """What the parts of the interpreter share."""
+
+    def __init__(self, modules: Modules, registers: Callable[[str], bool]) -> None:
+        self.modules = modules
+        self.registers = registers
+        """Whether a call of this name gives a handler to a registry."""
+        self.frames: list[Frame] = []
+        self.log = Log()
+        self.deferred = False
+        self.stored: dict[str, Value] = {}
+        """What was written onto outside names in this run, so that later reads see it."""
+        self.steps = 0
+        self._numbers = 0
+
+    @abstractmethod
+    def evaluate(self, node: ast.expr, scope: Scope) -> Value: ...
+
+    @abstractmethod
+    def run_block(self, body: list[ast.stmt], scope: Scope) -> Flow: ...
+
+    @abstractmethod
+    def call(self, callee: Value, arguments: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value: ...
+
+    @abstractmethod
+    def call_function(
+        self, function: Function, arguments: list[Value], keywords: dict[str, Value], node: ast.AST
+    ) -> Value: ...
+
+    @abstractmethod
+    def read_attribute(self, owner: Value, name: str, default: Value | None = None) -> Value: ...
+
+    @abstractmethod
+    def write(
+        self, owner: Value, name: Value, value: Value | None, node: ast.AST, *, is_item: bool = False
+    ) -> None: ...
+
+    @abstractmethod
+    def find_module(self, name: str) -> Value: ...
+
+    @abstractmethod
+    def read_module(self, module: Module) -> None: ...
+
+    @property
+    def frame(self) -> Frame:
+        return self.frames[-1]
+
+    def push(self, module: Module, within: str, function: Function | None = None) -> Frame:
+        self._numbers += 1
+        frame = Frame(module, within, self._numbers, function)
+        self.frames.append(frame)
+        return frame
+
+    def place(self, node: ast.AST) -> Location:
+        return Location(self.frame.module.path or self.frame.module.name, getattr(node, "lineno", 1))
+
+    def conditions(self) -> tuple[Value, ...]:
+        """Every test on the way here, callers included."""
+        return tuple(test for frame in self.frames for test, _ in frame.conditions)
+
+    def record(self, event: Event) -> None:
+        self.log.events.append(event)
+
+    def mark_used(self, value: Value) -> None:
+        if isinstance(value, Outside):
+            self.log.used.add(value.path)
+
+    def spend(self) -> bool:
+        """Count one statement; False when the budget is gone."""
+        self.steps += 1
+        most = MOST_STEPS_DEFERRED if self.deferred else MOST_STEPS
+        if self.steps > most:
+            self.log.exhausted = True
+            return False
+        return True
+
+
+def text_of(value: Value) -> str | None:
+    return value.value if isinstance(value, Literal) and isinstance(value.value, str) else None
+
+
+def find_restores(events: list[Event], restored: Write) -> None:
+    """Mark what one run of a function wrote and puts back as transient."""
+    from layline.patches.reading.events import Write as WriteEvent
+
+    for event in reversed(events):
+        if isinstance(event, WriteEvent) and event.activation == restored.activation and same_place(event, restored):
+            event.transient = True
+
+
+def same_place(left: Write, right: Write) -> bool:
+    return left.is_item == right.is_item and left.owner == right.owner and left.name == right.name

@@ -1,0 +1,255 @@
+"""What an expression of the downstream may stand for, as far as reading can tell."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from layline.patches.reading.modules import Module
+    from layline.patches.reading.scope import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """A name outside the downstream: a module, class, function or attribute of upstream or any other package."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant."""
+
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A parameter nobody told us; `context` marks the one that a patch engine hands to handlers and conditions."""
+
+    name: str
+    context: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """An attribute of something opaque."""
+
+    owner: Value
+    name: str
+    default: Value | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An item of something opaque."""
+
+    owner: Value
+    key: Value
+    default: Value | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """What an opaque call returns."""
+
+    callee: Value
+    arguments: tuple[Value, ...] = ()
+    keywords: tuple[tuple[str, Value], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A boolean or comparison: `and or not == != < > <= >= is in importable`."""
+
+    operator: str
+    operands: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One value or another, by a test."""
+
+    test: Value
+    yes: Value
+    no: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Something reading cannot tell, and why."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """A callable with some arguments already given."""
+
+    function: Value
+    arguments: tuple[Value, ...] = ()
+    keywords: tuple[tuple[str, Value], ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class Function:
+    """A function, method or lambda of the downstream with the scope it closes over."""
+
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+    module: Module
+    scope: Scope
+    name: str
+    """Dotted inside its module, `<locals>` left out."""
+    bound: Value | None = None
+    """What `self` or `cls` is, for a bound method."""
+    kind: str = "function"
+    """function, staticmethod, classmethod or property."""
+    defaults: dict[str, Value] = field(default_factory=dict)
+    attributes: dict[str, Value] = field(default_factory=dict)
+
+    @property
+    def dotted(self) -> str:
+        return f"{self.module.name}.{self.name}"
+
+
+@dataclass(slots=True, eq=False)
+class Class:
+    """A class of the downstream."""
+
+    node: ast.ClassDef
+    module: Module
+    scope: Scope
+    """Its own names."""
+    name: str
+    bases: tuple[Value, ...] = ()
+
+    @property
+    def dotted(self) -> str:
+        return f"{self.module.name}.{self.name}"
+
+
+@dataclass(slots=True, eq=False)
+class Instance:
+    """An object of a downstream class."""
+
+    of: Class
+    attributes: dict[str, Value] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class Items:
+    """A list, tuple or set whose items we know; `whole` is False when there may be more."""
+
+    values: list[Value]
+    whole: bool = True
+
+
+@dataclass(slots=True, eq=False)
+class Table:
+    """A dict whose entries we know."""
+
+    entries: list[tuple[Value, Value]]
+    whole: bool = True
+
+
+@dataclass(slots=True, eq=False)
+class Made:
+    """A module or namespace object the downstream makes itself: `types.ModuleType("a.b")`."""
+
+    name: str
+    attributes: dict[str, Value] = field(default_factory=dict)
+    place: str | None = None
+    """Where it was put in `sys.modules`."""
+
+
+@dataclass(slots=True, eq=False)
+class Source:
+    """Text that began as the source of an upstream object, with the anchors looked for in it."""
+
+    of: Value
+    anchors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """A module of the downstream."""
+
+    module: Module
+
+
+Value: TypeAlias = (
+    Outside
+    | Literal
+    | Argument
+    | Member
+    | Element
+    | Called
+    | Test
+    | Choice
+    | Unknown
+    | Partial
+    | Function
+    | Class
+    | Instance
+    | Items
+    | Table
+    | Made
+    | Source
+    | Inside
+)
+
+NONE = Literal(None)
+TRUE = Literal(True)
+FALSE = Literal(False)
+_MOST_ALTERNATIVES = 24
+
+
+def find_alternatives(value: Value) -> list[Value]:
+    """Every value it may be, choices opened, each once."""
+    found: list[Value] = []
+    waiting = [value]
+    while waiting and len(found) < _MOST_ALTERNATIVES:
+        match waiting.pop(0):
+            case Choice(yes=yes, no=no):
+                waiting[:0] = [yes, no]
+            case Test(operator="or", operands=operands):
+                waiting[:0] = operands
+            case Test(operator="and", operands=operands):
+                waiting.insert(0, operands[-1])
+            case Member(default=default) | Element(default=default) as opaque if default is not None:
+                found.append(opaque)
+                waiting.append(default)
+            case other if other not in found:
+                found.append(other)
+    return found
+
+
+def truth(value: Value) -> bool | None:
+    """Whether it is surely true or surely false."""
+    match value:
+        case Literal(value=constant):
+            return bool(constant)
+        case Function() | Class() | Instance() | Inside() | Made() | Partial():
+            return True
+        case Items(values=values, whole=True) if values:
+            return True
+        case Test(operator="not", operands=(inner,)):
+            known = truth(inner)
+            return None if known is None else not known
+    return None
+
+
+def negate(value: Value) -> Value:
+    match value:
+        case Test(operator="not", operands=(inner,)):
+            return inner
+        case Literal(value=constant):
+            return Literal(not constant)
+    return Test("not", (value,))
+
+
+def conjoin(values: tuple[Value, ...]) -> Value:
+    kept = tuple(dict.fromkeys(value for value in values if truth(value) is not True))
+    return kept[0] if len(kept) == 1 else Test("and", kept) if kept else TRUE

@@ -1,0 +1,219 @@
+"""Reading and writing attributes and items."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from layline.patches.reading.events import Write
+from layline.patches.reading.machine import Machine, find_restores, text_of
+from layline.patches.reading.values import (
+    Called,
+    Choice,
+    Class,
+    Element,
+    Function,
+    Inside,
+    Instance,
+    Literal,
+    Made,
+    Member,
+    Outside,
+    Table,
+    Test,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from layline.patches.reading.modules import Module
+
+
+class Writes(Machine):
+    """What `a.b`, `a.b = c`, `a[b] = c` and their deletions mean."""
+
+    def find_module(self, name: str) -> Value:
+        if self.modules.knows(name):
+            module = self.modules.find(name)
+            if module is not None:
+                return Inside(module)
+        return Outside(name)
+
+    def read_module(self, module: Module) -> None:
+        """Read the top level of a module once; its events stay with it."""
+        if module.state != "new":
+            return
+        module.state = "running"
+        saved = (self.log, self.frames, self.deferred, self.steps, self.stored)
+        from layline.patches.reading.events import Log
+
+        self.log, self.frames, self.deferred, self.steps, self.stored = Log(module.events), [], False, 0, {}
+        self.push(module, "")
+        self.run_block(module.body, module.scope)
+        self.log, self.frames, self.deferred, self.steps, self.stored = saved
+        module.state = "done"
+
+    def read_attribute(self, owner: Value, name: str, default: Value | None = None) -> Value:
+        match owner:
+            case Outside(path=path):
+                if name in {"__func__", "__wrapped__"}:
+                    return owner
+                return self.stored.get(f"{path}.{name}", Outside(f"{path}.{name}"))
+            case Inside(module=module):
+                return self._read_from_module(module, name)
+            case Class():
+                return self._read_from_class(owner, name) or Member(owner, name, default)
+            case Instance():
+                return self._read_from_instance(owner, name) or Member(owner, name, default)
+            case Function():
+                return self._read_from_function(owner, name, default)
+            case Made():
+                return owner.attributes.get(name, Member(owner, name, default))
+            case Choice(test=test, yes=yes, no=no):
+                left, right = self.read_attribute(yes, name, default), self.read_attribute(no, name, default)
+                return left if left == right else Choice(test, left, right)
+            case Test(operator="or", operands=operands):
+                return Test("or", tuple(self.read_attribute(operand, name, default) for operand in operands))
+            case Called(callee=Outside(path="builtins.super"), arguments=(Class() | Instance() as current,)):
+                return self._read_from_bases(current, name) or Member(owner, name, default)
+            case Literal(value=None) if default is not None:
+                return default
+        return Member(owner, name, default)
+
+    def _read_from_module(self, module: Module, name: str) -> Value:
+        self.read_module(module)
+        found = module.scope.names.get(name)
+        if found is not None:
+            return found
+        if self.modules.knows(f"{module.name}.{name}"):
+            return self.find_module(f"{module.name}.{name}")
+        if name == "__name__":
+            return Literal(module.name)
+        if module.stars:
+            return Outside(f"{module.stars[-1]}.{name}")
+        return Unknown(f"{module.name} has no name {name}")
+
+    def _read_from_class(self, owner: Class, name: str) -> Value | None:
+        found = owner.scope.names.get(name)
+        if isinstance(found, Function) and found.kind == "classmethod":
+            return bind(found, owner)
+        if found is not None:
+            return found
+        match name:
+            case "__name__":
+                return Literal(owner.node.name)
+            case "__module__":
+                return Literal(owner.module.name)
+        for base in owner.bases:
+            match base:
+                case Class() if base is not owner:
+                    inherited = self._read_from_class(base, name)
+                    if inherited is not None:
+                        return inherited
+                case Outside(path=path) if not path.startswith(("builtins.", "abc.", "typing.", "enum.")):
+                    return Outside(f"{path}.{name}")
+        return None
+
+    def _read_from_instance(self, owner: Instance, name: str) -> Value | None:
+        if name in owner.attributes:
+            return owner.attributes[name]
+        if name == "__class__":
+            return owner.of
+        found = self._read_from_class(owner.of, name)
+        match found:
+            case Function(kind="function"):
+                return bind(found, owner)
+            case Function(kind="property"):
+                return self.call_function(bind(found, owner), [], {}, found.node)
+        return found
+
+    def _read_from_bases(self, current: Class | Instance, name: str) -> Value | None:
+        owner = current if isinstance(current, Class) else current.of
+        for base in owner.bases:
+            if isinstance(base, Class):
+                found = self._read_from_class(base, name)
+                return bind(found, current) if isinstance(found, Function) else found
+            if isinstance(base, Outside):
+                return Outside(f"{base.path}.{name}")
+        return None
+
+    def _read_from_function(self, owner: Function, name: str, default: Value | None) -> Value:
+        if name in owner.attributes:
+            return owner.attributes[name]
+        match name:
+            case "__name__" | "__qualname__":
+                return Literal(owner.name.rpartition(".")[2])
+            case "__module__":
+                return Literal(owner.module.name)
+            case "__func__":
+                return owner
+        return Member(owner, name, default)
+
+    def write(self, owner: Value, name: Value, value: Value | None, node: ast.AST, *, is_item: bool = False) -> None:
+        """Remember a write so that later reads see it, and record it for the detectors."""
+        match owner:
+            case Choice(test=test, yes=yes, no=no):
+                self._write_under(test, yes, name, value, node, is_item=is_item)
+                self._write_under(Test("not", (test,)), no, name, value, node, is_item=is_item)
+                return
+            case Test(operator="or", operands=operands):
+                for operand in operands:
+                    self.write(operand, name, value, node, is_item=is_item)
+                return
+            case Outside(path=path) if path.endswith(".__dict__") and is_item:
+                self.write(Outside(path.removesuffix(".__dict__")), name, value, node)
+                return
+            case Literal(value=None):
+                return
+        event = Write(
+            owner=owner, name=name, value=value, at=self.place(node), is_item=is_item, deferred=self.deferred,
+            activation=self.frame.number, within=self.frame.within, when=self.conditions(),
+        )  # fmt: skip
+        if value is not None and self._puts_back(event):
+            event.transient = True
+            find_restores(self.log.events, event)
+        self._remember(event)
+        self.record(event)
+
+    def _write_under(
+        self, test: Value, owner: Value, name: Value, value: Value | None, node: ast.AST, *, is_item: bool
+    ) -> None:
+        self.frame.conditions.append((test, False))
+        self.write(owner, name, value, node, is_item=is_item)
+        self.frame.conditions.pop()
+
+    def _puts_back(self, event: Write) -> bool:
+        """True if an earlier write of this run is undone: the value is what was read from the same place."""
+        match event.owner, event.value:
+            case Outside(path=path), Outside(path=original) if not event.is_item:
+                return original == f"{path}.{text_of(event.name)}"
+            case _, Element(owner=owner, key=key) if event.is_item:
+                return owner == event.owner and key == event.name
+        return False
+
+    def _remember(self, event: Write) -> None:
+        name = text_of(event.name)
+        match event.owner:
+            case Outside(path=path) if name is not None and not event.is_item:
+                if event.value is None or event.transient:
+                    self.stored.pop(f"{path}.{name}", None)
+                else:
+                    self.stored[f"{path}.{name}"] = event.value
+            case Table():
+                if event.value is not None:
+                    event.owner.entries.append((event.name, event.value))
+            case Inside(module=module) if name is not None and event.value is not None and module.state == "done":
+                module.scope.names.setdefault(name, event.value)
+            case Class(scope=scope) if name is not None and event.value is not None:
+                scope.names[name] = event.value
+            case Instance(attributes=attributes) | Made(attributes=attributes) if name and event.value is not None:
+                attributes[name] = event.value
+            case Function(attributes=attributes) if name and event.value is not None:
+                attributes[name] = event.value
+
+
+def bind(function: Function, owner: Value) -> Function:
+    """The function as a bound method."""
+    return Function(
+        function.node, function.module, function.scope, function.name, owner, function.kind, function.defaults
+    )
