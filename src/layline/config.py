@@ -31,6 +31,8 @@ class Project:
     """Where reports are written, relative to the root of the downstream."""
     git: str = "."
     """Where the downstream's git directory is, relative to this file."""
+    source_roots: tuple[str, ...] = (".", "src")
+    """Folders of the downstream from which its own module names count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +85,19 @@ class Backend:
     """Classes of changed files, by path patterns; what none matches is code. Default: lock files, generated and golden, tests, docs, workflows and builds."""
     dependencies: tuple[str, ...] = ()
     """Files of the upstream tree that tell what it needs; default: the well-known ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registry:
+    """How the downstream registers patches; without any, the well-known ways are recognised."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    handlers: tuple[str, ...] = ()
+    """Functions (last name) whose call or decorator takes an installer: `register_patch("id", phase=…)`."""
+    paths: tuple[str, ...] = ()
+    """Functions whose call names a target by text: `register_patch("a.b.C.m", replacement)`."""
+    wrappers: tuple[str, ...] = ()
+    """Functions that wrap `(module, "Class.method", wrapper)`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +163,8 @@ class Settings:
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
     project: Project
     backends: dict[str, Backend] = field(default_factory=dict)
+    registries: dict[str, Registry] = field(default_factory=dict)
+    """How patches are registered, by any name."""
     policy: Policy = field(default_factory=Policy)
     """From which thresholds a sync is planned or urgent."""
     periodic: Periodic = field(default_factory=Periodic)

@@ -27,6 +27,7 @@ from layline.patches.reading.values import (
     Test,
     Unknown,
     Value,
+    find_alternatives,
     truth,
 )
 
@@ -208,6 +209,16 @@ def _environ_get(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AS
     return Element(Outside("os.environ"), arguments[0], arguments[1] if len(arguments) > 1 else None)
 
 
+def _loaded_module(machine: Interpreter, arguments: Arguments, _: Keywords, __: ast.AST) -> Value | None:
+    """`sys.modules.get(name)`: the module, as if it were loaded."""
+    names = [text_of(found) for found in find_alternatives(arguments[0])] if arguments else []
+    found: Value | None = None
+    for name in names:
+        module = machine.find_module(name) if name else Element(Outside("sys.modules"), arguments[0])
+        found = module if found is None else Choice(Unknown("which is loaded"), found, module)
+    return found
+
+
 def _map(machine: Interpreter, arguments: Arguments, _: Keywords, node: ast.AST) -> Value | None:
     values = machine.iterate(arguments[1]) if len(arguments) == 2 else None
     return None if values is None else Items([machine.call(arguments[0], [value], {}, node) for value in values])
@@ -251,6 +262,7 @@ KNOWN: dict[str, Known] = {
     "builtins.isinstance": _isinstance, "inspect.isclass": _is_class, "builtins.vars": _vars, "builtins.type": _type,
     "types.ModuleType": _module_type, "typing.cast": lambda _, arguments, *__: arguments[-1] if arguments else None,
     "inspect.getsource": _getsource, "re.sub": _regex, "textwrap.dedent": _dedent, "inspect.cleandoc": _dedent,
+    "sys.modules.get": _loaded_module, "sys.modules.pop": _loaded_module,
     "os.getenv": _environ_get, "os.environ.get": _environ_get, "importlib.util.find_spec": _find_spec,
 }  # fmt: skip
 

@@ -1,0 +1,190 @@
+"""Every patch of a downstream at one commit: find the registrations, read each, tell which are active."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from layline.patches.activation import Activation, find_activation
+from layline.patches.chains import Roots
+from layline.patches.engine import read_engine
+from layline.patches.idioms.installer import Installer, Known, know_nothing
+from layline.patches.model import Engine, Inventory, Patch
+from layline.patches.reading.calls import Interpreter
+from layline.patches.reading.events import Registration
+from layline.patches.reading.modules import Modules
+from layline.patches.registrations import learn_roots, read_patch
+
+if TYPE_CHECKING:
+    from layline.config import Backend, Settings
+    from layline.core.evidence import Skipped
+    from layline.source.tree import Tree
+
+NOT_OURS = frozenset("third_party 3rdparty vendor tests test docs examples benchmark benchmarks unittests ut st".split())
+DEFAULT_HANDLER_CALLS = ("register_patch", "register_handler_patch", "patch_handler")
+_RECURSION = 12_000
+"""Reading goes as deep as the code it reads; the default limit of Python is meant for less."""
+
+
+@dataclass(slots=True, eq=False)
+class Reading:
+    """One downstream commit, read as far as patches need it; shared by all backends."""
+
+    tree: Tree
+    settings: Settings
+    machine: Interpreter
+    texts: dict[str, bytes]
+    registrations: tuple[Registration, ...]
+    activation: Activation
+    roots: Roots
+    engine: Engine
+    own_names: frozenset[str]
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        return tuple(dict.fromkeys(self.machine.modules.skipped))
+
+
+def read_downstream(tree: Tree, settings: Settings) -> Reading:
+    """Find every registration of the downstream at a commit."""
+    modules = Modules(tree, settings.project.source_roots)
+    calls = find_handler_calls(settings)
+    machine = Interpreter(modules, calls.__contains__)
+    texts = dict(read_texts(tree))
+    with deep_recursion():
+        registrations = tuple(_find_registrations(machine, texts, calls))
+        names = {registration.module.name for registration in registrations}
+        activation = find_activation(modules, names, texts)
+        registries = sorted({registration.registry for registration in registrations})
+        roots = learn_roots(machine, registries)
+        engine = read_engine(machine, registries, texts)
+    tops = {name.partition(".")[0] for name in names} | {re.sub(r"[^a-z0-9]", "", settings.project.name.lower())}
+    own = frozenset(top.lower() for top in tops if top not in NOT_OURS and len(top) > 2)
+    return Reading(tree, settings, machine, texts, registrations, activation, roots, engine, own)
+
+
+def find_handler_calls(settings: Settings) -> frozenset[str]:
+    configured = [name for registry in settings.registries.values() for name in registry.handlers]
+    return frozenset(configured or DEFAULT_HANDLER_CALLS)
+
+
+def read_inventory(
+    reading: Reading, key: str, look_up: Callable[[str], Known] = know_nothing, pin: str | None = None
+) -> Inventory:
+    """The patches of one backend; `look_up` tells what a target is at the pin."""
+    backend = reading.settings.backend(key)
+    installer = Installer(
+        reading.machine, reading.roots, look_up, reading.own_names, tuple(find_packages(reading.settings))
+    )
+    with deep_recursion():
+        read = [read_patch(item, installer) for item in reading.registrations if belongs(item, key, reading.settings)]
+    patches = [_judge_activity(patch, backend, key, reading) for patch in read]
+    return Inventory(
+        backend=key,
+        commit=reading.tree.commit,
+        pin=pin,
+        patches=tuple(_settle_duplicates(patches, reading)),
+        skipped=reading.skipped,
+        engine=reading.engine,
+    )
+
+
+def find_packages(settings: Settings) -> Iterator[str]:
+    for backend in settings.backends.values():
+        yield from backend.packages
+
+
+def belongs(registration: Registration, key: str, settings: Settings) -> bool:
+    """A patch belongs to the backend it names, else to the one whose folder it stands in."""
+    from layline.patches.registrations import _role, _text
+
+    named = _text(_role(registration.arguments, "backend"))
+    if named in settings.backends:
+        return named == key
+    return _folder_backend(registration.at.path, settings) == key
+
+
+def _folder_backend(path: str, settings: Settings) -> str | None:
+    best = ("", "")
+    for key, backend in settings.backends.items():
+        for folder in (*backend.patches, *backend.integration):
+            prefix = folder.rstrip("/") + "/"
+            if path.startswith(prefix) and len(prefix) > len(best[0]):
+                best = (prefix, key)
+    return best[1] or None
+
+
+def _judge_activity(patch: Patch, backend: Backend, key: str, reading: Reading) -> Patch:
+    name = reading.machine.modules.names_by_path.get(patch.file, "")
+    active, reason = reading.activation.explain(name)
+    notes = list(patch.notes)
+    home = _folder_backend(patch.file, reading.settings)
+    if home is not None and home != key:
+        notes.append(f"registered for {key} in a folder of {home}")
+    if reading.engine.phases and patch.phase is not None and patch.phase not in reading.engine.phases:
+        notes.append(f"the engine knows no phase {patch.phase!r}")
+    return replace(patch, active=active, active_reason=reason, notes=tuple(notes))
+
+
+def _settle_duplicates(patches: list[Patch], reading: Reading) -> Iterator[Patch]:
+    """Of several registrations of one id the engine keeps the last."""
+    names = reading.machine.modules.names_by_path
+    by_id: dict[str, list[Patch]] = {}
+    for patch in patches:
+        by_id.setdefault(patch.id, []).append(patch)
+    for patch in sorted(patches, key=lambda patch: (patch.file, patch.line)):
+        rivals = [item for item in by_id[patch.id] if item.active]
+        if len(rivals) < 2 or not patch.active:
+            yield patch
+            continue
+        order = reading.activation.order
+        winner = max(rivals, key=lambda item: (order.get(names.get(item.file, ""), -1), item.line))
+        others = ", ".join(str(item.location) for item in rivals if item is not patch)
+        if patch is winner:
+            yield replace(patch, notes=(*patch.notes, f"the id is also registered at {others}; this one, imported last, wins"))
+        else:
+            yield replace(
+                patch,
+                active=False,
+                active_reason=f"overridden by the later registration of the same id at {winner.location}",
+                notes=(*patch.notes, f"the id is also registered at {others}"),
+            )
+
+
+def _find_registrations(machine: Interpreter, texts: dict[str, bytes], calls: Iterable[str]) -> Iterator[Registration]:
+    pattern = re.compile(rb"\b(?:" + b"|".join(re.escape(name.encode()) for name in sorted(calls)) + rb")\b")
+    for path, text in texts.items():
+        name = machine.modules.names_by_path.get(path)
+        if name is None or not pattern.search(text):
+            continue
+        module = machine.modules.find(name)
+        if module is not None:
+            machine.read_module(module)
+            yield from (event for event in module.events if isinstance(event, Registration))
+
+
+def read_texts(tree: Tree) -> Iterator[tuple[str, bytes]]:
+    """The Python files of the downstream itself, tests and vendored code apart."""
+    paths = [path for path in tree.paths(suffix=".py") if not NOT_OURS & set(path.split("/")[:-1])]
+    oids = {path: entry.oid for path in paths if (entry := tree.find(path)) is not None}
+    blobs: dict[str, bytes] = {}
+    for blob in tree.repository.stream_blobs(dict.fromkeys(oids.values())):
+        if not isinstance(blob, str):
+            blobs[blob.oid] = blob.data
+    for path, oid in oids.items():
+        if oid in blobs:
+            yield path, blobs[oid]
+
+
+@contextmanager
+def deep_recursion() -> Iterator[None]:
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _RECURSION))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
