@@ -17,6 +17,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("layline.cli.project:doctor", "Say what is configured, found and missing."),
     "schema": ("layline.cli.project:schema", "Print a JSON Schema."),
     "gap": ("layline.cli.gap:gap", "How far is each pinned backend behind its upstream?"),
+    "patches": ("layline.cli.patches:patches", "What does each monkey patch replace, and when is it on?"),
     "campaign": ("layline.cli.campaign:campaign", "Is this kernel change really an improvement?"),
     "bench": ("layline.cli.bench:bench", "Read benchmark CSV files strictly."),
     "dashboard": ("layline.cli.dashboard:dashboard", "One static site from the records, with their PDFs."),

@@ -28,12 +28,16 @@ class Rule:
     line: int
 
     def covers(self, name: str) -> bool:
-        if not name.startswith(f"{self.package}.") or (not self.deep and name.count(".") != self.package.count(".") + 1):
+        if not name.startswith(f"{self.package}.") or (
+            not self.deep and name.count(".") != self.package.count(".") + 1
+        ):
             return False
         return not self.suffixes or name.endswith(self.suffixes)
 
     def __str__(self) -> str:
-        return f"auto-import in {self.package}" + (f" of names ending in {' or '.join(self.suffixes)}" if self.suffixes else "")
+        return f"auto-import in {self.package}" + (
+            f" of names ending in {' or '.join(self.suffixes)}" if self.suffixes else ""
+        )
 
 
 @dataclass(slots=True)

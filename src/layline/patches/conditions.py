@@ -274,7 +274,7 @@ class Reader:
                 for inner in _parts(value):
                     yield from self._find_names(inner)
 
-    def show(self, value: Value, *, within: str = "") -> str:  # noqa: C901, PLR0911, PLR0912  one case per kind of value
+    def show(self, value: Value, *, within: str = "") -> str:  # noqa: C901  one case per kind of value
         """The value as a person would write it."""
         key = self.roots.key_of(value)
         if key is not None:

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from layline.core.evidence import Skipped
     from layline.source.tree import Tree
 
-NOT_OURS = frozenset("third_party 3rdparty vendor tests test docs examples benchmark benchmarks unittests ut st".split())
+NOT_OURS = frozenset(
+    "third_party 3rdparty vendor tests test docs examples benchmark benchmarks unittests ut st".split()
+)
 DEFAULT_HANDLER_CALLS = ("register_patch", "register_handler_patch", "patch_handler")
 _RECURSION = 12_000
 """Reading goes as deep as the code it reads; the default limit of Python is meant for less."""
@@ -81,7 +83,12 @@ def read_inventory(
         reading.machine, reading.roots, look_up, reading.own_names, tuple(find_packages(reading.settings))
     )
     with deep_recursion():
-        read = [read_patch(item, installer) for item in reading.registrations if belongs(item, key, reading.settings)]
+        mine = [item for item in reading.registrations if belongs(item, key, reading.settings)]
+        read = [read_patch(item, installer) for item in mine]
+        stashes = reading.machine.stashes
+        if stashes:  # a stash may be read by a patch that was read before the one that makes it
+            again = {i for i, patch in enumerate(read) if any(e.target in stashes for e in patch.effects)}
+            read = [read_patch(mine[i], installer) if i in again else patch for i, patch in enumerate(read)]
     patches = [_judge_activity(patch, backend, key, reading) for patch in read]
     return Inventory(
         backend=key,
@@ -145,7 +152,9 @@ def _settle_duplicates(patches: list[Patch], reading: Reading) -> Iterator[Patch
         winner = max(rivals, key=lambda item: (order.get(names.get(item.file, ""), -1), item.line))
         others = ", ".join(str(item.location) for item in rivals if item is not patch)
         if patch is winner:
-            yield replace(patch, notes=(*patch.notes, f"the id is also registered at {others}; this one, imported last, wins"))
+            yield replace(
+                patch, notes=(*patch.notes, f"the id is also registered at {others}; this one, imported last, wins")
+            )
         else:
             yield replace(
                 patch,

@@ -133,7 +133,7 @@ class Index:
 
 def build_index(parts: Sequence[Part], cache: Cache | None = None, *, workers: int | None = None) -> Index:
     """Index every Python file of the parts; only blobs the cache does not hold are read and parsed."""
-    entries = [entry for number, part in enumerate(parts) for entry in _find_entries(number, part)]
+    entries = [entry for number, part in enumerate(parts) for entry in find_entries(number, part)]
     texts: dict[str, str] = {}
     if cache is not None:
         texts.update(cache.load(entry.blob for entry in entries))
@@ -143,24 +143,24 @@ def build_index(parts: Sequence[Part], cache: Cache | None = None, *, workers: i
             made = dict(_encode_missing(part, missing, workers))
             texts.update(made)
             if cache is not None:
-                cache.store(item for item in made.items() if item[1] != _ABSENT)
+                cache.store(item for item in made.items() if item[1] != ABSENT)
     return Index(parts, entries, texts)
 
 
-_ABSENT = json.dumps("the object is not in this repository")
+ABSENT = json.dumps("the object is not in this repository")
 
 
 def _encode_missing(part: Part, missing: list[str], workers: int | None) -> Iterator[tuple[str, str]]:
     blobs: list[Blob] = []
     for found in part.tree.repository.stream_blobs(missing):
         if isinstance(found, str):
-            yield found, _ABSENT  # a partial clone; not cached, the object may come
+            yield found, ABSENT  # a partial clone; not cached, the object may come
         else:
             blobs.append(found)
     yield from encode_blobs(blobs, workers=workers)
 
 
-def _find_entries(number: int, part: Part) -> Iterator[ModuleEntry]:
+def find_entries(number: int, part: Part) -> Iterator[ModuleEntry]:
     for under in part.under or ("",):
         for path in part.tree.paths(under, ".py"):
             name = module_name(path, part.source_roots)

@@ -9,6 +9,7 @@ from layline.patches.model import Effect, Style, TargetKind
 from layline.patches.reading.events import Event, Write
 from layline.patches.reading.machine import text_of
 from layline.patches.reading.values import (
+    Called,
     Class,
     Element,
     Function,
@@ -16,7 +17,6 @@ from layline.patches.reading.values import (
     Outside,
     Partial,
     Test,
-    Unknown,
     Value,
     find_alternatives,
 )
@@ -38,7 +38,7 @@ def find_attribute_writes(event: Event, installer: Installer) -> Iterator[Effect
             yield from _find_inside(event, module.name, installer)
         case Class() as owner if _is_behaviour(event.value) and "." not in owner.name:
             yield from _find_inside(event, owner.dotted, installer)
-        case Element(owner=Outside(path=path), key=Unknown()) if path.startswith("sys.modules"):
+        case Element() as owner if is_loaded_module(owner):
             yield from _find_sweep(event, installer)
 
 
@@ -50,6 +50,8 @@ def _find_outside(event: Write, owner: str, installer: Installer) -> Iterator[Ef
         elif name in {"default", "default_factory"} and _is_field(owner, installer):
             if name == "default":
                 yield installer.build_effect(event, owner, event.value)
+        elif f"{owner}.{name}" in installer.machine.stashes and not isinstance(event.value, Outside):
+            yield installer.build_effect(event, installer.machine.stashes[f"{owner}.{name}"], event.value)
         elif not installer.is_bookkeeping(owner, name, event.value):
             yield installer.build_effect(event, f"{owner}.{name}", event.value)
 
@@ -64,6 +66,20 @@ def _find_inside(event: Write, owner: str, installer: Installer) -> Iterator[Eff
     name = text_of(event.name)
     if name is not None and not installer.is_bookkeeping(owner, name, event.value):
         yield installer.build_effect(event, f"{owner}.{name}", event.value)
+
+
+def is_loaded_module(value: Value) -> bool:
+    """Some module out of `sys.modules`, which one is not known."""
+    while True:
+        match value:
+            case Element(owner=owner):
+                value = owner
+            case Called(callee=callee):
+                value = callee
+            case Outside(path=path):
+                return path.startswith("sys.modules")
+            case _:
+                return False
 
 
 def _find_sweep(event: Write, installer: Installer) -> Iterator[Effect]:

@@ -27,8 +27,8 @@ def find_environment_writes(event: Event, installer: Installer) -> Iterator[Effe
             for key, value in entries:
                 yield from _find_names(event, key, value, installer)
         case Call(callee=Outside(path="os.environ.update"), keywords=keywords):
-            for name, value in keywords.items():
-                yield _effect(event, (f"env:{name}",), installer.describe(value)[0])
+            for variable, value in keywords.items():
+                yield _effect(event, (f"env:{variable}",), installer.describe(value)[0])
 
 
 def _find_names(event: Write | Call, name: Value, value: Value | None, installer: Installer) -> Iterator[Effect]:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _METADATA = frozenset(
     "__name__ __qualname__ __doc__ __module__ __wrapped__ __signature__ __annotations__ __defaults__ __kwdefaults__".split()
 )
-_MARKER = re.compile(r"(?:^|_)(patched|wrapped|applied|installed|hooked|orig|original|backup|saved|sentinel|done|marker|unpatched|instrumented|is_patch)(?:_|$)", re.I)  # fmt: skip
+_MARKER = re.compile(r"(?:^|_)(patched|wrapped|applied|installed|hooked|orig|original|backup|saved|sentinel|done|marker|unpatched|instrumented|is_patch)(?:_|$)", re.IGNORECASE)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +128,13 @@ class Installer:
         """Markers, stashed originals and function metadata change nothing upstream does."""
         if name in _METADATA:
             return True
+        if not self._keeps_books(owner, name, value):
+            return False
+        if isinstance(value, Outside) and owner and value.path != f"{owner}.{name}":
+            self.machine.stashes.setdefault(f"{owner}.{name}", value.path)
+        return True
+
+    def _keeps_books(self, owner: str, name: str, value: Value | None) -> bool:
         lowered = name.lower()
         private = name.startswith("_") and not name.startswith("__")
         if private and any(word in lowered for word in self.own_names):

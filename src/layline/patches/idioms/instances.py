@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from layline.patches.idioms.attributes import is_loaded_module
 from layline.patches.idioms.installer import Installer, moment_of
 from layline.patches.model import Effect, Style
 from layline.patches.reading.events import Event, Write
@@ -31,7 +32,11 @@ def find_instance_bindings(event: Event, installer: Installer) -> Iterator[Effec
     if not isinstance(event, Write) or event.is_item or event.value is None:
         return
     name = text_of(event.name)
-    if name is None or not isinstance(event.owner, Argument | Member | Element | Called | Unknown):
+    if (
+        name is None
+        or is_loaded_module(event.owner)
+        or not isinstance(event.owner, Argument | Member | Element | Called | Unknown)
+    ):
         return
     if _is_plain_attribute(event.owner, name) or not _is_behaviour(event.value):
         return

@@ -60,7 +60,7 @@ def _find_wrapt(event: Call, given: list[Value], installer: Installer) -> Iterat
 
 
 def _as_wrapping(effect: Effect) -> Effect:
-    """wrapt hands the original to the wrapper as its first argument."""
+    """The wrapt library hands the original to the wrapper as its first argument."""
     from dataclasses import replace
 
     from layline.patches.model import Style

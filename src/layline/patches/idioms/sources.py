@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layline.patches.idioms.installer import Installer, moment_of
-from layline.patches.model import Effect, Style
+from layline.patches.idioms.installer import Installer, Known, moment_of
+from layline.patches.model import Effect, Style, TargetKind
+from layline.patches.reading.builtin import find_sources
 from layline.patches.reading.events import Call, Event
-from layline.patches.reading.values import Called, Member, Outside, Source, Value, find_alternatives
+from layline.patches.reading.values import Member, Outside, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,24 +20,15 @@ def find_source_rewrites(event: Event, installer: Installer) -> Iterator[Effect]
     """`exec(source.replace(anchor, new), namespace)` over `inspect.getsource(target)`."""
     match event:
         case Call(callee=Outside(path=path), arguments=(given, *_)) if path in _RUNS:
-            for source in _find_sources(given):
+            for source in find_sources(given):
                 target = _name_of(source.of)
-                known = installer.look_up(target) if target else None
+                known = installer.look_up(target) if target else Known(TargetKind.UNKNOWN)
                 yield Effect(
                     style=Style.SOURCE_REWRITE, target=target, replacement="its own source, edited", location=event.at,
                     certain=target is not None, moment=moment_of(event), anchors=source.anchors,
                     reason=None if target else "which object's source is edited is only known at run time",
-                    **({"target_kind": known.kind, "alias_of": known.alias_of} if known else {}),
+                    target_kind=known.kind, alias_of=known.alias_of,
                 )  # fmt: skip
-
-
-def _find_sources(value: Value) -> Iterator[Source]:
-    for found in find_alternatives(value):
-        match found:
-            case Source():
-                yield found
-            case Called(callee=Outside(path="builtins.compile"), arguments=(inner, *_)):
-                yield from _find_sources(inner)
 
 
 def _name_of(value: Value) -> str | None:

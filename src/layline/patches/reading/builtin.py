@@ -32,7 +32,7 @@ from layline.patches.reading.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from layline.patches.reading.calls import Interpreter
 
@@ -107,7 +107,7 @@ def _items(machine: Interpreter, arguments: Arguments, _: Keywords, __: ast.AST)
     if not arguments:
         return Items([])
     known = machine.iterate(arguments[0])
-    return Items(known) if known is not None else Called(Outside("builtins.list"), tuple(arguments))
+    return Items(known) if known is not None else arguments[0]
 
 
 def _table(_: Interpreter, arguments: Arguments, keywords: Keywords, __: ast.AST) -> Value | None:
@@ -203,6 +203,37 @@ def _dedent(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) ->
     return arguments[0] if arguments and isinstance(arguments[0], Source | Literal) else None
 
 
+def _exec(machine: Interpreter, arguments: Arguments, _: Keywords, __: ast.AST) -> Value | None:
+    """`exec(edited_source, globals, namespace)`: the names it defines are the edited source."""
+    sources = list(find_sources(arguments[0])) if arguments else []
+    if not sources:
+        return None
+    receiver = arguments[-1] if len(arguments) > 1 else Called(Outside("builtins.globals"))
+    match receiver:
+        case Table() as table:
+            table.entries.append((Unknown("what the source defines"), sources[0]))
+            table.whole = False
+            return Literal(None)
+        case Called(callee=Outside(path="builtins.globals")):
+            machine.frame.module.executed.append(sources[0])
+            return Literal(None)
+    return None
+
+
+def find_sources(value: Value) -> Iterator[Source]:
+    """Upstream source inside what is executed, `compile` opened."""
+    for found in find_alternatives(value):
+        match found:
+            case Source():
+                yield found
+            case Called(callee=Outside(path="builtins.compile"), arguments=(inner, *_)):
+                yield from find_sources(inner)
+
+
+def _globals(machine: Interpreter, _: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+    return Called(Outside("builtins.globals"))
+
+
 def _environ_get(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
     if not arguments:
         return None
@@ -261,6 +292,7 @@ KNOWN: dict[str, Known] = {
     "builtins.any": _any, "builtins.all": _all, "builtins.bool": _bool, "builtins.str": _text,
     "builtins.isinstance": _isinstance, "inspect.isclass": _is_class, "builtins.vars": _vars, "builtins.type": _type,
     "types.ModuleType": _module_type, "typing.cast": lambda _, arguments, *__: arguments[-1] if arguments else None,
+    "builtins.exec": _exec, "textwrap.indent": _dedent,
     "inspect.getsource": _getsource, "re.sub": _regex, "textwrap.dedent": _dedent, "inspect.cleandoc": _dedent,
     "sys.modules.get": _loaded_module, "sys.modules.pop": _loaded_module,
     "os.getenv": _environ_get, "os.environ.get": _environ_get, "importlib.util.find_spec": _find_spec,

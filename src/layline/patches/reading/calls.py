@@ -98,7 +98,7 @@ class Interpreter(Statements, Writes):
                 activation=self.frame.number,
                 within=self.frame.within,
                 when=self.conditions(),
-            )  # fmt: skip
+            )
         )
         return Called(callee, tuple(arguments), tuple(keywords.items()))
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from layline.patches.reading.machine import Machine
 from layline.patches.reading.strings import fold_operation, show_constant
@@ -108,6 +109,8 @@ class Expressions(Machine):
                 return Literal(module.package)
             case "__file__" | "__path__":
                 return Unknown(name)
+        if module.executed:
+            return module.executed[-1]
         stars = module.stars
         return Outside(f"{stars[-1]}.{name}") if stars else Unknown(f"the name {name} is not bound here")
 
@@ -130,6 +133,10 @@ class Expressions(Machine):
                 return Literal(text[key.value]) if -len(text) <= key.value < len(text) else Unknown("no such item")
             case Test(operator="or", operands=operands):
                 return Test("or", tuple(self.read_item(operand, key) for operand in operands))
+            case Source():
+                return owner
+            case Called(callee=Outside(path="builtins.globals")) if isinstance(key, Literal):
+                return self._look_up(str(key.value), self.frame.module.scope)
         return Element(owner, key, default)
 
     def _read_table(self, table: Table, key: Value, default: Value | None) -> Value:
@@ -333,7 +340,7 @@ def _compare(operator: str, left: Value, right: Value) -> Value:
     return Test(operator, (left, right))
 
 
-_COMPUTE = {
+_COMPUTE: dict[str, Callable[[Any, Any], bool]] = {
     "==": lambda a, b: a == b,
     "!=": lambda a, b: a != b,
     "is": lambda a, b: a is b or (isinstance(a, (str, int)) and a == b),

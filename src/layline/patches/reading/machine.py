@@ -60,6 +60,8 @@ class Machine(ABC):
         self.deferred = False
         self.stored: dict[str, Value] = {}
         """What was written onto outside names in this run, so that later reads see it."""
+        self.stashes: dict[str, str] = {}
+        """Where installers keep originals on upstream: `m._orig_f` → `m.f`."""
         self.steps = 0
         self._numbers = 0
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Skipped
 from layline.patches.reading.scope import Scope
+from layline.source.parsing import parse_tree
 
 if TYPE_CHECKING:
     from layline.patches.reading.events import Event
+    from layline.patches.reading.values import Value
     from layline.source.tree import Tree
-
-_MOST_NESTED = "is nested too deeply to be read"
 
 
 @dataclass(slots=True, eq=False)
@@ -31,6 +30,8 @@ class Module:
     """new, running, done: its top level is read once."""
     events: list[Event] = field(default_factory=list)
     """What its top level does when it is imported."""
+    executed: list[Value] = field(default_factory=list)
+    """Edited upstream source that was executed into its names."""
     stars: list[str] = field(default_factory=list)
     """Modules outside the downstream whose names it takes with `*`."""
 
@@ -110,24 +111,11 @@ class Modules:
         if isinstance(text, Skipped):
             self.skipped.append(text)
             return None
-        parsed = parse_text(path, text)
+        parsed = parse_tree(path, text.encode())
         if isinstance(parsed, Skipped):
             self.skipped.append(parsed)
             return None
-        return parsed
-
-
-def parse_text(path: str, text: str) -> list[ast.stmt] | Skipped:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # an invalid escape in their code is not our concern
-            return ast.parse(text).body
-    except SyntaxError as error:
-        return Skipped(path, f"line {error.lineno or 1} is not Python that we can read: {error.msg}")
-    except (RecursionError, MemoryError):
-        return Skipped(path, _MOST_NESTED)
-    except ValueError as error:
-        return Skipped(path, str(error))
+        return parsed.body
 
 
 def name_module(path: str) -> str:

@@ -24,6 +24,7 @@ from layline.patches.reading.values import (
     Test,
     Unknown,
     Value,
+    find_alternatives,
     negate,
     truth,
 )
@@ -111,7 +112,8 @@ class Statements(Expressions):
     def _run_return(self, value: Value) -> None:
         local = tuple(test for test, left_behind in self.frame.conditions if not left_behind)
         self.frame.returns.append((local, value))
-        self.mark_used(value)
+        for found in find_alternatives(value):
+            self.mark_used(found)
 
     def _run_augmented(self, node: ast.AugAssign, scope: Scope) -> None:
         right = self.evaluate(node.value, scope)
@@ -244,7 +246,7 @@ class Statements(Expressions):
         owner = self.find_module(base)
         if not isinstance(owner, Inside):
             return self.read_attribute(owner, name)
-        if owner.module.state == "done" or owner.module.state == "new":
+        if owner.module.state in {"done", "new"}:
             found = self.read_attribute(owner, name)
             if not isinstance(found, Unknown):
                 return found

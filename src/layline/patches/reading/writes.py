@@ -19,6 +19,7 @@ from layline.patches.reading.values import (
     Made,
     Member,
     Outside,
+    Source,
     Table,
     Test,
     Unknown,
@@ -55,10 +56,10 @@ class Writes(Machine):
 
     def read_attribute(self, owner: Value, name: str, default: Value | None = None) -> Value:
         match owner:
-            case Outside(path=path):
-                if name in {"__func__", "__wrapped__"}:
-                    return owner
-                return self.stored.get(f"{path}.{name}", Outside(f"{path}.{name}"))
+            case Outside():
+                return self._read_from_outside(owner, name)
+            case Source() if name.startswith("__"):
+                return owner
             case Inside(module=module):
                 return self._read_from_module(module, name)
             case Class():
@@ -79,6 +80,17 @@ class Writes(Machine):
             case Literal(value=None) if default is not None:
                 return default
         return Member(owner, name, default)
+
+    def _read_from_outside(self, owner: Outside, name: str) -> Value:
+        if name in {"__func__", "__wrapped__"}:
+            return owner
+        if name in {"__name__", "__qualname__"}:
+            return Literal(owner.path.rpartition(".")[2])
+        path = f"{owner.path}.{name}"
+        found = self.stored.get(path, Outside(path))
+        if isinstance(found, Outside) and found.path in self.stashes:
+            return Outside(self.stashes[found.path])
+        return found
 
     def _read_from_module(self, module: Module, name: str) -> Value:
         self.read_module(module)

@@ -1,0 +1,83 @@
+"""`patches list|show|find|port|notes`: what each monkey patch does, from code alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from layline.app.upstreams import Upstreams, open_upstreams
+from layline.core.report import Answer, Report
+from layline.errors import ConfigError
+from layline.patches.data import SCHEMA, encode_inventory
+from layline.patches.inventory import Reading, read_downstream, read_inventory
+from layline.patches.report import build_report
+from layline.source import Tree
+
+if TYPE_CHECKING:
+    from layline.app.workspace import Workspace
+    from layline.patches.model import Inventory, Patch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which patches a list shows; None shows all."""
+
+    phase: str | None = None
+    style: str | None = None
+    active: bool | None = None
+
+    def keeps(self, patch: Patch) -> bool:
+        if self.phase is not None and patch.phase != self.phase:
+            return False
+        if self.active is not None and patch.active is not self.active:
+            return False
+        return self.style is None or any(effect.style.value == self.style for effect in patch.effects)
+
+
+def patches_list(workspace: Workspace, backend: str | None = None, wanted: Filter = Filter()) -> Answer:  # noqa: B008  frozen
+    """Every patch of one backend, or of all."""
+    inventories = read_inventories(workspace, (backend,) if backend else tuple(workspace.settings.backends))
+    shown = [
+        replace(inventory, patches=tuple(patch for patch in inventory.patches if wanted.keeps(patch)))
+        for inventory in inventories
+    ]
+    name = workspace.downstream.name
+    reports = [
+        build_report(inventory, name, workspace.settings.backend(inventory.backend).label or inventory.backend)
+        for inventory in shown
+    ]
+    if backend:
+        return Answer(report=reports[0], data=encode_inventory(shown[0]))
+    data: dict[str, Any] = {"schema": SCHEMA, "backends": [encode_inventory(inventory) for inventory in shown]}
+    return Answer(report=_join_reports(reports), data=data)
+
+
+def read_inventories(workspace: Workspace, backends: tuple[str, ...]) -> list[Inventory]:
+    """The inventories of several backends over one reading of the downstream."""
+    for key in backends:
+        workspace.settings.backend(key)
+    if not backends:
+        raise ConfigError("No backend is configured.", hint="`layline init` writes layline.toml by looking around.")
+    upstreams = open_upstreams(workspace)
+    reading = read_downstream(Tree(workspace.downstream, workspace.commit), workspace.settings)
+    inventories = [_read_one(reading, upstreams, key) for key in backends]
+    upstreams.save()
+    return inventories
+
+
+def _read_one(reading: Reading, upstreams: Upstreams, key: str) -> Inventory:
+    inventory = read_inventory(reading, key, upstreams.look_up, upstreams.pins.get(key))
+    mine = tuple(item for item in upstreams.skipped if item.what == f"upstream {key}")
+    return replace(inventory, skipped=(*inventory.skipped, *mine))
+
+
+def _join_reports(reports: list[Report]) -> Report:
+    """One report with a section per backend."""
+    from layline.core.report import Section
+
+    sections = tuple(Section(title=report.title, sections=report.sections) for report in reports)
+    alerts = tuple(alert for report in reports for alert in report.alerts)
+    skipped = tuple(dict.fromkeys(item for report in reports for item in report.skipped))
+    return Report(
+        title="Patches of all backends", sections=sections, alerts=alerts, skipped=skipped, meta=reports[0].meta[:1]
+    )

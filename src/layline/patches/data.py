@@ -1,0 +1,78 @@
+"""An inventory as plain JSON values: the contract others rely on (`layline.patches/1`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from layline.patches.model import Effect, Inventory, Patch, Unregistered
+
+SCHEMA = "layline.patches/1"
+
+
+def encode_inventory(inventory: Inventory) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "backend": inventory.backend,
+        "commit": inventory.commit,
+        "pin": inventory.pin,
+        "engine": {
+            "phases": list(inventory.engine.phases),
+            "switch": inventory.engine.switch,
+            "switch_values": inventory.engine.switch_text,
+            "location": str(inventory.engine.switch_at) if inventory.engine.switch_at else None,
+        },
+        "patches": [encode_patch(patch) for patch in inventory.patches],
+        "unregistered": [encode_unregistered(item) for item in inventory.unregistered],
+        "skipped": [{"what": item.what, "why": item.why} for item in inventory.skipped],
+    }
+
+
+def encode_patch(patch: Patch) -> dict[str, Any]:
+    return {
+        "id": patch.id,
+        "backend": patch.backend,
+        "phase": patch.phase,
+        "priority": patch.priority,
+        "file": patch.file,
+        "line": patch.line,
+        "handler": patch.handler,
+        "description": patch.description,
+        "tags": list(patch.tags),
+        "version_gates": list(patch.version_gates),
+        "active": patch.active,
+        "active_reason": patch.active_reason,
+        "guard": {
+            "text": patch.guard.text,
+            "keys": list(patch.guard.keys),
+            "other": list(patch.guard.other),
+            "expression": patch.guard.expression,
+        },
+        "body_keys": list(patch.body_keys),
+        "effects": [encode_effect(effect) for effect in patch.effects],
+        "implementation": list(patch.implementation),
+        "notes": list(patch.notes),
+    }
+
+
+def encode_effect(effect: Effect) -> dict[str, Any]:
+    return {
+        "style": effect.style.value,
+        "target": effect.target,
+        "replacement": effect.replacement,
+        "replacement_at": str(effect.replacement_at) if effect.replacement_at else None,
+        "mutates": list(effect.mutates),
+        "location": str(effect.location),
+        "certain": effect.certain,
+        "reason": effect.reason,
+        "moment": effect.moment.value,
+        "target_kind": effect.target_kind.value,
+        "alias_of": effect.alias_of,
+        "suggestion": effect.suggestion,
+        "anchors": list(effect.anchors),
+        "when": effect.when,
+    }
+
+
+def encode_unregistered(item: Unregistered) -> dict[str, Any]:
+    return {**encode_effect(item.effect), "within": item.within, "called_from": list(item.called_from)}

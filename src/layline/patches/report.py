@@ -1,0 +1,186 @@
+"""The inventory in reading order: one table per folder, fixed columns, the switch at the end."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING
+
+from layline.core.evidence import Alert, Evidence, Severity
+from layline.core.report import Bullets, Cell, Paragraph, Report, Section, Table
+from layline.patches.model import Moment, Style, TargetKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from layline.core.report import Inline
+    from layline.patches.model import Effect, Inventory, Patch
+
+COLUMNS = ("Patch", "What it does", "Patch logic (upstream symbol replaced/wrapped)", "Code location", "How to enable")
+_VERBS = {
+    Style.BINDING_REPLACEMENT: "replaces",
+    Style.FUNCTION_WRAPPING: "wraps",
+    Style.SOURCE_REWRITE: "rewrites the source of",
+}
+_MOMENTS = {Moment.DEFERRED: " (when it runs)", Moment.TRANSIENT: " (for the time of a call)", Moment.INSTALL: ""}
+_NOT_APPLICABLE = {
+    Style.CONFIG_REWRITE: "rewrites args",
+    Style.ENV_LIFECYCLE: "sets env",
+}
+
+
+def build_report(inventory: Inventory, repository: str, label: str) -> Report:
+    groups = group_patches(inventory.patches)
+    sections = [_build_group(name, patches, inventory, repository) for name, patches in groups.items()]
+    shared = find_shared_targets(inventory)
+    if shared:
+        sections.append(_build_shared(shared))
+    if inventory.unregistered:
+        sections.append(_build_unregistered(inventory, repository))
+    closing = tuple(_close(inventory))
+    if closing:
+        sections.append(Section(title="How patches are switched", blocks=(Bullets(closing),)))
+    return Report(
+        title=f"{label}: {len(inventory.patches)} patches",
+        sections=tuple(sections),
+        alerts=tuple(find_alerts(inventory, repository)),
+        skipped=inventory.skipped,
+        meta=tuple(_describe(inventory, repository)),
+    )
+
+
+def _describe(inventory: Inventory, repository: str) -> Iterator[tuple[str, str]]:
+    yield "downstream", f"{repository} at {inventory.commit}"
+    if inventory.pin:
+        yield "pin", inventory.pin
+    off = sum(not patch.active for patch in inventory.patches)
+    effects = [effect for patch in inventory.patches for effect in patch.effects]
+    unsure = sum(not effect.certain for effect in effects)
+    yield "patches", f"{len(inventory.patches)} ({off} never active), {len(effects)} effects, {unsure} uncertain"
+
+
+def group_patches(patches: Iterable[Patch]) -> dict[str, list[Patch]]:
+    """Patches by the subfolder they stand in, folders as they exist."""
+    ordered = sorted(patches, key=lambda patch: (patch.file, patch.line))
+    folders = [posixpath.dirname(patch.file) for patch in ordered]
+    base = posixpath.commonpath(folders) if folders else ""
+    groups: dict[str, list[Patch]] = {}
+    for patch, folder in zip(ordered, folders, strict=True):
+        groups.setdefault(posixpath.relpath(folder, base) if folder != base else ".", []).append(patch)
+    return groups
+
+
+def _build_group(name: str, patches: list[Patch], inventory: Inventory, repository: str) -> Section:
+    rows = tuple(_build_row(patch, inventory, repository) for patch in patches)
+    title = f"{name} ({len(patches)})" if name != "." else f"top folder ({len(patches)})"
+    return Section(title=title, blocks=(Table(columns=COLUMNS, rows=rows),))
+
+
+def _build_row(patch: Patch, inventory: Inventory, repository: str) -> tuple[Inline, ...]:
+    place = Evidence(repo=repository, commit=inventory.commit, path=patch.file, lines=(patch.line, patch.line))
+    return (
+        Cell(patch.id, code=True),
+        patch.description,
+        describe_logic(patch.effects),
+        Cell(str(patch.location), place, code=True),
+        describe_enabling(patch),
+    )
+
+
+def describe_logic(effects: tuple[Effect, ...]) -> str:
+    """Which symbols, and how; `N/A (…)` where none is replaced."""
+    words = [describe_effect(effect) for effect in effects if effect.target]
+    if words:
+        return "; ".join(dict.fromkeys(words))
+    kinds = dict.fromkeys(_NOT_APPLICABLE.get(effect.style, "lifecycle hook") for effect in effects)
+    keys = dict.fromkeys(key for effect in effects for key in effect.mutates)
+    shown = f": {', '.join(keys)}" if keys else ""
+    return f"N/A ({' / '.join(kinds) or 'lifecycle hook'}){shown}"
+
+
+def describe_effect(effect: Effect) -> str:
+    shown = f"{_VERBS.get(effect.style, 'changes')} {effect.target}{_MOMENTS[effect.moment]}"
+    if effect.target_kind is TargetKind.ABSENT:
+        shown += " [absent at the pin]"
+    return shown if effect.certain else f"{shown} [uncertain: {effect.reason}]"
+
+
+def describe_enabling(patch: Patch) -> str:
+    """When a patch is on, in one line."""
+    words = [patch.guard.expression]
+    if patch.version_gates:
+        words.append(f"versions {', '.join(patch.version_gates)}")
+    if patch.body_keys:
+        words.append(f"the handler returns early by {', '.join(patch.body_keys)}")
+    words.append(
+        f"phase {patch.phase or 'any'}, priority {patch.priority if patch.priority is not None else 'default'}"
+    )
+    shown = "; ".join(words)
+    return shown if patch.active else f"NEVER ACTIVE ({patch.active_reason}); {shown}"
+
+
+def find_alerts(inventory: Inventory, repository: str) -> Iterator[Alert]:
+    """What a maintainer wants to hear first."""
+    for patch in inventory.patches:
+        place = Evidence(repo=repository, commit=inventory.commit, path=patch.file, lines=(patch.line, patch.line))
+        if not patch.active:
+            yield Alert(severity=Severity.LOOK, message=f"{patch.id} ({patch.location}): {patch.active_reason}", evidence=(place,))  # fmt: skip
+        for effect in patch.effects:
+            if effect.target_kind is TargetKind.ABSENT and effect.suggestion:
+                yield Alert(
+                    severity=Severity.LOOK,
+                    message=f"{patch.id} sets {effect.target}, which the pin does not have; {effect.suggestion} may be meant ({effect.location})",
+                    evidence=(place,),
+                )  # fmt: skip
+
+
+def find_shared_targets(inventory: Inventory) -> dict[str, list[Patch]]:
+    """Targets that several active patches change, in the order they run."""
+    owners: dict[str, list[Patch]] = {}
+    for patch in inventory.patches:
+        for effect in patch.effects:
+            if effect.target and effect.moment is Moment.INSTALL and patch.active:
+                known = owners.setdefault(effect.target, [])
+                if patch not in known:
+                    known.append(patch)
+    phases = list(inventory.engine.phases)
+    return {
+        target: sorted(patches, key=lambda patch: (phases.index(patch.phase) if patch.phase in phases else len(phases), patch.priority or 0))
+        for target, patches in sorted(owners.items())
+        if len(patches) > 1
+    }  # fmt: skip
+
+
+def _build_shared(shared: dict[str, list[Patch]]) -> Section:
+    rows = tuple(
+        (Cell(target, code=True), "; ".join(f"{patch.id} ({patch.phase}, {patch.priority})" for patch in patches))
+        for target, patches in shared.items()
+    )
+    table = Table(columns=("Target", "Patches in the order they run (phase, priority)"), rows=rows)
+    return Section(title=f"Several patches on one target ({len(rows)})", blocks=(table,))
+
+
+def _build_unregistered(inventory: Inventory, repository: str) -> Section:
+    rows: list[tuple[Inline, ...]] = []
+    for item in inventory.unregistered:
+        effect = item.effect
+        place = Evidence(repo=repository, commit=inventory.commit, path=effect.location.path, lines=(effect.location.line, effect.location.line))  # fmt: skip
+        rows.append(
+            (
+                Cell(item.within, code=True),
+                describe_effect(effect) if effect.target else describe_logic((effect,)),
+                effect.replacement or "",
+                Cell(str(effect.location), place, code=True),
+                effect.when or (f"called from {', '.join(item.called_from[:3])}" if item.called_from else ""),
+            )
+        )
+    columns = ("Inside", "What it changes", "Replacement", "Code location", "When")
+    intro = Paragraph("Changes of upstream made outside any registration.")
+    return Section(title=f"Unregistered ({len(rows)})", blocks=(intro, Table(columns=columns, rows=tuple(rows))))
+
+
+def _close(inventory: Inventory) -> Iterator[Inline]:
+    engine = inventory.engine
+    if engine.switch:
+        yield f"{engine.switch} = {engine.switch_text} allows patches by id, on top of each patch's own flag ({engine.switch_at})."
+    if engine.phases:
+        yield f"Phases of the engine: {', '.join(engine.phases)} ({engine.phases_at})."
