@@ -109,7 +109,7 @@ class Category:
     moves_pins: bool = False
     """It takes the pull requests that move a pin."""
     prefixes: tuple[str, ...] = ()
-    """Conventional types at the beginning of the title: `fix` for `fix(x): …`, `Fix/x: …` and `[Fix] …`."""
+    """What the title begins with: `fix` for `fix(x): …`, `Fix/x: …`, `[Fix] …`, `Fix the …`; also the scope `x`."""
     words: tuple[str, ...] = ()
     """Whole words in the title."""
     paths: tuple[str, ...] = ()

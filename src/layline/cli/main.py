@@ -20,6 +20,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "patches": ("layline.cli.patches:patches", "What does each monkey patch replace, and when is it on?"),
     "campaign": ("layline.cli.campaign:campaign", "Is this kernel change really an improvement?"),
     "bench": ("layline.cli.bench:bench", "Read benchmark CSV files strictly."),
+    "periodic": ("layline.cli.periodic:periodic", "Weekly and monthly engineering reports from git history alone."),
     "dashboard": ("layline.cli.dashboard:dashboard", "One static site from the records, with their PDFs."),
     "skills": ("layline.cli.skills:skills", "Skills that tell an AI agent how to use Layline."),
     "demo": ("layline.cli.demo:demo", "Write the embedded sample and walk through the commands."),

@@ -114,6 +114,12 @@ def check_characters(text: str) -> str | None:
     return f"holds the control character U+{ord(found[0]):04X}" if found else None
 
 
+def clean_line(text: str, limit: int = 200) -> str:
+    """Foreign text as one line that any record may hold: what `check_characters` refuses becomes U+FFFD."""
+    flat = " ".join(_UNPRINTABLE.sub("\ufffd", _SURROGATE.sub("\ufffd", text)).split())
+    return flat if len(flat) <= limit else f"{flat[: limit - 1].rstrip()}…"
+
+
 def an_object(value: Any) -> str | None:
     return None if isinstance(value, Mapping) else f"is {kind_of(value)}, not an object"
 

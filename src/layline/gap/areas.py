@@ -7,7 +7,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from layline.gap.patterns import Classes
+from layline.core.patterns import Classes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

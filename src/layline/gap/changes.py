@@ -7,9 +7,9 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from layline.core.patterns import Classes
 from layline.core.revision import Commit
 from layline.gap.churn import CODE, DEFAULT_CHURN_CLASSES
-from layline.gap.patterns import Classes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

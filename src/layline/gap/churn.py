@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from layline.gap.patterns import Classes
+from layline.core.patterns import Classes
 
 if TYPE_CHECKING:
     from layline.history import Diff

@@ -11,9 +11,9 @@ GENERAL = Periodic(
     timezone="UTC",
     categories=(
         Category(name="Dependencies", moves_pins=True, prefixes=("deps", "bump"), words=("bump",)),
-        Category(name="Bug Fix", prefixes=("fix", "bugfix", "hotfix", "revert"), words=("fix", "fixes")),
+        Category(name="Bug Fix", prefixes=("fix", "fixes", "bugfix", "hotfix", "revert")),
         Category(name="Performance", prefixes=("perf", "opt"), words=("faster", "speedup", "optimize")),
-        Category(name="CI/Infra", prefixes=("ci", "build", "infra", "chore"), paths=(".github/**", "tools/**")),
+        Category(name="CI/Infra", prefixes=("ci", "build", "infra", "test", "chore"), paths=(".github/**", "tools/**")),
         Category(name="Refactor", prefixes=("refactor", "refact"), words=("refactor",)),
         Category(name="Docs", prefixes=("docs", "doc"), paths=("docs/**", "**/*.md")),
         Category(name="Other"),
@@ -25,17 +25,16 @@ PRIMUS = Periodic(
     timezone="Asia/Shanghai",
     required=("megatron", "torchtitan", "primus_turbo"),
     categories=(
-        Category(name="Bug Fix", prefixes=("fix", "bugfix", "hotfix", "bug"), words=("fix", "fixes")),
+        Category(name="Bug Fix", prefixes=("fix", "fixes", "bugfix", "hotfix", "bug")),
         Category(
             name="Performance Optimization",
             prefixes=("perf", "opt"),
-            words=("faster", "speedup", "optimize", "optimization"),
+            words=("faster", "speedup", "optimize", "optimization", "optimizations"),
         ),
         Category(name="Turbo/Dependency Version Update", moves_pins=True, prefixes=("deps", "bump"), words=("bump",)),
         Category(
             name="CI/Infra",
-            prefixes=("ci", "cicd", "build", "infra"),
-            words=("toolchain",),
+            prefixes=("ci", "cicd", "build", "infra", "test", "dashboard", "backend-gap"),
             paths=(".github/**", "tools/**", "skills/**"),
         ),
         Category(name="Refactor", prefixes=("refactor", "refact")),

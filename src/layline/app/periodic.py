@@ -1,0 +1,235 @@
+"""`periodic weekly` and `periodic monthly`: a Markdown report and its record, from git history alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from layline import codec
+from layline.app.files import write_atomically
+from layline.app.gap import resolve_tip
+from layline.core.checks import clean_line
+from layline.core.evidence import Skipped
+from layline.core.period import Cadence
+from layline.core.records import encode_record
+from layline.core.report import Answer
+from layline.dashboard.records import REPORTS, load_records
+from layline.errors import ConfigError, Error, RecordError
+from layline.gap.areas import area_classes
+from layline.gap.changes import build_changes
+from layline.history import find_tip_at, read_commit, read_log, read_touched_files
+from layline.periodic.activity import read_activity
+from layline.periodic.drift import Ground, Target
+from layline.periodic.model import Activity, Notable, Previous, Window
+from layline.periodic.presets import fill_preset
+from layline.periodic.record import GENERATOR, build_record
+from layline.periodic.report import build_report
+from layline.periodic.window import build_window, find_zone, parse_local
+from layline.render import render_markdown
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from layline.app.workspace import Workspace
+    from layline.config import Periodic
+    from layline.core.revision import Commit
+    from layline.gap.changes import UpstreamChange
+
+MOST_NOTABLE = 12
+MOST_IN_ONE_AREA = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """What the user says about the window; where nothing is said, the period of the newest commit at hand."""
+
+    period: str | None = None
+    since: str | None = None
+    until: str | None = None
+
+
+def periodic_weekly(workspace: Workspace, span: Span, *, write: bool = True, force: bool = False) -> Answer:
+    """The report of an ISO week, up to its end or to a moment."""
+    return _report(workspace, Cadence.WEEKLY, span, write=write, force=force)
+
+
+def periodic_monthly(workspace: Workspace, span: Span, *, write: bool = True, force: bool = False) -> Answer:
+    """The report of a month, up to its end or to a moment."""
+    return _report(workspace, Cadence.MONTHLY, span, write=write, force=force)
+
+
+def _report(workspace: Workspace, cadence: Cadence, span: Span, *, write: bool, force: bool) -> Answer:
+    settings = fill_preset(workspace.settings.periodic)
+    targets, missing = _open_targets(workspace)
+    head = workspace.downstream.resolve(settings.ref)
+    newest = [read_commit(workspace.downstream, head)]
+    newest += [read_commit(target.upstream, target.head) for target in targets.values()]
+    window = _choose_window(cadence, settings.timezone, span, newest)
+    activity = read_activity(_build_ground(workspace, window, head), settings, targets, missing)
+    paths = _choose_paths(workspace, window)
+    link = _link(workspace, settings, paths["report"])
+    categories = tuple(category.name for category in settings.categories)
+    record = build_record(activity, project=workspace.settings.project.name, path=paths["report"], link=link, categories=categories)  # fmt: skip
+    report = build_report(activity, title=record.title, categories=categories)
+    plain = encode_record(record)
+    if write:
+        _write(workspace.root, paths, {"record": codec.to_json(plain), "report": render_markdown(report)}, force=force)
+    data = {"schema": "layline.periodic/1", "record": plain, "written": list(paths.values()) if write else [], **_tell(activity)}  # fmt: skip
+    return Answer(report=report, data=data)
+
+
+def _open_targets(workspace: Workspace) -> tuple[dict[str, Target], dict[str, Skipped]]:
+    """Every backend whose upstream objects and ref are here; the others with the reason."""
+    targets: dict[str, Target] = {}
+    missing: dict[str, Skipped] = {}
+    for key, backend in workspace.settings.backends.items():
+        try:
+            upstream = workspace.open_backend(key)
+            head = resolve_tip(upstream, backend.ref)
+        except Error as error:
+            missing[key] = Skipped(f"drift of {key}", error.message)
+            continue
+        targets[key] = Target(key=key, backend=backend, upstream=upstream, head=head)
+    return targets, missing
+
+
+def _choose_window(cadence: Cadence, timezone: str, span: Span, newest: list[Commit]) -> Window:
+    zone = find_zone(timezone)
+    since = None if span.since is None else parse_local(span.since, zone, option="--since")
+    if span.until is not None:
+        until: datetime | None = parse_local(span.until, zone, option="--until")
+    elif span.period is None:
+        until = max(datetime.fromisoformat(commit.committed) for commit in newest)
+    else:
+        until = None
+    return build_window(cadence, timezone, period=span.period, until=until, since=since)
+
+
+def _build_ground(workspace: Workspace, window: Window, head: str) -> Ground:
+    tip = find_tip_at(workspace.downstream, head, window.end)
+    if tip is None:
+        raise ConfigError(
+            f"{workspace.downstream.name} has no commit up to {window.end.isoformat()}.",
+            hint="Its history begins later: choose a later window.",
+        )
+    return Ground(
+        downstream=workspace.downstream,
+        # a commit of the window's first second belongs to the window
+        before=find_tip_at(workspace.downstream, head, window.start - timedelta(seconds=1)),
+        tip=tip,
+        head=head,
+        window=window,
+        policy=workspace.settings.policy,
+        previous=_find_previous(workspace, window),
+        find_notable=find_notable,
+    )
+
+
+def _find_previous(workspace: Workspace, window: Window) -> dict[str, Previous]:
+    """By target, what the newest valid report before this one says; reports of any cadence count."""
+    found: dict[str, Previous] = {}
+    for item in load_records(workspace.root, docs=workspace.settings.project.docs).periodic:
+        record = item.record
+        if record.moment >= window.end or record.report_id == window.period.id:
+            continue
+        for key in record.statuses:
+            status = record.status(key)
+            if status is not None and status.commit_gap is not None and status.upstream_head is not None:
+                told = Previous(since=record.report_id, behind=status.commit_gap, tip=status.upstream_head, recommendation=status.recommendation)  # fmt: skip
+                found.setdefault(key, told)
+    return found
+
+
+def find_notable(target: Target, since: str, tip: str) -> tuple[tuple[Notable, ...], int]:
+    """The broadest upstream changes between two commits, a few of each area, and how many there are in all."""
+    touched = read_touched_files(target.upstream, since, tip)
+    changes = build_changes(
+        read_log(target.upstream, since, tip), touched, area_classes(target.backend.areas), frozenset()
+    )
+    told: list[Notable] = []
+    for change in changes.kept:
+        if len(told) < MOST_NOTABLE and sum(item.area == change.area for item in told) < MOST_IN_ONE_AREA:
+            told.append(
+                Notable(area=change.area, number=change.number, title=_bare_title(change), commit=change.commits[0])
+            )
+    return tuple(told), len(changes.kept)
+
+
+def _bare_title(change: UpstreamChange) -> str:
+    """Some titles name the pull request twice."""
+    return clean_line(change.title.removesuffix(f"(#{change.number})"), 160) or change.commits[0][:12]
+
+
+def _choose_paths(workspace: Workspace, window: Window) -> dict[str, str]:
+    project = workspace.settings.project
+    name = re.sub(r"[^a-z0-9]+", "-", project.name.lower()).strip("-") or "project"
+    folder = f"{project.docs}/{window.period.cadence.folder}"
+    return {
+        "report": f"{folder}/{window.period.id}-{name}-{window.period.cadence.value}.md",
+        "record": f"{folder}/{REPORTS}/{window.period.id}.json",
+    }
+
+
+def _link(workspace: Workspace, settings: Periodic, path: str) -> str:
+    repository = workspace.settings.project.repository
+    if repository is None:
+        raise ConfigError(
+            "project.repository is not set, and a record links its report there.",
+            hint='Add `repository = "https://…"` to [project] in layline.toml.',
+        )
+    return f"{repository.removesuffix('/').removesuffix('.git')}/blob/{settings.branch}/{path}"
+
+
+def _write(root: Path, paths: Mapping[str, str], contents: Mapping[str, str], *, force: bool) -> None:
+    """The record last: a reader who finds it also finds its report."""
+    record = root / paths["record"]
+    if not force and (record.exists() or record.is_symlink()):
+        _refuse_foreign(record)
+    elif not force and (root / paths["report"]).exists():
+        raise Error(
+            f"{paths['report']} is there without a record of ours.", hint="Move it away, or use --force to replace it."
+        )
+    for name in ("report", "record"):
+        write_atomically(root / paths[name], contents[name])
+
+
+def _refuse_foreign(path: Path) -> None:
+    """A record that Layline did not write holds somebody's own findings."""
+    try:
+        plain = codec.parse_json(path.read_bytes(), where=str(path)) if not path.is_symlink() else None
+    except (RecordError, OSError):
+        plain = None
+    if not isinstance(plain, dict) or plain.get("generator") != GENERATOR:
+        raise Error(
+            f"{path} was not written by Layline.", hint="Use --no-write to only look, or --force to replace it."
+        )
+
+
+def _tell(activity: Activity) -> dict[str, Any]:
+    return {
+        "downstream": {"repository": activity.repo, "ref": activity.ref, "before": activity.before, "tip": activity.tip},
+        "pull_requests": [
+            {
+                "number": pull.number, "title": pull.title, "author": pull.author, "merged": pull.merged.isoformat(),
+                "commit": pull.commit.hash, "category": pull.category, "reason": pull.reason, "files": pull.files,
+            }
+            for pull in activity.pulls
+        ],
+        "direct_commits": [commit.hash for commit in activity.direct],
+        "pins": [
+            {
+                "kind": item.move.kind, "name": item.move.name, "file": item.move.file, "before": item.move.before,
+                "after": item.move.after, "commit": item.move.commit.hash, "pull_request": item.move.commit.pull_request,
+                "distance": item.distance.behind if item.distance else None, "why": item.why,
+            }
+            for item in activity.moves
+        ],
+        "notable": {
+            drift.key: [{"area": item.area, "number": item.number, "title": item.title, "commit": item.commit} for item in drift.notable]
+            for drift in activity.drifts
+        },
+        "skipped": [{"what": item.what, "why": item.why} for item in activity.skipped],
+    }  # fmt: skip

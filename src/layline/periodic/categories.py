@@ -1,0 +1,56 @@
+"""Which category a merged pull request belongs to: a pure decision with its reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from layline.config import Category
+from layline.core.patterns import Classes
+
+# fix(scope)!: …   ·   Fix/scope: …   ·   [Fix] …   ·   [Backend][Fix] …   ·   fix: …   ·   Fix the …
+_CONVENTIONAL = re.compile(r"\s*([A-Za-z]+)(?:\(([^)]*)\))?!?\s*(?::|/)")
+_BRACKETS = re.compile(r"\s*\[([^\]]+)\]")
+
+
+def judge_category(
+    title: str, paths: tuple[str, ...], categories: tuple[Category, ...], *, moves_pins: bool
+) -> tuple[str, str]:
+    """The category's name and why; the last category takes what no criterion meets."""
+    found = next(_find_matches(title, paths, categories, moves_pins), None)
+    if found is not None:
+        return found
+    return (categories[-1].name, "no rule applies") if categories else ("Other", "no categories are configured")
+
+
+def _find_matches(
+    title: str, paths: tuple[str, ...], categories: tuple[Category, ...], moves_pins: bool
+) -> Iterator[tuple[str, str]]:
+    if moves_pins:
+        yield from ((category.name, "it moves a pin") for category in categories if category.moves_pins)
+    for prefix in find_prefixes(title):
+        yield from ((category.name, f"its title begins with {prefix!r}") for category in categories if prefix in category.prefixes)  # fmt: skip
+    words = re.findall(r"[a-z0-9_]+", title.lower())
+    for category in categories:
+        yield from ((category.name, f"its title says {word!r}") for word in words if word in category.words)
+    for category in categories:
+        if paths and category.paths and _all_match(paths, category.paths):
+            yield category.name, f"all its files match {', '.join(category.paths)}"
+
+
+def find_prefixes(title: str) -> Iterator[str]:
+    """What a title begins with, lower-case, most telling first: brackets, type, scope; without a type its first word."""
+    rest = title
+    while found := _BRACKETS.match(rest):
+        yield from re.findall(r"[a-z0-9]+", found[1].lower())
+        rest = rest[found.end() :]
+    conventional = _CONVENTIONAL.match(rest)
+    if conventional:
+        yield from (part.strip().lower() for part in conventional.groups() if part)
+    else:
+        yield from re.findall(r"[a-z0-9]+", rest.lower())[:1]
+
+
+def _all_match(paths: tuple[str, ...], patterns: tuple[str, ...]) -> bool:
+    classes = Classes({"yes": patterns}, rest="no")
+    return all(classes.of(path) == "yes" for path in paths)

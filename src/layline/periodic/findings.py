@@ -1,0 +1,141 @@
+"""Key findings: one sentence each, the most pressing first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from layline.core.checks import clean_line
+from layline.core.policy import Label
+from layline.core.records import recommendation_label
+from layline.periodic.drift import show_distance
+from layline.periodic.model import Activity, CountedMove, Drift, Notable, RepoDrift
+
+MOST_NOTABLE = 8
+_PRESSING = {Label.URGENT: 3, Label.PLAN: 2, Label.MONITOR: 1}
+
+
+def build_findings(activity: Activity, categories: tuple[str, ...]) -> tuple[str, ...]:
+    """The merged pull requests first, then pins that moved, then each target by urgency, then what stood still."""
+    drifts = sorted(activity.drifts, key=lambda drift: (-_rank(drift), drift.key))
+    return (
+        _tell_merged(activity, categories),
+        *(_tell_move(move) for move in group_moves(activity.moves)),
+        *(_tell_drift(drift) for drift in drifts),
+        *(_tell_repo_drift(drift) for drift in activity.repo_drifts),
+        *_tell_stillness(activity),
+    )
+
+
+def count_categories(activity: Activity, categories: tuple[str, ...]) -> dict[str, int]:
+    """Every configured category in order, then any other; they add up to the pull requests merged."""
+    counts = Counter(pull.category for pull in activity.pulls)
+    return {name: counts[name] for name in dict.fromkeys((*categories, *sorted(counts)))}
+
+
+def group_moves(moves: tuple[CountedMove, ...]) -> Iterator[tuple[CountedMove, ...]]:
+    """Moves of one name by one commit to the same value belong together: one bump in two workflows."""
+    groups: dict[tuple[str, str, str | None], list[CountedMove]] = {}
+    for item in moves:
+        groups.setdefault((item.move.commit.hash, item.move.name, item.move.after), []).append(item)
+    yield from (tuple(group) for group in groups.values())
+
+
+def show_trend(drift: Drift) -> str:
+    """`+45 since 2026-W18`."""
+    if drift.previous is None or drift.change is None:
+        return "no earlier figure"
+    sign = "+" if drift.change > 0 else ("−" if drift.change < 0 else "±")
+    return f"{sign}{abs(drift.change)} since {drift.previous.since}"
+
+
+def show_steadiness(drift: Drift) -> str:
+    """Whether the label is the one the earlier report gave."""
+    before = recommendation_label(drift.previous.recommendation) if drift.previous else None
+    if before is None:
+        return ""
+    return " (unchanged)" if before == drift.recommendation.label else f" (was {before})"
+
+
+def _rank(drift: Drift) -> int:
+    changed = show_steadiness(drift).startswith(" (was")
+    return _PRESSING[drift.recommendation.label] + 4 * changed
+
+
+def _tell_merged(activity: Activity, categories: tuple[str, ...]) -> str:
+    counts = {name: count for name, count in count_categories(activity, categories).items() if count}
+    listed = f" ({_list_counts(counts)})" if counts else ""
+    direct = f" {show_count(len(activity.direct), 'more commit')} without a pull request." if activity.direct else ""
+    return f"{show_count(len(activity.pulls), 'pull request')} merged to {activity.ref} in the {activity.window.period.id} window{listed}.{direct}"
+
+
+def show_count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _list_counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name}: {count}" for name, count in counts.items())
+
+
+def _tell_move(group: tuple[CountedMove, ...]) -> str:
+    move = group[0].move
+    where = "; ".join(f"{show_step(item)}{_in_file(item)}" for item in group)
+    pull = f"PR #{move.commit.pull_request}" if move.commit.pull_request else f"commit {move.commit.hash[:8]}"
+    verb = "introduces" if move.before is None else ("drops" if move.after is None else "moves")
+    return f"Pin change: {pull} {verb} {move.name}: {where}."
+
+
+def _in_file(item: CountedMove) -> str:
+    return f" in {clean_line(item.move.file)}" if item.move.kind == "variable" else ""
+
+
+def show_step(item: CountedMove) -> str:
+    """`333b68d7 → ef5b58ea, +32`."""
+    before, after = item.move.before, item.move.after
+    if before is None or after is None:
+        return (after or before or "")[:8]
+    counted = show_distance(item.distance) if item.distance else f"not counted: {item.why}"
+    return f"{before[:8]} → {after[:8]} ({counted})"
+
+
+def _tell_drift(drift: Drift) -> str:
+    moved = f" The pin moved in the window, from {drift.old_pin[:8]}." if drift.old_pin else ""
+    ahead = f" and {drift.distance.ahead} ahead of" if drift.distance.ahead else ""
+    return (
+        f"{drift.label}: pin {drift.pin.hash[:8]} ({drift.pin.date}) is {show_count(drift.distance.behind, 'commit')} behind{ahead} "
+        f"upstream {drift.ref} {drift.tip.hash[:8]} ({drift.tip.date}), {show_trend(drift)}.{moved}"
+        f"{_tell_notable(drift.notable)} Recommendation: {drift.recommendation}{show_steadiness(drift)}: "
+        f"{drift.recommendation.rule}."
+    )
+
+
+def _tell_notable(notable: tuple[Notable, ...]) -> str:
+    if not notable:
+        return ""
+    return f" Since then upstream: {'; '.join(show_notable(item) for item in notable[:MOST_NOTABLE])}."
+
+
+def show_notable(item: Notable) -> str:
+    return f"{item.title} (#{item.number})" if item.number else f"{item.title} ({item.commit[:8]})"
+
+
+def _tell_repo_drift(drift: RepoDrift) -> str:
+    since = f"since the {drift.unit} began ({drift.base.date()})"
+    parts = []
+    for pin in drift.pins:
+        if pin.current == pin.base:
+            continue
+        counted = f" ({show_distance(pin.distance)})" if pin.distance else ""
+        parts.append(f"{pin.name} {_short(pin.base)} → {_short(pin.current)}{counted}")
+    moved = f"{'; '.join(parts)} {since}" if parts else f"no pin moved {since}"
+    return f"{drift.label}: {moved}. Recommendation: {drift.recommendation}: {drift.recommendation.rule}."
+
+
+def _short(commit: str | None) -> str:
+    return commit[:8] if commit else "none"
+
+
+def _tell_stillness(activity: Activity) -> Iterator[str]:
+    moved = sum(item.move.kind == "submodule" for item in activity.moves)
+    if activity.submodules and not moved:
+        yield f"No submodule moved in the window; {activity.ref} has {activity.submodules} of them."

@@ -1,0 +1,128 @@
+"""What was merged into the downstream in a window: pull requests, direct commits, pins that moved."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from layline.config import Category
+from layline.core.checks import clean_line
+from layline.core.patterns import Classes
+from layline.core.revision import Commit
+from layline.history import read_commit, read_log, read_touched_files
+from layline.periodic.categories import judge_category
+from layline.periodic.model import PinMove, PullRequest, Window
+
+if TYPE_CHECKING:
+    from layline.git import Repository
+
+PIN_FILES = Classes(
+    {"pins": (".github/workflows/*.yml", ".github/workflows/*.yaml", ".gitlab-ci.yml", "**/Dockerfile*", "**/*.Dockerfile", "**/*.dockerfile")},
+    rest="",
+)  # fmt: skip
+_COMMIT_VARIABLE = re.compile(
+    r"""^\s*(?:-\s+)?(?:ARG\s+|ENV\s+|export\s+)?["']?([A-Za-z_]\w*)["']?\s*[:=]\s*["']?(?:\$\{\w+:-)?([0-9a-f]{7,64})\b["'}]*\s*(?:\#.*)?\\?$"""
+)
+_SOUNDS_LIKE_A_COMMIT = re.compile(r"commit|sha|rev|hash|ref", re.IGNORECASE)
+_NUMBER = re.compile(r"(?:\s*\(#\d+\))+\s*$")
+
+
+def read_merged(downstream: Repository, before: str | None, tip: str) -> tuple[tuple[Commit, tuple[str, ...]], ...]:
+    """First-parent commits of a window, newest first, with the paths each brought in."""
+    touched = read_touched_files(downstream, before, tip, first_parent=True)
+    log = read_log(downstream, before, tip, first_parent=True)
+    return tuple((commit, touched.get(commit.hash, ())) for commit in log)
+
+
+def build_pull_requests(
+    downstream: Repository,
+    merged: tuple[tuple[Commit, tuple[str, ...]], ...],
+    moving: Set[str],
+    window: Window,
+    categories: tuple[Category, ...],
+) -> Iterator[PullRequest]:
+    """One per pull request, newest first; `moving` are the commits that moved a pin."""
+    told: set[int] = set()
+    for commit, paths in merged:
+        number = commit.pull_request
+        if number is None or number in told:
+            continue
+        told.add(number)
+        named = _name_merge(downstream, commit)
+        title = clean_line(_NUMBER.sub("", named.subject)) or f"#{number}"
+        category, reason = judge_category(title, paths, categories, moves_pins=commit.hash in moving)
+        yield PullRequest(
+            number=number,
+            title=title,
+            author=clean_line(named.author, 80),
+            merged=datetime.fromisoformat(commit.committed).astimezone(window.start.tzinfo),
+            commit=commit,
+            category=category,
+            reason=reason,
+            files=len(paths),
+        )
+
+
+def _name_merge(downstream: Repository, commit: Commit) -> Commit:
+    """A merge commit names only the branch: the title stands in its body, the author at the branch's tip."""
+    if len(commit.parents) < 2 or not commit.subject.startswith("Merge pull request #"):
+        return commit
+    body = downstream.git("log", "-1", "--format=%b", commit.hash).decode("utf-8", "replace")
+    title = next((line.strip() for line in body.splitlines() if line.strip()), commit.subject)
+    return replace(commit, subject=title, author=read_commit(downstream, commit.parents[1]).author)
+
+
+def find_moves(
+    downstream: Repository, merged: tuple[tuple[Commit, tuple[str, ...]], ...], submodules: Set[str]
+) -> Iterator[PinMove]:
+    """Yields every submodule and commit variable that a commit of the window moved."""
+    for commit, paths in merged:
+        parent = commit.parents[0] if commit.parents else None
+        for path in paths:
+            if path in submodules:
+                after, before = read_gitlink(downstream, commit.hash, path), read_gitlink(downstream, parent, path)
+                yield PinMove(
+                    kind="submodule", name=path, file=path, line=None, before=before, after=after, commit=commit
+                )
+            elif PIN_FILES.of(path):
+                yield from _find_variable_moves(downstream, commit, parent, path)
+
+
+def find_submodules(downstream: Repository, commit: str | None) -> frozenset[str]:
+    entries = downstream.read_tree(commit) if commit else ()
+    return frozenset(entry.path for entry in entries if entry.is_gitlink)
+
+
+def read_gitlink(downstream: Repository, commit: str | None, path: str) -> str | None:
+    entry = downstream.read_entry(commit, path) if commit else None
+    return entry.oid if entry is not None and entry.is_gitlink else None
+
+
+def _find_variable_moves(downstream: Repository, commit: Commit, parent: str | None, path: str) -> Iterator[PinMove]:
+    after, before = read_variables(downstream, commit.hash, path), read_variables(downstream, parent, path)
+    for name in sorted(after.keys() | before.keys()):
+        now, then = after.get(name, (None, None)), before.get(name, (None, None))
+        if now[1] != then[1]:
+            yield PinMove(
+                kind="variable", name=name, file=path, line=now[0], before=then[1], after=now[1], commit=commit
+            )
+
+
+def read_variables(downstream: Repository, commit: str | None, path: str) -> Mapping[str, tuple[int, str]]:
+    """Variable → line and commit, for one workflow or Dockerfile; the first place in the file counts."""
+    data = downstream.read_file(commit, path) if commit else None
+    found: dict[str, tuple[int, str]] = {}
+    for line, name, value in find_variables((data or b"").decode("utf-8", "replace")):
+        found.setdefault(name, (line, value))
+    return found
+
+
+def find_variables(text: str) -> Iterator[tuple[int, str, str]]:
+    """Yields line, name and value of every variable that holds a commit."""
+    for number, line in enumerate(text.splitlines(), 1):
+        found = _COMMIT_VARIABLE.match(line)
+        if found and (len(found[2]) >= 40 or _SOUNDS_LIKE_A_COMMIT.search(found[1])):
+            yield number, found[1], found[2]

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from histories import History
+from layline.git import open_repository
+from layline.periodic.merged import find_moves, find_submodules, find_variables, read_merged
+
+A, B = "a" * 40, "b" * 40
+
+FINDS = [
+    (f"  ENGINE_COMMIT: {A}", ("ENGINE_COMMIT", A)),
+    (f"  ENGINE_COMMIT: {A} # pinned for now (#12)", ("ENGINE_COMMIT", A)),
+    (f'ENGINE_COMMIT="{A}"', ("ENGINE_COMMIT", A)),
+    (f"ARG ENGINE_COMMIT={A}", ("ENGINE_COMMIT", A)),
+    (f"ENV ENGINE_COMMIT={A}", ("ENGINE_COMMIT", A)),
+    (f"export ENGINE_COMMIT=${{ENGINE_COMMIT:-{A}}}", ("ENGINE_COMMIT", A)),
+    (f"ENGINE: {A}", ("ENGINE", A)),
+    ("ENGINE_SHA: abcdef1", ("ENGINE_SHA", "abcdef1")),
+]
+IGNORES = [
+    "ENGINE_COMMIT: ${{ env.ENGINE_COMMIT }}",
+    "ENGINE_VERSION: 20260101",
+    "ENGINE: abcdef1",
+    f"# ENGINE_COMMIT: {A}",
+    f"  --build-arg ENGINE_COMMIT={A} \\",
+    f"uses: actions/checkout@{A}",
+    f"image: registry/name@sha256:{A}",
+    "ENGINE_COMMIT: main",
+]
+
+
+@pytest.mark.parametrize(("line", "found"), FINDS)
+def test_finds_commit_variables(line: str, found: tuple[str, str]) -> None:
+    assert list(find_variables(f"name: x\n{line}\n")) == [(2, *found)]
+
+
+@pytest.mark.parametrize("line", IGNORES)
+def test_ignores_what_is_no_commit_variable(line: str) -> None:
+    assert list(find_variables(line)) == []
+
+
+def test_every_move_has_its_commit_and_both_values(tmp_path: Path) -> None:
+    history = History.start(tmp_path / "down")
+    history.gitlink("third_party/engine", A)
+    first = history.commit(
+        "start", {"ci/Dockerfile": f"ARG LOADER_COMMIT={A}\n", ".github/workflows/ci.yaml": "x: 1\n"}
+    )
+    history.gitlink("third_party/engine", B)
+    bump = history.commit("bump (#1)", {"ci/Dockerfile": f"ARG LOADER_COMMIT={B}\n"})
+    new = history.commit("new (#2)", {".github/workflows/ci.yaml": f"x: 1\nTOOL_COMMIT: {A}\n"})
+    gone = history.commit("gone (#3)", {"ci/Dockerfile": "FROM x\n"})
+    with_repository = open_repository(history.path)
+    merged = read_merged(with_repository, first, gone)
+    moves = list(find_moves(with_repository, merged, find_submodules(with_repository, gone)))
+    assert [(move.name, move.before, move.after, move.commit.hash) for move in moves] == [
+        ("LOADER_COMMIT", B, None, gone),
+        ("TOOL_COMMIT", None, A, new),
+        ("LOADER_COMMIT", A, B, bump),
+        ("third_party/engine", A, B, bump),
+    ]
+    assert moves[1].line == 2
