@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from layline import codec
 from layline.app.files import write_atomically
-from layline.app.gap import resolve_tip
 from layline.core.checks import clean_line
 from layline.core.evidence import Skipped
 from layline.core.period import Cadence
@@ -88,7 +87,7 @@ def _open_targets(workspace: Workspace) -> tuple[dict[str, Target], dict[str, Sk
     for key, backend in workspace.settings.backends.items():
         try:
             upstream = workspace.open_backend(key)
-            head = resolve_tip(upstream, backend.ref)
+            head = upstream.resolve_upstream(backend.ref)
         except Error as error:
             missing[key] = Skipped(f"drift of {key}", error.message)
             continue
