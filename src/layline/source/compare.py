@@ -10,14 +10,17 @@ found.before, found.after   # Symbols with locations; index.evidence(...) makes 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from layline.core.drift import DriftKind
 from layline.source.definitions import Definition, DefinitionKind
 from layline.source.homes import MOVE, Homes, Suggestion
+from layline.source.names import module_name
 from layline.source.resolve import Resolver
 from layline.source.signatures import SignatureChange, compare_signatures
 from layline.source.symbols import Symbol, SymbolKind
+from layline.source.trace import Tracer, Trail, is_followable
 
 _STAYED = {DriftKind.UNCHANGED, DriftKind.BODY_CHANGED, DriftKind.SIGNATURE_CHANGED}
 
@@ -35,6 +38,8 @@ class Comparison:
     body_changed: bool = False
     suggestions: tuple[Suggestion, ...] = ()
     detail: str = ""
+    commits: tuple[str, ...] = ()
+    """Of a lost symbol: the commits that moved it, then the one that removed it; where history was looked at."""
 
     @property
     def new_home(self) -> str | None:
@@ -46,9 +51,10 @@ class Comparison:
 class Comparer:
     """Compares names of one pin with one tip; remembers what it found."""
 
-    def __init__(self, pin: Resolver, tip: Resolver) -> None:
+    def __init__(self, pin: Resolver, tip: Resolver, tracers: Sequence[Tracer | None] = ()) -> None:
         self.pin = pin
         self.tip = tip
+        self._tracers = tuple(tracers)
         self.homes = Homes(pin.index, tip.index)
         self._known: dict[str, Comparison] = {}
 
@@ -124,7 +130,7 @@ class Comparer:
     def _find_lost(self, start: Comparison) -> Comparison:
         before = start.before
         if before.kind is SymbolKind.SUBMODULE and before.module is not None:
-            home = self.homes.find_module(before.module)
+            home = self._find_module(before.module)
             return replace(start, kind=DriftKind.MOVED, suggestions=(home,)) if home else start
         if before.kind is SymbolKind.IMPORTED_NAME or before.alias_of is not None:
             return self._find_lost_binding(start)
@@ -132,8 +138,36 @@ class Comparer:
             return start
         if before.definition.owner:
             return self._find_lost_member(start, before.module, before.definition)
-        found = self.homes.find(before.module, before.definition)
+        trail = self._trail(before.module, before.definition)
+        start = replace(start, commits=_commits(trail))
+        followed = self._follow(before.module, trail)
+        found = followed or self.homes.find(before.module, before.definition, last=trail.last if trail else None)
         return self._moved(start, found) if found else start
+
+    def tracer(self, module: str) -> Tracer | None:
+        """The history of the part of the pin that holds `module`."""
+        entry = self.pin.index.entries.get(module)
+        return self._tracers[entry.part] if entry is not None and entry.part < len(self._tracers) else None
+
+    def _trail(self, module: str, definition: Definition) -> Trail | None:
+        tracer = self.tracer(module)
+        if tracer is None or not is_followable(definition):
+            return None
+        return tracer.follow(self.pin.index.entries[module].path, definition.qualname)
+
+    def _follow(self, module: str, trail: Trail | None) -> list[Suggestion]:
+        """The place where a trail ends, if that is a module of the tip."""
+        if trail is None or trail.end is None or not trail.hops:
+            return []
+        part = self.pin.index.parts[self.pin.index.entries[module].part]
+        name = module_name(trail.end.path, part.source_roots)
+        target = f"{name}.{trail.end.qualname}"
+        if name is None or not self.tip.resolve(target).exists:
+            return []
+        alike = min(hop.similarity for hop in trail.hops)
+        steps = ", ".join(hop.commit[:9] for hop in trail.hops)
+        reason = f"history: {steps} moved it, bodies {alike:.0%} alike in that commit"
+        return [Suggestion(target, round(0.7 + 0.3 * alike, 2), reason)]
 
     def _moved(self, start: Comparison, found: list[Suggestion]) -> Comparison:
         """A move where the best suggestion is good enough, with the differences against it."""
@@ -151,9 +185,12 @@ class Comparer:
         """A method or field: follow its class first; its own name proves nothing."""
         owner = self.compare(f"{module}.{definition.owner}")
         if owner.kind in _STAYED and owner.after.home is not None:
-            found = self.homes.find_members(module, definition, owner.after.home)
+            trail = self._trail(module, definition)
+            start = replace(start, commits=_commits(trail))
+            found = self._follow(module, trail) or self.homes.find_members(module, definition, owner.after.home)
             return self._moved(start, found) if found else replace(start, detail=f"class {definition.owner} stays, its member {definition.name} is gone")  # fmt: skip
         home = owner.new_home
+        start = replace(start, commits=owner.commits)
         if home is None:
             return replace(
                 start, detail=f"its class {module}.{definition.owner} is gone", suggestions=owner.suggestions
@@ -165,13 +202,22 @@ class Comparer:
             return self._moved(replace(start, detail=""), [moved])
         return replace(start, detail=f"its class is {home} now and has no {definition.name}", suggestions=owner.suggestions)  # fmt: skip
 
+    def _find_module(self, module: str) -> Suggestion | None:
+        """Where a module went: by history where there is one, else by what most of its definitions say."""
+        tracer, entry = self.tracer(module), self.pin.index.entries.get(module)
+        if tracer is None or entry is None:
+            return self.homes.find_module(module)
+        path = tracer.follow_file(entry.path)
+        name = module_name(path, self.pin.index.parts[entry.part].source_roots) if path else None
+        return Suggestion(name, 0.9, "history: the file moved there") if name in self.tip.index.entries and name else None  # fmt: skip
+
     def _find_lost_binding(self, start: Comparison) -> Comparison:
         """A name that a module imported: either the module moved, or it only stopped importing the name."""
         before = start.before
         last = start.name.rpartition(".")[2]
         holder = before.bound_in
         if holder is not None and holder not in self.tip.index.entries:
-            home = self.homes.find_module(holder)
+            home = self._find_module(holder)
             if home is not None and self.tip.resolve(f"{home.target}.{last}").exists:
                 moved = Suggestion(f"{home.target}.{last}", home.score, f"its module: {home.reason}")
                 return replace(start, kind=DriftKind.MOVED, suggestions=(moved,), detail=f"the module {holder} is now {home.target}")  # fmt: skip
@@ -188,6 +234,12 @@ class Comparer:
             detail = _join(gone, f"{holder} no longer binds {last}, which moved to {origin.new_home}")
             return replace(start, kind=DriftKind.BINDING_LOST, suggestions=origin.suggestions, changes=origin.changes, detail=detail)  # fmt: skip
         return replace(start, suggestions=origin.suggestions, detail=_join(gone, f"{before.home}, which it imported, is gone"))  # fmt: skip
+
+
+def _commits(trail: Trail | None) -> tuple[str, ...]:
+    if trail is None:
+        return ()
+    return (*(hop.commit for hop in trail.hops), *((trail.lost_in,) if trail.lost_in else ()))
 
 
 def _listed(words: tuple[str, ...]) -> str:

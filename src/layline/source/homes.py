@@ -63,8 +63,13 @@ class Homes:
         self.tip = tip
         self._shingles: dict[tuple[bool, str, str, int], Shingles] = {}
 
-    def find(self, module: str, definition: Definition) -> list[Suggestion]:
-        """The likely new homes of a module-level definition of the pin, best first."""
+    def find(self, module: str, definition: Definition, *, last: Shingles | None = None) -> list[Suggestion]:
+        """The likely new homes of a module-level definition of the pin, best first.
+
+        `last` is its body as it was when it was removed, where history tells: closer to where it went than the pin's.
+        """
+        if last is not None:
+            self._shingles[True, module, definition.qualname, definition.line] = last
         found = [self._judge(module, definition, item) for item in self._candidates(module, definition)]
         kept = [item for item in found if item is not None and item.score >= _WORTH_SHOWING]
         return sorted(kept, key=lambda item: (-item.score, item.target))[:5]

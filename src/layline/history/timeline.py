@@ -1,0 +1,72 @@
+"""Every change of the files of a kind between two commits, in order: one pass over the history, blob ids and all."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from layline.git import Repository
+
+_NONE = "0"
+_GITLINK = "160000"
+
+
+@dataclass(frozen=True, slots=True)
+class BlobChange:
+    """One file in one commit, against its first parent."""
+
+    path: str
+    before: str | None
+    """Blob id; None where the commit adds the file."""
+    after: str | None
+    """None where it deletes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    commit: str
+    changes: tuple[BlobChange, ...]
+
+
+class Timeline:
+    """Steps along first parents, oldest first; commits that touch no such file are left out."""
+
+    def __init__(self, steps: tuple[Step, ...]) -> None:
+        self.steps = steps
+
+    @cached_property
+    def by_path(self) -> dict[str, tuple[tuple[int, BlobChange], ...]]:
+        """Path → its changes, each with the number of its step."""
+        found: dict[str, list[tuple[int, BlobChange]]] = defaultdict(list)
+        for number, step in enumerate(self.steps):
+            for change in step.changes:
+                found[change.path].append((number, change))
+        return {path: tuple(changes) for path, changes in found.items()}
+
+
+def read_timeline(repository: Repository, base: str, tip: str, pattern: str = "*.py") -> Timeline:
+    """Along first parents: a merge counts as one step with all it brings. Renames show as a deletion and an addition."""
+    out = repository.git(
+        "log", "--first-parent", "-m", "--reverse", "--raw", "--no-renames", "--no-abbrev", "-z", "--format=%x01%H",
+        f"{base}..{tip}", "--", pattern,
+    )  # fmt: skip
+    return Timeline(tuple(_parse(out.decode("utf-8", "surrogateescape"))))
+
+
+def _parse(out: str) -> Iterator[Step]:
+    for block in out.split("\x01")[1:]:
+        commit, _, rest = block.partition("\0")
+        words = rest.lstrip("\n").split("\0")
+        pairs = zip(words[::2], words[1::2], strict=False)
+        yield Step(
+            commit.strip(), tuple(_change(head, path) for head, path in pairs if _GITLINK not in head.split()[:2])
+        )
+
+
+def _change(head: str, path: str) -> BlobChange:
+    before, after = head.split()[2:4]
+    return BlobChange(path, None if before.strip(_NONE) == "" else before, None if after.strip(_NONE) == "" else after)

@@ -1,0 +1,252 @@
+"""Follows definitions through the history between pin and tip: who moved it, who removed it, since when does it differ.
+
+tracer = Tracer(upstream, pin, tip)
+tracer.follow("megatron/training/training.py", "train_step")          # → Trail: hops, where it ends, who lost it
+tracer.find_first("a.py", "f", lambda definition: definition is None)  # first commit since which the claim holds
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from layline.core.evidence import Skipped
+from layline.git import Repository
+from layline.history.timeline import BlobChange, read_timeline
+from layline.source.definitions import Definition, DefinitionKind, Module
+from layline.source.parsing import parse_module, parse_tree
+from layline.source.similarity import SMALL, Shingles, compare_names, compare_shingles, read_shingles
+from layline.source.slices import read_definition, slice_definition
+
+_MANY_FILES = 400
+"""A commit that touches more files than this (a mass reformatting, an import of a tree) is not searched for renames."""
+_KEPT = 0.3
+"""In the very commit that moves it, a definition of the same name stays at least this alike."""
+_RENAMED = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A definition in a tree that the context names."""
+
+    path: str
+    qualname: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hop:
+    """One commit that moved or renamed the definition."""
+
+    commit: str
+    origin: Place
+    arrival: Place
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trail:
+    """What history did to one definition of the pin."""
+
+    hops: tuple[Hop, ...] = ()
+    end: Place | None = None
+    """Where it is at the tip; None: it was removed."""
+    lost_in: str | None = None
+    """The commit that removed it."""
+    last: Shingles | None = None
+    """Its body as it was just before it was removed."""
+
+
+class Tracer:
+    """Answers about one pair of commits; reads the history once and blobs as they are needed."""
+
+    def __init__(self, repository: Repository, pin: str, tip: str) -> None:
+        self.repository = repository
+        self.timeline = read_timeline(repository, pin, tip)
+        self.read_text = lru_cache(maxsize=2048)(self._read_text)
+        self._module = lru_cache(maxsize=2048)(self._parse)
+        self._tree = lru_cache(maxsize=64)(self._parse_tree)
+        self._shingles = lru_cache(maxsize=8192)(self._read_shingles)
+
+    def follow(self, path: str, qualname: str) -> Trail:
+        """Where the definition went, commit by commit. Members are followed with their class."""
+        place, start = Place(path, qualname), 0
+        hops: list[Hop] = []
+        while True:
+            lost = self._find_loss(place, start)
+            if lost is None:
+                return Trail(hops=tuple(hops), end=place)
+            number, change = lost
+            hop = self._find_arrival(number, change, place)
+            if hop is None or len(hops) > 50:
+                commit = self.timeline.steps[number].commit
+                return Trail(hops=tuple(hops), lost_in=commit, last=self._shingles(change.before, place.qualname))
+            hops.append(hop)
+            place, start = hop.arrival, number + 1
+
+    def follow_file(self, path: str) -> str | None:
+        """Where a file went whole (most of its definitions in one new file of the commit that deleted it), hop by hop."""
+        start = 0
+        while True:
+            losses = [(number, change) for number, change in self.timeline.by_path.get(path, ()) if number >= start]
+            if not losses or losses[-1][1].after is not None:
+                return path
+            number, change = losses[-1]
+            gone = self._module(change.before)
+            added = [
+                item for item in self.timeline.steps[number].changes if item.before is None and item.after is not None
+            ]
+            ranked = sorted(((self._share(gone, change, item), item.path) for item in added), reverse=True)
+            if not ranked or ranked[0][0] < 0.5:
+                return None
+            path, start = ranked[0][1], number + 1
+
+    def _share(self, gone: Module | None, change: BlobChange, other: BlobChange) -> float:
+        if change.before == other.after:
+            return 1.0
+        there = self._module(other.after)
+        return compare_names(gone.names(), there.names()) if gone is not None and there is not None else 0.0
+
+    def find_first(self, path: str, qualname: str, holds: Callable[[Definition | None], bool]) -> str | None:
+        """The first commit from which on the claim about the definition at `path` holds without a break up to the tip."""
+        culprit: str | None = None
+        for number, change in reversed(self.timeline.by_path.get(path, ())):
+            text = self.read_text(change.after)
+            if not holds(read_definition(text, qualname) if text else None):
+                break
+            culprit = self.timeline.steps[number].commit
+        return culprit
+
+    def find_first_text(self, path: str, holds: Callable[[str], bool]) -> str | None:
+        """The same for a claim about the text of a file (empty where the file is not there)."""
+        culprit: str | None = None
+        for number, change in reversed(self.timeline.by_path.get(path, ())):
+            if not holds(self.read_text(change.after)):
+                break
+            culprit = self.timeline.steps[number].commit
+        return culprit
+
+    def find_all(self, path: str, qualname: str) -> Iterator[str]:
+        """Commits that changed the text of the definition at `path`, oldest first."""
+        for number, change in self.timeline.by_path.get(path, ()):
+            before, after = self.read_text(change.before), self.read_text(change.after)
+            if slice_definition(before, qualname) != slice_definition(after, qualname):
+                yield self.timeline.steps[number].commit
+
+    def _find_loss(self, place: Place, start: int) -> tuple[int, BlobChange] | None:
+        """The last time, from step `start` on, that a commit took the definition out of its file."""
+        loss: tuple[int, BlobChange] | None = None
+        for number, change in self.timeline.by_path.get(place.path, ()):
+            if number < start:
+                continue
+            if self._has(change.after, place.qualname):
+                loss = None  # it came back: a revert is not a removal
+            elif loss is None:
+                loss = number, change
+        return loss
+
+    def _has(self, blob: str | None, qualname: str) -> bool:
+        text = self.read_text(blob)
+        if slice_definition(text, qualname) is not None:
+            return True
+        module = self._module(blob) if qualname.rpartition(".")[2] in text else None
+        return module is not None and bool(module.find(qualname))  # the text knows the word: ask the parser
+
+    def _find_arrival(self, number: int, change: BlobChange, place: Place) -> Hop | None:
+        """Where the commit that took it out put it, if it did."""
+        step = self.timeline.steps[number]
+        gone = read_definition(self.read_text(change.before), place.qualname)
+        body = self._shingles(change.before, place.qualname)
+        if gone is None or body is None or len(step.changes) > _MANY_FILES:
+            return None
+        best: tuple[float, bool, Place] | None = None
+        for other in step.changes:
+            for there in self._find_new(other, gone):
+                arrival = self._shingles(other.after, there)
+                if arrival is None:
+                    continue
+                alike = compare_shingles(body, arrival)
+                same = there.rpartition(".")[2] == gone.name
+                if self._is_move(alike, same, min(body.total(), arrival.total()), place, other.path) and (
+                    best is None or (alike, same) > best[:2]
+                ):
+                    best = alike, same, Place(other.path, there)
+        if best is None or self._has_rival(step.changes, place, best):
+            return None
+        return Hop(commit=step.commit, origin=place, arrival=best[2], similarity=round(best[0], 3))
+
+    @staticmethod
+    def _is_move(alike: float, same_name: bool, size: int, place: Place, path: str) -> bool:
+        if same_name:
+            return alike >= _KEPT or size < SMALL
+        return alike >= _RENAMED and (size >= SMALL or (alike == 1.0 and path == place.path))
+
+    def _find_new(self, change: BlobChange, gone: Definition) -> Iterator[str]:
+        """Qualified names that the change adds to its file and that could be `gone`: same kind, same depth."""
+        text = self.read_text(change.after)
+        if not text or change.path.startswith("tests/"):
+            return
+        here, before = self._module(change.after), self._module(change.before)
+        for qualname in here.names() if here is not None else ():
+            found = here.best(qualname) if here is not None else None
+            if found is None or found.kind is not gone.kind or bool(found.owner) != bool(gone.owner):
+                continue
+            if (before is None or not before.find(qualname)) and _is_plausible(found, gone):
+                yield qualname
+
+    def _has_rival(self, changes: tuple[BlobChange, ...], place: Place, best: tuple[float, bool, Place]) -> bool:
+        """True if another definition that the commit removes is more like the arrival than ours."""
+        arrival_change = next((item for item in changes if item.path == best[2].path), None)
+        arrival = self._shingles(arrival_change.after, best[2].qualname) if arrival_change is not None else None
+        name = best[2].qualname
+        word = re.compile(rf"\b{re.escape(name.rpartition('.')[2])}\b")
+        for other in changes:
+            if other.path == place.path or other.before is None or arrival is None:
+                continue
+            text = self.read_text(other.before)
+            if not word.search(text) or slice_definition(self.read_text(other.after), name) is not None:
+                continue
+            theirs = self._shingles(other.before, name)
+            if theirs is not None and compare_shingles(theirs, arrival) > best[0] + 0.02:
+                return True
+        return False
+
+    def _read_shingles(self, blob: str | None, qualname: str) -> Shingles | None:
+        module, tree = self._module(blob), self._tree(blob)
+        found = module.best(qualname) if module is not None else None
+        if found is None or tree is None:
+            return None
+        for node in ast.walk(tree):
+            if isinstance(node, ast.stmt) and node.lineno == found.line and getattr(node, "name", found.name) == found.name:  # fmt: skip
+                return read_shingles(node)
+        return None
+
+    def _read_text(self, blob: str | None) -> str:
+        return "" if blob is None else self.repository.read_blob(blob).decode("utf-8-sig", "replace")
+
+    def _parse(self, blob: str | None) -> Module | None:
+        if blob is None:
+            return None
+        found = parse_module("", self.read_text(blob).encode("utf-8", "surrogatepass"))
+        return found if isinstance(found, Module) else None
+
+    def _parse_tree(self, blob: str | None) -> ast.Module | None:
+        if blob is None:
+            return None
+        found = parse_tree("", self.read_text(blob).encode("utf-8", "surrogatepass"))
+        return None if isinstance(found, Skipped) else found
+
+
+def _is_plausible(found: Definition, gone: Definition) -> bool:
+    """Another name is worth a closer look only where the signature says that it may be the same thing."""
+    if found.name == gone.name or found.fingerprint == gone.fingerprint or gone.parameters is None:
+        return True
+    ours, theirs = ({item.name for item in side.parameters or ()} for side in (gone, found))
+    return compare_names(ours, theirs) >= 0.4
+
+
+def is_followable(definition: Definition) -> bool:
+    """Functions and classes have bodies to recognise them by; assignments only their name."""
+    return definition.kind in {DefinitionKind.FUNCTION, DefinitionKind.CLASS}
