@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,18 +68,7 @@ def create_repository(directory: Path, commits: Iterable[PlannedCommit], tags: I
     """Make a bare repository at `directory`, which must not exist; the hashes of the commits in order."""
     if directory.exists():
         raise GitError(f"{directory} exists already.", hint="Choose a new directory.")
-    run(
-        [
-            "git",
-            "init",
-            "--quiet",
-            "--bare",
-            "--template=",
-            "--object-format=sha1",
-            "--initial-branch=main",
-            str(directory),
-        ]
-    )
+    _init(directory)
     stream = b"".join((*_find_commit_lines(commits), *_find_tag_lines(tags), b"done\n"))
     handle, marks = tempfile.mkstemp(prefix="layline-marks-")
     os.close(handle)
@@ -90,15 +80,48 @@ def create_repository(directory: Path, commits: Iterable[PlannedCommit], tags: I
     return [oid for _, oid in sorted((int(mark.removeprefix(":")), oid) for mark, oid in rows)]
 
 
-def create_work_tree(bare: Path, work_tree: Path, *, remote: str | None = None) -> None:
+def create_work_tree(bare: Path, work_tree: Path, *, remote: str) -> None:
     """Turn the bare repository at `bare` into `work_tree/.git` with `main` checked out."""
     git_dir = work_tree / ".git"
     work_tree.mkdir(parents=True)
     bare.rename(git_dir)
-    lines = ["[core]", "\trepositoryformatversion = 0", "\tfilemode = true", "\tbare = false"]
-    if remote is not None:
-        lines += ['[remote "origin"]', f"\turl = {remote}", "\tfetch = +refs/heads/*:refs/remotes/origin/*"]
-    (git_dir / "config").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    _configure(git_dir, remote)
+    _check_out(git_dir, work_tree)
+
+
+def create_submodule(work_tree: Path, path: str, mirror: Path, *, commit: str, remote: str) -> None:
+    """Check out `commit` of the bare repository at `mirror` as the submodule `path`, as `git submodule update` would."""
+    git_dir = work_tree / ".git" / "modules" / path
+    git_dir.parent.mkdir(parents=True, exist_ok=True)
+    _init(git_dir)
+    shutil.copytree(mirror / "objects", git_dir / "objects", dirs_exist_ok=True)
+    heads = run(argv(mirror, ("for-each-ref", "--format=create refs/remotes/origin/%(refname:lstrip=2) %(objectname)", "refs/heads")))  # fmt: skip
+    tags = run(argv(mirror, ("for-each-ref", "--format=create %(refname) %(objectname)", "refs/tags")))
+    run(argv(git_dir, ("update-ref", "--stdin")), stdin=heads + tags)
+    (git_dir / "HEAD").write_text(f"{commit}\n", encoding="ascii")
+    back = "../" * (2 + len(Path(path).parts))
+    _configure(git_dir, remote, f"worktree = {back}{path}")
+    checked_out = work_tree / path
+    up = "../" * len(Path(path).parts)
+    (checked_out / ".git").write_text(f"gitdir: {up}.git/modules/{path}\n", encoding="utf-8")
+    _check_out(git_dir, checked_out)
+    with (work_tree / ".git" / "config").open("a", encoding="utf-8") as config:
+        config.write(f'[submodule "{path}"]\n\tactive = true\n\turl = {remote}\n')
+
+
+def _init(directory: Path) -> None:
+    options = ("--quiet", "--bare", "--template=", "--object-format=sha1", "--initial-branch=main")
+    run(["git", "init", *options, str(directory)])
+
+
+def _configure(git_dir: Path, remote: str, *core: str) -> None:
+    lines = ["[core]", "repositoryformatversion = 0", "filemode = true", "bare = false", *core]
+    lines += ['[remote "origin"]', f"url = {remote}", "fetch = +refs/heads/*:refs/remotes/origin/*"]
+    text = "".join(f"{line}\n" if line.startswith("[") else f"\t{line}\n" for line in lines)
+    (git_dir / "config").write_text(text, encoding="utf-8")
+
+
+def _check_out(git_dir: Path, work_tree: Path) -> None:
     run(argv(git_dir, (f"--work-tree={work_tree}", "read-tree", "--reset", "-u", "HEAD")))
 
 

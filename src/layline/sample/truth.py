@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-HARBOR = "9989715b01344abd3a3a027b1bc771e07074372a"
+HARBOR = "083941bde5563d33b471df60d83741d06ae8342a"
 """The newest commit of Harbor; all other hashes follow from the chronicles, too."""
 
 
@@ -24,18 +24,18 @@ class ExpectedGap:
 
 GAPS = {
     "keel": ExpectedGap(
-        pin="cdd1cae0c1970930f6e4ef2dcffec071f8e62b01",
-        tip="1b346df89f47f3360304eebefacaa24e610fd039",
+        pin="8f8d0f4d7411b73f5402b3dfd20d64bbfa0d6b19",
+        tip="871335beb1788e772ed93e023b2c48b77cb84909",
         pin_version="0.9.0",
         tip_version="0.10.0",
         behind=30,
-        files=37,
-        insertions=1650,
-        deletions=626,
+        files=38,
+        insertions=1651,
+        deletions=627,
     ),
     "spar": ExpectedGap(
-        pin="869874684cb3f59aca7000269e61f5e5495bb672",
-        tip="a26feae49cf55ebdd98409f4b2a77a30b48d6af7",
+        pin="c8c3f86d88bf7f78e0209a50351fdf58ca065182",
+        tip="440a3e2072ff20530a61063fbbf0d1b51c313f36",
         pin_version="0.2.0",
         tip_version="0.3.0",
         behind=20,

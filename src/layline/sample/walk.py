@@ -22,6 +22,9 @@ class Step:
 
 
 STEPS: tuple[Step, ...] = (
+    Step(
+        asks="What would Layline's settings be for this project?", command=("init", "../fresh", "--git", "."), lines=12
+    ),
     Step(asks="What is configured, and is everything there?", command=("doctor",), exit_codes=(0, 1), lines=10),
     Step(asks="How far is Keel behind?", command=("gap", "show", "keel", "--date", DATE), lines=24),
     Step(asks="And Rivet, which a workflow variable pins?", command=("gap", "show", "rivet", "--date", DATE), lines=6),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from layline.core.progress import silent
 from layline.git import Repository, open_repository
-from layline.git.create import create_repository, create_work_tree
+from layline.git.create import create_repository, create_submodule, create_work_tree
 from layline.sample.chronicle import parse_chronicle
 from layline.sample.plan import plan_history
 
@@ -24,7 +24,9 @@ DATE = "2026-06-30"
 """Today, in the sample; every command that wants a date is given this one."""
 CHRONICLES = {"keel": 2, "spar": 1, "rivet": 1, "harbor": 3}
 """How many volumes the history of each repository has; upstreams come first, because Harbor pins them."""
-_REMOTE = "https://example.org/harbor/harbor.git"
+SUBMODULES = {"keel": "keel#55", "spar": "spar#17"}
+"""What is checked out below `third_party`: the pins of Harbor's newest commit."""
+_REMOTE = "https://example.org/{0}/{0}.git"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +41,11 @@ class Sample:
     def harbor(self) -> Path:
         """The downstream: a work tree with `layline.toml`."""
         return self.root / "harbor"
+
+    @property
+    def fresh(self) -> Path:
+        """An empty folder, for `layline init` to write into."""
+        return self.root / "fresh"
 
     @property
     def config(self) -> Path:
@@ -72,7 +79,11 @@ def write_sample(root: Path, progress: Progress = silent) -> Sample:
         made = create_repository(root / f"{name}.git", plan.commits, plan.tags)
         hashes |= {f"{name}{label}": made[number - 1] for label, number in plan.names.items()}
     sample = Sample(root=root, hashes=hashes)
-    create_work_tree(sample.mirror("harbor"), sample.harbor, remote=_REMOTE)
+    create_work_tree(sample.mirror("harbor"), sample.harbor, remote=_REMOTE.format("harbor"))
+    for name, pin in SUBMODULES.items():
+        path, remote = f"third_party/{name}", _REMOTE.format(name)
+        create_submodule(sample.harbor, path, sample.mirror(name), commit=hashes[pin], remote=remote)
+    sample.fresh.mkdir()
     _write_files(resources.files("layline.sample") / "files", sample.harbor)
     return sample
 

@@ -32,6 +32,8 @@ def strip_docstring(body: list[Any]) -> list[Any]:
 def normalise(node: ast.AST, words: list[str]) -> None:
     """Appends the tree as words: class names, identifiers, constants; lists in brackets. The grammar makes it unambiguous."""
     words.append(node.__class__.__name__)
+    if not node._fields:
+        return  # operators are shared by all trees, and other tools hang attributes on them
     scope = isinstance(node, _SCOPES)
     for name, value in node.__dict__.items():
         if name in _IGNORED:

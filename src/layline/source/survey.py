@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from layline.source.tree import Tree
 
 _ADDRESS = re.compile(
-    r"(?:https://|git@)(github\.com|gitlab\.com|gitcode\.com|gitee\.com)[/:]([\w.-]+)/([\w.-]+?)(?:\.git)?(?=[\s\"'@#)/>\]\\,;|:]|$)"
+    r"(?:(?:https://|git@)(github\.com|gitlab\.com|gitcode\.com|gitee\.com)|git\+https://([\w.-]+))"
+    r"[/:]([\w.-]+)/([\w.-]+?)(?:\.git)?(?=[\s\"'@#)/>\]\\,;|:]|$)"
 )
 _VARIABLE = re.compile(
     r"^\s*(?:ENV|ARG|export|-)?\s*\"?([A-Z][A-Z0-9_]*_(?:COMMIT|SHA|COMMIT_ID|HASH|REV))\"?\s*[:=]\s*[\"']?([0-9a-f]{40})\b"
@@ -118,8 +119,8 @@ def find_addresses(tree: Tree) -> dict[str, str]:
             continue
         if base.endswith(".py") and base != "setup.py":
             continue
-        for host, owner, name in _ADDRESS.findall(_read_small(tree, path) or ""):
-            found.setdefault(normalise(name), Counter())[f"https://{host}/{owner}/{name}"] += 1
+        for host, other_host, owner, name in _ADDRESS.findall(_read_small(tree, path) or ""):
+            found.setdefault(normalise(name), Counter())[f"https://{host or other_host}/{owner}/{name}"] += 1
     return {name: addresses.most_common(1)[0][0] for name, addresses in found.items()}
 
 

@@ -45,8 +45,19 @@ def test_work_tree_is_clean_but_for_what_layline_needs(sample: Sample) -> None:
 
 
 @pytest.mark.parametrize("backend", ["keel", "spar"])
-def test_submodules_pin_what_truth_says(sample: Sample, backend: str) -> None:
-    assert git(sample.harbor, "rev-parse", f"HEAD:third_party/{backend}") == truth.GAPS[backend].pin
+def test_submodules_are_checked_out_at_the_pin(sample: Sample, backend: str) -> None:
+    path = f"third_party/{backend}"
+
+    assert git(sample.harbor, "rev-parse", f"HEAD:{path}") == truth.GAPS[backend].pin
+    assert git(sample.harbor, "submodule", "status", path).split()[0] == truth.GAPS[backend].pin
+    assert git(sample.harbor / path, "rev-parse", "origin/main") == truth.GAPS[backend].tip
+    assert git(sample.harbor / path, "status", "--porcelain") == ""
+
+
+def test_harbor_runs_from_its_work_tree(sample: Sample) -> None:
+    path = (sample.harbor, sample.harbor / "third_party" / "keel", sample.harbor / "third_party" / "spar" / "src")
+
+    assert "loss: 0.0000 m² |" in run_python(sample.harbor, "-m", "harbor.cli", "configs/brest.yaml", path=path)
 
 
 def test_the_image_lags_behind_the_workflow(sample: Sample) -> None:
