@@ -118,7 +118,7 @@ PATCHES: tuple[ExpectedPatch, ...] = (
         file="args_patches.py",
         phase="build_args",
         keys=("chart_datum",),
-        effects=(_effect(_CONFIG, mutates=("use_legacy_datum", "datum")),),
+        effects=(_effect(_CONFIG, mutates=("use_legacy_datum",)), _effect(_CONFIG, mutates=("datum",))),
     ),
     ExpectedPatch(
         id="keel.env.threads",
@@ -310,7 +310,10 @@ PATCHES: tuple[ExpectedPatch, ...] = (
         id="spar.checkpoint.consolidate_stub",
         file="consolidate_patches.py",
         phase="setup",
-        effects=(_effect(_BIND, "spar.components.consolidate"),),
+        effects=(
+            _effect(_BIND, "spar.components.consolidate"),
+            _effect(_BIND, "spar.components.consolidate.consolidate"),
+        ),
     ),
 )
 """Every registration, inactive ones included; `keel.training.throughput` is commented out and is none."""

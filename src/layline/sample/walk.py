@@ -21,6 +21,7 @@ class Step:
     """How much of the answer is shown; all of it is in the transcript."""
 
 
+WEEKS = ("2026-W24", "2026-W25", "2026-W26")
 STEPS: tuple[Step, ...] = (
     Step(
         asks="What would Layline's settings be for this project?", command=("init", "../fresh", "--git", "."), lines=12
@@ -28,10 +29,22 @@ STEPS: tuple[Step, ...] = (
     Step(asks="What is configured, and is everything there?", command=("doctor",), exit_codes=(0, 1), lines=10),
     Step(asks="How far is Keel behind?", command=("gap", "show", "keel", "--date", DATE), lines=24),
     Step(asks="And Rivet, which a workflow variable pins?", command=("gap", "show", "rivet", "--date", DATE), lines=6),
+    Step(asks="Which patches do we have, and which do nothing?", command=("patches", "list", "keel"), lines=24),
+    Step(
+        asks="What did the upstreams do, and what does it do to us?",
+        command=("gap", "report", "--all", "--date", DATE),
+        lines=18,
+    ),
+    *(
+        Step(asks=f"What happened in {week}?", command=("periodic", "weekly", "--week", week), lines=8)
+        for week in WEEKS
+    ),
+    Step(asks="And in June?", command=("periodic", "monthly", "--month", "2026-06"), lines=8),
     Step(
         asks="What does a benchmark file say?",
         command=("bench", "csv", "bench/before.csv", "bench/after.csv"),
         lines=20,
     ),
     Step(asks="Are all published records valid?", command=("dashboard", "index"), lines=8),
+    Step(asks="What can an agent be told?", command=("skills", "list"), lines=6),
 )
