@@ -10,6 +10,7 @@ from histories import History
 from layline.core.evidence import Skipped
 from layline.gap.dependencies import Rank, read_declarations
 from layline.gap.dependencies.model import parse_need
+from layline.gap.dependencies.reading import rank_of
 from layline.git import open_repository
 from layline.source.tree import Tree
 
@@ -255,3 +256,17 @@ def test_documents_tell_the_commands_they_show(tmp_path: Path) -> None:
         (int(Rank.README), "megatron-core", "dev", 7),
         (int(Rank.README), "torch", "", 4),
     ]
+
+
+@pytest.mark.parametrize(
+    ("path", "rank"),
+    [
+        ("requirements.txt", Rank.REQUIREMENTS),
+        ("requirements/runtime.txt", Rank.REQUIREMENTS),
+        (".ci/docker/requirements-dev.txt", Rank.REQUIREMENTS),
+        ("docs/requirements.md", Rank.DOCS),
+        ("data/numbers.txt", None),
+    ],
+)
+def test_files_have_a_rank(path: str, rank: Rank | None) -> None:
+    assert rank_of(path) is rank

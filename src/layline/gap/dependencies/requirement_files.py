@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
     from layline.source.tree import Tree
 
-REQUIREMENT_FILE = re.compile(r"(?:^|/)(?:[\w.-]*requirements[\w.-]*|constraints[\w.-]*)\.(?:txt|in|pip)$")
+REQUIREMENT_FILE = re.compile(
+    r"(?:^|/)(?:[\w.-]*requirements[\w.-]*|constraints[\w.-]*|requirements/[\w./-]+)\.(?:txt|in|pip)$"
+)
 _INCLUDE = re.compile(r"(?:-r|-c|--requirement|--constraint)[\s=]*(\S+)")
 _INDEX = re.compile(r"(?:-i|-f|--index-url|--extra-index-url|--find-links)[\s=]+(\S+)")
 _EGG = re.compile(r"#egg=([A-Za-z0-9._-]+)")
