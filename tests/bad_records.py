@@ -6,9 +6,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
-from record_samples import DROP
+from record_samples import DROP, GOOD
 
 REQUIRED_GAP = (
     "id", "title", "backend", "backend.key", "backend.label", "generated_at", "status", "scope", "local",
@@ -203,28 +204,45 @@ BAD_VALUES: list[tuple[str, str, Any, str]] = [
     ("weekly", "report_github_url", "", "is blank"),
 ]  # fmt: skip
 
+
+def whole(kind: str, old: str = "", new: str = "") -> str:
+    """A good record as text, with one piece of the text replaced."""
+    text = json.dumps(GOOD[kind]())
+    assert old in text
+    return text.replace(old, new, 1)
+
+
 BAD_TEXTS: list[tuple[str, str, str | bytes, str]] = [
     # (kind, what, whole file, expected reason): things that only a file can be
     ("gap", "empty file", "", "not JSON"),
-    ("gap", "not JSON", "{", "not JSON"),
-    ("gap", "trailing comma", '{"id": "x",}', "not JSON"),
-    ("gap", "comment", '// x\n{"id": "x"}', "not JSON"),
-    ("gap", "two values", "{} {}", "not JSON"),
-    ("gap", "a list", "[]", "not an object"),
+    ("gap", "cut short", whole("gap")[:-40], "not JSON"),
+    ("gap", "trailing comma", whole("gap", "}]}", "},]}"), "not JSON"),
+    ("gap", "comment", "// x\n" + whole("gap"), "not JSON"),
+    ("gap", "two values", whole("gap") * 2, "not JSON"),
+    ("gap", "a list", f"[{whole('gap')}]", "not an object"),
     ("gap", "a string", '"record"', "not an object"),
     ("gap", "null", "null", "not an object"),
-    ("gap", "byte-order mark", b'\xef\xbb\xbf{"id": "x"}', "byte-order mark"),
-    ("gap", "Latin-1", '{"id": "\u00e9"}'.encode("latin-1"), "not UTF-8"),
-    ("gap", "UTF-16", '{"id": "x"}'.encode("utf-16"), "not UTF-8"),
-    ("gap", "duplicate key", '{"id": "x", "id": "y"}', "stands twice"),
-    ("gap", "duplicate key inside", '{"stats": {"commit_gap": 1, "commit_gap": 2}}', "stands twice"),
-    ("gap", "NaN", '{"stats": {"commit_gap": NaN}}', "not a JSON number"),
-    ("gap", "Infinity", '{"stats": {"commit_gap": Infinity}}', "not a JSON number"),
-    ("gap", "minus Infinity", '{"stats": {"commit_gap": -Infinity}}', "not a JSON number"),
-    ("gap", "overflow", '{"stats": {"commit_gap": 1e999}}', "out of range"),
-    ("gap", "deep", "[" * 100_000, "nested too deeply"),
-    ("gap", "a long number", '{"stats": {"commit_gap": ' + "9" * 5000 + "}}", "digits"),
-    ("weekly", "duplicate key", '{"report_id": "2026-W19", "report_id": "2026-W20"}', "stands twice"),
+    ("gap", "byte-order mark", b"\xef\xbb\xbf" + whole("gap").encode(), "byte-order mark"),
+    ("gap", "Latin-1", whole("gap", "Harbor", "H\u00e4rbor").encode("latin-1"), "not UTF-8"),
+    ("gap", "UTF-16", whole("gap").encode("utf-16"), "not UTF-8"),
+    ("gap", "duplicate key", whole("gap", '"title":', '"title": "Another", "title":'), "stands twice"),
+    ("gap", "duplicate key inside", whole("gap", '"commit_gap": 7', '"commit_gap": 999, "commit_gap": 7'), "stands twice"),
+    ("gap", "duplicate artifacts", whole("gap", '"artifacts":', '"artifacts": [], "artifacts":'), "stands twice"),
+    ("gap", "NaN", whole("gap", '"commit_gap": 7', '"commit_gap": NaN'), "not a JSON number"),
+    ("gap", "Infinity", whole("gap", '"insertions": 40', '"insertions": Infinity'), "not a JSON number"),
+    ("gap", "minus Infinity", whole("gap", '"deletions": 2', '"deletions": -Infinity'), "not a JSON number"),
+    ("gap", "overflow", whole("gap", '"deletions": 2', '"deletions": 1e999'), "out of range"),
+    ("gap", "NaN in an unknown field", whole("gap", '"status":', '"odd": NaN, "status":'), "not a JSON number"),
+    ("gap", "deep", whole("gap", '"status":', f'"odd": {"[" * 5000}{"]" * 5000}, "status":'), "nested"),
+    ("gap", "deeper than the parser", whole("gap", '"status":', '"odd": ' + "[" * 100_000), "nested too deeply"),
+    ("gap", "a long number", whole("gap", '"deletions": 2', '"deletions": ' + "9" * 5000), "digits"),
+    ("gap", "a blank key", whole("gap", '"status":', '" ": 1, "status":'), "is not a key"),
+    ("weekly", "byte-order mark", b"\xef\xbb\xbf" + whole("weekly").encode(), "byte-order mark"),
+    ("weekly", "duplicate id", whole("weekly", '"report_id":', '"report_id": "2026-W20", "report_id":'), "stands twice"),
+    ("weekly", "duplicate count", whole("weekly", '"merged_pr_count":', '"merged_pr_count": 9, "merged_pr_count":'), "stands twice"),
+    ("weekly", "NaN", whole("weekly", '"commit_gap": 7', '"commit_gap": NaN'), "not a JSON number"),
+    ("weekly", "Infinity", whole("weekly", '"Other": 1', '"Other": Infinity'), "not a JSON number"),
     ("weekly", "HTML", "<html></html>", "not JSON"),
+    ("monthly", "duplicate status", whole("monthly", '"engine_status":', '"engine_status": {}, "engine_status":'), "stands twice"),
     ("monthly", "not JSON", "report", "not JSON"),
-]
+]  # fmt: skip
