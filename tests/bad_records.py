@@ -148,6 +148,7 @@ BAD_VALUES: list[tuple[str, str, Any, str]] = [
     ("weekly", "report_id", 202619, "not text"),
     ("weekly", "content_type", "monthly-report", "in a folder of weekly reports"),
     ("weekly", "content_type", "daily-report", "not one of"),
+    ("weekly", "content_type", [], "not text"),
     ("monthly", "report_id", "2026-13", "no month 13"),
     ("monthly", "report_id", "2026-00", "no month 00"),
     ("monthly", "report_id", "2026-W19", "not a month"),

@@ -172,7 +172,7 @@ def _find_cadence_problems(plain: Mapping[str, Any], cadence: Cadence) -> Iterat
             parse_period(report_id, cadence)
         except ValueError as error:
             yield Problem("report_id", f"{checks.shorten(report_id)} {error}")
-    if content_type in {other.content_type for other in Cadence} - {cadence.content_type}:
+    if content_type in [other.content_type for other in Cadence if other is not cadence]:
         yield Problem("content_type", f"is {content_type!r} in a folder of {cadence.value} reports")
 
 
