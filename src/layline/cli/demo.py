@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -36,8 +37,8 @@ def demo(directory: Path, walk: bool) -> int:
         return 0
     outcomes = []
     for step in filter(is_known, STEPS):
-        click.echo("\n" + click.style(step.asks, bold=True))
-        click.echo(click.style(f"$ {app_demo.show_step(step)}", fg="cyan"))
+        click.echo("\n" + _style(step.asks, bold=True))
+        click.echo(_style(f"$ {app_demo.show_step(step)}", fg="cyan"))
         outcomes.append(app_demo.run_step(sample, step))
         _show(outcomes[-1])
     app_demo.write_transcript(sample, outcomes)
@@ -60,9 +61,13 @@ def _show(outcome: Outcome) -> None:
     lines = outcome.output.splitlines()
     click.echo("\n".join(lines[: outcome.step.lines]))
     if len(lines) > outcome.step.lines:
-        click.echo(click.style(f"… {len(lines) - outcome.step.lines} more lines", dim=True))
+        click.echo(_style(f"… {len(lines) - outcome.step.lines} more lines", dim=True))
     if not outcome.is_expected:
         click.echo(outcome.complaint, err=True, nl=False)
         click.echo(
             f"exit code {outcome.exit_code}, expected {' or '.join(map(str, outcome.step.exit_codes))}", err=True
         )
+
+
+def _style(text: str, **how: Any) -> str:
+    return text if "NO_COLOR" in os.environ else click.style(text, **how)

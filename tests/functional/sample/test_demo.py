@@ -74,3 +74,16 @@ def test_a_failing_step_is_told(
 )
 def test_steps_of_commands_still_to_come_are_left_out(command: tuple[str, ...], known: bool) -> None:
     assert is_known(Step(asks="", command=command)) is known
+
+
+@pytest.mark.slow
+def test_two_walks_write_the_same_bytes(tmp_path: Path) -> None:
+    root = tmp_path / "demo"
+    written = []
+    for _ in range(2):
+        assert exit_code("demo", str(root)) == 0
+        folders = (root / "harbor" / "docs", root / "site")
+        files = [root / app_demo.TRANSCRIPT, *(path for folder in folders for path in sorted(folder.rglob("*")))]
+        written.append({str(path.relative_to(root)): path.read_bytes() for path in files if path.is_file()})
+
+    assert written[0] == written[1]
