@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from layline.campaign.judge import read_ratios
-from layline.campaign.model import Bucket, GateResult, Leg, Measurement, Operator, Shape, Timing
+from layline.campaign.judge import pair_ratios
+from layline.campaign.model import Bucket, GateResult, Leg, Measurement, Operator, Shape
 
 if TYPE_CHECKING:
     from layline.campaign.pair import PairRun
@@ -61,9 +61,10 @@ def close_gates(
 
 def _check_carry(measurement: Measurement, pairs: Sequence[PairRun]) -> GateResult:
     """A gain on the listed shapes must be there on equally aligned shapes nobody listed."""
-    listed = math.fsum(read_ratios(measurement, "cpu", _low).whole) / measurement.pairs
+    listed = math.fsum(pair_ratios(measurement, "cpu").whole) / measurement.pairs
     labels = measurement.shapes
-    held = sorted(math.fsum(pair.held_out[label] for label in labels) / len(labels) for pair in pairs)
+    timed = [pair for pair in pairs if pair.held_out]
+    held = sorted(math.fsum(pair.held_out[label] for label in labels) / len(labels) for pair in timed)
     middle = held[len(held) // 2]
     passed = listed < CARRY_FROM or middle >= CARRY_SHARE * listed
     told = f"{math.expm1(listed):+.1%} on the listed shapes, {math.expm1(middle):+.1%} on equally aligned neighbours"
@@ -96,7 +97,3 @@ def _check_physics(measurement: Measurement, operator: Operator, shapes: Sequenc
             )
             return
     yield GateResult(property="physically-possible", passed=True, reason="No time is below what the arithmetic needs.")
-
-
-def _low(timing: Timing) -> float:
-    return timing.low

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import math
 from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from layline.campaign.build import Built, NotBuilt, build_kernel
 from layline.campaign.feed import draw
-from layline.campaign.judge import read_ratios, say
+from layline.campaign.judge import pair_ratios, say
 from layline.campaign.leg import LiveLeg, Setup
 from layline.campaign.link import Fault
-from layline.campaign.model import GateResult, Leg, Measurement, Operator, Shape, Snapshot, Timing
-from layline.campaign.pair import PairRun
+from layline.campaign.model import GateResult, Leg, Measurement, Operator, Shape, Snapshot
+from layline.campaign.pair import REQUEST_MS, Key, PairRun, pinned
 from layline.campaign.statistics import bound_mean, gain_interval, quantile
 from layline.errors import BenchError
 
 if TYPE_CHECKING:
     import numpy as np
 
+CONTROL_REQUESTS = 12
+TRIAL_SPIN = 100_000
 AA_ALPHA = 0.001
 AA_LIMIT = 0.01
 """A difference between the best and itself below this is never held against the instrument."""
@@ -92,48 +95,65 @@ def check_builds(best: Built, candidate: Built, *, is_same_source: bool) -> Gate
     )
 
 
-def run_controls(setup: Setup, best: Built, shape: Shape, run: PairRun, rng: np.random.Generator) -> None:
-    """The best against itself, and against itself made slower, on one shape, interleaved like any pair."""
-    operator = setup.operator
-    with ExitStack() as stack:
-        legs = [stack.enter_context(LiveLeg(leg, best, setup, rng)) for leg in (Leg.BEST, Leg.AGAIN, Leg.CANARY)]
-        for leg in legs:
-            leg.worker.load()
-        spins = _calibrate(setup, legs[2], shape, rng)
-        reference = PairRun(number=run.number)
-        for _request in range(max(8, setup.plan.calls)):
-            given = draw(operator, shape, rng, operator.distributions[0])
-            for index in rng.permutation(len(legs)):
-                leg = legs[int(index)]
-                for step in operator.passes:
-                    spin = spins[step.name] if leg.leg is Leg.CANARY else 0
-                    reference.record(leg.leg, shape.label, step.name, leg.run(step, given, spin=spin))
-        for (leg_, label, step_), times in reference.times.items():
-            run.times[leg_, f"control:{label}", step_] = times
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Canary:
+    """Where the controls run, and the loop counts that make each pass slower by the planned share."""
+
+    shape: Shape
+    spins: tuple[tuple[str, int], ...]
+    """Per call."""
+    count: int
+    """Calls per request."""
 
 
-def _calibrate(setup: Setup, leg: LiveLeg, shape: Shape, rng: np.random.Generator) -> dict[str, int]:
-    """Loop counts that make each pass slower by the planned share."""
+def calibrate_canary(setup: Setup, leg: LiveLeg, rng: np.random.Generator) -> Canary:
+    """Choose a shape of modest cost and find out what a turn of the worker's empty loop costs."""
     operator = setup.operator
-    trial = 200_000
-    spins = {}
+    ordered = sorted(setup.shapes, key=operator.passes[0].flops)
+    shape = ordered[len(ordered) // 2]
+    spins = []
+    cheapest = math.inf
     for step in operator.passes:
         bare, loaded = [], []
-        for _ in range(5):
+        for _ in range(4):
             given = draw(operator, shape, rng, operator.distributions[0])
             bare.append(leg.run(step, given).cpu_ns)
-            loaded.append(leg.run(step, given, spin=trial).cpu_ns)
-        per_turn = max(1.0, (min(loaded) - min(bare)) / trial)
-        spins[step.name] = round(setup.plan.canary * min(bare) / per_turn)
-    return spins
+            loaded.append(leg.run(step, given, spin=TRIAL_SPIN).cpu_ns)
+        per_turn = max(1.0, (min(loaded) - min(bare)) / TRIAL_SPIN)
+        spins.append((step.name, round(setup.plan.canary * min(bare) / per_turn)))
+        cheapest = min(cheapest, *bare)
+    return Canary(shape=shape, spins=tuple(spins), count=max(1, min(8, round(REQUEST_MS * 1e6 / cheapest))))
+
+
+def run_controls(
+    setup: Setup, best: LiveLeg, built: Built, canary: Canary, rng: np.random.Generator
+) -> dict[Key, list[tuple[float, float]]]:
+    """The best against itself, and against itself made slower, on one shape, interleaved like any pair."""
+    operator, shape, spins = setup.operator, canary.shape, dict(canary.spins)
+    run = PairRun(number=0)
+    with ExitStack() as stack:
+        legs = [best, *(stack.enter_context(LiveLeg(leg, built, setup, rng)) for leg in (Leg.AGAIN, Leg.CANARY))]
+        for leg in legs[1:]:
+            leg.worker.load()
+        stack.enter_context(pinned(legs, setup.plan.threads, rng))
+        for request in range(CONTROL_REQUESTS + 1):
+            given = draw(operator, shape, rng, operator.distributions[0], count=canary.count)
+            for step in operator.passes:
+                for index in rng.permutation(len(legs)):
+                    leg = legs[int(index)]
+                    spin = canary.count * spins[step.name] if leg.leg is Leg.CANARY else 0
+                    ran = leg.run(step, given, spin=spin)
+                    if request:  # the first one warms up
+                        run.record(leg.leg, f"control:{shape.label}", step.name, ran)
+    return dict(run.times)
 
 
 def judge_controls(measurement: Measurement) -> tuple[GateResult, GateResult]:
     """Whether the best equals itself and the canary was seen, over all pairs."""
     control = next(sample.shape for sample in measurement.samples if sample.leg is Leg.AGAIN)
     only = _restrict(measurement, control)
-    again = read_ratios(only, measurement.plan.clock, _low, Leg.AGAIN).whole
-    canary = read_ratios(only, measurement.plan.clock, _low, Leg.CANARY).whole
+    again = pair_ratios(only, measurement.plan.clock, Leg.AGAIN).whole
+    canary = pair_ratios(only, measurement.plan.clock, Leg.CANARY).whole
     null = gain_interval(again, AA_ALPHA)
     is_null = null.lower <= 0 <= null.upper or abs(null.estimate) < AA_LIMIT
     _mean, _lower, upper = bound_mean(canary, 0.05)
@@ -155,12 +175,7 @@ def judge_controls(measurement: Measurement) -> tuple[GateResult, GateResult]:
 
 
 def _restrict(measurement: Measurement, shape: str) -> Measurement:
-    from dataclasses import replace
 
     return replace(
         measurement, shapes=(shape,), samples=tuple(one for one in measurement.samples if one.shape == shape)
     )
-
-
-def _low(timing: Timing) -> float:
-    return timing.low

@@ -78,7 +78,7 @@ def _refuse(measurement: Measurement, bucket: Bucket | None) -> Verdict | None:
 def look(measurement: Measurement, *, is_last: bool = False) -> Verdict | None:
     """What the samples so far decide; None while more process pairs are worth their time."""
     plan = measurement.plan
-    ratios = read_ratios(measurement, plan.clock, _low)
+    ratios = pair_ratios(measurement, plan.clock)
     alpha = _share(plan, measurement.pairs)
     interval = gain_interval(ratios.whole, alpha)
     shapes = tuple(_shape_rows(measurement, ratios, alpha))
@@ -146,19 +146,20 @@ def _give_up(plan: Plan, ratios: Ratios, interval: Interval) -> tuple[Outcome, s
 def _hold_against_other_clocks(
     measurement: Measurement, outcome: Outcome, reason: str
 ) -> tuple[Outcome, str, tuple[str, ...]]:
-    """An accepted gain must not be denied by the other clock or by the middle of the distribution."""
+    """An accepted gain must not be denied by the other clock or by another part of the distribution."""
     plan = measurement.plan
     other = "wall" if plan.clock == "cpu" else "cpu"
-    beside = gain_interval(read_ratios(measurement, other, _low).whole, 0.01)
-    middle = gain_interval(read_ratios(measurement, plan.clock, _median).whole, 0.01)
+    beside = gain_interval(pair_ratios(measurement, other).whole, 0.01)
+    name, estimate = ("low quantiles", _low) if measurement.ratios else ("medians", _median)
+    differently = gain_interval(read_ratios(measurement, plan.clock, estimate).whole, 0.01)
     notes = (
         f"By the {other} clock the gain is {beside.estimate:+.1%} ({say(beside)}).",
-        f"By medians instead of low quantiles it is {middle.estimate:+.1%} ({say(middle)}).",
+        f"By {name} of each leg it is {differently.estimate:+.1%} ({say(differently)}).",
     )
     if outcome.is_accepted and plan.clock == "cpu" and beside.upper < 0:
         return Outcome.ROLLBACK, f"Less CPU time but more waiting: {notes[0]}", notes
-    if outcome.is_accepted and middle.upper < plan.min_effect:
-        return Outcome.ROLLBACK, f"Only the fastest calls are faster: {notes[1]}", notes
+    if outcome.is_accepted and differently.upper < plan.min_effect:
+        return Outcome.ROLLBACK, f"Only some calls are faster: {notes[1]}", notes
     return outcome, reason, notes
 
 
@@ -175,16 +176,34 @@ def _median(timing: Timing) -> float:
     return timing.median
 
 
+def pair_ratios(measurement: Measurement, clock: str, leg: Leg = Leg.CANDIDATE) -> Ratios:
+    """Log-ratios of the best against a leg: paired call by call where the harness did that, else by low quantiles."""
+    found = {(one.pair, one.shape): one for one in measurement.ratios if one.leg is leg}
+    if not found:
+        return read_ratios(measurement, clock, _low, leg)
+    pairs = sorted({pair for pair, _shape in found})
+    names = [shape for shape in measurement.shapes if all((pair, shape) in found for pair in pairs)]
+    rows = {
+        name: tuple(found[pair, name].cpu if clock == "cpu" else found[pair, name].wall for pair in pairs)
+        for name in names
+    }
+    return _average(rows, len(pairs))
+
+
+def _average(rows: dict[str, tuple[float, ...]], pairs: int) -> Ratios:
+    whole = tuple(math.fsum(row[at] for row in rows.values()) / len(rows) for at in range(pairs))
+    return Ratios(whole=whole, shapes=tuple(rows.items()))
+
+
 def read_ratios(
     measurement: Measurement, clock: str, estimate: Callable[[Timing], float], leg: Leg = Leg.CANDIDATE
 ) -> Ratios:
-    """Log-ratios of the best against a leg, over the pairs and shapes where both ran."""
+    """Log-ratios of the best against a leg from the samples' own figures, where both ran."""
     theirs, ours = _step_times(measurement, leg, clock, estimate), _step_times(measurement, Leg.BEST, clock, estimate)
     pairs = sorted({pair for pair, _shape in theirs})
     names = [shape for shape in measurement.shapes if all((pair, shape) in theirs for pair in pairs)]
     rows = {name: tuple(math.log(ours[pair, name] / theirs[pair, name]) for pair in pairs) for name in names}
-    whole = tuple(math.fsum(rows[name][at] for name in names) / len(names) for at in range(len(pairs)))
-    return Ratios(whole=whole, shapes=tuple(rows.items()))
+    return _average(rows, len(pairs))
 
 
 def _step_times(
@@ -207,7 +226,7 @@ def _shape_rows(measurement: Measurement, ratios: Ratios, alpha: float) -> Itera
     clock = measurement.plan.clock
     best = _step_times(measurement, Leg.BEST, clock, _low)
     candidate = _step_times(measurement, Leg.CANDIDATE, clock, _low)
-    wall = dict(read_ratios(measurement, "wall", _low).shapes)
+    wall = dict(pair_ratios(measurement, "wall").shapes)
     for name, values in ratios.shapes:
         pairs = [pair for pair, shape in candidate if shape == name]
         yield ShapeGain(

@@ -16,7 +16,6 @@ from typing import Self
 from layline.campaign.arena import Arena, Filled
 from layline.campaign.model import Operator
 from layline.campaign.sandbox import MEMORY_BYTES, Started, start_process
-from layline.errors import BenchError
 
 _HEAD = struct.Struct("<QIIQ")
 _REPLY = struct.Struct("<Qqq")
@@ -123,6 +122,10 @@ class Worker:
             raise Fault("forged-reply", "The worker answered although nothing was asked.")
         return self._charge()
 
+    def pin(self, core: int) -> None:
+        """Keep the worker on one core."""
+        os.sched_setaffinity(self._pid, {core})
+
     def children(self) -> int:
         """Processes the kernel started that still live (the filter forbids it; where there is no filter this sees it)."""
         try:
@@ -216,19 +219,11 @@ class Worker:
             raise self._death("a pause between calls") from None
 
     def _freeze(self) -> None:
+        """Stop it now: no thread of it runs another instruction of its own before it is thawed.
+
+        A thread on a processor is interrupted at once, one that waits for a processor takes the signal first.
+        """
         self._signal(signal.SIGSTOP)
-        stat = f"/proc/{self._pid}/stat"
-        for _attempt in range(2000):
-            try:
-                with open(stat, "rb") as file:  # noqa: PTH123  on the hot path
-                    state = file.read().rpartition(b")")[2].split()[0]
-            except OSError:
-                raise self._death("a pause between calls") from None
-            if state in (b"T", b"t"):
-                return
-            if state in (b"Z", b"X"):
-                raise self._death("a pause between calls")
-        raise BenchError("A worker could not be stopped between calls.")
 
     def _cpu_ns(self) -> int:
         try:

@@ -35,6 +35,7 @@ from layline.errors import BenchError
 if TYPE_CHECKING:
     import numpy as np
 
+    from layline.campaign.controls import Canary
     from layline.campaign.pair import PairRun
 
 Progress = Callable[[str], None]
@@ -112,6 +113,7 @@ class _Run:
         self._builts: dict[Leg, Built] = {}
         self._pairs: list[PairRun] = []
         self._spent: dict[str, float] = {}
+        self._canary: Canary | None = None
         self._on_trial = Leg.CANDIDATE if request.candidate is not None else Leg.BEST
 
     def begin(self, seed: bytes) -> None:
@@ -174,8 +176,8 @@ class _Run:
         self._keep(overhead_ms=overhead, environment=environment, controls=tuple(controls))
 
     def _measure_one_pair(self) -> None:
-        from layline.campaign.controls import run_controls
-        from layline.campaign.pair import PairRun, open_legs, run_held_out, run_shape
+        from layline.campaign.controls import calibrate_canary, run_controls
+        from layline.campaign.pair import HELD_OUT_PAIRS, PairRun, open_legs, run_held_out, run_shape
 
         number = len(self._pairs)
         run = PairRun(number=number)
@@ -187,23 +189,19 @@ class _Run:
                     self._say(f"process pair {number + 1}: {shape.label}")
                     run_shape(self._setup, legs, shape, run, self._rng)
             with self._timed("gates"):
-                if self._on_trial is Leg.CANDIDATE:
+                if self._on_trial is Leg.CANDIDATE and number < HELD_OUT_PAIRS:
                     for shape in self._setup.shapes:
                         run_held_out(self._setup, legs, shape, run, self._rng)
                 if number == 0:
                     self._probe({leg.leg: leg for leg in legs})
                 self._probe_end(legs)
+            with self._timed("controls"):
+                best = next(leg for leg in legs if leg.leg is Leg.BEST)
+                self._canary = self._canary or calibrate_canary(self._setup, best, self._rng)
+                run.times.update(run_controls(self._setup, best, self._builts[Leg.BEST], self._canary, self._rng))
         if number == 0:
             self._keep(first_call_ms=loaded + run.first_call_ms)
-        with self._timed("controls"):
-            run_controls(self._setup, self._builts[Leg.BEST], self._control_shape(), run, self._rng)
         self._pairs.append(run)
-
-    def _control_shape(self) -> Shape:
-        """A shape of middling size."""
-        flops = self._request.operator.passes[0].flops
-        ordered = sorted(self._setup.shapes, key=flops)
-        return ordered[len(ordered) // 2]
 
     def _probe(self, legs: dict[Leg, LiveLeg]) -> None:
         from layline.campaign.probes import probe_errors, probe_held_out, probe_inputs, probe_repetition, probe_state
@@ -235,7 +233,8 @@ class _Run:
 
     def _summarise(self) -> None:
         samples = tuple(sample for pair in self._pairs for sample in pair.samples())
-        self._keep(pairs=len(self._pairs), samples=samples, accuracy=tuple(self._accuracy()))
+        ratios = tuple(ratio for pair in self._pairs for ratio in pair.ratios())
+        self._keep(pairs=len(self._pairs), samples=samples, ratios=ratios, accuracy=tuple(self._accuracy()))
 
     def _accuracy(self) -> Iterator[Accuracy]:
         from layline.campaign.oracle import summarise_errors
@@ -268,7 +267,7 @@ class _Run:
         if failed:
             self._keep(status=Status.CONTROLS_FAILED, problem=failed[0].reason)
             return
-        self._keep(status=status, gates=(gate,), problem=fault.reason, samples=(), pairs=0)
+        self._keep(status=status, gates=(gate,), problem=fault.reason, samples=(), ratios=(), pairs=0)
 
     def finish(self) -> Measurement:
         """The measurement with the machine's state at its end."""

@@ -233,6 +233,20 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ratio:
+    """How a leg compares with the best on one shape in one process pair: medians over calls on the same inputs.
+
+    Each is ln(t_best / t_leg) of a whole step (all passes); neighbouring calls share what the machine does to them.
+    """
+
+    pair: int
+    leg: Leg
+    shape: str
+    cpu: float
+    wall: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Accuracy:
     """How close one leg's output came to the oracle on one shape, over all its checked calls."""
 
@@ -267,10 +281,10 @@ class Plan:
 
     looks: tuple[int, ...] = (5, 8, 12, 16)
     """Process pairs after which the judge looks."""
-    calls: int = 12
-    """Calls per leg, shape and process, at least; short calls get more."""
-    seconds: float = 0.25
-    """Time per leg, shape and process after which no more than `calls` are made."""
+    calls: int = 20
+    """Requests per leg, shape and process; a request is one call, or several short ones."""
+    seconds: float = 0.4
+    """Time per shape and process after which fewer requests are made, though never fewer than six."""
     alpha: float = 0.01
     """One-sided error this verdict may spend: see `statistics.spend_campaign`."""
     min_effect: float = 0.01
@@ -305,6 +319,8 @@ class Measurement:
     candidate: Build | None = None
     pairs: int = 0
     samples: tuple[Sample, ...] = ()
+    ratios: tuple[Ratio, ...] = ()
+    """Paired call by call; a harness that reports only times has none, and its samples are paired instead."""
     accuracy: tuple[Accuracy, ...] = ()
     gates: tuple[GateResult, ...] = ()
     controls: tuple[GateResult, ...] = ()

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+import os
 from collections import defaultdict
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from layline.campaign.build import Built
 from layline.campaign.feed import draw, nudge
 from layline.campaign.leg import Given, LiveLeg, Ran, Setup
-from layline.campaign.model import Leg, Sample, Shape
+from layline.campaign.model import Leg, Ratio, Sample, Shape
 from layline.campaign.oracle import Error
 from layline.campaign.statistics import quantile, summarise
 
@@ -23,6 +24,8 @@ REQUEST_MS = 2.0
 """Short calls are made several to a request, on as many distinct inputs, until a request takes about this long."""
 LEAST_REQUESTS = 6
 HELD_OUT_REQUESTS = 3
+HELD_OUT_PAIRS = 3
+"""Process pairs in which neighbours are timed."""
 PROBE_SHARE = 0.15
 SETTLE_SHARE = 0.2
 
@@ -40,6 +43,26 @@ class PairRun:
     held_out: dict[str, float] = field(default_factory=dict)
     """Log-ratio best/candidate on an aligned neighbour of each shape."""
     first_call_ms: float = 0.0
+
+    def ratios(self) -> tuple[Ratio, ...]:
+        """Each leg against the best, call by call on the same inputs."""
+        found = []
+        for leg, shape in sorted({(leg, shape) for leg, shape, _step in self.times if leg is not Leg.BEST}):
+            best, other = self._steps(Leg.BEST, shape), self._steps(leg, shape)
+            cpu, wall = (
+                [math.log(mine[clock] / its[clock]) for mine, its in zip(best, other, strict=True)] for clock in (0, 1)
+            )
+            found.append(
+                Ratio(pair=self.number, leg=leg, shape=shape, cpu=quantile(cpu, 0.5), wall=quantile(wall, 0.5))
+            )
+        return tuple(found)
+
+    def _steps(self, leg: Leg, shape: str) -> list[tuple[float, float]]:
+        """(CPU ms, wall ms) of each whole step, all passes together."""
+        passes = [times for (of, at, _step), times in self.times.items() if of is leg and at == shape]
+        return [
+            (math.fsum(cpu for cpu, _ in one), math.fsum(wall for _, wall in one)) for one in zip(*passes, strict=True)
+        ]
 
     def record(self, leg: Leg, shape: str, step: str, ran: Ran) -> None:
         """Keep a checked request of the timed distribution."""
@@ -68,7 +91,25 @@ def open_legs(
     order = [list(builts)[int(at)] for at in rng.permutation(len(builts))]
     legs = [stack.enter_context(LiveLeg(leg, builts[leg], setup, rng)) for leg in order]
     loaded = {leg.leg: leg.worker.load() / 1e6 for leg in legs}
+    stack.enter_context(pinned(legs, setup.plan.threads, rng))
     return legs, loaded.get(Leg.CANDIDATE, loaded.get(Leg.BEST, 0.0))
+
+
+@contextmanager
+def pinned(legs: list[LiveLeg], threads: int, rng: np.random.Generator) -> Iterator[None]:
+    """All legs on one core and this process on the others, so that inputs come from equally far for every call."""
+    cores = sorted(os.sched_getaffinity(0))
+    if threads > 1 or len(cores) < 2:
+        yield
+        return
+    core = int(rng.choice(cores))
+    for leg in legs:
+        leg.worker.pin(core)
+    os.sched_setaffinity(0, set(cores) - {core})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
 
 
 def run_shape(setup: Setup, legs: list[LiveLeg], shape: Shape, run: PairRun, rng: np.random.Generator) -> None:
@@ -86,9 +127,9 @@ def run_shape(setup: Setup, legs: list[LiveLeg], shape: Shape, run: PairRun, rng
         if not probes and rng.random() < 1 / 3:
             given = replace(given, on_same_place=True)
         settles = rng.random() < SETTLE_SHARE or at == requests - 1
-        for index in rng.permutation(len(legs)):
-            leg = legs[int(index)]
-            for step in operator.passes:
+        for step in operator.passes:
+            for index in rng.permutation(len(legs)):
+                leg = legs[int(index)]
                 ran = leg.run(step, given, settles=settles)
                 if not probes:
                     run.record(leg.leg, shape.label, step.name, ran)
