@@ -11,21 +11,14 @@ from typing import Any, TypeAlias
 
 from layline.core.evidence import Skipped
 from layline.source import parse_tree
+from layline.source.binding import CallShape, read_call
 
-ANALYSER = f"uses-2-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"uses-3-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
-_CATCHES = frozenset({"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException", "TypeError"})
+_CATCHES = frozenset(
+    {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException", "TypeError"}
+)
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallShape:
-    """What a call passes."""
-
-    positional: int
-    keywords: tuple[str, ...]
-    open: bool
-    """Passes `*args` or `**kwargs`: more than can be counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +48,8 @@ class FieldRead:
 class Uses:
     uses: list[Use] = field(default_factory=list)
     reads: list[FieldRead] = field(default_factory=list)
+    guarded_imports: list[int] = field(default_factory=list)
+    """Lines of import statements whose failure is caught."""
 
 
 def encode_uses(data: bytes) -> str:
@@ -63,11 +58,9 @@ def encode_uses(data: bytes) -> str:
     if isinstance(tree, Skipped):
         return json.dumps(tree.why)
     walker = _Walker(tree)
-    rows = [
-        [use.line, use.scope, use.chain, _encode_call(use.call), int(use.guarded)] for use in walker.found.uses
-    ]
+    rows = [[use.line, use.scope, use.chain, _encode_call(use.call), int(use.guarded)] for use in walker.found.uses]
     reads = [[read.line, read.scope, read.origin, read.attributes, int(read.guarded)] for read in walker.found.reads]
-    return json.dumps({"u": rows, "r": reads}, separators=(",", ":"))
+    return json.dumps({"u": rows, "r": reads, "g": walker.found.guarded_imports}, separators=(",", ":"))
 
 
 def decode_uses(text: str) -> Uses | str:
@@ -82,7 +75,7 @@ def decode_uses(text: str) -> Uses | str:
         FieldRead(line=line, scope=scope, origin=origin, attributes=attributes, guarded=bool(guarded))
         for line, scope, origin, attributes, guarded in plain["r"]
     ]
-    return Uses(uses, reads)
+    return Uses(uses, reads, plain["g"])
 
 
 class _Walker:
@@ -113,6 +106,8 @@ class _Walker:
                 self._guards -= 1
             case ast.Call():
                 self._visit_call(node)
+            case ast.Import() | ast.ImportFrom():
+                self.found.guarded_imports += [node.lineno] if self._guards else []
             case ast.Attribute() | ast.Name():
                 self._visit_chain(node, None)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
@@ -162,11 +157,12 @@ class _Walker:
         self._visit_all((*node.handlers, *node.orelse, *node.finalbody))
 
     def _visit_call(self, node: ast.Call) -> None:
-        shape = CallShape(
-            positional=sum(not isinstance(item, ast.Starred) for item in node.args),
-            keywords=tuple(item.arg for item in node.keywords if item.arg),
-            open=any(isinstance(item, ast.Starred) for item in node.args) or any(item.arg is None for item in node.keywords),
-        )
+        shape = read_call(node)
+        match node.func:
+            case ast.Attribute(value=ast.Call(func=ast.Name(id="super"), args=[])):
+                self._add(node.lineno, f"super().{node.func.attr}", shape)
+                self._visit_all((*node.args, *(keyword.value for keyword in node.keywords)))
+                return
         if isinstance(node.func, ast.Attribute | ast.Name):
             self._visit_chain(node.func, shape)
         else:
@@ -198,7 +194,11 @@ class _Walker:
 
     def _read(self, line: int, origin: str, attributes: list[str]) -> None:
         read = FieldRead(
-            line=line, scope=".".join(self._scope), origin=origin, attributes=".".join(attributes), guarded=self._guards > 0
+            line=line,
+            scope=".".join(self._scope),
+            origin=origin,
+            attributes=".".join(attributes),
+            guarded=self._guards > 0,
         )
         self.found.reads.append(read)
 
@@ -226,7 +226,10 @@ def _catches(handler: ast.ExceptHandler) -> bool:
 
 def _asks_first(test: ast.expr) -> bool:
     """`if hasattr(x, "y")` and the like: what follows runs only where the name is there."""
-    return any(isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "hasattr" for node in ast.walk(test))
+    return any(
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "hasattr"
+        for node in ast.walk(test)
+    )
 
 
 def _type_text(annotation: ast.expr) -> str:
@@ -244,8 +247,13 @@ def _type_text(annotation: ast.expr) -> str:
 
 
 def _encode_call(call: CallShape | None) -> list[Any] | None:
-    return None if call is None else [call.positional, list(call.keywords), int(call.open)]
+    if call is None:
+        return None
+    return [call.positional, list(call.keywords), int(call.has_star), int(call.has_double_star)]
 
 
 def _decode_call(row: list[Any] | None) -> CallShape | None:
-    return None if row is None else CallShape(positional=row[0], keywords=tuple(row[1]), open=bool(row[2]))
+    if row is None:
+        return None
+    positional, keywords, star, double = row
+    return CallShape(positional=positional, keywords=tuple(keywords), has_star=bool(star), has_double_star=bool(double))

@@ -1,0 +1,71 @@
+"""The whole surface of one upstream, pin against tip."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from layline.gap.surface.definitions import compare_definitions, read_rows
+from layline.gap.surface.fields import all_fields, compare_fields, read_config_classes
+from layline.gap.surface.flags import compare_flags, read_flags
+from layline.gap.surface.model import Surface
+from layline.source import is_within
+
+if TYPE_CHECKING:
+    from layline.core.evidence import Evidence, Skipped
+    from layline.gap.surface.fields import ConfigField
+    from layline.gap.surface.flags import Flag
+    from layline.source import Resolver
+    from layline.source.compare import Comparer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What can be configured at one ref."""
+
+    classes: dict[str, dict[str, ConfigField]]
+    flags: dict[str, Flag]
+    skipped: tuple[Skipped, ...]
+
+    def known(self, resolver: Resolver) -> dict[str, Evidence]:
+        """Every name a YAML key may mean: flags, fields, and `section.field` of nested configuration."""
+        found: dict[str, Evidence] = {}
+        for owner in self.classes:
+            for name, field in all_fields(resolver, self.classes, owner).items():
+                found.setdefault(name, field.evidence)
+                inner = self._nested(resolver, owner, field)
+                for below, deeper in inner.items():
+                    found.setdefault(f"{name}.{below}", deeper.evidence)
+        return found | {dest: flag.evidence for dest, flag in self.flags.items()}
+
+    def _nested(self, resolver: Resolver, owner: str, field: ConfigField) -> dict[str, ConfigField]:
+        symbol = resolver.resolve(owner)
+        if symbol.module is None or not field.annotation:
+            return {}
+        home = resolver.resolve_in(symbol.module, field.annotation.strip("\"'")).home
+        return all_fields(resolver, self.classes, home) if home in self.classes else {}
+
+
+def read_options(resolver: Resolver, packages: tuple[str, ...]) -> Options:
+    classes = read_config_classes(resolver.index, packages)
+    flags, skipped = read_flags(resolver, packages, classes)
+    return Options(classes=classes, flags=flags, skipped=skipped)
+
+
+def compare_surface(comparer: Comparer, packages: tuple[str, ...], before: Options, after: Options) -> Surface:
+    return Surface(
+        definitions=compare_definitions(comparer.pin, comparer.tip, packages),
+        fields=compare_fields(comparer, before.classes, after.classes),
+        flags=compare_flags(before.flags, after.flags),
+        sizes=(
+            ("modules", _count_modules(comparer.pin, packages), _count_modules(comparer.tip, packages)),
+            ("definitions", len(read_rows(comparer.pin.index, packages)), len(read_rows(comparer.tip.index, packages))),
+            ("config dataclasses", len(before.classes), len(after.classes)),
+            ("config fields", sum(map(len, before.classes.values())), sum(map(len, after.classes.values()))),
+            ("command-line flags", len(before.flags), len(after.flags)),
+        ),
+    )
+
+
+def _count_modules(resolver: Resolver, packages: tuple[str, ...]) -> int:
+    return sum(1 for name in resolver.index.entries if any(is_within(name, package) for package in packages))

@@ -1,0 +1,76 @@
+"""Keys of our YAML files that upstream knew at the pin and no longer knows at the tip."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Set
+
+from layline.core.evidence import Evidence, Location, Skipped
+from layline.gap.surface.model import StaleKey
+from layline.source.tree import Tree
+
+_MAX_BYTES = 1_000_000
+
+
+def find_stale_keys(
+    keys: Mapping[str, list[Location]], before: Mapping[str, Evidence], after: Set[str]
+) -> Iterator[StaleKey]:
+    """Every key that `before` (name → where the pin has it) knows and `after` does not; by name."""
+    new = sorted(after - before.keys())
+    for key in sorted(keys.keys() & before.keys() - after):
+        near = difflib.get_close_matches(key, new, n=1, cutoff=0.75)
+        places = keys[key]
+        yield StaleKey(
+            key=key, location=places[0], others=len(places) - 1, suggestion=near[0] if near else None,
+            pin_evidence=before[key],
+        )  # fmt: skip
+
+
+def read_yaml_keys(tree: Tree, places: tuple[str, ...]) -> tuple[dict[str, list[Location]], tuple[Skipped, ...]]:
+    """Key → where our files use it: bare names of every mapping, and `section.name` for nested ones."""
+    found: dict[str, list[Location]] = {}
+    skipped: list[Skipped] = []
+    for path in tree.entries:
+        if not path.endswith((".yaml", ".yml")) or not any(
+            path == place or path.startswith(place.rstrip("/") + "/") for place in places
+        ):
+            continue
+        text = tree.read_text(path)
+        if isinstance(text, Skipped):
+            skipped.append(text)
+            continue
+        for item in _find_keys(path, text):
+            if isinstance(item, Skipped):
+                skipped.append(item)
+            else:
+                found.setdefault(item[0], []).append(item[1])
+    return found, tuple(skipped)
+
+
+def _find_keys(path: str, text: str) -> Iterator[tuple[str, Location] | Skipped]:
+    import yaml
+
+    if len(text) > _MAX_BYTES:
+        yield Skipped(path, f"{len(text)} characters are more than the {_MAX_BYTES} we read as YAML")
+        return
+    try:
+        root = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        yield Skipped(path, f"not YAML: {str(error).splitlines()[0]}")
+        return
+    waiting = [(root, "")] if root is not None else []
+    seen: set[int] = set()
+    while waiting:
+        node, section = waiting.pop(0)
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if node.id == "sequence":
+            waiting += [(item, section) for item in node.value]
+        for key, value in node.value if node.id == "mapping" else ():
+            if key.id == "scalar":
+                place = Location(path, key.start_mark.line + 1)
+                yield key.value, place
+                if section:
+                    yield f"{section}.{key.value}", place
+                waiting.append((value, key.value))
