@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layline.app.gap import Endpoints, find_endpoints
+from layline.app.gap_coupling import measure_impact
 from layline.core.policy import recommend
 from layline.core.progress import Progress, silent
 from layline.gap.areas import area_classes, find_package_changes, measure_areas
@@ -14,7 +15,7 @@ from layline.gap.churn import measure_churn
 from layline.gap.dependencies import compare_declarations, find_conflicts, read_declarations
 from layline.gap.model import Dependencies, Gap
 from layline.gap.overview import measure_footprint, pair_locks, policy_inputs, read_side, slug_of
-from layline.gap.plan import build_plan
+from layline.gap.plan import build_plan, group_by_culprit
 from layline.history import compare_commits, find_releases, read_commit, read_diff, read_log, read_touched_files
 from layline.source.tree import Tree
 
@@ -51,7 +52,9 @@ def measure_between(
     progress("Reading dependencies", 1, 4)
     dependencies, skipped = read_dependencies(pin, tip, backend.dependencies)
     age = _days(sides[0].commit.date, sides[1].commit.date)
-    inputs = policy_inputs(distance.behind, age, (), dependencies.differences)
+    progress("Comparing our code with the tip", 2, 4)
+    impact = measure_impact(workspace, backend, pin, tip)
+    inputs = policy_inputs(distance.behind, age, impact.couplings, dependencies.differences)
     releases = find_releases(upstream, ends.pin, ends.tip)
     return Gap(
         key=key,
@@ -73,15 +76,15 @@ def measure_between(
         churn=measure_churn(diff, backend.churn),
         areas=measure_areas(diff, touched, backend.areas),
         packages=tuple(find_package_changes(pin.entries, tip.entries, diff)),
-        shims=(),
-        changes=build_changes(log, touched, area_classes(backend.areas), frozenset()),
+        shims=impact.shims,
+        changes=build_changes(log, touched, area_classes(backend.areas), impact.used_files),
         dependencies=dependencies,
-        surface=None,
-        couplings=(),
-        stale_keys=(),
+        surface=impact.surface,
+        couplings=impact.couplings,
+        stale_keys=impact.stale_keys,
         recommendation=recommend(inputs, workspace.settings.policy),
-        plan=build_plan(log, releases, {}),
-        skipped=skipped,
+        plan=build_plan(log, releases, group_by_culprit(impact.couplings)),
+        skipped=(*skipped, *impact.skipped),
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from layline.gap.coupling.model import Consequence
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
@@ -24,6 +26,15 @@ class Step:
     """Commits from the pin to here."""
     breaks_next: tuple[str, ...] = ()
     """Targets of ours that the stretch after this step breaks."""
+
+
+def group_by_culprit(couplings: Iterable[Coupling]) -> dict[str, tuple[Coupling, ...]]:
+    """Upstream commit → the places of ours that will break with it."""
+    found: dict[str, tuple[Coupling, ...]] = {}
+    for coupling in couplings:
+        if coupling.culprit is not None and coupling.consequence is Consequence.WILL_BREAK:
+            found[coupling.culprit] = (*found.get(coupling.culprit, ()), coupling)
+    return found
 
 
 def build_plan(

@@ -211,7 +211,14 @@ class Judge:
             touch=place.touch, target=place.target, location=place.location, state=verdict.state,
             consequence=verdict.consequence, detail="; ".join(part for part in (verdict.detail, more) if part),
             new_target=verdict.new_target, guarded=place.guarded, pin_evidence=pin, tip_evidence=tip,
+            culprit=self._culprit(place.target, verdict),
         )  # fmt: skip
+
+    def _culprit(self, target: str, verdict: Verdict) -> str | None:
+        if verdict.state not in _GONE or target.startswith("args."):
+            return None
+        commits = self._comparer.compare(target).commits
+        return commits[0] if commits else None
 
     def _evidence(self, target: str, verdict: Verdict) -> tuple[Evidence | None, Evidence | None]:
         if target.startswith("args."):

@@ -68,6 +68,8 @@ class Coupling:
     """Stands in a `try` or behind a condition that may keep it from running."""
     pin_evidence: Evidence | None = None
     tip_evidence: Evidence | None = None
+    culprit: str | None = None
+    """The upstream commit that first took the name away from where we use it."""
 
 
 _RANK = {Consequence.WILL_BREAK: 0, Consequence.MAY_BREAK: 1, Consequence.LOOK: 2, Consequence.OK: 3}

@@ -1,0 +1,87 @@
+"""What the tip does to us: the surface of the upstream packages, our couplings, our configuration keys."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from layline.app.workspace import cache_directory
+from layline.core.evidence import Skipped
+from layline.gap.coupling.judge import Judge, build_couplings
+from layline.gap.coupling.reading import Finder, read_uses
+from layline.gap.coupling.uses import ANALYSER
+from layline.gap.surface.compare import compare_surface, read_options
+from layline.gap.surface.yaml_keys import find_stale_keys, read_yaml_keys
+from layline.source import Cache, Index, Part, Resolver, Tree, build_index, open_cache
+from layline.source.compare import Comparer
+from layline.source.trace import Tracer
+
+if TYPE_CHECKING:
+    from layline.app.workspace import Workspace
+    from layline.config import Backend
+    from layline.gap.coupling.model import Coupling
+    from layline.gap.surface.model import StaleKey, Surface
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Impact:
+    """The tip seen from our code."""
+
+    surface: Surface | None
+    couplings: tuple[Coupling, ...] = ()
+    stale_keys: tuple[StaleKey, ...] = ()
+    used_files: frozenset[str] = frozenset()
+    """Upstream files that hold what we touch."""
+    shims: tuple[tuple[str, int], ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+
+
+def measure_impact(workspace: Workspace, backend: Backend, pin: Tree, tip: Tree) -> Impact:
+    """Everything of ours that touches the upstream packages, with its state at the tip."""
+    packages = backend.packages
+    if not packages:
+        return Impact(surface=None)
+    cache = open_cache(cache_directory())
+    ours = Part(tree=Tree(workspace.downstream, workspace.commit))
+    before, after = (Part(tree=tree, packages=packages, source_roots=backend.source_roots) for tree in (pin, tip))
+    indexes = build_index([before], cache), build_index([after], cache)
+    resolvers = Resolver(indexes[0]), Resolver(indexes[1])
+    comparer = Comparer(*resolvers, [Tracer(pin.repository, pin.commit, tip.commit)])
+    options = read_options(resolvers[0], packages), read_options(resolvers[1], packages)
+    surface = compare_surface(comparer, packages, *options)
+    both = build_index([ours, before], cache)
+    uses, unread = read_uses(both, packages, Cache(cache_directory(), ANALYSER))
+    judge = Judge(comparer, {row.name: row for row in surface.flags}, frozenset(options[0].flags))
+    couplings = build_couplings(judge, Finder(index=both, packages=packages, uses=uses).find_places())
+    keys, unreadable = read_yaml_keys(ours.tree, backend.configs)
+    known = options[0].known(resolvers[0]), options[1].known(resolvers[1])
+    return Impact(
+        surface=surface,
+        couplings=couplings,
+        stale_keys=tuple(find_stale_keys(keys, known[0], known[1].keys())),
+        used_files=frozenset(one.pin_evidence.path for one in couplings if one.pin_evidence and one.pin_evidence.path),
+        shims=tuple(find_shims(indexes[1])),
+        skipped=(*unread, *unreadable, *options[1].skipped, *indexes[1].skipped()),
+    )
+
+
+def find_shims(index: Index) -> Iterator[tuple[str, int]]:
+    """Modules that warn of deprecation when imported: path and line of the warning."""
+    for name in sorted(index.entries):
+        data = index.read_blob(name)
+        if b"DeprecationWarning" not in data or b"warn(" not in data or b"import" not in data:
+            continue
+        try:
+            tree = ast.parse(data)
+        except (SyntaxError, ValueError, RecursionError):
+            continue  # told by the index
+        for node in tree.body:
+            if (
+                isinstance(node, ast.Expr)
+                and isinstance(node.value, ast.Call)
+                and "DeprecationWarning" in ast.unparse(node.value)
+            ):
+                yield index.entries[name].path, node.lineno
+                break
