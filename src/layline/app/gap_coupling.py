@@ -13,8 +13,9 @@ from layline.gap.coupling.judge import Judge, build_couplings
 from layline.gap.coupling.reading import Finder, read_uses
 from layline.gap.coupling.uses import ANALYSER
 from layline.gap.surface.compare import compare_surface, read_options
+from layline.gap.surface.flags import find_files_with
 from layline.gap.surface.yaml_keys import find_stale_keys, read_yaml_keys
-from layline.source import Cache, Index, Part, Resolver, Tree, build_index, open_cache
+from layline.source import Cache, Index, Part, Resolver, Tree, build_index, open_cache, parse_tree
 from layline.source.compare import Comparer
 from layline.source.trace import Tracer
 
@@ -69,19 +70,14 @@ def measure_impact(workspace: Workspace, backend: Backend, pin: Tree, tip: Tree)
 
 def find_shims(index: Index) -> Iterator[tuple[str, int]]:
     """Modules that warn of deprecation when imported: path and line of the warning."""
-    for name in sorted(index.entries):
-        data = index.read_blob(name)
-        if b"DeprecationWarning" not in data or b"warn(" not in data or b"import" not in data:
-            continue
-        try:
-            tree = ast.parse(data)
-        except (SyntaxError, ValueError, RecursionError):
-            continue  # told by the index
-        for node in tree.body:
+    warning = {path for part in index.parts for path in find_files_with(part.tree, "DeprecationWarning")}
+    for name, entry in sorted(index.entries.items()):
+        tree = parse_tree(entry.path, index.read_blob(name)) if entry.path in warning else None
+        for node in tree.body if isinstance(tree, ast.Module) else ():
             if (
                 isinstance(node, ast.Expr)
                 and isinstance(node.value, ast.Call)
                 and "DeprecationWarning" in ast.unparse(node.value)
             ):
-                yield index.entries[name].path, node.lineno
+                yield entry.path, node.lineno
                 break

@@ -38,3 +38,20 @@ def gap_report(
     with show_progress() as progress:
         answer = app.gap_report(workspace, keys, to=to, today=today, take_over=take_over, progress=progress)
     return show(answer, format_, output)
+
+
+@click.command("verify")
+@click.argument(
+    "records", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="[RECORD]..."
+)
+@format_option("text", "json", "md")
+@config_option
+def gap_verify(records: tuple[Path, ...], format_: str, output: Path | None, config: Path | None) -> int:
+    """Recompute every fact of our reports from its evidence; exit 1 if one changed, is gone or cannot be reached."""
+    from layline.app import gap_verify as app
+    from layline.app.workspace import open_workspace
+    from layline.cli.progress import show_progress
+
+    with show_progress() as progress:
+        answer = app.gap_verify(open_workspace(config), tuple(path.resolve() for path in records), progress=progress)
+    return show(answer, format_, output)

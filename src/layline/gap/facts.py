@@ -136,16 +136,31 @@ def _find_surface(gap: Gap) -> Iterator[Fact[Any]]:
         return
     for name, was, now in gap.surface.sizes:
         yield _told(gap, f"surface.{name}", [was, now], f"git ls-tree -r {gap.tip.commit.hash}")
-    for kind, rows in (
-        ("field", gap.surface.fields),
-        ("flag", gap.surface.flags),
-        ("definition", gap.surface.definitions),
-    ):
+    for kind, rows in (("field", gap.surface.fields), ("flag", gap.surface.flags)):
         seen: dict[str, int] = {}
         for row in rows:
             base = f"{kind}.{row.change.value}.{row.name}"
             seen[base] = seen.get(base, 0) + 1
             yield _surface_fact(gap, base if seen[base] == 1 else f"{base}.{seen[base]}", row)
+    yield from _find_definitions(gap, gap.surface.definitions)
+
+
+def _find_definitions(gap: Gap, rows: tuple[SurfaceRow, ...]) -> Iterator[Fact[Any]]:
+    """One fact per upstream file and kind of change: names with lines, so that the file stays small enough to read."""
+    files: dict[tuple[str, str], list[SurfaceRow]] = {}
+    for row in rows:
+        evidence = row.pin_evidence or row.tip_evidence
+        path = evidence.path if evidence and evidence.path else ""
+        files.setdefault((path, row.change.value), []).append(row)
+    for (path, change), inside in files.items():
+        names = ", ".join(f"{row.name} {_line(row.pin_evidence)}→{_line(row.tip_evidence)}" for row in inside)
+        commit = gap.pin.commit.hash if inside[0].pin_evidence else gap.tip.commit.hash
+        evidence = Evidence(repo=gap.upstream, commit=commit, path=path)
+        yield Fact(name=f"definitions.{change}.{path}", value=names, evidence=(evidence,))
+
+
+def _line(evidence: Evidence | None) -> str:
+    return str(evidence.lines[0]) if evidence and evidence.lines else "–"
 
 
 def _surface_fact(gap: Gap, name: str, row: SurfaceRow) -> Fact[Any]:

@@ -38,7 +38,9 @@ def _rank_section(gap: Gap, rank: Rank) -> Section:
     if not rows:
         return Section(title=title, blocks=(Paragraph("No difference."),))
     whole = [row for row in rows if {Move.FILE_ADDED, Move.FILE_REMOVED} & set(row.changes)]
-    shown = [row for row in rows if row not in whole]
+    shown = sorted(
+        (row for row in rows if row not in whole), key=lambda row: bool({Move.LEFT, Move.JOINED} & set(row.changes))
+    )
     blocks: list[Block] = []
     if shown:
         blocks.append(

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from layline.core.evidence import Evidence, Skipped
+from layline.errors import GitError
 from layline.gap.surface.fields import ConfigField, all_fields
 from layline.gap.surface.model import SurfaceChange, SurfaceRow
-from layline.source import Index, Resolver, is_within, parse_tree
+from layline.source import Index, Resolver, Tree, is_within, parse_tree
 
-_ARGPARSE = re.compile(rb"\badd_argument\(")
 _WALKS_FIELDS = re.compile(rb"\bfields\(")
 _STARRED = re.compile(rb"add_argument\(\s*\*")
 
@@ -91,13 +91,32 @@ def _text(flag: Flag | None) -> str | None:
 
 
 def _find_trees(index: Index, packages: tuple[str, ...]) -> Iterator[tuple[str, ast.Module]]:
-    """Modules that have to do with arguments: they add some, or import from a module that does."""
-    names = [name for name in sorted(index.entries) if any(is_within(name, package) for package in packages)]
-    adding = {name for name in names if "tests" not in name.split(".") and _ARGPARSE.search(index.read_blob(name))}
-    for name in sorted(adding):
-        tree = parse_tree(index.entries[name].path, index.read_blob(name))
-        if not isinstance(tree, Skipped):
-            yield name, tree
+    """Modules that add arguments; git searches their text, only the few that match are parsed."""
+    adding = {path for part in index.parts for path in find_files_with(part.tree, "add_argument(")}
+    for name, entry in sorted(index.entries.items()):
+        if entry.path in adding and _is_surface(name, packages):
+            tree = parse_tree(entry.path, index.read_blob(name))
+            if not isinstance(tree, Skipped):
+                yield name, tree
+
+
+def find_files_with(tree: Tree, text: str) -> Iterator[str]:
+    """Python files of a commit that hold a text, by one `git grep`."""
+    command = ("grep", "-l", "-z", "-F", "--no-color", "--full-name", "-e", text, tree.commit, "--", "*.py")
+    try:
+        out = tree.repository.git(*command)
+    except GitError as error:
+        if "it said nothing" in error.message:
+            return  # nothing found
+        raise
+    prefix = f"{tree.commit}:"
+    for row in out.decode("utf-8", "surrogateescape").split("\0"):
+        if row.startswith(prefix):
+            yield row.removeprefix(prefix)
+
+
+def _is_surface(name: str, packages: tuple[str, ...]) -> bool:
+    return any(is_within(name, package) for package in packages) and "tests" not in name.split(".")
 
 
 def _find_factories(index: Index, trees: dict[str, ast.Module]) -> Iterator[str]:
@@ -162,7 +181,10 @@ class _Generated:
         self._factories = factories
 
     def find(self, module: str, tree: ast.Module) -> Iterator[Flag]:
-        for function in ast.walk(tree):
+        words = {name.rpartition(".")[2].encode() for name in self._factories}
+        if not any(word in self._resolver.index.read_blob(module) for word in words):
+            return
+        for function in tree.body:
             if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
                 for call in ast.walk(function):
                     if isinstance(call, ast.Call) and call.args and self._is_factory(module, call, function.name):
