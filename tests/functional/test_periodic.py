@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -73,7 +74,17 @@ def workflow(loader: str, tool: str = "") -> str:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(template: Project, tmp_path: Path) -> Project:
+    """A copy: making the histories takes longer than most tests."""
+    root = tmp_path / "project"
+    shutil.copytree(template.root, root)
+    histories = (template.engine, template.loader, template.harbor)
+    return Project(root, *(History(root / item.path.name, list(item.commits)) for item in histories))
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    tmp_path = tmp_path_factory.mktemp("template")
     write(tmp_path / "layline.toml", SETTINGS)
     engine, loader = History.start(tmp_path / "engine"), History.start(tmp_path / "loader")
     for number in range(6):
@@ -214,6 +225,25 @@ def test_a_required_target_without_figures_is_unmeasured_and_no_zero(
     status = project.record()["engine_status"]
     assert status["commit_gap"] is None
     assert project.record()["recommendations"]["engine"] == "monitor (not measured)"
+
+
+def test_an_upstream_that_may_not_have_been_fetched_is_told(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert project.run("monthly", "--month", "2026-05") == 0
+    assert "the newest commit of Engine main at hand is 25 days older than the window's end" in " ".join(
+        capsys.readouterr().out.split()
+    )
+    assert project.run("weekly", "--until", "2026-05-08T09:01") == 0
+    assert "at hand is" not in capsys.readouterr().out
+
+
+def test_an_invalid_earlier_record_is_told_and_not_compared_with(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(project.root / "docs/weekly_reports/dashboard-data/reports/2026-W18.json", "{")
+    assert project.run("weekly", "--until", "2026-05-08T09:01") == 0
+    assert "2026-W18.json: line 1 is not JSON" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_record_of_another_tool_is_not_overwritten(project: Project, capsys: pytest.CaptureFixture[str]) -> None:

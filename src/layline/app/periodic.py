@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from layline.core.evidence import Skipped
 from layline.core.period import Cadence
 from layline.core.records import encode_record
 from layline.core.report import Answer
-from layline.dashboard.records import REPORTS, load_records
+from layline.dashboard.records import GAP_FOLDER, REPORTS, load_records
 from layline.errors import ConfigError, Error, RecordError
 from layline.gap.areas import area_classes
 from layline.gap.changes import build_changes
@@ -67,7 +67,9 @@ def _report(workspace: Workspace, cadence: Cadence, span: Span, *, write: bool, 
     newest = [read_commit(workspace.downstream, head)]
     newest += [read_commit(target.upstream, target.head) for target in targets.values()]
     window = _choose_window(cadence, settings.timezone, span, newest)
-    activity = read_activity(_build_ground(workspace, window, head), settings, targets, missing)
+    previous, invalid = _find_previous(workspace, window)
+    activity = read_activity(_build_ground(workspace, window, head, previous), settings, targets, missing)
+    activity = replace(activity, skipped=(*activity.skipped, *invalid))
     paths = _choose_paths(workspace, window)
     link = _link(workspace, settings, paths["report"])
     categories = tuple(category.name for category in settings.categories)
@@ -77,6 +79,8 @@ def _report(workspace: Workspace, cadence: Cadence, span: Span, *, write: bool, 
     if write:
         _write(workspace.root, paths, {"record": codec.to_json(plain), "report": render_markdown(report)}, force=force)
     data = {"schema": "layline.periodic/1", "record": plain, "written": list(paths.values()) if write else [], **_tell(activity)}  # fmt: skip
+    if write:  # the files themselves do not say so
+        report = replace(report, meta=(*report.meta, ("written", ", ".join(paths.values()))))
     return Answer(report=report, data=data)
 
 
@@ -107,12 +111,13 @@ def _choose_window(cadence: Cadence, timezone: str, span: Span, newest: list[Com
     return build_window(cadence, timezone, period=span.period, until=until, since=since)
 
 
-def _build_ground(workspace: Workspace, window: Window, head: str) -> Ground:
+def _build_ground(workspace: Workspace, window: Window, head: str, previous: Mapping[str, Previous]) -> Ground:
     tip = find_tip_at(workspace.downstream, head, window.end)
     if tip is None:
+        shallow = workspace.downstream.is_shallow
         raise ConfigError(
             f"{workspace.downstream.name} has no commit up to {window.end.isoformat()}.",
-            hint="Its history begins later: choose a later window.",
+            hint="The clone is shallow: `git fetch --unshallow`." if shallow else "Its history begins later.",
         )
     return Ground(
         downstream=workspace.downstream,
@@ -122,15 +127,16 @@ def _build_ground(workspace: Workspace, window: Window, head: str) -> Ground:
         head=head,
         window=window,
         policy=workspace.settings.policy,
-        previous=_find_previous(workspace, window),
+        previous=previous,
         find_notable=find_notable,
     )
 
 
-def _find_previous(workspace: Workspace, window: Window) -> dict[str, Previous]:
-    """By target, what the newest valid report before this one says; reports of any cadence count."""
+def _find_previous(workspace: Workspace, window: Window) -> tuple[dict[str, Previous], tuple[Skipped, ...]]:
+    """By target, what the newest valid report before this one says, whatever its cadence; and the invalid ones."""
+    records = load_records(workspace.root, docs=workspace.settings.project.docs)
     found: dict[str, Previous] = {}
-    for item in load_records(workspace.root, docs=workspace.settings.project.docs).periodic:
+    for item in records.periodic:
         record = item.record
         if record.moment >= window.end or record.report_id == window.period.id:
             continue
@@ -139,7 +145,12 @@ def _find_previous(workspace: Workspace, window: Window) -> dict[str, Previous]:
             if status is not None and status.commit_gap is not None and status.upstream_head is not None:
                 told = Previous(since=record.report_id, behind=status.commit_gap, tip=status.upstream_head, recommendation=status.recommendation)  # fmt: skip
                 found.setdefault(key, told)
-    return found
+    invalid = {
+        problem.file: problem.reason for problem in reversed(records.problems) if f"{GAP_FOLDER}/" not in problem.file
+    }
+    own = _choose_paths(workspace, window)["record"]
+    skipped = tuple(Skipped(f"earlier figures of {file}", why) for file, why in sorted(invalid.items()) if file != own)
+    return found, skipped
 
 
 def find_notable(target: Target, since: str, tip: str) -> tuple[tuple[Notable, ...], int]:

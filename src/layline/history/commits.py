@@ -35,6 +35,11 @@ def read_commit(repository: Repository, commit: str) -> Commit:
     return next(_parse(repository.git("log", "-z", "-1", _FORMAT, commit)))
 
 
+def read_body(repository: Repository, commit: str) -> str:
+    """The message of a commit below its subject; a merge made on a forge has the pull request's title there."""
+    return repository.git("log", "-1", "--format=%b", commit).decode("utf-8", "replace")
+
+
 def read_commits(repository: Repository, commits: Iterable[str]) -> Iterator[Commit]:
     """Many commits by full hash in one call, in the order given."""
     wanted = list(commits)

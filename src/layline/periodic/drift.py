@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from layline.config import Backend, StatusShape, TrackedPin
@@ -73,6 +73,7 @@ def measure_drift(ground: Ground, target: Target) -> Drift | Skipped:
     drift = Drift(
         key=target.key, label=target.label, repo=target.upstream.name, ref=short_ref(target.backend.ref), pin=first, tip=last,
         distance=distance, previous=previous, old_pin=old_pin, recommendation=recommend(inputs, ground.policy),
+        stale_days=(ground.window.end - datetime.fromisoformat(last.committed)).days if tip == target.head else 0,
     )  # fmt: skip
     return _add_notable(ground, target, drift)
 

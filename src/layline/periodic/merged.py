@@ -12,7 +12,7 @@ from layline.config import Category
 from layline.core.checks import clean_line
 from layline.core.patterns import Classes
 from layline.core.revision import Commit
-from layline.history import read_commit, read_log, read_touched_files
+from layline.history import read_body, read_commit, read_log, read_touched_files
 from layline.periodic.categories import judge_category
 from layline.periodic.model import PinMove, PullRequest, Window
 
@@ -70,7 +70,7 @@ def _name_merge(downstream: Repository, commit: Commit) -> Commit:
     """A merge commit names only the branch: the title stands in its body, the author at the branch's tip."""
     if len(commit.parents) < 2 or not commit.subject.startswith("Merge pull request #"):
         return commit
-    body = downstream.git("log", "-1", "--format=%b", commit.hash).decode("utf-8", "replace")
+    body = read_body(downstream, commit.hash)
     title = next((line.strip() for line in body.splitlines() if line.strip()), commit.subject)
     return replace(commit, subject=title, author=read_commit(downstream, commit.parents[1]).author)
 

@@ -18,6 +18,8 @@ from layline.periodic.findings import (
 )
 from layline.periodic.model import Activity, CountedMove, Drift, Notable, PullRequest, RepoDrift, TrackedCommit
 
+STALE_DAYS = 7
+"""An upstream that was silent for longer than this before the window's end may simply not have been fetched."""
 RULES = (
     "The tip of a ref at a time is its last first-parent commit by committer date up to then; dates are committer "
     "dates in the committer's own time zone; a pull request is a first-parent commit that names one, merged when "
@@ -41,12 +43,21 @@ def build_report(activity: Activity, *, title: str, categories: tuple[str, ...])
             *(_tell_repo_drift(activity, drift) for drift in activity.repo_drifts),
             Section(title="How it was read", blocks=(Paragraph(RULES), _tell_commands(activity))),
         ),
-        alerts=tuple(
-            Alert(severity=Severity.LOOK, message=f"{item.what} was not measured: {item.why}")
-            for item in activity.unmeasured
-        ),
+        alerts=tuple(_find_alerts(activity)),
         skipped=activity.skipped,
     )
+
+
+def _find_alerts(activity: Activity) -> Iterator[Alert]:
+    for item in activity.unmeasured:
+        yield Alert(severity=Severity.LOOK, message=f"{item.what} was not measured: {item.why}")
+    for drift in activity.drifts:
+        if drift.stale_days > STALE_DAYS:
+            message = (
+                f"the newest commit of {drift.label} {drift.ref} at hand is {drift.stale_days} days older than the "
+                "window's end; if upstream is alive, fetch it first"
+            )
+            yield Alert(severity=Severity.LOOK, message=message)
 
 
 def _tell_pulls(activity: Activity, categories: tuple[str, ...]) -> Section:
