@@ -1,0 +1,217 @@
+"""Where each backend stands, from every report that measured it; sources that differ are listed, never summed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from layline.core.records import GapRecord, PeriodicRecord, Status, recommendation_label
+
+STALE_DAYS = 31
+"""A figure that much older than the newest report on the site is shown as stale."""
+_TONES = {"monitor": "good", "plan sync": "plan", "urgent sync": "bad"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """What one report says about one backend."""
+
+    source: str
+    """The id of the report."""
+    kind: str
+    """weekly, monthly or gap report."""
+    page: str
+    """Where the report stands on the site."""
+    date: str
+    behind: int | None
+    pin: str | None
+    pin_date: str | None
+    tip: str | None
+    tip_date: str | None
+    repo: str | None
+    ref: str | None
+    recommendation: str | None
+    fields: Mapping[str, Any]
+    """Everything else the report says about the backend, as it stands there."""
+
+    @property
+    def tone(self) -> str:
+        return tone_of(self.recommendation)
+
+    @property
+    def compare_link(self) -> str | None:
+        """The page that shows the commits between pin and tip."""
+        if not (self.repo and self.pin and self.tip):
+            return None
+        return f"{web_address(self.repo)}/compare/{self.pin}...{self.tip}"
+
+    @property
+    def command(self) -> str | None:
+        """What prints the figure inside a clone of the upstream."""
+        return f"git rev-list --count {self.pin}..{self.tip}" if self.pin and self.tip else None
+
+    @property
+    def pin_age_days(self) -> int | None:
+        """From the pin's commit to the tip's: how much upstream time the gap holds."""
+        if self.pin_date is None or self.tip_date is None:
+            return None
+        return days_between(self.pin_date, self.tip_date)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """A backend on the day of the newest report."""
+
+    key: str
+    label: str
+    measurements: tuple[Measurement, ...]
+    """Newest first."""
+    stale_days: int
+    """Days between the figure shown and the newest report on the site."""
+
+    @property
+    def latest(self) -> Measurement:
+        """The newest measurement with a distance; where none has one, the newest."""
+        return next((item for item in self.measurements if item.behind is not None), self.measurements[0])
+
+    @property
+    def newest(self) -> Measurement:
+        return self.measurements[0]
+
+    @property
+    def previous(self) -> Measurement | None:
+        counted = [item for item in self.measurements if item.behind is not None]
+        return counted[1] if len(counted) > 1 else None
+
+    @property
+    def change(self) -> int | None:
+        previous = self.previous
+        if previous is None or previous.behind is None or self.latest.behind is None:
+            return None
+        return self.latest.behind - previous.behind
+
+    @property
+    def pin_moved(self) -> bool:
+        """Between the last two measurements: then the change is not upstream's doing alone."""
+        return self.previous is not None and not same_commit(self.latest.pin, self.previous.pin)
+
+    @property
+    def is_stale(self) -> bool:
+        return self.stale_days > STALE_DAYS
+
+    @property
+    def points(self) -> tuple[tuple[str, float], ...]:
+        """Date and distance, oldest first, for the charts."""
+        return tuple((item.date, float(item.behind)) for item in reversed(self.measurements) if item.behind is not None)
+
+    @property
+    def moves(self) -> tuple[tuple[str, str], ...]:
+        """Date and new pin of every move the reports show, oldest first."""
+        ordered = [item for item in reversed(self.measurements) if item.pin]
+        pairs = zip(ordered, ordered[1:], strict=False)
+        return tuple((after.date, after.pin or "") for before, after in pairs if not same_commit(before.pin, after.pin))
+
+    @property
+    def conflicts(self) -> tuple[tuple[Measurement, Measurement], ...]:
+        """Pairs that compare the same two commits and still give different distances."""
+        counted = [item for item in self.measurements if item.behind is not None and item.pin and item.tip]
+        return tuple(
+            (newer, older)
+            for index, newer in enumerate(counted)
+            for older in counted[index + 1 :]
+            if newer.behind != older.behind
+            and same_commit(newer.pin, older.pin)
+            and same_commit(newer.tip, older.tip)
+        )
+
+
+def find_standings(gaps: Iterable[GapRecord], periodic: Iterable[PeriodicRecord], labels: Mapping[str, str]) -> tuple[Standing, ...]:  # fmt: skip
+    """One per backend that any report measured, in alphabetical order of label; superseded and draft reports count too."""
+    gaps, periodic = tuple(gaps), tuple(periodic)
+    named = {record.backend.key: record.backend.label for record in sorted(gaps, key=lambda record: record.generated_at)}
+    found: dict[str, list[Measurement]] = {}
+    for key, measurement in (*_from_gaps(gaps), *_from_periodic(periodic)):
+        found.setdefault(key, []).append(measurement)
+    newest = newest_date(gaps, periodic)
+    standings = (_stand(key, labels.get(key) or named.get(key) or _words(key), items, newest) for key, items in found.items())
+    return tuple(sorted(standings, key=lambda standing: (standing.label.lower(), standing.key)))
+
+
+def newest_date(gaps: Iterable[GapRecord], periodic: Iterable[PeriodicRecord]) -> str | None:
+    """The date of the newest report: what the site calls its own date, never the clock's."""
+    dates = [record.generated_at for record in gaps] + [record.generated_at[:10] for record in periodic]
+    return max(dates, default=None)
+
+
+def tone_of(recommendation: str | None) -> str:
+    return _TONES.get(recommendation_label(recommendation) or "", "none")
+
+
+def same_commit(one: str | None, other: str | None) -> bool:
+    """Hashes of different lengths mean the same commit when the shorter begins the longer."""
+    return one is None or other is None or one.startswith(other) or other.startswith(one)
+
+
+def web_address(repo: str) -> str:
+    return repo.removesuffix("/").removesuffix(".git")
+
+
+def days_between(first: str, last: str) -> int:
+    return (date.fromisoformat(last[:10]) - date.fromisoformat(first[:10])).days
+
+
+def _stand(key: str, label: str, items: list[Measurement], newest: str | None) -> Standing:
+    # a weekly or monthly report of the same day stands before a gap report: it says when, to the minute
+    ordered = tuple(sorted(items, key=lambda item: (item.date, item.kind != "gap report", item.source), reverse=True))
+    shown = next((item for item in ordered if item.behind is not None), ordered[0])
+    stale = days_between(shown.date, newest) if newest else 0
+    return Standing(key=key, label=label, measurements=ordered, stale_days=stale)
+
+
+def _from_gaps(gaps: Iterable[GapRecord]) -> Iterator[tuple[str, Measurement]]:
+    for record in gaps:
+        summary = record.dashboard_summary
+        yield record.backend.key, Measurement(
+            source=record.id, kind="gap report", page=gap_page(record), date=record.generated_at,
+            behind=record.stats.commit_gap, pin=record.local.commit, pin_date=record.local.commit_date,
+            tip=record.upstream.commit, tip_date=record.upstream.commit_date, repo=_https(record.upstream.repo),
+            ref=record.upstream.ref, recommendation=summary.recommendation if summary else None, fields={},
+        )  # fmt: skip
+
+
+def _from_periodic(periodic: Iterable[PeriodicRecord]) -> Iterator[tuple[str, Measurement]]:
+    for record in periodic:
+        for key in record.statuses:
+            status = record.status(key)
+            if status is not None:
+                yield key, _from_status(record, status)
+
+
+def _from_status(record: PeriodicRecord, status: Status) -> Measurement:
+    return Measurement(
+        source=record.report_id, kind=record.cadence.value, page=periodic_page(record), date=record.generated_at[:10],
+        behind=status.commit_gap, pin=status.pin_commit, pin_date=status.pin_date, tip=status.upstream_head,
+        tip_date=status.upstream_head_date, repo=_https(status.upstream_repo), ref=status.upstream_ref,
+        recommendation=status.recommendation, fields=status.fields,
+    )  # fmt: skip
+
+
+def gap_page(record: GapRecord) -> str:
+    """The page of the record's main artifact: the primary one, else the first."""
+    main = next((item for item in record.artifacts if item.primary), record.artifacts[0])
+    return main.path.removeprefix("./").removesuffix(".pdf") + ".html"
+
+
+def periodic_page(record: PeriodicRecord) -> str:
+    return f"{record.cadence.value}/{record.report_id}.html"
+
+
+def _https(address: str | None) -> str | None:
+    return address if address is not None and address.startswith("https://") else None
+
+
+def _words(key: str) -> str:
+    words = key.replace("_", " ").replace("-", " ").strip() or key
+    return words[0].upper() + words[1:]
