@@ -28,3 +28,18 @@ def index(only: str | None, format_: str, output: Path | None, config: Path | No
     from layline.app.dashboard_index import dashboard_index
 
     return show(dashboard_index(config, only=only), format_, output)
+
+
+@dashboard.command("build")
+@click.option("--output-dir", required=True, type=click.Path(file_okay=False, path_type=Path), help="Folder for the site; made new, or one that an earlier build made.")  # fmt: skip
+@click.option("--no-pdf", is_flag=True, help="Leave the PDFs out.")
+@format_option("text", "json", "md")
+@config_option
+def build(output_dir: Path, no_pdf: bool, format_: str, output: Path | None, config: Path | None) -> int:
+    """Build the site: validate, render aside, check, put in place in one step."""
+    from layline.app.dashboard_build import dashboard_build
+    from layline.cli.progress import show_progress
+
+    with show_progress() as progress:
+        answer = dashboard_build(output_dir, config, pdf=not no_pdf, progress=progress)
+    return show(answer, format_, output)

@@ -82,8 +82,18 @@ class Standing:
 
     @property
     def previous(self) -> Measurement | None:
-        counted = [item for item in self.measurements if item.behind is not None]
-        return counted[1] if len(counted) > 1 else None
+        """The last distance that was measured between other commits: two reports on the same ones tell no change."""
+        latest = self.latest
+        return next(
+            (
+                item
+                for item in self.measurements
+                if item.behind is not None
+                and item.date <= latest.date
+                and not (same_commit(item.pin, latest.pin) and same_commit(item.tip, latest.tip))
+            ),
+            None,
+        )
 
     @property
     def change(self) -> int | None:
@@ -96,6 +106,12 @@ class Standing:
     def pin_moved(self) -> bool:
         """Between the last two measurements: then the change is not upstream's doing alone."""
         return self.previous is not None and not same_commit(self.latest.pin, self.previous.pin)
+
+    @property
+    def counts(self) -> tuple[tuple[str, int], ...]:
+        """Other whole numbers of the newest report, for a backend whose distance nobody measured; the first few."""
+        counted = [(key.replace("_", " "), value) for key, value in self.newest.fields.items() if type(value) is int]
+        return tuple(counted[:2])
 
     @property
     def is_stale(self) -> bool:
@@ -121,21 +137,23 @@ class Standing:
             (newer, older)
             for index, newer in enumerate(counted)
             for older in counted[index + 1 :]
-            if newer.behind != older.behind
-            and same_commit(newer.pin, older.pin)
-            and same_commit(newer.tip, older.tip)
+            if newer.behind != older.behind and same_commit(newer.pin, older.pin) and same_commit(newer.tip, older.tip)
         )
 
 
 def find_standings(gaps: Iterable[GapRecord], periodic: Iterable[PeriodicRecord], labels: Mapping[str, str]) -> tuple[Standing, ...]:  # fmt: skip
     """One per backend that any report measured, in alphabetical order of label; superseded and draft reports count too."""
     gaps, periodic = tuple(gaps), tuple(periodic)
-    named = {record.backend.key: record.backend.label for record in sorted(gaps, key=lambda record: record.generated_at)}
+    named = {
+        record.backend.key: record.backend.label for record in sorted(gaps, key=lambda record: record.generated_at)
+    }
     found: dict[str, list[Measurement]] = {}
     for key, measurement in (*_from_gaps(gaps), *_from_periodic(periodic)):
         found.setdefault(key, []).append(measurement)
     newest = newest_date(gaps, periodic)
-    standings = (_stand(key, labels.get(key) or named.get(key) or _words(key), items, newest) for key, items in found.items())
+    standings = (
+        _stand(key, labels.get(key) or named.get(key) or _words(key), items, newest) for key, items in found.items()
+    )
     return tuple(sorted(standings, key=lambda standing: (standing.label.lower(), standing.key)))
 
 

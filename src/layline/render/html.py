@@ -266,4 +266,3 @@ def _figure(chart: Chart) -> str:
 def _heading(level: int, anchor: str, inner: str, text: str) -> str:
     mark = f'<a class="anchor" href="#{escape(anchor)}" aria-label="Link to {escape(text)}">#</a>'
     return f'<h{level} id="{escape(anchor)}">{inner}{mark}</h{level}>\n'
-

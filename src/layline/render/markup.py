@@ -110,5 +110,5 @@ def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-    parser.validateLink = safe_link  # type: ignore[method-assign]
+    parser.validateLink = safe_link  # type: ignore[method-assign,assignment]
     return parser

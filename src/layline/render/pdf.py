@@ -52,7 +52,9 @@ def render_pdf(markdown: str, sheet: Sheet, *, engine: str = "typst", style: str
     if engine not in ENGINES:
         raise ConfigError(f"There is no PDF engine called {engine!r}.", hint=f"Engines: {', '.join(ENGINES)}.")
     if find_spec(engine) is None:
-        raise ConfigError(f"The PDF engine {engine} is not installed.", hint="pip install 'layline[pdf]' (typst) or weasyprint.")
+        raise ConfigError(
+            f"The PDF engine {engine} is not installed.", hint="pip install 'layline[pdf]' (typst) or weasyprint."
+        )
     if style is not None and engine != "weasyprint":
         raise ConfigError("A stylesheet needs the weasyprint engine.", hint="Add --engine weasyprint.")
     document = parse_document(markdown)
@@ -60,7 +62,10 @@ def render_pdf(markdown: str, sheet: Sheet, *, engine: str = "typst", style: str
         return _typst(document, sheet)
     from layline.render.weasyprint import render_weasyprint
 
-    return render_weasyprint(markdown, sheet, style=style, sizes=_SIZES)
+    made = render_weasyprint(markdown, sheet, style=style, sizes=_SIZES)
+    if made is None:
+        raise TooLong(document.title or sheet.title)
+    return made
 
 
 def engine_version(engine: str) -> str:

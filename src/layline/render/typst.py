@@ -73,7 +73,9 @@ class _Writer:
     def table(self, node: SyntaxTreeNode) -> str:
         rows = [row for part in node.children for row in part.children]
         head, body = rows[0], rows[1:]
-        widths = [max((len(_words(row.children[index])) for row in rows), default=1) for index in range(len(head.children))]
+        widths = [
+            max((len(_words(row.children[index])) for row in rows), default=1) for index in range(len(head.children))
+        ]
         total = sum(min(width, 60) for width in widths) or 1
         columns = ", ".join(f"{max(min(width, 60) / total, 0.08):.3f}fr" for width in widths)
         align = ", ".join("right" if "right" in str(cell.attrs.get("style", "")) else "left" for cell in head.children)

@@ -66,10 +66,15 @@ def roofline(kernels: tuple[Kernel, ...], label: str, *, peak: float, bandwidth:
     across, up = Scale(left, right, 56, width - 20), Scale(low, high, height - 34, 14)
     shapes = [_level(10.0**power, up(power), width) for power in range(low, high + 1)]
     shapes += [
-        svg.text(across(power), height - 14, short(10.0**power), text_anchor="middle") for power in range(left, right + 1)
+        svg.text(across(power), height - 14, short(10.0**power), text_anchor="middle")
+        for power in range(left, right + 1)
     ]
     start = max(left, low - math.log10(bandwidth))  # where the slope enters the paper
-    roof = [(start, start + math.log10(bandwidth)), (math.log10(ridge), math.log10(peak)), (float(right), math.log10(peak))]
+    roof = [
+        (start, start + math.log10(bandwidth)),
+        (math.log10(ridge), math.log10(peak)),
+        (float(right), math.log10(peak)),
+    ]
     line = [(across(x), up(y)) for x, y in roof]
     shapes.append(svg.element("path", svg.title(f"roof: {short(peak)} peak, {short(bandwidth)} bandwidth"), d=svg.path(line), class_="line roof", fill="none", stroke=svg.INK, stroke_width=2))  # fmt: skip
     for index, kernel in enumerate(measured):

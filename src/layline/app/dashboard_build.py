@@ -1,0 +1,109 @@
+"""`dashboard build`: validate, render aside, check, put in place in one step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from layline.app.dashboard_index import load_project_records
+from layline.app.workspace import cache_directory
+from layline.config import find_settings_file, load_settings
+from layline.core.evidence import Skipped
+from layline.core.progress import Progress, silent
+from layline.core.report import Answer, Cell, Report, Section, Table
+from layline.dashboard.build import Built, build_site
+from layline.dashboard.cache import Cache
+from layline.dashboard.content import (
+    CAMPAIGNS_FOLDER,
+    PATCHES_FOLDER,
+    Content,
+    load_articles,
+    load_data,
+    load_evidence,
+    load_periodic_articles,
+)
+from layline.dashboard.pdfs import Engine
+from layline.dashboard.place import build_aside, find_place, put_in_place, write_files
+from layline.dashboard.sections import Sections, load_sections, read_section
+
+if TYPE_CHECKING:
+    from layline.config import Loaded
+
+
+def dashboard_build(
+    output_dir: Path, config: Path | None = None, *, pdf: bool = True, progress: Progress = silent
+) -> Answer:
+    """Build the site of the configured project into `output_dir`; the old one stays until the new one is whole."""
+    loaded = load_settings(config or find_settings_file(Path.cwd()))
+    place = find_place(output_dir, loaded.root)
+    content = load_content(loaded)
+    cached = Cache(cache_directory() / "site")
+    built = build_site(content, cached, engine=_engine(loaded) if pdf else None, progress=progress)
+    files = dict(built.files)
+    for section in content.sections.sections:
+        files |= dict(read_section(loaded.root, section))
+    with build_aside(place) as aside:
+        write_files(aside, files)
+        put_in_place(aside, place)
+    cached.prune()
+    return _build_answer(output_dir, files, built, cached)
+
+
+def load_content(loaded: Loaded) -> Content:
+    """Everything the site is made of; all records valid or an error that names every problem."""
+    settings, root, docs = loaded.settings, loaded.root, loaded.settings.project.docs
+    records = load_project_records(loaded)
+    skipped: list[Skipped] = list(records.skipped)
+    return Content(
+        project=settings.project.name,
+        title=f"{settings.project.name} engineering dashboard",
+        repository=settings.project.repository,
+        labels={key: backend.label or key for key, backend in settings.backends.items() if backend.label},
+        records=records,
+        articles=load_articles(root, docs, records),
+        evidence=load_evidence(root, records),
+        patches=_load(loaded, PATCHES_FOLDER, "layline.patches/1", skipped),
+        drifts={key.removesuffix(".drift"): value for key, value in _load(loaded, PATCHES_FOLDER, "layline.drift/1", skipped).items()},
+        campaigns=_load(loaded, CAMPAIGNS_FOLDER, "layline.campaign/1", skipped),
+        skipped=tuple(skipped),
+    )  # fmt: skip
+
+
+def _load(loaded: Loaded, folder: str, schema: str, skipped: list[Skipped]) -> dict[str, dict[str, object]]:
+    found: dict[str, dict[str, object]] = {}
+    for item in load_data(loaded.root, f"{loaded.settings.project.docs}/{folder}", schema):
+        if isinstance(item, Skipped):
+            skipped.append(item)
+        else:
+            found[item[0]] = item[1]
+    return found
+
+
+def _engine(loaded: Loaded) -> Engine:
+    return Engine()
+
+
+def _build_answer(output_dir: Path, files: dict[str, bytes], built: Built, cached: Cache) -> Answer:
+    kinds = {"pages": ".html", "PDFs": ".pdf", "data files": ".json", "all files": ""}
+    rows = tuple(
+        (name, f"{len(found):,}", f"{sum(map(len, found)):,}")
+        for name, suffix in kinds.items()
+        if (found := [content for path, content in files.items() if path.endswith(suffix)])
+    )
+    table = Table(columns=("what", "files", "bytes"), rows=rows, numeric=frozenset({1, 2}))
+    report = Report(
+        title="Dashboard built",
+        meta=(("Site", str(output_dir)), ("Rendered", str(cached.made)), ("Unchanged", str(cached.reused))),
+        sections=(Section(title="", blocks=(table,)),),
+        skipped=built.skipped,
+    )
+    data = {
+        "schema": "layline.dashboard-build/1",
+        "output": str(output_dir),
+        "files": sorted(files),
+        "bytes": sum(map(len, files.values())),
+        "rendered": cached.made,
+        "unchanged": cached.reused,
+        "skipped": [{"what": item.what, "why": item.why} for item in built.skipped],
+    }
+    return Answer(report=report, data=data)

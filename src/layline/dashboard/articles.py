@@ -1,0 +1,49 @@
+"""Markdown of a report, set into a page of the site."""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from layline.core.evidence import quote_path
+from layline.dashboard.content import Content
+from layline.dashboard.prose import Addresses
+from layline.render.html import Links, render_article
+from layline.render.markup import Heading
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetArticle:
+    title: str | None
+    markup: Markup
+    headings: tuple[Heading, ...]
+    dead_links: tuple[str, ...]
+
+
+def set_article(markdown: str, page: str, content: Content, addresses: Addresses, *, folder: str | None) -> SetArticle:
+    """The document on `page`; relative links lead to the sister pages of the site where those exist."""
+    from markupsafe import Markup
+
+    published = {source.removesuffix(".md") + ".html": source for source in content.articles}
+
+    def resolve(address: str) -> str | None:
+        path, _, fragment = address.partition("#")
+        if folder is None or not path.endswith((".md", ".html", ".pdf")):
+            return None
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(folder), path))
+        wanted = posixpath.splitext(target)[0] + ".html"
+        if wanted not in published:
+            return None
+        return quote_path(posixpath.relpath(wanted, posixpath.dirname(page)))
+
+    article = render_article(markdown, Links(resolve=resolve, commits=addresses.commits))
+    return SetArticle(
+        title=article.title,
+        markup=Markup(article.html),  # noqa: S704  our renderer escapes every word
+        headings=article.headings,
+        dead_links=article.dead_links,
+    )

@@ -1,0 +1,229 @@
+"""Content → every file of the site."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from layline.core.evidence import Skipped
+from layline.core.progress import Progress, silent
+from layline.core.records import GapRecord
+from layline.dashboard.articles import set_article
+from layline.dashboard.boards import Board, find_boards
+from layline.dashboard.cache import Cache
+from layline.dashboard.content import Content
+from layline.dashboard.data import badge_words, build_badges, build_data
+from layline.dashboard.pages import ASSETS, NavItem, Pages, Site, asset
+from layline.dashboard.pdfs import Engine, build_pdfs
+from layline.dashboard.prose import Addresses, count_words, join_words
+from layline.dashboard.standing import Standing, find_standings, newest_date
+from layline.dashboard.views import (
+    Dive,
+    PeriodicView,
+    current_gaps,
+    find_addresses,
+    view_archive,
+    view_dive,
+    view_facts,
+    view_filters,
+    view_periodic,
+)
+
+MANY_BACKENDS = 4
+"""With more backends than this the navigation names them together."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What all pages of one build share."""
+
+    content: Content
+    standings: tuple[Standing, ...]
+    addresses: Addresses
+    periodic: tuple[PeriodicView, ...]
+    """Newest first."""
+    dives: tuple[Dive, ...]
+    boards: tuple[Board, ...]
+    with_pdf: bool
+
+    def standing(self, key: str) -> Standing | None:
+        return next((item for item in self.standings if item.key == key), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """All files of a site by path, and what could not be shown."""
+
+    files: Mapping[str, bytes]
+    skipped: tuple[Skipped, ...]
+
+
+def build_site(content: Content, cached: Cache, *, engine: Engine | None = None, progress: Progress = silent) -> Built:
+    """Every file of the site; without an engine there are no PDFs."""
+    plan = _plan(content, with_pdf=engine is not None)
+    pages = Pages(_describe(plan), cached)
+    files: dict[str, bytes] = {f"assets/{name}": asset(name) for name in ASSETS}
+    files[".nojekyll"] = b""
+    skipped = list(content.skipped + content.sections.skipped)
+    for path, page, dead in _build_pages(plan, pages, progress):
+        files[path] = page
+        skipped += [Skipped(f"a link in {path}", f"{address} leads nowhere on the site; its words were kept") for address in dead]  # fmt: skip
+    files |= dict(build_badges(plan.standings))
+    listed = []
+    for path, data, what in build_data(content, plan.standings):
+        files[path] = data
+        listed.append({"href": path, "what": what, "size": len(data)})
+    files["data/index.html"] = pages.render("data/index.html", "data", title="Data", files=listed, badges=_badges(plan))
+    if engine is not None:
+        files |= dict(build_pdfs(content, engine, cached, progress))
+    return Built(files=files, skipped=tuple(skipped))
+
+
+def _plan(content: Content, *, with_pdf: bool) -> Plan:
+    standings = find_standings(content.gaps, content.periodic, content.labels)
+    labels = {item.key: item.label for item in standings}
+    content = replace(content, labels={**content.labels, **labels})
+    addresses = find_addresses(standings, content.repository)
+    by_key = {item.key: item for item in standings}
+    return Plan(
+        content=content,
+        standings=standings,
+        addresses=addresses,
+        periodic=tuple(view_periodic(record, labels, addresses) for record in content.periodic),
+        dives=tuple(
+            view_dive(record, by_key.get(record.backend.key), addresses, with_pdf=with_pdf)
+            for record in current_gaps(content.gaps)
+        ),
+        boards=tuple(find_boards(content)),
+        with_pdf=with_pdf,
+    )
+
+
+def _describe(plan: Plan) -> Site:
+    content = plan.content
+    kinds = Counter(view.kind for view in plan.periodic)
+    told = [f"{kinds[kind]} {kind}" for kind in ("weekly", "monthly") if kinds[kind]]
+    told += [count_words(len(content.gaps), "gap report")] if content.gaps else []
+    return Site(
+        project=content.project, name=content.title, date=newest_date(content.gaps, content.periodic),
+        counts=f"Reports: {join_words(told)}" if told else "No reports", nav=tuple(_navigate(plan)),
+    )  # fmt: skip
+
+
+def _navigate(plan: Plan) -> Iterator[NavItem]:
+    if len(plan.standings) > MANY_BACKENDS:
+        yield NavItem(title="Backends", href="index.html#standings-title")
+    else:
+        yield from (NavItem(title=item.label, href=f"backends/{item.key}.html") for item in plan.standings)
+    if len(plan.boards) > MANY_BACKENDS:
+        yield NavItem(title="Patches and campaigns", href="index.html#boards-title")
+    else:
+        yield from (NavItem(title=board.short, href=board.href) for board in plan.boards)
+    if plan.periodic or plan.content.gaps:
+        yield NavItem(title="Archive", href="index.html#archive")
+    yield NavItem(title="Data", href="data/index.html")
+    for section in plan.content.sections.sections:
+        yield NavItem(title=section.title, href=f"{section.name}/index.html")
+    for link in plan.content.sections.links:
+        external = link.path.startswith("https://")
+        yield NavItem(title=link.title, href=link.path if external else link.path.removeprefix("./"), external=external, probe=link.probe, hint=link.hint)  # fmt: skip
+
+
+Page = tuple[str, bytes, tuple[str, ...]]
+"""Path, content, and links of its text that lead nowhere."""
+
+
+def _build_pages(plan: Plan, pages: Pages, progress: Progress) -> Iterator[Page]:
+    yield "index.html", _home(plan, pages), ()
+    yield from ((f"backends/{item.key}.html", _backend(plan, pages, item), ()) for item in plan.standings)
+    for number, view in enumerate(plan.periodic):
+        progress("reports", number + 1, len(plan.periodic))
+        yield _periodic(plan, pages, number, view)
+    yield from _articles(plan, pages)
+    for board in plan.boards:
+        yield board.href, pages.render(board.href, board.template, title=board.title, **board.context), ()
+
+
+def _home(plan: Plan, pages: Pages) -> bytes:
+    archive = view_archive(plan.periodic, plan.content.gaps)
+    total = sum(len(group.entries) for group in archive)
+    return pages.render(
+        "index.html", "home", title=pages.site.name, lead=plan.periodic[0] if plan.periodic else None,
+        standings=plan.standings, dives=plan.dives, boards=plan.boards, archive=archive,
+        archive_count=count_words(total, "report"), filters=view_filters(archive),
+        description=f"{plan.content.project}: latest report, distance of every backend from upstream, and what an upgrade asks.",
+    )  # fmt: skip
+
+
+def _backend(plan: Plan, pages: Pages, standing: Standing) -> bytes:
+    return pages.render(
+        f"backends/{standing.key}.html", "backend", title=standing.label, standing=standing,
+        facts=view_facts(standing), dives=tuple(dive for dive in plan.dives if dive.record.backend.key == standing.key),
+        evidence_sections=(), boards=tuple(board for board in plan.boards if board.backend == standing.key),
+        badge_words=" ".join(badge_words(standing)[:2]),
+    )  # fmt: skip
+
+
+def _periodic(plan: Plan, pages: Pages, number: int, view: PeriodicView) -> Page:
+    record = plan.content.periodic[number]
+    statuses = tuple(
+        (plan.content.labels.get(key, key), key, item)
+        for key in record.statuses
+        for item in (plan.standing(key) or _no_standing(key)).measurements
+        if item.source == record.report_id and item.kind == view.kind
+    )
+    markdown = plan.content.periodic_articles.get(record.report_id)
+    article = set_article(markdown, view.page, plan.content, plan.addresses, folder=None) if markdown else None
+    page = pages.render(
+        view.page, "periodic", title=view.title, report=view, statuses=statuses,
+        article=article.markup if article else None,
+        newer=plan.periodic[number - 1] if number else None,
+        older=plan.periodic[number + 1] if number + 1 < len(plan.periodic) else None,
+    )  # fmt: skip
+    return view.page, page, article.dead_links if article else ()
+
+
+def _no_standing(key: str) -> Standing:
+    raise KeyError(key)  # every status key of a report has a standing: find_standings saw the same reports
+
+
+def _articles(plan: Plan, pages: Pages) -> Iterator[Page]:
+    seen: set[str] = set()
+    for record in plan.content.gaps:
+        for artifact in record.artifacts:
+            if artifact.path not in seen:
+                seen.add(artifact.path)
+                yield _article(plan, pages, record, artifact)
+
+
+def _article(plan: Plan, pages: Pages, record: GapRecord, artifact: Any) -> Page:
+    from layline.dashboard.views import article_page, artifact_words, newer_note
+
+    path = article_page(artifact.path)
+    article = set_article(
+        plan.content.articles[artifact.source], path, plan.content, plan.addresses, folder=artifact.source
+    )
+    links = [
+        {"label": f"The {artifact_words(other.kind, other.language)}", "href": article_page(other.path), "here": other is artifact, "button": False}
+        for other in record.artifacts
+    ]  # fmt: skip
+    if plan.with_pdf:
+        links.insert(
+            0, {"label": artifact.label, "href": artifact.path.removeprefix("./"), "here": False, "button": True}
+        )
+    page = pages.render(
+        path, "report", title=article.title or record.title, record=record, links=links, lang=artifact.language,
+        repo=record.upstream.repo if record.upstream.repo.startswith("https://") else None,
+        headings=tuple(heading for heading in article.headings if heading.level <= 3),
+        article=article.markup, note=newer_note(record, plan.standing(record.backend.key)),
+    )  # fmt: skip
+    return path, page, article.dead_links
+
+
+def _badges(plan: Plan) -> list[dict[str, str]]:
+    return [
+        {"label": item.label, "svg": f"badges/{item.key}.svg", "json": f"badges/{item.key}.json", "words": " ".join(badge_words(item)[:2])}
+        for item in plan.standings
+    ]  # fmt: skip

@@ -1,0 +1,105 @@
+"""Everything a site is made of, read from the project's tree once; pages and PDFs see nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from layline import codec
+from layline.core.evidence import Skipped
+from layline.core.records import GapRecord, PeriodicRecord
+from layline.dashboard.records import EVIDENCE_SUFFIX, GAP_FOLDER, Records, find_path_problem
+from layline.dashboard.sections import Sections
+from layline.errors import RecordError
+
+LARGEST_MARKDOWN = 2_000_000
+LARGEST_DATA = 20_000_000
+PATCHES_FOLDER = "patches/dashboard-data"
+"""`<backend>.json` as `patches list` writes it, and `<backend>.drift.json` as `patches drift` does."""
+CAMPAIGNS_FOLDER = "campaigns/dashboard-data"
+"""`<campaign>.json` as `campaign report` writes it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """The input of a build; the same content gives the same bytes."""
+
+    project: str
+    title: str
+    repository: str | None
+    labels: Mapping[str, str]
+    records: Records
+    articles: Mapping[str, str] = field(default_factory=dict)
+    """Markdown of gap reports, by path relative to `docs/backend-gap`."""
+    periodic_articles: Mapping[str, str] = field(default_factory=dict)
+    """Markdown of periodic reports by id, where the project wants it on the site."""
+    evidence: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Evidence files by the id of the gap record they stand beside."""
+    patches: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Patch inventories by backend (`layline.patches/1`)."""
+    drifts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Drift tables by backend (`layline.drift/1`)."""
+    campaigns: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    sections: Sections = field(default_factory=Sections)
+    skipped: tuple[Skipped, ...] = ()
+
+    @property
+    def gaps(self) -> tuple[GapRecord, ...]:
+        return tuple(item.record for item in self.records.gap)
+
+    @property
+    def periodic(self) -> tuple[PeriodicRecord, ...]:
+        return tuple(item.record for item in self.records.periodic)
+
+
+def load_articles(root: Path, docs: str, records: Records) -> dict[str, str]:
+    """The Markdown every artifact is made from."""
+    sources = sorted({artifact.source for item in records.gap for artifact in item.record.artifacts})
+    return {source: read_text(root, f"{docs}/{GAP_FOLDER}/{source}") for source in sources}
+
+
+def load_periodic_articles(root: Path, records: Records) -> dict[str, str]:
+    return {item.record.report_id: read_text(root, item.record.report_path) for item in records.periodic}
+
+
+def load_evidence(root: Path, records: Records) -> dict[str, Mapping[str, Any]]:
+    """Evidence files that stand beside gap records; a record without one has none."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for item in records.gap:
+        file = item.file.removesuffix(".json") + EVIDENCE_SUFFIX
+        if (root / file).exists():
+            plain = codec.parse_json(read_text(root, file, limit=LARGEST_DATA), where=file)
+            if isinstance(plain, dict):
+                found[item.record.id] = plain
+    return found
+
+
+def load_data(root: Path, folder: str, schema: str) -> Iterator[tuple[str, dict[str, Any]] | Skipped]:
+    """Yields (name without `.json`, content) for each data file of a schema; what is something else is told."""
+    place = root / folder
+    if not place.is_dir() or place.is_symlink():
+        return
+    for file in sorted(place.iterdir()):
+        if not file.name.endswith(".json") or file.name.startswith("."):
+            continue
+        relative = f"{folder}/{file.name}"
+        plain = codec.parse_json(read_text(root, relative, limit=LARGEST_DATA), where=relative)
+        if isinstance(plain, dict) and plain.get("schema") == schema:
+            yield file.name.removesuffix(".json"), plain
+
+
+def read_text(root: Path, relative: str, *, limit: int = LARGEST_MARKDOWN) -> str:
+    """A file of the tree, reached through plain folders, of a size a page can hold."""
+    reason = find_path_problem(root, relative)
+    if reason is not None:
+        raise RecordError(relative, (reason.removeprefix(f"{relative} "),))
+    with (root / relative).open("rb") as handle:
+        data = handle.read(limit + 1)
+    if len(data) > limit:
+        raise RecordError(relative, (f"is larger than {limit:,} bytes",))
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise RecordError(relative, (f"byte {error.start} is not UTF-8",)) from None

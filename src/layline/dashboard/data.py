@@ -1,0 +1,97 @@
+"""The data files and badges of a site: what the pages show, for programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import Any
+
+from layline import codec
+from layline.core.period import Cadence
+from layline.dashboard.content import Content
+from layline.dashboard.index import build_cadence_index, build_combined_index, build_gap_index
+from layline.dashboard.standing import Standing
+from layline.render.charts import badge, shields_endpoint
+
+COLUMNS = ("backend", "date", "source", "kind", "behind", "pin", "pin_date", "tip", "tip_date", "recommendation", "evidence", "command")  # fmt: skip
+
+
+def build_data(content: Content, standings: tuple[Standing, ...]) -> Iterator[tuple[str, bytes, str]]:
+    """Yields (path, bytes, what it holds); the published indexes keep their places and shapes."""
+    yield "data/standings.json", _json({"schema": "layline.standings/1", "standings": [_standing(item) for item in standings]}), "Where each backend stands, with its evidence"  # fmt: skip
+    yield "data/standings.csv", _csv([_row(item, item.latest) for item in standings]), "The same, one line per backend"
+    yield "data/measurements.csv", _csv([_row(standing, item) for standing in standings for item in standing.measurements]), "Every measurement of every report"  # fmt: skip
+    yield "dashboard-data/index.json", _json(build_gap_index(content.records)), "Index of the gap reports"
+    yield "reports-data/index.json", _json(build_combined_index(content.records)), "Index of weekly and monthly reports"
+    for cadence in Cadence:
+        if content.records.of(cadence):
+            yield f"data/{cadence.value}.json", _json(build_cadence_index(content.records, cadence)), f"Index of the {cadence.value} reports"  # fmt: skip
+    for item in content.records.gap:
+        yield f"dashboard-data/reports/{item.record.id}.json", _json(dict(item.plain)), f"Record: {item.record.title}"
+        if item.record.id in content.evidence:
+            yield f"data/evidence/{item.record.id}.json", _json(dict(content.evidence[item.record.id])), f"Evidence of {item.record.title}"  # fmt: skip
+    for key, inventory in content.patches.items():
+        yield f"data/patches/{key}.json", _json(dict(inventory)), f"Patch inventory of {content.labels.get(key, key)}"
+    for key, drift in content.drifts.items():
+        yield f"data/patches/{key}.drift.json", _json(dict(drift)), f"Drift of {content.labels.get(key, key)}'s patches"
+    for key, campaign in content.campaigns.items():
+        yield f"data/campaigns/{key}.json", _json(dict(campaign)), f"Campaign {key}"
+    yield "sections.json", _json(content.sections.index), "Mounted sections and links"
+
+
+def build_badges(standings: tuple[Standing, ...]) -> Iterator[tuple[str, bytes]]:
+    """Yields the SVG and the shields endpoint of each backend."""
+    for standing in standings:
+        label, value, tone = badge_words(standing)
+        yield f"badges/{standing.key}.svg", (badge(label, value, tone) + "\n").encode()
+        yield f"badges/{standing.key}.json", _json(shields_endpoint(label, value, tone))
+
+
+def badge_words(standing: Standing) -> tuple[str, str, str]:
+    behind = standing.latest.behind
+    label = f"{standing.label} upstream"
+    if behind is None:
+        return label, "not measured", "none"
+    stale = f" on {standing.latest.date}" if standing.is_stale else ""
+    return label, ("up to date" if behind == 0 else f"{behind:,} behind") + stale, standing.newest.tone
+
+
+def _standing(standing: Standing) -> dict[str, Any]:
+    latest = standing.latest
+    return {
+        "backend": standing.key,
+        "label": standing.label,
+        "behind": latest.behind,
+        "change": standing.change,
+        "since": standing.previous.source if standing.previous else None,
+        "measured": {"date": latest.date, "source": latest.source, "kind": latest.kind},
+        "stale": standing.is_stale,
+        "stale_days": standing.stale_days,
+        "pin": {"commit": latest.pin, "date": latest.pin_date},
+        "tip": {"commit": latest.tip, "date": latest.tip_date, "repo": latest.repo, "ref": latest.ref},
+        "recommendation": standing.newest.recommendation,
+        "evidence": {"link": latest.compare_link, "command": latest.command},
+    }
+
+
+def _row(standing: Standing, item: Any) -> list[Any]:
+    values = [standing.key, item.date, item.source, item.kind, item.behind, item.pin, item.pin_date, item.tip, item.tip_date, item.recommendation, item.compare_link, item.command]  # fmt: skip
+    return [_harmless(value) for value in values]
+
+
+def _harmless(value: Any) -> Any:
+    """A spreadsheet must not take a record's words for a formula."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" else value
+
+
+def _csv(rows: list[list[Any]]) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def _json(plain: dict[str, Any]) -> bytes:
+    return codec.to_json(plain).encode()

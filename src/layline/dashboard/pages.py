@@ -1,0 +1,141 @@
+"""Templates → pages. Everything is escaped unless a renderer of ours made it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from layline import __version__
+from layline.dashboard.cache import Cache, digest
+from layline.dashboard.prose import day_words, signed
+from layline.dashboard.standing import Standing, web_address
+from layline.render.charts import Mark, sparkline, trend
+from layline.render.html import breakable
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from jinja2.runtime import Context
+    from markupsafe import Markup
+
+_PRE = re.compile(r"(<pre\b.*?</pre>)", re.DOTALL)
+_BLANK = re.compile(r"[ \t]*\n\s*")
+ASSETS = ("layline.css", "layline.js", "mark.svg")
+_TEMPLATES = ("base", "parts", "home", "backend", "periodic", "report", "data", "patches", "campaign")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NavItem:
+    title: str
+    href: str
+    external: bool = False
+    probe: bool = False
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """What every page says."""
+
+    project: str
+    name: str
+    date: str | None
+    counts: str
+    nav: tuple[NavItem, ...]
+    version: str = __version__
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """Renders pages of one site; what would come out the same is taken from the cache."""
+
+    site: Site
+    cache: Cache
+
+    def render(self, path: str, template: str, /, **context: Any) -> bytes:
+        key = digest("page", template_digest(), self.site, path, template, sorted(context.items()))
+        return self.cache.render(key, lambda: self._render(path, template, context))
+
+    def _render(self, path: str, template: str, context: dict[str, Any]) -> bytes:
+        page = _environment().get_template(f"{template}.html")
+        given = {
+            "site": self.site,
+            "page": path,
+            "root": "../" * path.count("/"),
+            "trail": (),
+            "page_class": "",
+            "description": "",
+            **context,
+        }
+        return tidy(page.render(given)).encode("utf-8")
+
+
+def tidy(html: str) -> str:
+    """No blank lines, no spaces at line ends: what templates leave behind weighs nothing."""
+    parts = _PRE.split(html)  # every second part is a block whose lines matter
+    parts[::2] = [_BLANK.sub("\n", part) for part in parts[::2]]
+    return "".join(parts).strip() + "\n"
+
+
+def asset(name: str) -> bytes:
+    return resources.files("layline.dashboard").joinpath("assets", name).read_bytes()
+
+
+@cache
+def template_digest() -> str:
+    """Changes whenever a template, the script's contract or Layline itself does."""
+    folder = resources.files("layline.dashboard").joinpath("templates")
+    return digest(__version__, *(folder.joinpath(f"{name}.html").read_bytes() for name in _TEMPLATES))
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+
+    environment = Environment(
+        loader=PackageLoader("layline.dashboard", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+    )
+
+    @pass_context
+    def from_root(context: Context, path: str) -> str:
+        return f"{context['root']}{path}"
+
+    environment.filters |= {
+        "from_root": from_root,
+        "day": day_words,
+        "signed": signed,
+        "thousands": lambda value: f"{value:,}",
+        "web": web_address,
+        "short_address": lambda address: web_address(address).removeprefix("https://").removeprefix("github.com/"),
+        "breakable": lambda text: _markup(breakable(text)),
+        "spark": lambda standing: _markup(_spark(standing)),
+        "trend": lambda standing, width: _markup(_trend(standing, width)),
+    }
+    return environment
+
+
+def _markup(html: str) -> Markup:
+    from markupsafe import Markup
+
+    return Markup(html)  # noqa: S704  made by our renderers, which escape
+
+
+def _spark(standing: Standing) -> str:
+    points = standing.points
+    said = f"{standing.label}: {', '.join(f'{value:g} on {day}' for day, value in points[-6:])}"
+    return sparkline(points, said, width=208, height=52)
+
+
+def _trend(standing: Standing, width: int) -> str:
+    points = standing.points
+    first, last = points[0], points[-1]
+    said = f"{standing.label}: from {first[1]:g} commits behind on {first[0]} to {last[1]:g} on {last[0]}, {len(points)} measurements"
+    marks = tuple(Mark(at=at, label="pin moved") for at, _ in standing.moves)
+    return trend(
+        ((standing.label, points),), said, unit="commits", marks=marks, width=width, height=280 if width > 500 else 220
+    )

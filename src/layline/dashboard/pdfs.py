@@ -1,0 +1,103 @@
+"""The PDFs of a site: made from the Markdown, cached by content, rendered by several processes where there are several."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from multiprocessing import get_context
+
+from layline import __version__
+from layline.core.progress import Progress, silent
+from layline.dashboard.cache import Cache, digest
+from layline.dashboard.content import Content
+from layline.errors import Error, RecordError
+from layline.render.pdf import Sheet, engine_version, render_pdf
+
+_WORTH_A_POOL = 6
+"""Fewer documents than this are set faster than processes start."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """How PDFs are set."""
+
+    name: str = "typst"
+    style: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One PDF to make."""
+
+    path: str
+    source: str
+    markdown: str
+    sheet: Sheet
+
+
+def find_jobs(content: Content) -> Iterator[Job]:
+    """Yields one job per artifact of the gap reports; a path that two records share is made once, for the newest."""
+    seen: set[str] = set()
+    for item in content.records.gap:
+        record = item.record
+        for artifact in record.artifacts:
+            path = artifact.path.removeprefix("./")
+            if path in seen:
+                continue
+            seen.add(path)
+            commit = f"{record.backend.label} {record.local.commit[:12]}"
+            sheet = Sheet(project=content.project, commit=commit, date=record.generated_at, title=record.title, lang=artifact.language, one_page=artifact.kind == "summary")  # fmt: skip
+            yield Job(path, artifact.source, content.articles[artifact.source], sheet)
+
+
+def build_pdfs(
+    content: Content, engine: Engine, cached: Cache, progress: Progress = silent
+) -> Iterator[tuple[str, bytes]]:
+    """Yields (path, bytes) in the order of the jobs; every document that cannot be set is named at once."""
+    jobs = list(find_jobs(content))
+    keys = {job.path: digest("pdf", _version(engine), engine, job.markdown, job.sheet) for job in jobs}
+    done = {job.path: found for job in jobs if (found := cached.load(keys[job.path])) is not None}
+    todo = [job for job in jobs if job.path not in done]
+    problems = []
+    for number, (job, made) in enumerate(_render_all(todo, engine), 1):
+        progress("PDFs", number, len(todo))
+        if isinstance(made, str):
+            problems.append(f"{job.source}: {made}")
+            continue
+        cached.save(keys[job.path], made)
+        done[job.path] = made
+    if problems:
+        raise RecordError("some PDFs cannot be made", tuple(problems))
+    yield from ((job.path, done[job.path]) for job in jobs)
+
+
+def _render_all(jobs: list[Job], engine: Engine) -> Iterator[tuple[Job, bytes | str]]:
+    workers = min(os.cpu_count() or 1, 8, len(jobs))
+    if len(jobs) < _WORTH_A_POOL or workers < 2:
+        yield from ((job, _render(job, engine)) for job in jobs)
+        return
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        yield from zip(jobs, pool.map(_render, jobs, [engine] * len(jobs)), strict=True)
+
+
+def _render(job: Job, engine: Engine) -> bytes | str:
+    """The PDF, or why there is none."""
+    try:
+        return render_pdf(job.markdown, job.sheet, engine=engine.name, style=engine.style)
+    except Error as error:
+        return error.message
+
+
+@cache
+def _version(engine: Engine) -> str:
+    """Everything outside the document that its PDF depends on."""
+    folder = resources.files("layline.render")
+    look = [
+        folder.joinpath(name).read_bytes()
+        for name in ("preamble.typ", "paper.css", "typst.py", "weasyprint.py", "pdf.py")
+    ]
+    return digest(__version__, engine_version(engine.name), *look)

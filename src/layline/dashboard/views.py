@@ -1,0 +1,315 @@
+"""What each page says, as plain values for its template."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from layline.core.records import GapRecord, PeriodicRecord, RecordStatus, recommendation_label
+from layline.dashboard.prose import Addresses, Finding, count_words, set_finding, set_words, window_words
+from layline.dashboard.standing import (
+    Measurement,
+    Standing,
+    gap_page,
+    periodic_page,
+    same_commit,
+    tone_of,
+    web_address,
+)
+
+FEW = 6
+"""With no more entries than this a filter would only get in the way."""
+OPEN = 8
+"""Entries of the archive that stand open; older ones are folded by year."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """One recommendation as a page shows it."""
+
+    label: str
+    text: str
+    tone: str
+
+    @property
+    def short(self) -> str:
+        return f"{self.label}: {recommendation_label(self.text) or self.text}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeriodicView:
+    """A weekly or monthly report as a page shows it."""
+
+    id: str
+    kind: str
+    page: str
+    title: str
+    date: str
+    window: str
+    merged: int
+    categories: tuple[tuple[str, int], ...]
+    advice: tuple[Advice, ...]
+    findings: tuple[Finding, ...]
+    link: str
+    """The Markdown, where the project keeps it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stat:
+    name: str
+    value: str
+    link: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    label: str
+    href: str
+    button: bool = False
+    here: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dive:
+    """A gap record as its deep-dive card shows it."""
+
+    record: GapRecord
+    headline: str
+    recommendation: str | None
+    tone: str
+    newer: Measurement | None
+    """A measurement of another report that is younger than this record."""
+    stats: tuple[Stat, ...]
+    why: tuple[Any, ...]
+    features: tuple[Any, ...]
+    dependencies: tuple[Any, ...]
+    risks: tuple[Any, ...]
+    pdfs: tuple[Link, ...]
+    pages: tuple[Link, ...]
+    command: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One line of the archive."""
+
+    date: str
+    kind: str
+    page: str
+    title: str
+    note: str
+    advice: tuple[Advice, ...]
+    labels: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Entries that stand together; without a title they stand open."""
+
+    title: str
+    count: str
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    label: str
+    name: str
+    options: tuple[str, ...]
+
+
+def find_addresses(standings: Iterable[Standing], repository: str | None) -> Addresses:
+    """Every commit the records name, with the page that shows it."""
+    known: dict[str, str] = {}
+    for standing in standings:
+        for item in standing.measurements:
+            if item.repo:
+                for commit in (item.pin, item.tip):
+                    if commit:
+                        known[commit] = f"{web_address(item.repo)}/commit/{commit}"
+    longest = [commit for commit in known if not any(other != commit and other.startswith(commit) for other in known)]
+    return Addresses(web_address(repository) if repository else None, tuple((commit, known[commit]) for commit in sorted(longest)))  # fmt: skip
+
+
+def view_periodic(record: PeriodicRecord, labels: Mapping[str, str], addresses: Addresses) -> PeriodicView:
+    window = record.time_window
+    return PeriodicView(
+        id=record.report_id, kind=record.cadence.value, page=periodic_page(record), title=record.title,
+        date=record.generated_at[:10], window=window_words(window.start, window.end, window.timezone),
+        merged=record.merged_pr_count,
+        categories=tuple((name, count) for name, count in record.category_breakdown.items() if count),
+        advice=tuple(_advise(record, labels)), link=record.report_github_url,
+        findings=tuple(set_finding(text, addresses) for text in record.key_findings),
+    )  # fmt: skip
+
+
+def _advise(record: PeriodicRecord, labels: Mapping[str, str]) -> Iterator[Advice]:
+    for key, text in record.recommendations.items():
+        yield Advice(label=labels.get(key, key), text=text, tone=tone_of(text))
+
+
+def view_dive(record: GapRecord, standing: Standing | None, addresses: Addresses, *, with_pdf: bool) -> Dive:
+    summary = record.dashboard_summary
+
+    def words(items: Sequence[str]) -> tuple[Any, ...]:
+        return tuple(set_words(item, addresses) for item in items)
+
+    return Dive(
+        record=record,
+        headline=summary.headline if summary else record.scope,
+        recommendation=summary.recommendation if summary else None,
+        tone=tone_of(summary.recommendation if summary else None),
+        newer=_newer(record, standing),
+        stats=tuple(_stats(record)),
+        why=words(summary.why_it_matters if summary and summary.why_it_matters else record.highlights),
+        features=words(summary.feature_deltas if summary else ()),
+        dependencies=words(summary.dependency_deltas if summary else ()),
+        risks=words(summary.integration_risks if summary else ()),
+        pdfs=tuple(_pdf_links(record)) if with_pdf else (),
+        pages=tuple(_page_links(record)),
+        command=f"git rev-list --count {record.local.commit}..{record.upstream.commit}",
+    )
+
+
+def _newer(record: GapRecord, standing: Standing | None) -> Measurement | None:
+    if standing is None or standing.latest.date <= record.generated_at:
+        return None
+    differs = standing.latest.behind is not None and standing.latest.behind != record.stats.commit_gap
+    return standing.latest if differs else None
+
+
+def _stats(record: GapRecord) -> Iterator[Stat]:
+    compare = None
+    if record.upstream.repo.startswith("https://"):
+        compare = f"{web_address(record.upstream.repo)}/compare/{record.local.commit}...{record.upstream.commit}"
+    stats, integration = record.stats, record.integration
+    yield Stat(name="commits behind", value=f"{stats.commit_gap:,}", link=compare)
+    if stats.diff_files is not None:
+        yield Stat(name="files changed", value=f"{stats.diff_files:,}", link=compare)
+    if stats.insertions is not None and stats.deletions is not None:
+        yield Stat(name="lines", value=f"+{stats.insertions:,} −{stats.deletions:,}", link=compare)
+    if record.local.version and record.upstream.version:
+        yield Stat(name="version", value=f"{record.local.version} → {record.upstream.version}")
+    if integration and integration.backend_files is not None:
+        yield Stat(name="integration files", value=f"{integration.backend_files:,}")
+
+
+def _pdf_links(record: GapRecord) -> Iterator[Link]:
+    for artifact in sorted(record.artifacts, key=lambda item: not item.primary):
+        yield Link(label=artifact.label, href=artifact.path.removeprefix("./"), button=True)
+
+
+def _page_links(record: GapRecord) -> Iterator[Link]:
+    for artifact in sorted(record.artifacts, key=lambda item: not item.primary):
+        yield Link(
+            label=f"Read the {artifact_words(artifact.kind, artifact.language)}", href=article_page(artifact.path)
+        )
+
+
+def artifact_words(kind: str, language: str) -> str:
+    words = {"detail": "detailed report", "summary": "one-page summary"}.get(kind, kind)
+    return words if language == "en" else f"{words} ({language})"
+
+
+def article_page(path: str) -> str:
+    return path.removeprefix("./").removesuffix(".pdf") + ".html"
+
+
+def current_gaps(gaps: Iterable[GapRecord]) -> tuple[GapRecord, ...]:
+    """The newest report of each backend and compared ref that is not superseded."""
+    found: dict[tuple[str, str, str], GapRecord] = {}
+    for record in sorted(gaps, key=lambda record: (record.generated_at, record.id), reverse=True):
+        if record.status is not RecordStatus.SUPERSEDED:
+            found.setdefault((record.backend.key, record.upstream.repo, record.upstream.ref), record)
+    return tuple(sorted(found.values(), key=lambda record: (record.backend.label.lower(), record.id)))
+
+
+def view_archive(views: Sequence[PeriodicView], gaps: Sequence[GapRecord]) -> tuple[Group, ...]:
+    """Everything newest first; the first few stand open, the rest is folded by year."""
+    entries = [_periodic_entry(view) for view in views] + [_gap_entry(record) for record in gaps]
+    entries.sort(key=lambda entry: (entry.date, entry.kind != "gap report", entry.page), reverse=True)
+    if len(entries) <= OPEN + 3:
+        return (Group(title="", count="", entries=tuple(entries)),) if entries else ()
+    groups = [Group(title="", count="", entries=tuple(entries[:OPEN]))]
+    years: dict[str, list[Entry]] = {}
+    for entry in entries[OPEN:]:
+        years.setdefault(entry.date[:4], []).append(entry)
+    groups += [
+        Group(title=year, count=count_words(len(items), "report"), entries=tuple(items))
+        for year, items in years.items()
+    ]
+    return tuple(groups)
+
+
+def _periodic_entry(view: PeriodicView) -> Entry:
+    return Entry(
+        date=view.date, kind=view.kind, page=view.page, title=view.title, advice=view.advice,
+        note=f"{count_words(view.merged, 'merged pull request')}, {view.window}",
+        labels="|".join(sorted({recommendation_label(item.text) or "" for item in view.advice} - {""})),
+        text=" ".join([view.id, view.title, *(f"{item.head} {item.shown.striptags()}" for item in view.findings), *(item.short for item in view.advice)]),
+    )  # fmt: skip
+
+
+def _gap_entry(record: GapRecord) -> Entry:
+    summary = record.dashboard_summary
+    advice: tuple[Advice, ...] = ()
+    if summary:
+        advice = (
+            Advice(label=record.backend.label, text=summary.recommendation, tone=tone_of(summary.recommendation)),
+        )
+    state = "" if record.status is RecordStatus.VERIFIED else f", {record.status.value}"
+    return Entry(
+        date=record.generated_at, kind="gap report", page=gap_page(record), title=record.title, advice=advice,
+        note=f"{count_words(record.stats.commit_gap, 'commit')} behind on that day{state}",
+        labels=(recommendation_label(summary.recommendation) or "") if summary else "",
+        text=" ".join([record.id, record.title, record.backend.label, record.scope, *record.highlights]),
+    )  # fmt: skip
+
+
+def view_filters(groups: Sequence[Group]) -> tuple[Filter, ...]:
+    """Only what varies and would filter more than a few entries; none at all where nothing does."""
+    entries = [entry for group in groups for entry in group.entries]
+    if len(entries) <= FEW:
+        return ()
+    kinds = tuple(sorted({entry.kind for entry in entries}))
+    labels = tuple(sorted({label for entry in entries for label in entry.labels.split("|") if label}))
+    found = (
+        Filter(label="Cadence", name="cadence", options=kinds),
+        Filter(label="Recommendation", name="recommendation", options=labels),
+    )
+    return tuple(item for item in found if len(item.options) > 1)
+
+
+def view_facts(standing: Standing) -> tuple[tuple[str, str], ...]:
+    """What the newest report says beside the distance: counts and pins of its own, in its own words."""
+    known = {"pin_commit", "pin_date", "upstream_repo", "upstream_ref", "upstream_head", "upstream_head_date", "commit_gap", "recommendation"}  # fmt: skip
+    return tuple(
+        (key.replace("_", " "), _fact(value))
+        for key, value in standing.newest.fields.items()
+        if key not in known and not isinstance(value, Mapping | list)
+    )
+
+
+def _fact(value: Any) -> str:
+    match value:
+        case None:
+            return "not given"
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}"
+        case str() if len(value) == 40 and all(character in "0123456789abcdef" for character in value):
+            return value[:12]
+        case _:
+            return str(value)
+
+
+def newer_note(record: GapRecord, standing: Standing | None) -> str:
+    """One sentence where a younger report says something else than this one."""
+    newer = _newer(record, standing)
+    if newer is None or newer.behind is None:
+        return ""
+    moved = "" if same_commit(newer.pin, record.local.commit) else " The pin has moved since."
+    return f"This report counts {record.stats.commit_gap:,} commits; {newer.source} ({newer.date}) counts {newer.behind:,}.{moved}"  # fmt: skip
