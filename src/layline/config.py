@@ -157,6 +157,22 @@ class Periodic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Dashboard:
+    """The published site and its PDFs."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    title: str | None = None
+    """Its name in browser tabs; default: the project's name and `engineering dashboard`."""
+    periodic_pages: bool = False
+    """Put the Markdown of weekly and monthly reports on the site; otherwise it is only linked."""
+    sections: str | None = None
+    """A JSON manifest of static folders and links to mount, relative to this file."""
+    pdf_engine: Literal["typst", "weasyprint"] = "typst"
+    pdf_style: str | None = None
+    """A stylesheet of your own for PDFs, relative to this file; needs the weasyprint engine."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything `layline.toml` says."""
 
@@ -168,6 +184,7 @@ class Settings:
     policy: Policy = field(default_factory=Policy)
     """From which thresholds a sync is planned or urgent."""
     periodic: Periodic = field(default_factory=Periodic)
+    dashboard: Dashboard = field(default_factory=Dashboard)
 
     def backend(self, key: str) -> Backend:
         if key in self.backends:

@@ -10,9 +10,10 @@ from layline.app.workspace import cache_directory
 from layline.config import find_settings_file, load_settings
 from layline.core.evidence import Skipped
 from layline.core.progress import Progress, silent
-from layline.core.report import Answer, Cell, Report, Section, Table
+from layline.core.report import Answer, Report, Section, Table
 from layline.dashboard.build import Built, build_site
 from layline.dashboard.cache import Cache
+from layline.dashboard.check import check_site
 from layline.dashboard.content import (
     CAMPAIGNS_FOLDER,
     PATCHES_FOLDER,
@@ -21,10 +22,12 @@ from layline.dashboard.content import (
     load_data,
     load_evidence,
     load_periodic_articles,
+    read_text,
 )
 from layline.dashboard.pdfs import Engine
 from layline.dashboard.place import build_aside, find_place, put_in_place, write_files
 from layline.dashboard.sections import Sections, load_sections, read_section
+from layline.errors import RecordError
 
 if TYPE_CHECKING:
     from layline.config import Loaded
@@ -38,15 +41,23 @@ def dashboard_build(
     place = find_place(output_dir, loaded.root)
     content = load_content(loaded)
     cached = Cache(cache_directory() / "site")
-    built = build_site(content, cached, engine=_engine(loaded) if pdf else None, progress=progress)
+    built = build_site(content, cached, engine=load_engine(loaded) if pdf else None, progress=progress)
     files = dict(built.files)
     for section in content.sections.sections:
         files |= dict(read_section(loaded.root, section))
     with build_aside(place) as aside:
         write_files(aside, files)
+        refuse_broken(aside)
         put_in_place(aside, place)
     cached.prune()
     return _build_answer(output_dir, files, built, cached)
+
+
+def refuse_broken(folder: Path) -> None:
+    """A site that does not pass its own check is not published."""
+    problems = check_site(folder).problems
+    if problems:
+        raise RecordError("the site is not whole, so the old one stays", tuple(map(str, problems)))
 
 
 def load_content(loaded: Loaded) -> Content:
@@ -56,15 +67,17 @@ def load_content(loaded: Loaded) -> Content:
     skipped: list[Skipped] = list(records.skipped)
     return Content(
         project=settings.project.name,
-        title=f"{settings.project.name} engineering dashboard",
+        title=settings.dashboard.title or f"{settings.project.name} engineering dashboard",
         repository=settings.project.repository,
         labels={key: backend.label or key for key, backend in settings.backends.items() if backend.label},
         records=records,
         articles=load_articles(root, docs, records),
+        periodic_articles=load_periodic_articles(root, records) if settings.dashboard.periodic_pages else {},
         evidence=load_evidence(root, records),
         patches=_load(loaded, PATCHES_FOLDER, "layline.patches/1", skipped),
         drifts={key.removesuffix(".drift"): value for key, value in _load(loaded, PATCHES_FOLDER, "layline.drift/1", skipped).items()},
         campaigns=_load(loaded, CAMPAIGNS_FOLDER, "layline.campaign/1", skipped),
+        sections=load_sections(root, settings.dashboard.sections) if settings.dashboard.sections else Sections(),
         skipped=tuple(skipped),
     )  # fmt: skip
 
@@ -79,8 +92,11 @@ def _load(loaded: Loaded, folder: str, schema: str, skipped: list[Skipped]) -> d
     return found
 
 
-def _engine(loaded: Loaded) -> Engine:
-    return Engine()
+def load_engine(loaded: Loaded) -> Engine:
+    """The configured way of making PDFs, with the project's own stylesheet."""
+    dashboard = loaded.settings.dashboard
+    style = None if dashboard.pdf_style is None else read_text(loaded.root, dashboard.pdf_style)
+    return Engine(name=dashboard.pdf_engine, style=style)
 
 
 def _build_answer(output_dir: Path, files: dict[str, bytes], built: Built, cached: Cache) -> Answer:

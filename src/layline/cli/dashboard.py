@@ -43,3 +43,13 @@ def build(output_dir: Path, no_pdf: bool, format_: str, output: Path | None, con
     with show_progress() as progress:
         answer = dashboard_build(output_dir, config, pdf=not no_pdf, progress=progress)
     return show(answer, format_, output)
+
+
+@dashboard.command("check")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@format_option("text", "json", "md")
+def check(folder: Path, format_: str, output: Path | None) -> int:
+    """Read a built site as a stranger would; exit 1 where anything is wrong."""
+    from layline.app.dashboard_check import dashboard_check
+
+    return show(dashboard_check(folder), format_, output)

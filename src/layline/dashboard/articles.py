@@ -31,7 +31,7 @@ def set_article(markdown: str, page: str, content: Content, addresses: Addresses
     published = {source.removesuffix(".md") + ".html": source for source in content.articles}
 
     def resolve(address: str) -> str | None:
-        path, _, fragment = address.partition("#")
+        path = address.partition("#")[0]
         if folder is None or not path.endswith((".md", ".html", ".pdf")):
             return None
         target = posixpath.normpath(posixpath.join(posixpath.dirname(folder), path))

@@ -24,4 +24,5 @@ class Board:
 
 
 def find_boards(content: Content) -> Iterator[Board]:
-    yield from ()
+    """Yields none until there are data files."""
+    yield from (Board(title=key, short=key, href="", template="", note="") for key in () if content)

@@ -15,6 +15,7 @@ from typing import Any
 
 from layline import codec
 from layline.core.evidence import Skipped
+from layline.dashboard.records import find_path_problem
 from layline.errors import RecordError
 from layline.render.markup import safe_link
 
@@ -60,6 +61,9 @@ class Sections:
 
 def load_sections(root: Path, manifest: str) -> Sections:
     """Read and judge the manifest; a source that is not in the checkout is skipped and told."""
+    reason = find_path_problem(root, manifest)
+    if reason is not None:
+        raise RecordError(manifest, (reason.removeprefix(f"{manifest} "),))
     plain = codec.parse_json((root / manifest).read_bytes(), where=manifest)
     problems = tuple(find_manifest_problems(plain))
     if problems:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
+from itertools import pairwise
 from typing import Any
 
 from layline.core.records import GapRecord, PeriodicRecord, Status, recommendation_label
@@ -126,8 +127,11 @@ class Standing:
     def moves(self) -> tuple[tuple[str, str], ...]:
         """Date and new pin of every move the reports show, oldest first."""
         ordered = [item for item in reversed(self.measurements) if item.pin]
-        pairs = zip(ordered, ordered[1:], strict=False)
-        return tuple((after.date, after.pin or "") for before, after in pairs if not same_commit(before.pin, after.pin))
+        return tuple(
+            (after.date, after.pin or "")
+            for before, after in pairwise(ordered)
+            if not same_commit(before.pin, after.pin)
+        )
 
     @property
     def conflicts(self) -> tuple[tuple[Measurement, Measurement], ...]:

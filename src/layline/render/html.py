@@ -76,7 +76,7 @@ class _Writer:
         for node in nodes:
             yield self.block(node, tight=tight)
 
-    def block(self, node: SyntaxTreeNode, *, tight: bool) -> str:
+    def block(self, node: SyntaxTreeNode, *, tight: bool) -> str:  # noqa: PLR0911  one return per kind of node
         match node.type:
             case "heading":
                 return self.heading(node)
@@ -129,7 +129,7 @@ class _Writer:
     def inline(self, node: SyntaxTreeNode) -> str:
         return "".join(self.piece(child) for child in node.children)
 
-    def piece(self, node: SyntaxTreeNode) -> str:
+    def piece(self, node: SyntaxTreeNode) -> str:  # noqa: PLR0911  one return per kind of node
         match node.type:
             case "inline":
                 return self.inline(node)

@@ -35,7 +35,7 @@ class _Writer:
     def blocks(self, nodes: Iterable[SyntaxTreeNode]) -> str:
         return "\n".join(self.block(node) for node in nodes)
 
-    def block(self, node: SyntaxTreeNode) -> str:
+    def block(self, node: SyntaxTreeNode) -> str:  # noqa: PLR0911  one return per kind of node
         match node.type:
             case "heading":
                 level, anchor = next(iter(self.headings))
@@ -91,7 +91,7 @@ class _Writer:
     def inline(self, node: SyntaxTreeNode) -> str:
         return "".join(self.piece(child) for child in node.children)
 
-    def piece(self, node: SyntaxTreeNode) -> str:
+    def piece(self, node: SyntaxTreeNode) -> str:  # noqa: PLR0911  one return per kind of node
         match node.type:
             case "inline":
                 return self.inline(node)

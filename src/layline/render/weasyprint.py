@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable
 from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -29,14 +30,32 @@ def render_weasyprint(markdown: str, sheet: Sheet, *, style: str | None, sizes: 
     looks = [resources.files("layline.render").joinpath("paper.css").read_text(encoding="utf-8"), *_own(style)]
     options: dict[str, Any] = {"url_fetcher": _refuse, "base_url": None}
     styles = [CSS(string=look, **options) for look in looks]
-    for size in sizes if sheet.one_page else sizes[:1]:
+
+    def lay_out(size: float) -> Any:
         scale = CSS(string=f"html {{ font-size: {size}pt }}", **options)
-        made = HTML(string=html, **options).render(stylesheets=[*styles, scale], presentational_hints=True, pdf_tags=True)
-        if not sheet.one_page or len(made.pages) == 1:
-            # the identifier must not depend on the clock: the same input gives the same bytes
-            identifier = hashlib.sha256(html.encode()).digest()[:16]
-            return bytes(made.write_pdf(pdf_identifier=identifier, pdf_variant="pdf/ua-1", pdf_tags=True))
-    return None
+        return HTML(string=html, **options).render(
+            stylesheets=[*styles, scale], presentational_hints=True, pdf_tags=True
+        )
+
+    made = _find_largest_single_page(lay_out, sizes) if sheet.one_page else lay_out(sizes[0])
+    if made is None:
+        return None
+    # the identifier must not depend on the clock: the same input gives the same bytes
+    identifier = hashlib.sha256(html.encode()).digest()[:16]
+    return bytes(made.write_pdf(pdf_identifier=identifier, pdf_variant="pdf/ua-1", pdf_tags=True))
+
+
+def _find_largest_single_page(lay_out: Callable[[float], Any], sizes: tuple[float, ...]) -> Any:
+    """The layout at the largest size (they fall) that stands on one page, found by halving; None where none does."""
+    found, low, high = None, 0, len(sizes)
+    while low < high:
+        middle = (low + high) // 2
+        made = lay_out(sizes[middle])
+        if len(made.pages) == 1:
+            found, high = made, middle
+        else:
+            low = middle + 1
+    return found
 
 
 def _page(title: str, body: str, sheet: Sheet) -> str:

@@ -21,7 +21,7 @@ def badge(label: str, value: str, tone: str) -> str:
 
 
 def shields_endpoint(label: str, value: str, tone: str) -> dict[str, object]:
-    """https://shields.io/badges/endpoint-badge"""
+    """What https://shields.io/badges/endpoint-badge expects."""
     colour = _COLOURS.get(tone, _COLOURS["none"]).removeprefix("#")
     return {"schemaVersion": 1, "label": label, "message": value, "color": colour}
 

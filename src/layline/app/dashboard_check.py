@@ -1,0 +1,36 @@
+"""`dashboard check`: says whether a built site is whole, self-contained and consistent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from layline.core.report import Answer, Bullets, Paragraph, Report, Section
+from layline.dashboard.check import Checked, check_site
+from layline.errors import ConfigError
+
+
+def dashboard_check(folder: Path) -> Answer:
+    """Read a built site as a stranger would; anything wrong asks for a person."""
+    if not folder.is_dir() or folder.is_symlink():
+        raise ConfigError(f"{folder} is not a folder.")
+    return build_check_answer(folder, check_site(folder))
+
+
+def build_check_answer(folder: Path, checked: Checked) -> Answer:
+    read = f"{checked.files:,} files, {checked.pages:,} pages, {checked.links:,} links, {checked.bytes:,} bytes."
+    verdict = f"{len(checked.problems)} problems." if checked.problems else "Nothing is wrong."
+    blocks = (
+        Paragraph(f"{read} {verdict}"),
+        *((Bullets(tuple(map(str, checked.problems))),) if checked.problems else ()),
+    )
+    data = {
+        "schema": "layline.dashboard-check/1",
+        "files": checked.files,
+        "pages": checked.pages,
+        "links": checked.links,
+        "bytes": checked.bytes,
+        "problems": [{"file": item.file, "place": item.place, "reason": item.reason} for item in checked.problems],
+        "skipped": [{"what": item.what, "why": item.why} for item in checked.skipped],
+    }
+    report = Report(title="Dashboard check", meta=(("Site", str(folder)),), sections=(Section(title="", blocks=blocks),), skipped=checked.skipped)  # fmt: skip
+    return Answer(report=report, data=data, needs_person=bool(checked.problems))

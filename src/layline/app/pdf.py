@@ -1,0 +1,46 @@
+"""`pdf`: one Markdown document as a PDF."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from layline.config import FILE_NAME, load_settings
+from layline.errors import ConfigError, Error
+from layline.render.pdf import Sheet, render_pdf
+
+LARGEST = 5_000_000
+
+
+def pdf(markdown: Path, sheet: Sheet, *, engine: str = "typst", style: Path | None = None) -> bytes:
+    """The PDF of a Markdown file; the file is all that is read, whatever it says."""
+    text = _read(markdown)
+    look = None if style is None else _read(style)
+    return render_pdf(text, sheet, engine=engine, style=look)
+
+
+def find_project(start: Path) -> str:
+    """The name of the project a file belongs to; empty where no settings say."""
+    for folder in start.resolve().parents:
+        if (folder / FILE_NAME).is_file():
+            return load_settings(folder / FILE_NAME).settings.project.name
+    return ""
+
+
+def refuse_foreign(output: Path) -> None:
+    """Only a PDF is overwritten."""
+    if output.is_symlink() or (output.exists() and not output.is_file()):
+        raise Error(f"{output} is not a plain file.")
+    if output.exists() and not output.read_bytes()[:5] == b"%PDF-":
+        raise Error(f"{output} exists and is not a PDF.", hint="Choose another name for -o.")
+
+
+def _read(file: Path) -> str:
+    try:
+        data = file.read_bytes()
+        if len(data) > LARGEST:
+            raise ConfigError(f"{file} is larger than {LARGEST:,} bytes.")
+        return data.decode("utf-8")
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{file}: byte {error.start} is not UTF-8.") from None

@@ -1,0 +1,33 @@
+"""`layline pdf`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.option(
+    "-o", "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), help="The PDF to write."
+)
+@click.option("--project", default=None, help="Name in the page header; default: the project of layline.toml.")
+@click.option("--commit", default="", help="Commit in the page header.")
+@click.option("--date", default="", help="Date in the page header and inside the file, YYYY-MM-DD.")
+@click.option("--one-page", is_flag=True, help="Set it as large as one page allows; refuse what cannot fit.")
+@click.option("--engine", type=click.Choice(["typst", "weasyprint"]), default="typst", show_default=True)
+@click.option("--style", type=click.Path(dir_okay=False, path_type=Path), default=None, help="A stylesheet of your own (weasyprint).")  # fmt: skip
+def pdf(file: Path, output: Path, engine: str, style: Path | None, **header: str | bool | None) -> int:
+    """Set one Markdown FILE as a PDF: tagged, links live, the same bytes each time."""
+    from layline.app.files import write_atomically
+    from layline.app.pdf import find_project, refuse_foreign
+    from layline.app.pdf import pdf as make
+    from layline.render.pdf import Sheet
+
+    refuse_foreign(output)
+    project = header.pop("project")
+    sheet = Sheet(project=str(project) if project is not None else find_project(file), title=file.stem, **header)  # type: ignore[arg-type]  # click gives what the options say
+    write_atomically(output, make(file, sheet, engine=engine, style=style))
+    click.echo(f"{output}: {output.stat().st_size:,} bytes")
+    return 0

@@ -1,0 +1,299 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import html5lib
+import pytest
+
+from commands import layline
+from layline.dashboard.place import MARKER
+from record_samples import gap_record, monthly_record, spoil, weekly_record, write, write_record
+from sites import SETTINGS, make_project, make_weeks, read_site
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    return make_project(tmp_path / "harbor")
+
+
+def build(project: Path, *more: str, to: str = "../site") -> Any:
+    return layline("dashboard", "build", "--output-dir", to, *more, cwd=project)
+
+
+def test_site_is_built_checked_and_the_source_untouched(project: Path) -> None:
+    before = read_site(project)
+    done = build(project, "--format", "json")
+    assert (done.code, done.err) == (0, "")
+    site = project.parent / "site"
+    assert set(done.json["files"]) >= {
+        "index.html",
+        "backends/engine.html",
+        "backends/loader.html",
+        "weekly/2026-W19.html",
+        "monthly/2026-05.html",
+        "reports/engine/upstream-main/report.html",
+        "reports/engine/upstream-main/report.pdf",
+        "reports/engine/upstream-main/summary.pdf",
+        "dashboard-data/index.json",
+        "dashboard-data/reports/engine-upstream-main.json",
+        "reports-data/index.json",
+        "data/index.html",
+        "data/standings.csv",
+        "badges/engine.svg",
+        "badges/engine.json",
+        "sections.json",
+    }
+    assert read_site(project) == before
+    assert sorted(path.name for path in project.parent.iterdir()) == ["harbor", "site"]
+    checked = layline("dashboard", "check", str(site), cwd=project)
+    assert (checked.code, checked.err) == (0, "")
+
+
+def test_same_records_same_bytes_and_nothing_rendered_twice(project: Path) -> None:
+    first = build(project, "--format", "json")
+    made = read_site(project.parent / "site")
+    again = build(project, "--format", "json")
+    assert first.json["rendered"] > 0
+    assert (again.json["rendered"], again.json["unchanged"]) == (0, first.json["rendered"])
+    assert read_site(project.parent / "site") == made
+    fresh = layline(
+        "dashboard", "build", "--output-dir", str(project.parent / "other"), cwd=project,
+        env={"LAYLINE_CACHE": str(project.parent / "cache"), "TZ": "Asia/Tokyo", "LC_ALL": "C", "USER": "x"},
+    )  # fmt: skip
+    assert fresh.code == 0
+    assert read_site(project.parent / "other") == made
+
+
+def test_one_changed_document_renders_only_itself(project: Path) -> None:
+    build(project)
+    write(project / "docs/backend-gap/reports/engine/upstream-main/summary.md", "# Other\n\nwords\n")
+    assert build(project, "--format", "json").json["rendered"] == 2  # its page and its PDF
+
+
+def test_every_page_is_valid_html_and_says_what_it_must(project: Path) -> None:
+    build(project, "--no-pdf")
+    site = project.parent / "site"
+    for page in site.rglob("*.html"):
+        html5lib.HTMLParser(strict=True).parse(page.read_text(encoding="utf-8"))
+    home = (site / "index.html").read_text(encoding="utf-8")
+    assert home.index("Latest snapshot") < home.index("Where each backend stands") < home.index("Backend deep dives")
+    order = [
+        home.index(title) for title in ("Why it matters", "New capabilities", "Dependency shifts", "Integration risks")
+    ]
+    assert order == sorted(order)
+    assert 'class="cadence monthly"' in home.partition("Latest snapshot")[0]
+    assert ".pdf" not in home
+    assert "not measured" in home
+    report = (site / "reports/engine/upstream-main/report.html").read_text(encoding="utf-8")
+    assert 'href="summary.html"' in report
+    assert "first = 1\n\nsecond = 2" in report
+    assert "<svg" in report
+
+
+def test_filters_are_hidden_until_they_are_worth_it(tmp_path: Path) -> None:
+    build(make_project(tmp_path / "few", weeks=2), "--no-pdf", to="../a")
+    assert "data-filters" not in (tmp_path / "a/index.html").read_text(encoding="utf-8")
+    build(make_project(tmp_path / "many", weeks=20), "--no-pdf", to="../b")
+    many = (tmp_path / "b/index.html").read_text(encoding="utf-8")
+    assert 'name="cadence"' in many
+    assert 'name="recommendation"' in many
+
+
+def test_sources_that_differ_are_shown_with_their_dates(tmp_path: Path) -> None:
+    old = spoil(spoil(gap_record(), "generated_at", "2026-04-30"), "stats.commit_gap", 403)
+    project = make_project(tmp_path / "harbor", gap=[old], monthly=[])
+    build(project, "--no-pdf")
+    home = re.sub(r"\s+", " ", (tmp_path / "site/index.html").read_text(encoding="utf-8"))
+    assert '<strong>Newer:</strong> 9 behind on 8 May 2026 (<a href="weekly/2026-W19.html">2026-W19</a>)' in home
+    assert "412" not in home
+
+
+def test_empty_project_has_a_site_too(tmp_path: Path) -> None:
+    write(tmp_path / "harbor/layline.toml", SETTINGS)
+    assert build(tmp_path / "harbor").code == 0
+    assert "Nothing to show yet" in (tmp_path / "site/index.html").read_text(encoding="utf-8")
+
+
+def test_periodic_markdown_is_bundled_only_where_asked(project: Path) -> None:
+    write(project / "docs/weekly_reports/2026-W19-harbor-weekly.md", "# Weekly\n\n## Merged\n\n- one\n")
+    build(project, "--no-pdf")
+    assert 'id="full"' not in (project.parent / "site/weekly/2026-W19.html").read_text(encoding="utf-8")
+    write(project / "layline.toml", SETTINGS + "[dashboard]\nperiodic_pages = true\n")
+    build(project, "--no-pdf")
+    assert 'id="full"' in (project.parent / "site/weekly/2026-W19.html").read_text(encoding="utf-8")
+
+
+def test_sections_are_mounted_and_missing_ones_told(project: Path) -> None:
+    write(project / "layline.toml", SETTINGS + '[dashboard]\nsections = "pages.json"\n')
+    manifest = {
+        "sections": [
+            {"name": "projection", "title": "Projection", "source": "examples/site"},
+            {"name": "gone", "source": "no/such"},
+        ],
+        "links": [{"title": "Install", "path": "./simple/", "probe": True, "hint": "pip install"}],
+    }
+    write(project / "pages.json", json.dumps(manifest))
+    write(project / "examples/site/index.html", "<p>foreign</p>")
+    done = build(project, "--no-pdf", "--format", "json")
+    assert done.code == 0
+    assert done.json["skipped"] == [{"what": "section 'gone'", "why": "no/such is not in the checkout"}]
+    site = project.parent / "site"
+    assert (site / "projection/index.html").read_text() == "<p>foreign</p>"
+    assert json.loads((site / "sections.json").read_text())["sections"] == [
+        {"name": "projection", "title": "Projection", "path": "./projection/"}
+    ]
+    home = (site / "index.html").read_text(encoding="utf-8")
+    assert 'href="projection/index.html"' in home
+    assert 'href="simple/" data-probe hidden' in home
+
+
+@pytest.mark.parametrize(
+    ("manifest", "reason"),
+    [
+        ({"sections": [{"name": "assets", "source": "x"}]}, "not a free name"),
+        ({"sections": [{"name": "../x", "source": "x"}]}, "not a free name"),
+        ({"sections": [{"name": "index.html", "source": "x"}]}, "not a free name"),
+        ({"sections": [{"name": "x", "source": "/etc"}]}, "not a folder below"),
+        ({"sections": [{"name": "x", "source": "../.."}]}, "not a folder below"),
+        ({"sections": [{"name": "x", "source": "docs/link"}]}, "symlink"),
+        ({"sections": [{"name": "x", "source": "docs/held"}]}, "is a symlink"),
+        ({"links": [{"title": "x", "path": "javascript:alert(1)"}]}, "neither https"),
+        ({"links": [{"title": "x", "path": "../../x"}]}, "neither https"),
+        ([], "not an object"),
+    ],
+)
+def test_bad_section_manifests_are_refused(project: Path, manifest: Any, reason: str) -> None:
+    write(project / "layline.toml", SETTINGS + '[dashboard]\nsections = "pages.json"\n')
+    write(project / "pages.json", json.dumps(manifest))
+    (project / "docs/link").symlink_to("/etc")
+    write(project / "docs/held/index.html", "x")
+    (project / "docs/held/passwd").symlink_to("/etc/passwd")
+    done = build(project, "--no-pdf")
+    assert done.code == 2
+    assert reason in done.err
+    assert not (project.parent / "site").exists()
+
+
+def test_output_directories_that_are_not_ours_are_refused(project: Path) -> None:
+    write(project.parent / "foreign/notes.txt", "precious")
+    (project.parent / "link").symlink_to(project.parent / "foreign")
+    write(project.parent / "forged/.layline-site.json", "{}")
+    for wanted, reason in [
+        (".", "project itself"),
+        ("..", "holds it"),
+        ("/", "holds it"),
+        ("docs", "not made by"),
+        ("../foreign", "not made by"),
+        ("../forged", "not made by"),
+        ("../link", "symlink"),
+        ("layline.toml", "not a folder"),
+    ]:
+        before = read_site(project)
+        done = build(project, "--no-pdf", to=wanted)
+        assert done.code == 2, wanted
+        assert reason in done.err or "is a file" in done.err
+        assert read_site(project) == before
+    assert (project.parent / "foreign/notes.txt").read_text() == "precious"
+
+
+def test_a_broken_record_leaves_the_old_site(project: Path) -> None:
+    build(project, "--no-pdf")
+    before = read_site(project.parent / "site")
+    write_record(project, "weekly", json.dumps(spoil(weekly_record(), "merged_pr_count", -1)), name="2026-W19")
+    done = build(project, "--no-pdf")
+    assert done.code == 2
+    assert "2026-W19.json: merged_pr_count: is -1" in done.err
+    assert read_site(project.parent / "site") == before
+
+
+def test_a_killed_build_leaves_the_old_site_and_the_next_one_sweeps(project: Path) -> None:
+    build(project, "--no-pdf")
+    site = project.parent / "site"
+    before = read_site(site)
+    write(project / "docs/backend-gap/reports/engine/upstream-main/report.md", "# New\n")
+    script = (
+        "import layline.app.dashboard_build as b, time\n"
+        "b.refuse_broken = lambda folder: time.sleep(60)\n"
+        "from pathlib import Path\n"
+        f"b.dashboard_build(Path({str(site)!r}), Path({str(project / 'layline.toml')!r}), pdf=False)\n"
+    )
+    source = str(Path(layline.__globals__["package"].__file__).resolve().parent.parent)
+    running = subprocess.Popen([sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": source})
+    for _ in range(200):
+        left = list(project.parent.glob(".site.building-*"))
+        if left and (left[0] / "index.html").exists():
+            break
+        time.sleep(0.1)
+    running.send_signal(signal.SIGKILL)
+    running.wait()
+    assert read_site(site) == before
+    assert len(list(project.parent.glob(".site.building-*"))) == 1
+    assert build(project, "--no-pdf").code == 0
+    assert not list(project.parent.glob(".site.building-*"))
+    assert read_site(site) != before
+
+
+def test_summary_that_cannot_fit_one_page_is_named(project: Path) -> None:
+    write(
+        project / "docs/backend-gap/reports/engine/upstream-main/summary.md", "# Long\n\n" + "words and words\n\n" * 400
+    )
+    done = build(project)
+    assert done.code == 2
+    assert "summary.md: 'Long' does not fit on one page" in done.err
+    assert not (project.parent / "site").exists()
+
+
+TEXTS = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 1234567 * 9 }}{% raw %}", "</title></style><svg onload=x>", "javascript:alert(1)", "' onmouseover='x"]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_script_in_every_text_field_stays_text(tmp_path: Path, text: str) -> None:
+    project = make_project(
+        tmp_path / "harbor",
+        gap=[_poison(gap_record(), text)],
+        weekly=[_poison(weekly_record(), text)],
+        monthly=[_poison(monthly_record(), text)],
+        settings=SETTINGS.replace('"Harbor"', json.dumps(text)).replace('"Engine"', json.dumps(text)),
+    )
+    write(
+        project / "docs/backend-gap/reports/engine/upstream-main/report.md",
+        f"# {text}\n\n{text}\n\n| {text} |\n|---|\n| {text} |\n",
+    )
+    done = build(project, "--no-pdf")
+    assert (done.code, done.err) == (0, "")
+    for page in (tmp_path / "site").rglob("*.html"):
+        tree = html5lib.parse(page.read_text(encoding="utf-8"), namespaceHTMLElements=False)
+        scripts = list(tree.iter("script"))
+        assert len(scripts) == 1
+        assert (scripts[0].text or "") == ""
+        assert not list(tree.iter("img")) or page.parent.name in {"backends", "data"}
+        assert not any(key.startswith("on") for item in tree.iter() for key in item.attrib)
+        assert not any((item.get("href") or "").startswith("javascript") for item in tree.iter("a"))
+        assert "11111103" not in "".join(tree.itertext())
+
+
+def _poison(record: dict[str, Any], text: str) -> dict[str, Any]:
+    """The record with `text` in every field that may hold any text."""
+    spoiled = record
+    for place in ("title", "scope", "highlights.0", "dashboard_summary.headline", "dashboard_summary.why_it_matters.0", "dashboard_summary.feature_deltas.0", "dashboard_summary.dependency_deltas.0", "dashboard_summary.integration_risks.0", "artifacts.0.label", "backend.label", "local.version", "upstream.version", "upstream.ref", "key_findings.0", "local.source_path", "integration.integration_model", "loader_status.drift_type"):  # fmt: skip
+        if place.split(".")[0] in spoiled:
+            spoiled = spoil(spoiled, place, text)
+    if "category_breakdown" in spoiled:
+        spoiled = {**spoiled, "category_breakdown": {text: 3}}
+        spoiled = spoil(spoiled, "recommendations.engine", f"monitor {text}")
+        spoiled = spoil(spoiled, "engine_status.recommendation", f"monitor {text}")
+    return spoiled
+
+
+def test_marker_says_whose_folder_it_is(project: Path) -> None:
+    build(project, "--no-pdf")
+    assert json.loads((project.parent / "site" / MARKER).read_text())["schema"] == "layline.site/1"
+    assert len(make_weeks(3)) == 3

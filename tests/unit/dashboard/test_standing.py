@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from layline.core.period import Cadence
+from layline.core.records import GapRecord, PeriodicRecord, read_gap_record, read_periodic_record
+from layline.dashboard.standing import Standing, find_standings
+from record_samples import gap_record, spoil, weekly_record
+
+
+def gap(**changes: Any) -> GapRecord:
+    plain = gap_record()
+    for place, value in changes.items():
+        plain = spoil(plain, place.replace("__", "."), value)
+    record = read_gap_record(plain)
+    assert isinstance(record, GapRecord)
+    return record
+
+
+def weekly(report_id: str, start: str, end: str, **changes: Any) -> PeriodicRecord:
+    plain = weekly_record(report_id, start, end)
+    for place, value in changes.items():
+        plain = spoil(plain, f"engine_status.{place}", value)
+    record = read_periodic_record(plain, Cadence.WEEKLY)
+    assert isinstance(record, PeriodicRecord)
+    return record
+
+
+W18 = weekly("2026-W18", "2026-04-27", "2026-05-01", commit_gap=5, upstream_head="c" * 40)
+W19 = weekly("2026-W19", "2026-05-04", "2026-05-08", commit_gap=9, upstream_head="d" * 40)
+
+
+def engine(*records: GapRecord | PeriodicRecord) -> Standing:
+    gaps = [item for item in records if isinstance(item, GapRecord)]
+    periodic = [item for item in records if isinstance(item, PeriodicRecord)]
+    return next(item for item in find_standings(gaps, periodic, {}) if item.key == "engine")
+
+
+def test_newest_figure_is_shown_and_older_ones_are_history() -> None:
+    standing = engine(W18, W19, gap(generated_at="2026-04-30", stats__commit_gap=4))
+    assert standing.latest.behind == 9
+    assert [item.behind for item in standing.measurements] == [9, 5, 4]
+    assert standing.change == 4
+    assert standing.points == (("2026-04-30", 4.0), ("2026-05-01", 5.0), ("2026-05-08", 9.0))
+
+
+def test_reports_on_the_same_commits_tell_no_change() -> None:
+    standing = engine(W18, W19, gap(stats__commit_gap=9, upstream__commit="d" * 12))
+    assert standing.latest.source == "2026-W19"
+    assert standing.previous is not None
+    assert standing.previous.source == "2026-W18"
+
+
+def test_different_figures_for_the_same_commits_are_a_conflict() -> None:
+    standing = engine(W19, gap(stats__commit_gap=8, upstream__commit="d" * 12))
+    assert [(newer.behind, older.behind) for newer, older in standing.conflicts] == [(9, 8)]
+    assert engine(W18, W19).conflicts == ()
+
+
+def test_a_backend_without_distance_is_unmeasured_with_its_other_counts() -> None:
+    loader = next(item for item in find_standings([], [W18, W19], {}) if item.key == "loader")
+    assert loader.latest.behind is None
+    assert loader.change is None
+    assert loader.counts == (("drift commits", 4),)
+    assert loader.label == "Loader"
+
+
+@pytest.mark.parametrize(("date", "stale"), [("2026-05-07", False), ("2026-04-08", False), ("2026-04-06", True)])
+def test_a_figure_much_older_than_the_newest_report_is_stale(date: str, stale: bool) -> None:
+    other = weekly("2026-W19", "2026-05-04", "2026-05-08", commit_gap=None, upstream_head="d" * 40)
+    standing = engine(other, gap(generated_at=date))
+    assert standing.latest.date == date
+    assert standing.is_stale is stale
+
+
+def test_moved_pins_are_marked() -> None:
+    moved = weekly("2026-W19", "2026-05-04", "2026-05-08", pin_commit="e" * 40, upstream_head="d" * 40)
+    standing = engine(W18, moved)
+    assert standing.pin_moved
+    assert standing.moves == (("2026-05-08", "e" * 40),)
+
+
+def test_every_figure_has_its_evidence() -> None:
+    latest = engine(W19).latest
+    assert latest.compare_link == f"https://github.com/example/engine/compare/{'a' * 40}...{'d' * 40}"
+    assert latest.command == f"git rev-list --count {'a' * 40}..{'d' * 40}"
+    assert latest.pin_age_days == 62

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from layline.core.report import Chart
+from layline.render.charts import (
+    Interval,
+    Kernel,
+    Mark,
+    badge,
+    bars,
+    chart_from_fence,
+    draw,
+    fence_of,
+    heat_map,
+    interval_trend,
+    roofline,
+    shields_endpoint,
+    sparkline,
+    trend,
+)
+from layline.render.charts.scale import date_ticks, short, ticks
+
+POINTS: tuple[tuple[float | str, float], ...] = (("2026-04-24", 365.0), ("2026-05-01", 413.0), ("2026-06-02", 632.0))
+DRAWINGS: dict[str, Callable[[str], str]] = {
+    "sparkline": lambda words: sparkline(POINTS, words),
+    "one point": lambda words: sparkline(POINTS[:1], words),
+    "no point": lambda words: sparkline((), words),
+    "trend": lambda words: trend(((words, POINTS), ("b", POINTS)), words, unit=words, marks=(Mark(at="2026-05-01", label=words),)),
+    "empty trend": lambda words: trend((), words),
+    "bars": lambda words: bars(((words, 3.0), ("b", 0.0)), words, unit=words),
+    "heat": lambda words: heat_map((words,), ("x", words), ((1.1, None),), words, middle=1.0),
+    "intervals": lambda words: interval_trend((Interval(label=words, value=1.02, low=1.0, high=1.05, tone="good"),), words, reference=1.0),
+    "roofline": lambda words: roofline((Kernel(label=words, intensity=90, rate=300),), words, peak=1300, bandwidth=8),
+    "badge": lambda words: badge(words, words, "plan"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+@pytest.mark.parametrize("words", ["Engine", "<script>\"&'", "ä 中 — 😀"])
+def test_drawings_are_well_formed_named_and_inert(name: str, words: str) -> None:
+    drawn = DRAWINGS[name](words)
+    root = ElementTree.fromstring(drawn)
+    assert root.get("role") == "img"
+    assert words in (root.get("aria-label") or "")
+    names = {item.tag.rpartition("}")[2] for item in root.iter()}
+    assert names <= {"svg", "title", "path", "line", "circle", "rect", "text"}
+    assert not any(
+        key == "style" or key.startswith("on") or "href" in key for item in root.iter() for key in item.attrib
+    )
+    assert drawn == DRAWINGS[name](words)
+
+
+@given(st.lists(st.tuples(st.dates().map(str), st.floats(0, 1e9)), min_size=1, max_size=30))
+def test_every_point_stands_on_the_paper(points: list[tuple[str, float]]) -> None:
+    root = ElementTree.fromstring(trend((("s", tuple(sorted(points))),), "t", width=720, height=300))
+    for dot in root.iter("{http://www.w3.org/2000/svg}circle"):
+        assert 0 <= float(dot.get("cx", "")) <= 720
+        assert 0 <= float(dot.get("cy", "")) <= 300
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [(0, 1050, [0, 500, 1000, 1500]), (0, 7, [0, 2, 4, 6, 8]), (0.98, 1.05, [0.98, 1.0, 1.02, 1.04, 1.06]), (3, 3, [3])],
+)  # fmt: skip
+def test_ticks_are_round(low: float, high: float, expected: list[float]) -> None:
+    assert ticks(low, high) == expected
+
+
+def test_date_ticks_name_months_and_the_ends_of_a_short_span() -> None:
+    from datetime import date
+
+    day = lambda text: float(date.fromisoformat(text).toordinal())  # noqa: E731
+    assert [name for _, name in date_ticks(day("2026-04-24"), day("2026-08-03"))] == ["May 2026", "Jun", "Jul", "Aug"]
+    assert [name for _, name in date_ticks(day("2026-05-04"), day("2026-05-08"))] == ["4 May", "8 May"]
+
+
+@pytest.mark.parametrize(("value", "shown"), [(1234, "1,234"), (0.25, "0.25"), (1_200_000, "1.2M"), (0, "0")])
+def test_numbers_are_short(value: float, shown: str) -> None:
+    assert short(value) == shown
+
+
+@pytest.mark.parametrize("kind", ["trend", "bars", "heat", "intervals"])
+def test_a_chart_survives_its_markdown(kind: str) -> None:
+    places: tuple[tuple[float | str, float], ...] = (("a,b", 1.0), ('c"d', 2.5))
+    chart = Chart(kind=kind, title="Files by area", series=(("s", places), ("t", places), ("u", places)), unit="files")
+    info, _, content = fence_of(chart).removeprefix("```").partition("\n")
+    read = chart_from_fence(info, content.removesuffix("```"))
+    assert read == chart
+    assert draw(chart).startswith("<svg")
+
+
+def test_shields_endpoint_has_its_schema() -> None:
+    assert shields_endpoint("Engine", "7 behind", "plan") == {
+        "schemaVersion": 1,
+        "label": "Engine",
+        "message": "7 behind",
+        "color": "8a5a00",
+    }

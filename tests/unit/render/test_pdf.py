@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+from typing import Any
+
+import pypdf
+import pytest
+
+from layline.errors import ConfigError
+from layline.render.pdf import ENGINES, Sheet, TooLong, render_pdf
+from layline.render.typst import quote
+
+ROWS = "".join(
+    f"| row {number} with some words in it | `path/to/a_long_file_name_{number}.py` | {number} |\n"
+    for number in range(75)
+)
+LONG = f"# The <b>title</b>\n\nSee [the commit](https://example.org/commit/1).\n\n## Table\n\n| name | path | n |\n|---|---|--:|\n{ROWS}"  # fmt: skip
+SHEET = Sheet(project="Harbor", commit="Engine d3528a21", date="2026-05-08")
+
+
+def read(data: bytes) -> pypdf.PdfReader:
+    return pypdf.PdfReader(io.BytesIO(data))
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def made(request: pytest.FixtureRequest) -> tuple[str, bytes]:
+    return request.param, render_pdf(LONG, SHEET, engine=request.param)
+
+
+def test_pages_carry_header_numbers_and_the_table_head(made: tuple[str, bytes]) -> None:
+    pages = [page.extract_text() for page in read(made[1]).pages]
+    assert len(pages) > 2
+    for number, text in enumerate(pages, 1):
+        assert "Harbor · Engine d3528a21" in text
+        assert "2026-05-08" in text
+        assert f"{number} / {len(pages)}" in text
+        assert re.search(r"\bname\s+path\s+n\b", text)
+
+
+def test_title_stands_once_and_html_is_text(made: tuple[str, bytes]) -> None:
+    text = "".join(page.extract_text() for page in read(made[1]).pages)
+    assert text.count("The <b>title</b>") == 1
+    assert (read(made[1]).metadata or {}).get("/Title") == "The <b>title</b>"
+
+
+def test_no_row_is_split(made: tuple[str, bytes]) -> None:
+    pages = [page.extract_text() for page in read(made[1]).pages]
+    for number in range(75):
+        assert any(f"row {number} with some words in it" in text.replace("\n", " ") and f"file_name_{number}" in text.replace("\n", "") for text in pages)  # fmt: skip
+
+
+def test_pdf_is_tagged_with_live_links_and_embedded_fonts(made: tuple[str, bytes]) -> None:
+    reader = read(made[1])
+    root: Any = reader.trailer["/Root"]
+    assert root["/MarkInfo"]["/Marked"] == True  # noqa: E712  pypdf's own boolean
+    assert "/StructTreeRoot" in root
+    links = [note.get_object()["/A"]["/URI"] for page in reader.pages for note in page.get("/Annots", []) if "/A" in note.get_object()]  # fmt: skip
+    assert "https://example.org/commit/1" in links
+    fonts = [font.get_object() for page in reader.pages for font in page["/Resources"]["/Font"].values()]  # type: ignore[index]
+    assert fonts
+    for font in fonts:
+        inner = font["/DescendantFonts"][0].get_object() if "/DescendantFonts" in font else font
+        assert any(key.startswith("/FontFile") for key in inner["/FontDescriptor"].get_object())
+
+
+def test_same_input_same_bytes(made: tuple[str, bytes]) -> None:
+    assert render_pdf(LONG, SHEET, engine=made[0]) == made[1]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_summary_is_exactly_one_page(engine: str) -> None:
+    body = "# Summary\n\n" + "".join(f"- point {number}: {'words ' * 12}\n" for number in range(70))
+    one = Sheet(project="Harbor", date="2026-05-08", one_page=True)
+    assert len(read(render_pdf(body, Sheet(project="Harbor"), engine=engine)).pages) > 1
+    assert len(read(render_pdf(body, one, engine=engine)).pages) == 1
+    with pytest.raises(TooLong, match="does not fit on one page"):
+        render_pdf(body * 3, one, engine=engine)
+
+
+ATTACKS = [
+    '#read("/etc/passwd")',
+    '#image("/etc/passwd")',
+    '#include "/etc/passwd"',
+    '") #read("/etc/passwd") #("',
+    '\\") #panic("x")',
+    "`#raw(read(\"/etc/passwd\"))`",
+    "![x](/etc/passwd)",
+    "![x](file:///etc/passwd)",
+    '<img src="file:///etc/passwd">',
+    '<link rel="attachment" href="file:///etc/passwd">',
+    '<object data="file:///etc/passwd">',
+    '<style>@import url("file:///etc/passwd")</style>',
+    "[x](file:///etc/passwd)",
+    "$sum$ #[x] @label <label> /* c */ // d",
+    "```typst\n#read(\"/etc/passwd\")\n```",
+    "| a |\n|---|\n| #read(\"/etc/passwd\") |",
+    "# #read(\"/etc/passwd\")\n",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_document_reads_nothing_and_is_shown_as_it_is(engine: str, attack: str) -> None:
+    data = render_pdf(f"before\n\n{attack}\n\nafter", SHEET, engine=engine)
+    reader = read(data)
+    text = "".join(page.extract_text() for page in reader.pages)
+    assert "root:" not in text
+    assert "before" in text
+    assert "after" in text
+    assert not reader.attachments
+    assert b"/EmbeddedFile" not in data
+
+
+@pytest.mark.parametrize("text", ['a"b', "a\\", '\\"', "x\ny", "\x00", '"); read("/etc/passwd")'])
+def test_quoted_text_is_one_string_literal(text: str) -> None:
+    inner = quote(text)[1:-1]
+    assert re.fullmatch(r'(?:[^"\\\n]|\\["\\])*', inner)
+
+
+def test_own_stylesheet_may_not_fetch_and_needs_its_engine() -> None:
+    with pytest.raises(ConfigError, match="names a file"):
+        render_pdf("x", SHEET, engine="weasyprint", style="@import 'x.css';")
+    with pytest.raises(ConfigError, match="weasyprint"):
+        render_pdf("x", SHEET, style="p { color: red }")
+    assert render_pdf("x", SHEET, engine="weasyprint", style="p { color: red }").startswith(b"%PDF-")
+
+
+def test_charts_are_vectors() -> None:
+    chart = "# T\n\n```csv chart=trend title=Behind\nseries,x,y\na,2026-01-01,1\na,2026-02-01,5\n```\n"
+    reader = read(render_pdf(chart, SHEET))
+    assert not list(reader.pages[0].images)
+    assert "Behind" in reader.pages[0].extract_text()
+
+
+def test_unwritable_places_are_not_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "secret.txt").write_text("root:")
+    data = render_pdf('#read("secret.txt") ![x](secret.txt)', SHEET)
+    assert 'read("secret.txt")' in read(data).pages[0].extract_text()
