@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from layline.dashboard.content import Content
+from layline.dashboard.inventory import view_inventory
+from layline.dashboard.prose import count_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,5 +26,16 @@ class Board:
 
 
 def find_boards(content: Content) -> Iterator[Board]:
-    """Yields none until there are data files."""
-    yield from (Board(title=key, short=key, href="", template="", note="") for key in () if content)
+    yield from _find_patch_boards(content)
+
+
+def _find_patch_boards(content: Content) -> Iterator[Board]:
+    for key, inventory in content.patches.items():
+        label = content.labels.get(key, key)
+        view = view_inventory(inventory, content.drifts.get(key), content.repository)
+        broken = f", {count_words(view.broken, 'target')} broken upstream" if view.broken else ""
+        short = "Patches" if len(content.patches) == 1 else f"{label} patches"
+        yield Board(
+            title=f"{label} patches", short=short, href=f"patches/{key}.html", template="patches", backend=key,
+            note=f"{count_words(len(view.rows), 'patch', 'patches')}{broken}", context={"view": view, "label": label, "key": key},
+        )  # fmt: skip

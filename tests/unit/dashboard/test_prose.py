@@ -35,8 +35,8 @@ def test_no_word_of_a_finding_is_lost_or_becomes_markup(text: str) -> None:
     seen: list[str] = []
     tags: set[str] = set()
     reader = HTMLParser()
-    reader.handle_data = seen.append  # type: ignore[method-assign]
-    reader.handle_starttag = lambda tag, _attrs: tags.add(tag)  # type: ignore[method-assign]
+    reader.handle_data = seen.append  # type: ignore[method-assign,assignment]
+    reader.handle_starttag = lambda tag, _attrs: tags.add(tag)  # type: ignore[method-assign,assignment]
     finding = set_finding(text, KNOWN)
     reader.feed(f"{finding.shown} {finding.folded}")
     reader.close()

@@ -75,7 +75,9 @@ def test_ticks_are_round(low: float, high: float, expected: list[float]) -> None
 def test_date_ticks_name_months_and_the_ends_of_a_short_span() -> None:
     from datetime import date
 
-    day = lambda text: float(date.fromisoformat(text).toordinal())  # noqa: E731
+    def day(text: str) -> float:
+        return float(date.fromisoformat(text).toordinal())
+
     assert [name for _, name in date_ticks(day("2026-04-24"), day("2026-08-03"))] == ["May 2026", "Jun", "Jul", "Aug"]
     assert [name for _, name in date_ticks(day("2026-05-04"), day("2026-05-08"))] == ["4 May", "8 May"]
 

@@ -1,0 +1,244 @@
+"""A patch inventory (`layline.patches/1`) and its drift (`layline.drift/1`) as a page shows them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from layline.core.evidence import Evidence
+from layline.core.report import Cell
+from layline.render.inline import link_of
+
+_ORDER = {"breaks": 0, "look": 1, "ok": 2, "": 3}
+_TONES = {"breaks": "bad", "look": "plan", "ok": "good", "": "none"}
+_LOCATION = re.compile(r"(?P<path>.+?):(?P<line>\d+)(?:-\d+)?\Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectView:
+    """One thing a patch does, with what became of its target."""
+
+    style: str
+    target: str
+    replacement: str
+    mutates: tuple[str, ...]
+    location: str
+    link: str | None
+    doubt: str
+    """Why it is not certain; empty where it is."""
+    moment: str
+    drift: str
+    severity: str
+    detail: str
+    suggestion: str
+    culprit: str
+
+    @property
+    def tone(self) -> str:
+        return _TONES.get(self.severity, "none")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchView:
+    anchor: str
+    id: str
+    description: str
+    phase: str
+    priority: str
+    active: str
+    guard: str
+    keys: tuple[str, ...]
+    location: str
+    link: str | None
+    effects: tuple[EffectView, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def styles(self) -> tuple[str, ...]:
+        return tuple(sorted({effect.style for effect in self.effects}))
+
+    @property
+    def severity(self) -> str:
+        return min((effect.severity for effect in self.effects), key=lambda item: _ORDER.get(item, 3), default="")
+
+    @property
+    def tone(self) -> str:
+        return _TONES.get(self.severity, "none")
+
+    @property
+    def drifts(self) -> tuple[str, ...]:
+        return tuple(sorted({effect.drift for effect in self.effects if effect.drift}))
+
+    @property
+    def order(self) -> int:
+        return _ORDER.get(self.severity, 3)
+
+    @property
+    def text(self) -> str:
+        """What the search looks at."""
+        targets = " ".join(f"{effect.target} {effect.replacement}" for effect in self.effects)
+        return " ".join((self.id, self.description, self.guard, *self.keys, targets, self.location))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    label: str
+    name: str
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InventoryView:
+    commit: str
+    commit_link: str | None
+    rows: tuple[PatchView, ...]
+    unregistered: tuple[EffectView, ...]
+    skipped: tuple[str, ...]
+    choices: tuple[Choice, ...]
+    pin: str
+    tip: str
+
+    @property
+    def broken(self) -> int:
+        return sum(effect.severity == "breaks" for row in self.rows for effect in row.effects)
+
+    @property
+    def has_drift(self) -> bool:
+        return bool(self.tip)
+
+
+def view_inventory(
+    inventory: Mapping[str, Any], drift: Mapping[str, Any] | None, repository: str | None
+) -> InventoryView:
+    """Lenient in what it shows: a field that is missing is blank, never an error."""
+    commit = _text(inventory.get("commit"))
+    repo = repository or "downstream"
+    found = _drift_rows(drift)
+    taken: set[str] = set()
+    rows = tuple(_view_patch(item, found, repo, commit, taken) for item in _objects(inventory.get("patches")))
+    loose = (_effects(item, [], repo, commit) for item in _objects(inventory.get("unregistered")))
+    return InventoryView(
+        commit=commit, commit_link=Evidence(repo=repo, commit=commit).permalink if commit else None, rows=rows,
+        unregistered=tuple(effect for effects in loose for effect in effects),
+        skipped=tuple(_tell_skipped(item) for item in _list(inventory.get("skipped"))),
+        choices=tuple(_choices(rows)),
+        pin=_commit(drift, "pin"), tip=_commit(drift, "tip"),
+    )  # fmt: skip
+
+
+def _choices(rows: Sequence[PatchView]) -> Iterator[Choice]:
+    """Only what varies."""
+    phases = tuple(sorted({row.phase for row in rows if row.phase}))
+    styles = tuple(sorted({style for row in rows for style in row.styles}))
+    drifts = tuple(sorted({kind for row in rows for kind in row.drifts}))
+    states = tuple(sorted({row.active for row in rows if row.active}))
+    for label, name, options in (("Phase", "phase", phases), ("Style", "style", styles), ("Drift", "drift", drifts), ("Active", "active", states)):  # fmt: skip
+        if len(options) > 1:
+            yield Choice(label=label, name=name, options=options)
+
+
+def _view_patch(item: Mapping[str, Any], drifts: Mapping[str, list[Mapping[str, Any]]], repo: str, commit: str, taken: set[str]) -> PatchView:  # fmt: skip
+    name = _text(item.get("id")) or "unnamed"
+    guard = item.get("guard") if isinstance(item.get("guard"), Mapping) else {}
+    location = f"{_text(item.get('file'))}:{_text(item.get('line'))}" if item.get("line") else _text(item.get("file"))
+    return PatchView(
+        anchor=_anchor(name, taken), id=name, description=_text(item.get("description")), phase=_text(item.get("phase")),
+        priority=_text(item.get("priority")), active=_state(item.get("active")),
+        guard=_text(guard.get("expression") or guard.get("text")) if guard else "",
+        keys=tuple(_text(key) for key in _list(guard.get("keys"))) if guard else (),
+        location=location, link=_permalink(repo, commit, location),
+        effects=_effects(item, drifts.get(name, []), repo, commit),
+        notes=tuple(_text(note) for note in _list(item.get("notes"))),
+    )  # fmt: skip
+
+
+def _effects(
+    item: Mapping[str, Any], drifts: list[Mapping[str, Any]], repo: str, commit: str
+) -> tuple[EffectView, ...]:
+    listed = _objects(item.get("effects")) or ([item] if "style" in item else [])
+    return tuple(_view_effect(effect, drifts, repo, commit) for effect in listed)
+
+
+def _view_effect(effect: Mapping[str, Any], drifts: list[Mapping[str, Any]], repo: str, commit: str) -> EffectView:
+    target, location = _text(effect.get("target")), _text(effect.get("location"))
+    row = next((item for item in drifts if item.get("target") == effect.get("target") and item.get("location") in (effect.get("location"), None)), None)  # fmt: skip
+    row = row or next((item for item in drifts if target and item.get("target") == target), {})
+    return EffectView(
+        style=_text(effect.get("style")), target=target, replacement=_text(effect.get("replacement")),
+        mutates=tuple(_text(key) for key in _list(effect.get("mutates"))), location=location,
+        link=_permalink(repo, commit, location), moment=_text(effect.get("moment")),
+        doubt=_text(effect.get("reason")) or "not certain" if effect.get("certain") is False else "",
+        drift=_text(row.get("kind")), severity=_text(row.get("severity")), detail=_text(row.get("detail")),
+        suggestion=_suggest(row.get("suggestion")), culprit=_blame(row.get("culprit")),
+    )  # fmt: skip
+
+
+def _suggest(found: Any) -> str:
+    return _text(found.get("target")) if isinstance(found, Mapping) else ""
+
+
+def _blame(found: Any) -> str:
+    if not isinstance(found, Mapping):
+        return ""
+    return " ".join(part for part in (_text(found.get("commit"))[:12], _text(found.get("date")), _text(found.get("subject"))) if part)  # fmt: skip
+
+
+def _drift_rows(drift: Mapping[str, Any] | None) -> dict[str, list[Mapping[str, Any]]]:
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for row in _objects(drift.get("rows")) if drift else []:
+        found.setdefault(_text(row.get("patch")), []).append(row)
+    return found
+
+
+def _commit(drift: Mapping[str, Any] | None, name: str) -> str:
+    found = drift.get(name) if drift else None
+    return _text(found.get("commit") if isinstance(found, Mapping) else found)
+
+
+def _permalink(repo: str, commit: str, location: str) -> str | None:
+    found = _LOCATION.match(location)
+    if found is None or not commit:
+        return None
+    line = int(found["line"])
+    evidence = Evidence(repo=repo, commit=commit, path=found["path"], lines=(line, line))
+    return link_of(Cell(location, evidence=evidence))
+
+
+def _anchor(name: str, taken: set[str]) -> str:
+    base = anchor = "patch-" + (re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-") or "unnamed")
+    count = 1
+    while anchor in taken:
+        count += 1
+        anchor = f"{base}-{count}"
+    taken.add(anchor)
+    return anchor
+
+
+def _state(active: Any) -> str:
+    match active:
+        case bool():
+            return "active" if active else "inactive"
+        case None:
+            return "depends"
+        case _:
+            return _text(active)
+
+
+def _tell_skipped(item: Any) -> str:
+    if isinstance(item, Mapping):
+        return f"{_text(item.get('what'))}: {_text(item.get('why'))}"
+    return _text(item)
+
+
+def _objects(value: Any) -> list[Mapping[str, Any]]:
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _text(value: Any) -> str:
+    return "" if value is None else str(value)
