@@ -25,7 +25,7 @@ class Scale:
 def ticks(low: float, high: float, count: int = 4) -> list[float]:
     """Round values that cover `low`…`high` in steps of 1, 2, 2.5 or 5 times a power of ten."""
     span = high - low
-    if not math.isfinite(span) or span <= 0:
+    if not math.isfinite(span) or span < 1e-9:  # nothing a reader could tell apart
         return [low]
     rough = span / max(count, 1)
     power = 10.0 ** math.floor(math.log10(rough))
