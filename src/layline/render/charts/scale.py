@@ -76,10 +76,10 @@ def date_ticks(low: float, high: float, count: int = 5) -> list[tuple[float, str
     step = next((step for step in (1, 2, 3, 6, 12, 24, 60) if months / step <= count), 120)
     index = first.year * 12 + first.month - 1
     found: list[tuple[float, str]] = []
-    for month in range(index, index + months + 1):
+    for month in range(index + -index % step, index + months + 1, step):
         year, inner = divmod(month, 12)
         start = date(year, inner + 1, 1).toordinal()
-        if month % step == 0 and low <= start <= high:
+        if low <= start <= high:
             name = f"{_MONTHS[inner]} {year}" if not found or inner < step else _MONTHS[inner]
             found.append((float(start), name if step < 12 else str(year)))
     if len(found) >= 2:
