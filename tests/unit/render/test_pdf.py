@@ -31,7 +31,7 @@ def made(request: pytest.FixtureRequest) -> tuple[str, bytes]:
 
 def test_pages_carry_header_numbers_and_the_table_head(made: tuple[str, bytes]) -> None:
     pages = [page.extract_text() for page in read(made[1]).pages]
-    assert len(pages) > 2
+    assert len(pages) > 1
     for number, text in enumerate(pages, 1):
         assert "Harbor · Engine d3528a21" in text
         assert "2026-05-08" in text
