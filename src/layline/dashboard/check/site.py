@@ -123,7 +123,7 @@ def _check_assets(folder: Path, files: dict[str, int]) -> Iterator[Problem]:
                 yield from (Problem("", f"fetches something ({found})", file=path) for found in find_style_fetches(_text(folder / path)))  # fmt: skip
             case ".svg":
                 yield from _check_svg(_text(folder / path), path)
-            case ".pdf" if (folder / path).open("rb").read(5) != b"%PDF-":
+            case ".pdf" if _head(folder / path) != b"%PDF-":
                 yield Problem("", "is not a PDF", file=path)
             case ".json":
                 try:
@@ -208,6 +208,11 @@ def _read_json(folder: Path, path: str, files: dict[str, int], problems: list[Pr
         problems.append(Problem("", "is not an object", file=path))
         return None
     return plain
+
+
+def _head(file: Path) -> bytes:
+    with file.open("rb") as handle:
+        return handle.read(5)
 
 
 def _text(file: Path) -> str:
