@@ -82,7 +82,8 @@ def _explain(function: ast.FunctionDef) -> str:
     words: list[str] = []
     for node in ast.walk(function):
         if isinstance(node, ast.Compare):
-            words += [str(item.value) for item in node.comparators if isinstance(item, ast.Constant) and isinstance(item.value, str) and item.value]  # fmt: skip
+            constants = (item for side in node.comparators for item in ast.walk(side) if isinstance(item, ast.Constant))
+            words += [item.value for item in constants if isinstance(item.value, str) and item.value]
     splits = any(
         isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "split"
         for node in ast.walk(function)

@@ -61,3 +61,10 @@ def test_lines_point_at_the_decorator(inventory: dict[str, Any], sample: Sample)
     for patch in inventory.values():
         line = Path(sample.harbor, patch["file"]).read_text(encoding="utf-8").splitlines()[patch["line"] - 1]
         assert line.startswith("@register_patch("), patch["id"]
+
+
+def test_the_allow_list_and_the_phases_are_read_from_the_engine(sample: Sample) -> None:
+    told = layline("patches", "list", "spar", cwd=sample.harbor).out
+
+    assert f"{truth.ALLOW_LIST} = all | none | id1,id2" in told
+    assert "setup, build_args, before_train, after_train, convert" in told
