@@ -75,6 +75,8 @@ class Manifest:
     """Ceiling of the primary metric on this hardware, in its unit; needed for efficiency targets."""
     efficiency_target: float | None = None
     """Share of `peak` that counts as reached (termination T2)."""
+    weight_share: float | None = None
+    """quant_time(weight) / step_time in real training: the most a weight cache (W1) can bring."""
     time_limit_s: float = 900.0
     repeats: int = 5
     """Command measuring: process pairs per round."""

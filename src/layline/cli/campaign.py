@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
-from layline.cli.show import format_option, show
+from layline.cli.show import Function, format_option, show
 
 
 @click.group()
@@ -24,3 +26,164 @@ def audit(folder: str, repo: Path | None, at: str, format_: str, output: Path | 
     from layline.app.campaign_audit import campaign_audit
 
     return show(campaign_audit(folder, repo=repo, at=at), format_, output)
+
+
+def recording(function: Function) -> Function:
+    """Options of every command that works on a campaign."""
+    chosen = click.option("--campaign", "chosen", default=None, help="Name or folder of the campaign; default: the one that is going on.")  # fmt: skip
+    return chosen(function)
+
+
+def _progress(said: str) -> None:
+    if sys.stderr.isatty():
+        click.echo(f"\r\x1b[K{said}", nl=False, err=True)
+
+
+@campaign.command()
+@click.argument("name")
+@click.option("--from", "draft", type=click.Path(dir_okay=False, path_type=Path), default=None, help="A manifest (a draft of `campaign handoff`).")  # fmt: skip
+@click.option(
+    "--operator", default=None, help="Operator to optimise with trusted measuring: gemm, softmax, grouped_gemm."
+)
+@click.option("--kernel", "kernels", multiple=True, help="Kernel file a round may change; repeat for several.")
+@click.option("--max-iterations", type=int, default=None)
+@click.option("--target", default=None, help="`>500 TFLOPS`, `>60 % of peak`, `>= +20 %`.")
+@click.option("--branch", default="auto", show_default=True, help="auto, none or a branch name.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation of the target.")
+@format_option("text", "json", "md")
+def new(name: str, draft: Path | None, yes: bool, format_: str, output: Path | None, **chosen: Any) -> int:
+    """Begin a campaign: target, branch, folder, manifest, frozen hashes."""
+    from layline.app.campaign import campaign_new
+    from layline.app.campaign_define import define_target, describe_target
+
+    manifest = define_target(name, draft, **chosen)
+    click.echo(describe_target(manifest), err=True)
+    if not yes:
+        click.confirm("Is this the target?", abort=True, err=True)
+    return show(campaign_new(manifest), format_, output)
+
+
+@campaign.command()
+@recording
+@format_option("text", "json", "md")
+def baseline(chosen: str | None, format_: str, output: Path | None) -> int:
+    """Measure the starting kernel on every shape; it is the rollback root."""
+    from layline.app.campaign import campaign_baseline
+
+    return show(campaign_baseline(chosen, progress=_progress), format_, output)
+
+
+@campaign.command("round")
+@click.option("--hypothesis", required=True, help="What you expect to improve, and why; said before it is measured.")
+@click.option("--change", required=True, help="The one change, in one line.")
+@click.option("--bucket", required=True, type=click.Choice(["K1", "K2", "K3", "K4", "W1", "W2", "W3"]), help="Why it would be faster in real training.")  # fmt: skip
+@click.option("--expect", default=None, help="Expected effect, e.g. `+4 %`.")
+@click.option("--full", is_flag=True, help="Validate on all target shapes at once.")
+@click.option("--again", is_flag=True, help="Measure bytes that an earlier round measured.")
+@recording
+@format_option("text", "json", "md")
+def round_(
+    chosen: str | None, format_: str, output: Path | None, full: bool, again: bool, bucket: str, **said: Any
+) -> int:
+    """VALIDATE the current edit: gates, measure, judge, accept (commit) or roll back."""
+    from layline.app.campaign import campaign_round
+    from layline.campaign.engine import Proposal
+    from layline.campaign.model import Bucket
+    from layline.campaign.state import Level
+
+    proposal = Proposal(bucket=Bucket(bucket), level=Level.FULL if full else Level.QUICK, **said)
+    return show(campaign_round(proposal, chosen, again=again, progress=_progress), format_, output)
+
+
+@campaign.command()
+@click.argument("number", type=int)
+@click.option("--diagnosis", multiple=True, help="Why a rolled-back change did not help.")
+@click.option("--attribution", multiple=True, help="Why this change helped or not.")
+@click.option("--next", "next", multiple=True, help="What to try next.")
+@click.option("--lesson", multiple=True, help="What other campaigns can reuse.")
+@click.option("--profile", multiple=True, help="The bottleneck, classified anew.")
+@click.option("--inspection", multiple=True, help="What the machine code shows.")
+@click.option("--comparison", multiple=True, help="Against the best known kernel.")
+@click.option("--direction", multiple=True, help="A new direction (a stagnation review brings three).")
+@recording
+@format_option("text", "json", "md")
+def note(number: int, chosen: str | None, format_: str, output: Path | None, **texts: tuple[str, ...]) -> int:
+    """Write down what round NUMBER taught."""
+    from layline.app.campaign import campaign_note
+
+    notes = [(kind, text) for kind, given in texts.items() for text in given]
+    return show(campaign_note(number, notes, chosen), format_, output)
+
+
+@campaign.command()
+@recording
+@format_option("text", "json", "md")
+def status(chosen: str | None, format_: str, output: Path | None) -> int:
+    """Where the campaign stands and what is due next."""
+    from layline.app.campaign import campaign_status
+
+    return show(campaign_status(chosen), format_, output)
+
+
+@campaign.command()
+@recording
+@format_option("text", "json", "md")
+def resume(chosen: str | None, format_: str, output: Path | None) -> int:
+    """Continue where a crash stopped; nothing is lost, nothing happens twice."""
+    from layline.app.campaign import campaign_resume
+
+    return show(campaign_resume(chosen, progress=_progress), format_, output)
+
+
+@campaign.command()
+@click.option("--reason", default=None, help="You ask for the stop yourself (T4).")
+@recording
+@format_option("text", "json", "md")
+def stop(reason: str | None, chosen: str | None, format_: str, output: Path | None) -> int:
+    """Write the termination check T1–T4; refused unless one holds."""
+    from layline.app.campaign import campaign_stop
+
+    return show(campaign_stop(reason, chosen), format_, output)
+
+
+@campaign.command()
+@recording
+@format_option("text", "json", "md")
+def log(chosen: str | None, format_: str, output: Path | None) -> int:
+    """Everything that happened, entry by entry."""
+    from layline.app.campaign_end import campaign_log
+
+    return show(campaign_log(chosen), format_, output)
+
+
+@campaign.command()
+@recording
+@format_option("text", "json", "md")
+def report(chosen: str | None, format_: str, output: Path | None) -> int:
+    """The final report, with baseline and best measured head-to-head in one run."""
+    from layline.app.campaign_end import campaign_report
+
+    return show(campaign_report(chosen, progress=_progress), format_, output)
+
+
+@campaign.command()
+@recording
+@format_option("text", "json", "md")
+def verify(chosen: str | None, format_: str, output: Path | None) -> int:
+    """Hold folder, commits, verdicts and kernel against the ledger."""
+    from layline.app.campaign_end import campaign_verify
+
+    return show(campaign_verify(chosen), format_, output)
+
+
+@campaign.command()
+@click.option(
+    "--suite", default=None, help="Command of the project's full test suite; default: the manifest's test_command."
+)
+@recording
+@format_option("text", "json", "md")
+def accept(suite: str | None, chosen: str | None, format_: str, output: Path | None) -> int:
+    """Back in the project: full suite, report review, clean diff."""
+    from layline.app.campaign_end import campaign_accept
+
+    return show(campaign_accept(suite, chosen), format_, output)

@@ -1,0 +1,229 @@
+"""`layline campaign …`: the loop's commands, each one sentence of the protocol."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from layline import __version__, codec
+from layline.app.campaign_open import choose_bench, mend, read_campaign, write_campaign
+from layline.app.campaign_places import LESSONS, WORKSPACE, clock, quiet
+from layline.app.campaign_publish import publish
+from layline.app.campaign_show import answer_round, answer_status
+from layline.campaign.engine import Campaign, Proposal, find_duplicates, finish_round, hash_text, open_round, prepare
+from layline.campaign.ledger import Ledger
+from layline.campaign.manifest import Manifest, Measuring, find_contradictions, render_manifest
+from layline.campaign.model import Bucket
+from layline.campaign.rules import NOTES, check_termination, find_duties
+from layline.campaign.state import Level, Phase, fold
+from layline.errors import BenchError, ConfigError, RecordError
+from layline.git.write import WorkTree, find_foreign, open_work_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from layline.core.report import Answer
+
+OURS = (f"{WORKSPACE}/", f"{LESSONS}/")
+"""What Layline itself writes into the tree; never part of a candidate, never in the way."""
+
+
+def campaign_new(manifest: Manifest, *, now: Callable[[], str] = clock) -> Answer:
+    """PREPARE_ENVIRONMENT: branch, folder, manifest, frozen hashes."""
+    problems = find_contradictions(manifest)
+    if problems:
+        raise RecordError("manifest", tuple(problems), hint="Nothing is guessed: say which of the two you mean.")
+    tree = open_work_tree(Path.cwd())
+    ledger = Ledger(tree.root / WORKSPACE / manifest.name)
+    with ledger.lock():
+        mend(ledger, now)
+        state = fold(ledger.read().entries)
+        if state is not None and (state.is_prepared or state.manifest != manifest):
+            raise ConfigError(
+                f"The campaign {manifest.name} exists.", hint="Choose another name, or `layline campaign status`."
+            )
+        bench = choose_bench(manifest, tree.root, None, quiet)
+        campaign = Campaign(ledger.folder, tree, ledger, bench, now)
+        if state is None:
+            _check_tree(tree, manifest)
+            ledger.append(now(), "created", _describe_origin(campaign, manifest))
+        prepare(campaign)
+        publish(campaign)
+        return answer_status(campaign.state, campaign.place)
+
+
+def _describe_origin(campaign: Campaign, manifest: Manifest) -> dict[str, object]:
+    tree = campaign.tree
+    identity = tree.identity() if manifest.git_commit else None
+    origin = {
+        "commit": tree.head(), "branch": tree.branch(), "layline": __version__, "frozen": campaign.bench.frozen(),
+        "identity": {"name": identity.name, "email": identity.email} if identity else None,
+        "labels": list(campaign.bench.labels),
+    }  # fmt: skip
+    return {
+        "manifest": codec.encode(manifest),
+        "manifest_sha256": hash_text(render_manifest(manifest)),
+        "origin": origin,
+    }
+
+
+def _check_tree(tree: WorkTree, manifest: Manifest) -> None:
+    """A clean tree whose kernel files are committed as the bytes that lie there."""
+    changes = [change for change in tree.find_changes() if not change.path.startswith(OURS)]
+    if changes:
+        listed = ", ".join(change.path for change in changes[:5])
+        raise ConfigError(f"The work tree is not clean: {listed}.", hint="Commit, stash or ignore these first: a rollback must be exact.")  # fmt: skip
+    head = tree.head()
+    for path in manifest.kernel_files:
+        committed, place = tree.read_blob(head, path), tree.root / path
+        if committed is None or not place.is_file():
+            raise ConfigError(f"{path} is not a committed file of this repository.", hint="Commit the starting kernel: it is the rollback root.")  # fmt: skip
+        if committed[1] != place.read_bytes():
+            raise ConfigError(f"git changes {path} on checkout (a filter or line endings).", hint="Campaigns need the bytes as committed: switch the filter off for this file.")  # fmt: skip
+
+
+def campaign_baseline(chosen: str | None = None, *, now: Callable[[], str] = clock, progress: Callable[[str], None] = quiet) -> Answer:  # fmt: skip
+    """BASELINE: full validation, score vector, representative shapes, rollback root."""
+    with write_campaign(chosen, now=now, progress=progress) as campaign:
+        state = campaign.state
+        if state.baseline is not None:
+            raise ConfigError(
+                "The baseline is measured.", hint="Rounds come next; another baseline is another campaign."
+            )
+        item = state.open_round
+        if item is not None and item.kernel != campaign.read_kernel().id:
+            campaign.record(
+                "withdrawn", round=1, reason="the starting kernel was changed before its baseline was measured"
+            )
+            item = None
+        if item is None:
+            _check_changes(campaign)
+            open_round(
+                campaign,
+                Proposal(
+                    hypothesis="Baseline round. No optimization change yet; record the starting correctness and performance and choose representative shapes.",
+                    change="No code change. Freeze the starting kernel and environment state.",
+                    bucket=None,
+                    level=Level.FULL,
+                ),
+            )
+        return _finish(campaign)
+
+
+def campaign_round(proposal: Proposal, chosen: str | None = None, *, again: bool = False, now: Callable[[], str] = clock, progress: Callable[[str], None] = quiet) -> Answer:  # fmt: skip
+    """VALIDATE the edit in the work tree: gates, measure, judge, accept (commit) or roll back."""
+    with write_campaign(chosen, now=now, progress=progress) as campaign:
+        check_ready(campaign)
+        check_proposal(campaign, proposal, again=again)
+        open_round(campaign, proposal)
+        return _finish(campaign)
+
+
+def _finish(campaign: Campaign) -> Answer:
+    item = finish_round(campaign)
+    return answer_round(campaign.state, item, campaign.place)
+
+
+def check_ready(campaign: Campaign) -> None:
+    """A new round may begin: nothing is open, nothing is owed, the limit is not reached."""
+    state = campaign.state
+    if state.phase is not Phase.ANALYZE:
+        hints = {Phase.BASELINE: "Run `layline campaign baseline` first.", Phase.VALIDATE: "Run `layline campaign resume`: a round is open."}  # fmt: skip
+        raise ConfigError(f"No round can begin: the campaign is in {state.phase}.", hint=hints.get(state.phase))
+    duties = list(find_duties(state))
+    if duties:
+        first = duties[0]
+        raise ConfigError(
+            f"Not yet: {first.why}.", hint=f'`layline campaign note {state.rounds[-1].number} --{first.note} "…"`.'
+        )
+    limit = state.manifest.max_iterations
+    if limit is not None and len(state.rounds) - 1 >= limit:
+        raise ConfigError(
+            f"max_iterations ({limit}) is reached.", hint="`layline campaign stop` writes the termination check."
+        )
+
+
+def check_proposal(campaign: Campaign, proposal: Proposal, *, again: bool) -> None:
+    """One stated hypothesis, an eligible bucket, a change that is new and touches the kernel alone."""
+    if not proposal.hypothesis.strip() or not proposal.change.strip():
+        raise ConfigError("A round states its hypothesis and its one change before it is measured.")
+    if proposal.bucket is None or proposal.bucket.is_refused:
+        named = proposal.bucket or "no bucket"
+        raise ConfigError(f"{named} is not eligible: such a gain never reaches real training.", hint="K1–K4, or W1 with its bound.")  # fmt: skip
+    if proposal.bucket is Bucket.W1 and campaign.state.manifest.weight_share is None:
+        raise ConfigError(
+            "W1 needs its bound.", hint="Say `weight_share` (quant_time(weight) / step_time) in the manifest."
+        )
+    _check_changes(campaign)
+    kernel = campaign.read_kernel()
+    same = [item.number for item in find_duplicates(campaign.state, kernel)]
+    if campaign.state.best.number in same:
+        raise ConfigError(
+            "The kernel is the best one, byte for byte: there is nothing to judge.", hint="Edit it first."
+        )
+    if same and not again:
+        raise ConfigError(f"Round {same[-1]} measured exactly these bytes.", hint="Change something, or measure again with --again.")  # fmt: skip
+
+
+def _check_changes(campaign: Campaign) -> None:
+    """Only kernel files may differ; new files are no part of a candidate, but a command would see them."""
+    changes = campaign.tree.find_changes()
+    foreign = [
+        item for item in find_foreign(changes, campaign.state.manifest.kernel_files) if not item.path.startswith(OURS)
+    ]
+    if campaign.state.manifest.measuring is Measuring.TRUSTED:
+        foreign = [item for item in foreign if not item.is_untracked]
+    if foreign:
+        listed = ", ".join(item.path for item in foreign[:5])
+        raise ConfigError(
+            f"More than the kernel changed: {listed}.",
+            hint=f"A round changes {', '.join(campaign.state.manifest.kernel_files)} and nothing else.",
+        )
+
+
+def campaign_note(round_: int, notes: list[tuple[str, str]], chosen: str | None = None, *, now: Callable[[], str] = clock) -> Answer:  # fmt: skip
+    """Write down a diagnosis, an attribution, the next direction, a lesson."""
+    if not notes:
+        raise ConfigError("Nothing to note.", hint=f"Kinds: {', '.join(NOTES)}.")
+    with write_campaign(chosen, now=now) as campaign:
+        if campaign.state.round(round_).settled is None:
+            raise ConfigError(f"Round {round_} is still open.", hint="`layline campaign resume` finishes it.")
+        for kind, text in notes:
+            if not text.strip():
+                raise ConfigError(f"The {kind} is empty.")
+            campaign.record("noted", round=round_, kind=kind, text=text.strip())
+        return answer_status(campaign.state, campaign.place)
+
+
+def campaign_status(chosen: str | None = None) -> Answer:
+    campaign = read_campaign(chosen)
+    return answer_status(campaign.state, campaign.place)
+
+
+def campaign_resume(chosen: str | None = None, *, now: Callable[[], str] = clock, progress: Callable[[str], None] = quiet) -> Answer:  # fmt: skip
+    """Continue where a crash, a full disk or a failed measurement stopped; nothing happens twice."""
+    with write_campaign(chosen, now=now, progress=progress) as campaign:
+        if campaign.state.open_round is not None:
+            return _finish(campaign)
+        return answer_status(campaign.state, campaign.place)
+
+
+def campaign_stop(reason: str | None, chosen: str | None = None, *, now: Callable[[], str] = clock) -> Answer:
+    """TERMINATION_CHECK: T1–T4 written down; refused unless one holds."""
+    with write_campaign(chosen, now=now) as campaign:
+        state = campaign.state
+        if state.phase is not Phase.ANALYZE:
+            raise ConfigError(f"The campaign is in {state.phase}: it cannot be stopped now.")
+        checks = check_termination(state, reason)
+        if not any(holds for _, holds, _ in checks):
+            said = "; ".join(f"{name}: {why}" for name, _, why in checks)
+            raise ConfigError(f"No condition to stop holds. {said}.", hint="Go on, or stop by request: `layline campaign stop --reason \"…\"`.")  # fmt: skip
+        campaign.record(
+            "stopped", checks=[{"condition": name, "holds": holds, "why": why} for name, holds, why in checks]
+        )
+        return answer_status(campaign.state, campaign.place)
+
+
+def check_no_open_round(campaign: Campaign) -> None:
+    if campaign.state.open_round is not None:
+        raise BenchError("A round is open.", hint="`layline campaign resume` finishes it first.")

@@ -1,0 +1,59 @@
+"""DEFINE_TARGET: parameters from a draft or from options, shown before anything happens."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from layline.app.campaign_places import clock
+from layline.campaign.manifest import ExecutionMode, Manifest, Measuring, parse_manifest, render_manifest
+from layline.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def define_target(name: str, draft: Path | None, **chosen: Any) -> Manifest:
+    """The manifest of a draft, or of an operator that ships with Layline."""
+    if draft is not None:
+        if chosen["operator"] or chosen["kernels"]:
+            raise ConfigError("--from and --operator/--kernel say two things.", hint="Put them into the draft.")
+        try:
+            text = draft.read_text(encoding="utf-8")
+        except OSError as error:
+            raise ConfigError(f"{draft} cannot be read: {error.strerror}.") from None
+        return replace(parse_manifest(text, where=str(draft)), name=name)
+    if not chosen["operator"] or not chosen["kernels"]:
+        raise ConfigError("A campaign needs --operator and --kernel, or --from a draft.", hint="`layline campaign handoff` writes a draft.")  # fmt: skip
+    return _from_operator(name, chosen)
+
+
+def _from_operator(name: str, chosen: dict[str, Any]) -> Manifest:
+    from layline.campaign.operators import load_operator
+
+    operator = load_operator(chosen["operator"])
+    kernels = tuple(chosen["kernels"])
+    return Manifest(
+        name=name,
+        target_op=operator.name,
+        target_backend=operator.language.upper(),
+        target_lang=operator.language.upper(),
+        target_gpu="cpu",
+        execution_mode=ExecutionMode.REPO,
+        project_skill=None,
+        performance_target=chosen["target"],
+        primary_metric=f"Forward {operator.metric}" if operator.metric == "GB/s" else operator.metric,
+        target_shapes="all",
+        kernel_source=kernels[0] if len(kernels) == 1 else kernels,
+        git_branch=chosen["branch"],
+        max_iterations=chosen["max_iterations"],
+        created=clock(),
+        measuring=Measuring.TRUSTED,
+        operator=operator.name,
+    )
+
+
+def describe_target(manifest: Manifest) -> str:
+    """What will be optimised, for the person who confirms it."""
+    hooks = "Accepted rounds are committed with git plumbing: hooks do not run and nothing is signed." if manifest.git_commit else "Accepted rounds are not committed."  # fmt: skip
+    return f"{render_manifest(manifest)}\n{hooks}\n"

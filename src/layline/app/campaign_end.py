@@ -1,0 +1,155 @@
+"""The end of a campaign: verify, log, report, acceptance in the project."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+from layline import codec
+from layline.app.campaign_open import read_campaign, write_campaign
+from layline.app.campaign_places import clock, quiet
+from layline.app.campaign_publish import publish
+from layline.app.campaign_show import encode_state
+from layline.app.files import write_atomically
+from layline.campaign.bench import Trial
+from layline.campaign.engine import Campaign, encode_measured
+from layline.campaign.model import Status
+from layline.campaign.report import build_report, find_headline
+from layline.campaign.state import Level, Phase, Settled
+from layline.campaign.transfer_check import attribute
+from layline.campaign.verify import find_deviations
+from layline.core.evidence import Alert, Severity
+from layline.core.report import Answer, Bullets, Paragraph, Report, Section, Table
+from layline.errors import BenchError, ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def campaign_verify(chosen: str | None = None) -> Answer:
+    """Ledger chain, derived files, commits, verdicts judged again, the working kernel."""
+    campaign = read_campaign(chosen)
+    found = tuple(find_deviations(campaign))
+    entries = campaign.ledger.read().entries
+    said = f"{len(entries)} ledger entries form one chain; head {campaign.state.head}."
+    blocks = (
+        (Paragraph(said), Bullets(found))
+        if found
+        else (Paragraph(said), Paragraph("Everything is as the ledger says."))
+    )
+    report = Report(
+        title=f"Campaign {campaign.state.manifest.name}: verification",
+        sections=(Section(title="", blocks=blocks),),
+        alerts=tuple(Alert(severity=Severity.LOOK, message=item) for item in found),
+    )
+    data = {"schema": "layline.campaign-verify/1", "entries": len(entries), "head": campaign.state.head, "deviations": list(found)}  # fmt: skip
+    return Answer(report=report, data=data, needs_person=bool(found))
+
+
+def campaign_log(chosen: str | None = None) -> Answer:
+    """Everything that happened, entry by entry."""
+    campaign = read_campaign(chosen)
+    entries = [entry for entry in campaign.ledger.read().entries if entry.kind != "content"]
+    rows = tuple((str(entry.n), entry.at, entry.kind, str(entry.data.get("round", "")), _gist(entry.data), entry.hash[:12]) for entry in entries)  # fmt: skip
+    table = Table(columns=("n", "time", "what", "round", "gist", "hash"), rows=rows, numeric=frozenset({0, 3}))
+    data = {
+        "schema": "layline.campaign-log/1",
+        "entries": [{"n": entry.n, "at": entry.at, "kind": entry.kind, "round": entry.data.get("round"), "gist": _gist(entry.data), "hash": entry.hash} for entry in entries],
+    }  # fmt: skip
+    return Answer(report=Report(title=f"Campaign {campaign.state.manifest.name}: log", sections=(Section(title="", blocks=(table,)),)), data=data)  # fmt: skip
+
+
+def _gist(data: dict[str, Any]) -> str:
+    for key in ("change", "settled", "text", "reason", "branch"):
+        if data.get(key):
+            return str(data[key])
+    if "verdict" in data:
+        return f"{data['verdict']['outcome']}: {data['verdict']['reason']}"
+    return str(data["measurement"]["status"]) if "measurement" in data else ""
+
+
+def campaign_report(chosen: str | None = None, *, now: Callable[[], str] = clock, progress: Callable[[str], None] = quiet) -> Answer:  # fmt: skip
+    """REPORT: baseline against best in one run, then the whole story; before the end, the story so far."""
+    campaign = read_campaign(chosen)
+    if campaign.state.phase in (Phase.REPORT, Phase.REPORTED):
+        with write_campaign(chosen, now=now, progress=progress) as campaign:
+            _compare(campaign)
+            if campaign.state.reported_at is None:
+                campaign.record("reported", headline=find_headline(campaign.state))
+            _write_report(campaign)
+    state = campaign.state
+    return Answer(report=build_report(state), data=_encode_report(campaign))
+
+
+def _compare(campaign: Campaign) -> None:
+    """Measure baseline and best head-to-head on every shape, once."""
+    state = campaign.state
+    if state.head_to_head is not None or state.best.number == 1:
+        return
+    start, best = state.kernel(state.rounds[0].kernel), state.kernel(state.best.kernel)
+    trial = Trial(best=start, candidate=best, start=start, labels=campaign.bench.labels, alpha=0.01)
+    measured = campaign.bench.measure(trial)
+    if measured.measurement.status is Status.CONTROLS_FAILED:
+        raise BenchError("The head-to-head run's controls failed: it says nothing.", hint="Run `layline campaign report` again when the machine is quieter.")  # fmt: skip
+    verdict = campaign.bench.judge(measured.measurement, None)
+    campaign.record("compared", level=Level.FULL.value, verdict=codec.encode(verdict), **encode_measured(measured))
+
+
+def _write_report(campaign: Campaign) -> None:
+    from layline.render import render_markdown
+
+    publish(campaign)
+    write_atomically(campaign.folder / "report.md", render_markdown(build_report(campaign.state)))
+
+
+def _encode_report(campaign: Campaign) -> dict[str, Any]:
+    state = campaign.state
+    found = attribute(state, find_headline(state) or 0.0)
+    head = state.head_to_head[1] if state.head_to_head else None
+    return {
+        **encode_state(state),
+        "schema": "layline.campaign-report/1",
+        "head_to_head": codec.encode(head) if head else None,
+        "attribution": {
+            "S_benchmark": found.structural_benchmark, "S_real": found.structural, "W_benchmark": found.weight_benchmark,
+            "W_real": found.weight, "R": found.residual, "headline": found.headline, "real": found.real,
+            "inflation_gap": found.gap, "verdict": found.verdict,
+        },
+        "termination": [list(check) for check in state.termination.checks] if state.termination else None,
+    }  # fmt: skip
+
+
+def campaign_accept(suite: str | None, chosen: str | None = None, *, now: Callable[[], str] = clock) -> Answer:
+    """Back in the project: report reviewed, diff clean, full suite green; then the campaign is accepted."""
+    with write_campaign(chosen, now=now) as campaign:
+        state = campaign.state
+        if state.phase is not Phase.REPORTED:
+            raise ConfigError(
+                f"The campaign is in {state.phase}.", hint="Acceptance follows `layline campaign report`."
+            )
+        problems = list(_find_obstacles(campaign))
+        command = suite or state.manifest.test_command
+        if not problems and command:
+            done = subprocess.run(["/bin/sh", "-c", command], cwd=campaign.tree.root, capture_output=True, check=False, stdin=subprocess.DEVNULL)  # fmt: skip
+            if done.returncode != 0:
+                last = (done.stdout + done.stderr).decode("utf-8", "replace").strip().splitlines()[-1:]
+                problems.append(f"the full suite failed ({done.returncode}): {last[0] if last else 'it said nothing'}")
+        if not problems:
+            campaign.record("accepted", commit=campaign.tree.head(), suite=f"`{command}` passed" if command else "no suite was named")  # fmt: skip
+        blocks = (Bullets(tuple(problems)),) if problems else (Paragraph(f"Accepted at {campaign.tree.head()}."),)
+        report = Report(title=f"Campaign {state.manifest.name}: {'not accepted' if problems else 'accepted'}", sections=(Section(title="", blocks=blocks),))  # fmt: skip
+        return Answer(report=report, data={"schema": "layline.campaign-accept/1", "accepted": not problems, "problems": problems}, needs_person=bool(problems))  # fmt: skip
+
+
+def _find_obstacles(campaign: Campaign) -> list[str]:
+    state, tree = campaign.state, campaign.tree
+    found = list(find_deviations(campaign))
+    dirty = [change.path for change in tree.find_changes() if not change.path.startswith("agent/")]
+    if dirty:
+        found.append(f"the diff is not clean: {', '.join(dirty[:5])}")
+    last = [item.commit for item in state.rounds if item.settled is Settled.ACCEPTED and item.commit]
+    if last and tree.head() != last[-1]:
+        found.append(f"HEAD is {tree.head()[:12]}, the last accepted round is {last[-1][:12]}")
+    if attribute(state, find_headline(state) or 0.0).residual:
+        found.append("an accepted round cannot defend its transfer; roll it back first")
+    return found

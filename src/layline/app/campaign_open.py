@@ -1,0 +1,117 @@
+"""Opening a campaign: find it, lock it, mend what a crash left, and derive its folder afterwards."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from layline.app.campaign_places import WORKSPACE, clock, quiet
+from layline.app.campaign_publish import publish
+from layline.campaign.engine import Campaign, prepare
+from layline.campaign.ledger import FILE_NAME, Ledger
+from layline.campaign.manifest import Measuring
+from layline.campaign.state import Phase, fold
+from layline.errors import BenchError, ConfigError
+from layline.git.write import WorkTree, open_work_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from layline.campaign.bench import Bench
+    from layline.campaign.manifest import Manifest
+
+
+def find_folder(tree: WorkTree, chosen: str | None) -> Path:
+    """The campaign folder: the one named, else the only one that is not finished."""
+    base = tree.root / WORKSPACE
+    if chosen is not None:
+        for place in (Path(chosen).resolve(), base / chosen):
+            if (place / FILE_NAME).is_file():
+                return place
+        raise ConfigError(f"There is no campaign {chosen!r}.", hint=_known(base))
+    found = sorted(path.parent for path in base.glob(f"*/{FILE_NAME}"))
+    if len(found) > 1:
+        going = [folder for folder in found if _is_going(folder)]
+        found = going or found
+    if len(found) != 1:
+        raise ConfigError("Which campaign?" if found else f"There is no campaign under {WORKSPACE}.", hint=_known(base))
+    return found[0]
+
+
+def _is_going(folder: Path) -> bool:
+    state = fold(Ledger(folder).read().entries)
+    return state is not None and state.phase not in (Phase.REPORTED, Phase.ACCEPTED)
+
+
+def _known(base: Path) -> str:
+    names = sorted(path.parent.name for path in base.glob(f"*/{FILE_NAME}"))
+    return f"Name one with --campaign: {', '.join(names)}." if names else "`layline campaign new` begins one."
+
+
+def choose_bench(
+    manifest: Manifest, root: Path, frozen: dict[str, str] | None, progress: Callable[[str], None]
+) -> Bench:
+    """How this campaign measures."""
+    if manifest.measuring is Measuring.COMMAND:
+        from layline.campaign.command import CommandBench
+
+        return CommandBench(manifest, root, frozen)
+    from layline.campaign.trusted import TrustedBench
+
+    return TrustedBench(manifest, progress)
+
+
+def read_campaign(chosen: str | None) -> Campaign:
+    """A campaign to look at; nothing is written and no lock is taken."""
+    tree = open_work_tree(Path.cwd())
+    return _open(tree, find_folder(tree, chosen), quiet)
+
+
+@contextmanager
+def write_campaign(
+    chosen: str | None, *, now: Callable[[], str] = clock, progress: Callable[[str], None] = quiet
+) -> Iterator[Campaign]:
+    """A campaign to work on: locked, mended, prepared; its folder is derived however the work ends."""
+    tree = open_work_tree(Path.cwd())
+    ledger = Ledger(find_folder(tree, chosen))
+    with ledger.lock():
+        mend(ledger, now)
+        campaign = _open(tree, ledger.folder, progress, ledger, now)
+        check_frozen(campaign)
+        prepare(campaign)
+        try:
+            yield campaign
+        except BenchError:
+            publish(campaign)
+            raise
+        publish(campaign)
+
+
+def mend(ledger: Ledger, now: Callable[[], str]) -> None:
+    """Remove what a crash left half-written, and say so in the record."""
+    torn = ledger.recover()
+    if torn and ledger.read().entries:
+        ledger.append(now(), "recovered", {"bytes": torn})
+
+
+def _open(tree: WorkTree, folder: Path, progress: Callable[[str], None], ledger: Ledger | None = None, now: Callable[[], str] = clock) -> Campaign:  # fmt: skip
+    ledger = ledger or Ledger(folder)
+    state = fold(ledger.read().entries)
+    if state is None:
+        raise BenchError(
+            f"{folder} holds no campaign.", hint="Its beginning was cut short: run `layline campaign new` again."
+        )
+    bench = choose_bench(state.manifest, tree.root, dict(state.origin["frozen"]), progress)
+    return Campaign(folder, tree, ledger, bench, now)
+
+
+def check_frozen(campaign: Campaign) -> None:
+    """The harness, the operator and the tolerances are those the campaign began with."""
+    frozen, now = campaign.state.origin["frozen"], campaign.bench.frozen()
+    changed = sorted(name for name in {*frozen, *now} if frozen.get(name) != now.get(name))
+    if changed:
+        raise BenchError(
+            f"{changed[0]} is not what it was when the campaign began.",
+            hint="Figures of two harnesses are never compared: restore it, or begin a new campaign.",
+        )

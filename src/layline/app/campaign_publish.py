@@ -1,0 +1,36 @@
+"""Writing what the ledger derives: the campaign folder and the lessons noted in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from layline.app.files import write_atomically
+from layline.app.lessons import publish_lessons
+from layline.campaign.derive import APPEND_ONLY, derive_folder
+from layline.campaign.faults import crash_point
+from layline.errors import BenchError
+
+if TYPE_CHECKING:
+    from layline.campaign.engine import Campaign
+
+
+def publish(campaign: Campaign) -> None:
+    """Write every derived file that differs; logs only ever grow."""
+    for stale in campaign.folder.rglob(".*.tmp"):  # a crash while a file was being replaced
+        stale.unlink()
+    for name, content in derive_folder(campaign.ledger.read().entries, campaign.place).items():
+        place = campaign.folder / name
+        current = place.read_bytes() if place.is_file() else None
+        if current == content:
+            continue
+        if name in APPEND_ONLY and current is not None and not content.startswith(current):
+            write_atomically(place.with_suffix(".edited.md"), current)  # somebody wrote into it: keep their words
+        try:
+            write_atomically(place, content)
+        except OSError as error:
+            raise BenchError(
+                f"{place} cannot be written: {error.strerror}.",
+                hint="The ledger is complete; `layline campaign resume` writes the folder once there is space.",
+            ) from None
+        crash_point()
+    publish_lessons(campaign)

@@ -1,0 +1,167 @@
+"""Reports of a campaign's commands: what happened, why, and what is due next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from layline import codec
+from layline.campaign.rules import find_duties, read_score
+from layline.campaign.state import Phase, Settled
+from layline.core.evidence import Alert, Severity
+from layline.core.report import Answer, Bullets, Paragraph, Report, Section, Table
+
+if TYPE_CHECKING:
+    from layline.campaign.model import Verdict
+    from layline.campaign.state import Round, State
+
+
+def answer_round(state: State, item: Round, place: str) -> Answer:
+    """What became of a round; rolled back and inconclusive ones need a person."""
+    accepted = item.settled in (Settled.ACCEPTED, Settled.BASELINE)
+    sections = [Section(title="Verdict", blocks=(Bullets(tuple(_verdict_lines(state, item))),))]
+    if item.verdict is not None and item.verdict.shapes:
+        sections.append(Section(title="Shapes", blocks=(_shape_table(item.verdict),)))
+    sections += _gate_sections(item)
+    sections.append(Section(title="Next", blocks=(Bullets(tuple(describe_next(state))),)))
+    report = Report(
+        title=f"Round {item.number}: {item.settled}",
+        sections=tuple(sections),
+        meta=(("campaign", state.manifest.name), ("folder", place)),
+    )
+    return Answer(report=report, data=encode_round(state, item), needs_person=not accepted)
+
+
+def _verdict_lines(state: State, item: Round) -> list[str]:
+    lines = [f"Hypothesis: {item.hypothesis}", f"Change: {item.change}"]
+    score = read_score(state, item)
+    if item.settled is Settled.BASELINE:
+        lines.append(
+            f"Baseline score ({state.manifest.primary_metric}): {score:.6g}" if score else "Baseline without a score."
+        )
+        lines.append(f"Representative shapes: {', '.join(state.representative)}")
+        return lines
+    if item.verdict is None:
+        return lines
+    lines.append(f"{item.verdict.outcome}: {item.verdict.reason}")
+    literal = item.verdict.amd_literal
+    if literal is not None:
+        lines.append(f"The specification's literal rule: {'accept' if literal.accepts else 'reject'}: {literal.reason}")
+        if not literal.agrees:
+            lines.append(f"Why they differ: {literal.explanation}")
+    lines += item.verdict.notes
+    if item.commit:
+        lines.append(f"Committed as {item.commit} (plumbing: no hook ran, nothing was signed).")
+    if item.settled is Settled.ROLLED_BACK:
+        lines.append(f"The kernel is again that of round {item.best}.")
+    return lines
+
+
+def _shape_table(verdict: Verdict) -> Table:
+    rows = tuple(
+        (gain.shape, f"{gain.best_ms:.4f}", f"{gain.candidate_ms:.4f}", f"{gain.gain.estimate:+.2%}", f"{gain.gain.lower:+.2%} … {gain.gain.upper:+.2%}", f"{gain.wall_gain:+.2%}")
+        for gain in verdict.shapes
+    )  # fmt: skip
+    columns = ("shape", "best ms", "candidate ms", "gain", "simultaneous bounds", "by wall clock")
+    return Table(columns=columns, rows=rows, numeric=frozenset({1, 2, 3, 5}))
+
+
+def _gate_sections(item: Round) -> list[Section]:
+    run = item.last_run
+    failed = [gate for gate in (*run.measurement.gates, *run.measurement.controls) if not gate.passed] if run else []
+    if not failed:
+        return []
+    rows = tuple((gate.property, gate.reason, "; ".join(gate.evidence)) for gate in failed)
+    return [Section(title="What failed", blocks=(Table(columns=("property", "reason", "evidence"), rows=rows),))]
+
+
+def describe_next(state: State) -> list[str]:
+    duties = [f"`layline campaign note … --{duty.note}`: {duty.why}" for duty in find_duties(state)]
+    if duties:
+        return duties
+    return [_NEXT[state.phase]]
+
+
+_NEXT = {
+    Phase.BASELINE: "`layline campaign baseline` measures the starting kernel.",
+    Phase.ANALYZE: "Edit the kernel, one change, then `layline campaign round --hypothesis … --change … --bucket …`.",
+    Phase.VALIDATE: "A round is open: `layline campaign resume` finishes it.",
+    Phase.REPORT: "`layline campaign report` measures baseline against best and writes the final report.",
+    Phase.REPORTED: "`layline campaign accept`, back in the project.",
+    Phase.ACCEPTED: "Nothing: the campaign is accepted.",
+}
+
+
+def answer_status(state: State, place: str) -> Answer:
+    best = state.best if state.baseline else None
+    counts = {settled: sum(item.settled is settled for item in state.rounds) for settled in Settled}
+    lines = [
+        f"Phase: {state.phase}",
+        f"Rounds: {len(state.rounds)} ({counts[Settled.ACCEPTED]} accepted, {counts[Settled.ROLLED_BACK]} rolled back)",
+        f"Best: round {best.number}" if best else "Best: none yet",
+        f"Rollbacks in a row: {len(state.streak)}",
+        f"Ledger: {state.head[:16]}",
+    ]
+    report = Report(
+        title=f"Campaign {state.manifest.name}",
+        sections=(
+            Section(title="State", blocks=(Bullets(tuple(lines)),)),
+            Section(title="Rounds", blocks=(_round_table(state),)),
+            Section(title="Next", blocks=(Bullets(tuple(describe_next(state))),)),
+        ),
+        meta=(("folder", place),),
+        alerts=tuple(Alert(severity=Severity.LOOK, message=duty.why) for duty in find_duties(state)),
+    )
+    return Answer(report=report, data=encode_state(state))
+
+
+def _round_table(state: State) -> Table | Paragraph:
+    if not state.rounds:
+        return Paragraph("No round yet.")
+    rows = tuple(
+        (
+            str(item.number),
+            str(item.settled or "open"),
+            item.change,
+            _gain(item),
+            item.verdict.reason if item.verdict else "",
+        )
+        for item in state.rounds
+    )
+    return Table(columns=("round", "status", "change", "gain", "reason"), rows=rows, numeric=frozenset({0, 3}))
+
+
+def _gain(item: Round) -> str:
+    interval = item.verdict.interval if item.verdict else None
+    return f"{interval.estimate:+.2%} (≥ {interval.lower:+.2%})" if interval else "–"
+
+
+def encode_state(state: State) -> dict[str, Any]:
+    return {
+        "schema": "layline.campaign/1",
+        "name": state.manifest.name,
+        "phase": state.phase.value,
+        "best": state.best.number if state.baseline else None,
+        "rollbacks_in_a_row": len(state.streak),
+        "duties": [{"note": duty.note, "why": duty.why} for duty in find_duties(state)],
+        "representative_shapes": list(state.representative),
+        "ledger": state.head,
+        "rounds": [encode_round(state, item) for item in state.rounds],
+    }
+
+
+def encode_round(state: State, item: Round) -> dict[str, Any]:
+    verdict = codec.encode(item.verdict) if item.verdict else None
+    return {
+        "schema": "layline.round/1",
+        "round": item.number,
+        "settled": item.settled.value if item.settled else None,
+        "hypothesis": item.hypothesis,
+        "change": item.change,
+        "bucket": item.bucket.value if item.bucket else None,
+        "proposer": item.proposer,
+        "level": item.last_run.level.value if item.last_run else item.level.value,
+        "score": read_score(state, item),
+        "commit": item.commit,
+        "kernel": item.kernel,
+        "verdict": verdict,
+    }

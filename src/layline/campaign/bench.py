@@ -1,0 +1,51 @@
+"""How a campaign measures: one seam, two ways (`trusted`, `command`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from layline.campaign.model import Bucket, Measurement, Verdict
+    from layline.campaign.snapshot import KernelFiles
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A measuring run and the figures derived from it, in the frozen form."""
+
+    measurement: Measurement
+    csv: str = ""
+    """The candidate's; empty where it gave none."""
+    best_csv: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What one measuring run holds against what."""
+
+    best: KernelFiles
+    candidate: KernelFiles | None
+    """None at the baseline: the best alone."""
+    start: KernelFiles
+    """The baseline's kernel, whose own error is the yardstick for every later one."""
+    labels: tuple[str, ...]
+    alpha: float
+    """The error this run may spend."""
+
+
+class Bench(Protocol):
+    """Measures two kernels against each other, now, and judges what was seen."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Every target shape."""
+
+    def measure(self, trial: Trial) -> Measured:
+        """Both kernels, interleaved in process pairs; a broken candidate is a value, not an error."""
+
+    def judge(self, measurement: Measurement, bucket: Bucket | None) -> Verdict:
+        """The verdict of a measuring run."""
+
+    def frozen(self) -> dict[str, str]:
+        """Hashes of everything that must not change while the campaign runs: harness, operator, tolerances."""

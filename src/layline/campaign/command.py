@@ -1,0 +1,323 @@
+"""Measuring with the user's own benchmark command: the specification's contract, run in pairs.
+
+Best and candidate are put into the tree in turn, rebuilt and run as fresh processes, order shuffled, with the best once
+more in every pair as the A/A control. The command reuses its tensors and reports its own times, so what it says is
+never called real before the transfer simulation has run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import hashlib
+import io
+import json
+import os
+import random
+import secrets
+import shlex
+import signal
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from layline.campaign.bench import Measured, Trial
+from layline.campaign.bench_csv import BenchTable, parse_bench_csv
+from layline.campaign.judge import judge, look, read_ratios
+from layline.campaign.machine import read_environment
+from layline.campaign.manifest import Manifest, shape_list
+from layline.campaign.model import Accuracy, GateResult, Leg, Measurement, Plan, Sample, Status, Timing
+from layline.campaign.snapshot import write_kernel_files
+from layline.campaign.statistics import gain_interval
+from layline.errors import BenchError, ConfigError, RecordError
+
+if TYPE_CHECKING:
+    from layline.campaign.model import Bucket, Verdict
+    from layline.campaign.snapshot import KernelFiles
+
+SHAPES_VARIABLE = "LAYLINE_SHAPES"
+"""Names a JSON file with the shapes to run, so that the harness itself never changes."""
+LOOKS = (5, 8, 12)
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A leg that gave no figures, and why."""
+
+    status: Status
+    problem: str
+
+
+class CommandBench:
+    """Runs `quick_command --summary-csv FILE` in the user's tree."""
+
+    def __init__(self, manifest: Manifest, root: Path, frozen: dict[str, str] | None = None) -> None:
+        self.manifest = manifest
+        self.root = root
+        self._frozen = frozen
+        self._header: str | None = None
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(str(shape["label"]) for shape in shape_list(self.manifest))
+
+    def frozen(self) -> dict[str, str]:
+        """Every file of the tree that the commands name, by its hash; the kernel itself is what may change."""
+        words = [word for text in self._commands() for word in shlex.split(text)]
+        paths = sorted(
+            {word for word in words if (self.root / word).is_file() and word not in self.manifest.kernel_files}
+        )
+        return {path: hashlib.sha256((self.root / path).read_bytes()).hexdigest() for path in paths}
+
+    def judge(self, measurement: Measurement, bucket: Bucket | None) -> Verdict:
+        verdict = judge(measurement, bucket=bucket, weight_share=self.manifest.weight_share)
+        note = "Measured by the user's own command: not called real before the transfer simulation has run."
+        return replace(verdict, transferred=None, notes=(*verdict.notes, note))
+
+    def measure(self, trial: Trial) -> Measured:
+        alpha, labels, candidate = trial.alpha, trial.labels, trial.candidate or trial.best
+        plan = Plan(looks=tuple(sorted({self.manifest.repeats, *(at for at in LOOKS if at > self.manifest.repeats)})), alpha=alpha, min_effect=self.manifest.min_effect, clock="wall", timeout_s=self.manifest.time_limit_s)  # fmt: skip
+        seed = secrets.token_hex(16)
+        unconfined = replace(read_environment(), sandbox=(), weaker=("the user's own command runs unconfined",))
+        start = Measurement(
+            status=Status.MEASURED, operator=self.manifest.target_op, shapes=labels, plan=plan, environment=unconfined,
+            seed_commitment=hashlib.sha256(seed.encode()).hexdigest(), seed=seed,
+        )  # fmt: skip
+        try:
+            return self._measure(start, trial)
+        finally:
+            self._place(candidate)
+
+    def _measure(self, start: Measurement, trial: Trial) -> Measured:
+        tested = self._test(trial.candidate or trial.best)
+        if tested is not None:
+            return Measured(measurement=_fail(start, tested))
+        order = random.Random(start.seed)  # noqa: S311  the order of legs, not a secret
+        tables: dict[tuple[int, Leg], BenchTable] = {}
+        kernels = {Leg.BEST: trial.best, Leg.AGAIN: trial.best}
+        if trial.candidate is not None:
+            kernels[Leg.CANDIDATE] = trial.candidate
+        measurement = start
+        for pair in range(start.plan.looks[-1]):
+            for leg in order.sample(list(kernels), len(kernels)):
+                found = self._run_leg(kernels[leg], start.shapes)
+                if isinstance(found, Failure):
+                    return Measured(
+                        measurement=_fail(start, found, is_candidate=leg is Leg.CANDIDATE or trial.candidate is None)
+                    )
+                tables[pair, leg] = found
+            measurement = _collect(start, tables, pair + 1, Leg.CANDIDATE if trial.candidate else Leg.BEST)
+            if measurement.failed_gates:
+                break
+            if pair + 1 in start.plan.looks and (trial.candidate is None or look(measurement) is not None):
+                break
+        return Measured(
+            measurement=_control(measurement, start.plan.min_effect),
+            csv=_merge(tables, Leg.CANDIDATE if trial.candidate is not None else Leg.BEST), best_csv=_merge(tables, Leg.BEST) if trial.candidate is not None else "",
+        )  # fmt: skip
+
+    def _test(self, candidate: KernelFiles) -> Failure | None:
+        """Correctness before performance: the focused test, once, on the candidate."""
+        self._place(candidate)
+        built = self._rebuild()
+        if built is not None or not self.manifest.test_command:
+            return built
+        code, output = self._run(self.manifest.test_command, {})
+        if code is None:
+            return Failure(Status.HUNG, f"the test command did not end within {self.manifest.time_limit_s:.0f} s")
+        return Failure(Status.REFUSED, f"the test command failed ({code}): {_tail(output)}") if code != 0 else None
+
+    def _run_leg(self, kernel: KernelFiles, labels: tuple[str, ...]) -> BenchTable | Failure:
+        self._check_frozen()
+        self._place(kernel)
+        built = self._rebuild()
+        if built is not None:
+            return built
+        with tempfile.TemporaryDirectory(prefix="layline-bench-") as folder:
+            shapes, out = Path(folder) / "shapes.json", Path(folder) / "benchmark.csv"
+            chosen = [shape for shape in shape_list(self.manifest) if str(shape["label"]) in labels]
+            shapes.write_text(json.dumps(chosen), encoding="utf-8")
+            command = f"{self.manifest.quick_command} --summary-csv {shlex.quote(str(out))}"
+            code, output = self._run(command, {SHAPES_VARIABLE: str(shapes)})
+            if code is None:
+                return Failure(
+                    Status.HUNG, f"the benchmark command did not end within {self.manifest.time_limit_s:.0f} s"
+                )
+            if not out.is_file():
+                return Failure(
+                    Status.CRASHED, f"the benchmark command ended with {code} and wrote no CSV: {_tail(output)}"
+                )
+            return self._read(out, labels)
+
+    def _read(self, out: Path, labels: tuple[str, ...]) -> BenchTable | Failure:
+        try:
+            table = parse_bench_csv(out.read_bytes(), where="benchmark.csv", frozen=self._header)
+        except RecordError as error:
+            return Failure(Status.CRASHED, f"its CSV is not readable: {'; '.join(error.problems)}")
+        self._header = table.header_line
+        found = tuple(row.label for row in table.rows)
+        if set(found) != set(labels):
+            missing = sorted(set(labels) - set(found)) or sorted(set(found) - set(labels))
+            return Failure(Status.CRASHED, f"its CSV does not hold the shapes asked for: {', '.join(missing)}")
+        return table
+
+    def _place(self, kernel: KernelFiles) -> None:
+        write_kernel_files(self.root, kernel, self.manifest.kernel_files)
+
+    def _rebuild(self) -> Failure | None:
+        if not self.manifest.rebuild_command:
+            return None
+        code, output = self._run(self.manifest.rebuild_command, {})
+        if code == 0:
+            return None
+        return Failure(
+            Status.BUILD_FAILED,
+            f"the rebuild command failed ({'time limit' if code is None else code}): {_tail(output)}",
+        )
+
+    def _check_frozen(self) -> None:
+        if self._frozen is None:
+            return
+        now = self.frozen()
+        changed = sorted(path for path in self._frozen if now.get(path) != self._frozen[path])
+        if changed:
+            raise BenchError(f"{changed[0]} changed since the campaign began.", hint="The harness is frozen: restore it, or begin a new campaign.")  # fmt: skip
+
+    def _commands(self) -> list[str]:
+        manifest = self.manifest
+        return [text for text in (manifest.quick_command, manifest.test_command, manifest.benchmark_command) if text]
+
+    def _run(self, command: str, extra: dict[str, str]) -> tuple[int | None, str]:
+        """Run a command of the user's in a session of its own; None for the exit code of one that had to be ended."""
+        with tempfile.TemporaryFile() as output:
+            process = subprocess.Popen(
+                ["/bin/sh", "-c", command], cwd=self.root, env={**os.environ, **extra}, stdin=subprocess.DEVNULL,
+                stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+            code: int | None = None
+            deadline = time.monotonic() + self.manifest.time_limit_s
+            try:
+                code = process.wait(timeout=max(0.0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                code = None
+            finally:
+                _end_session(process)
+            output.seek(0)
+            return code, output.read(1 << 20).decode("utf-8", "replace")
+
+
+def _end_session(process: subprocess.Popen[bytes]) -> None:
+    """End whatever the command left behind: a child that goes on running would disturb the next leg."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _fail(start: Measurement, failure: Failure, *, is_candidate: bool = True) -> Measurement:
+    """A candidate that fails is an answer; a best that fails means that nothing can be measured now."""
+    if is_candidate:
+        return replace(start, status=failure.status, problem=failure.problem)
+    return replace(start, status=Status.CONTROLS_FAILED, problem=f"the best kernel gave no figures: {failure.problem}")
+
+
+def _collect(start: Measurement, tables: dict[tuple[int, Leg], BenchTable], pairs: int, on_trial: Leg) -> Measurement:
+    samples = tuple(sample for (pair, leg), table in tables.items() for sample in _samples(pair, leg, table))
+    failed = [(pair, row) for (pair, leg), table in tables.items() if leg is on_trial for row in table.rows if not row.passed]  # fmt: skip
+    checked = GateResult(
+        property="correct", passed=not failed,
+        reason="Check is PASS on every shape of every run." if not failed else f"{failed[0][1].label} is {failed[0][1].check}.",
+        evidence=tuple(f"run {pair + 1}: {row.label} is {row.check}" for pair, row in failed),
+    )  # fmt: skip
+    status = Status.REFUSED if failed else Status.MEASURED
+    return replace(
+        start, status=status, pairs=pairs, samples=samples, gates=(checked,), accuracy=tuple(_accuracy(tables))
+    )
+
+
+def _samples(pair: int, leg: Leg, table: BenchTable) -> list[Sample]:
+    steps = [name for name in table.header if name.endswith("(ms)")]
+    found: list[Sample] = []
+    for row in table.rows:
+        for name in steps or [table.metrics[0]]:
+            value = row.number(name)
+            if value is None:
+                continue
+            cost = value if steps else 1e3 / value  # a rate stands for the time of one unit of work
+            timing = Timing(calls=1, low=cost, median=cost, mean=cost, stddev=0.0)
+            found.append(
+                Sample(pair=pair, leg=leg, shape=row.label, step=name.split()[0].lower(), cpu=timing, wall=timing)
+            )
+    return found
+
+
+def _accuracy(tables: dict[tuple[int, Leg], BenchTable]) -> list[Accuracy]:
+    worst: dict[tuple[str, str], list[float]] = {}
+    for (_, leg), table in tables.items():
+        for row in table.rows if leg is Leg.CANDIDATE else ():
+            for name in (column for column in table.header if column.endswith("_snr")):
+                value = row.number(name)
+                if value is not None:
+                    worst.setdefault((row.label, name.removesuffix("_snr")), []).append(min(value, 400.0))
+    return [
+        Accuracy(leg=Leg.CANDIDATE, shape=label, output=output, calls=len(values), snr_db=min(values), error=10 ** (-min(values) / 20), max_error=10 ** (-min(values) / 20))
+        for (label, output), values in worst.items()
+    ]  # fmt: skip
+
+
+def _control(measurement: Measurement, min_effect: float) -> Measurement:
+    """The best against itself must not look like a gain or a loss."""
+    if measurement.status is not Status.MEASURED or measurement.pairs < 2:
+        return measurement
+    ratios = read_ratios(measurement, "wall", lambda timing: timing.low, Leg.AGAIN)
+    interval = gain_interval(ratios.whole, 0.005)
+    quiet = interval.lower <= min_effect and interval.upper >= -min_effect
+    said = f"the best against itself: {interval.estimate:+.2%} ({interval.lower:+.2%} to {interval.upper:+.2%})"
+    control = GateResult(property="A/A", passed=quiet, reason=f"{said}." if quiet else f"{said}: the machine drifts.")
+    return replace(measurement, controls=(control,), status=measurement.status if quiet else Status.CONTROLS_FAILED)
+
+
+def _merge(tables: dict[tuple[int, Leg], BenchTable], leg: Leg) -> str:
+    """One table over all runs of a leg: means, with the deviation between runs where there is more than one."""
+    runs = [table for (_, which), table in sorted(tables.items(), key=lambda item: item[0][0]) if which is leg]
+    if not runs:
+        return ""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    out.write(f"{runs[0].header_line}\r\n")
+    for row in runs[0].rows:
+        same = [found for run in runs if (found := run.row(row.label)) is not None]
+        writer.writerow([_merge_cell(name, same, runs[0]) for name in runs[0].header])
+    return out.getvalue()
+
+
+def _merge_cell(name: str, rows: list[Any], table: BenchTable) -> str:
+    base = name.removesuffix("_stddev")
+    if name == "Check":
+        return str(next((row.check for row in rows if not row.passed), "PASS"))
+    values = [row.number(base) for row in rows if row.number(base) is not None]
+    if name not in table.header or not values:
+        cell = rows[0].cells[name]
+        return "nan" if cell is None else str(cell)
+    mean = sum(values) / len(values)
+    if name.endswith("_stddev"):
+        within = [row.number(name) or 0.0 for row in rows]
+        between = (sum((value - mean) ** 2 for value in values) / (len(values) - 1)) ** 0.5 if len(values) > 1 else 0.0
+        return repr(max(between, max(within, default=0.0)))
+    if name.endswith("_snr"):
+        return repr(min(values))
+    return str(int(mean)) if mean == int(mean) and name in ("B", "M", "N", "K") else repr(mean)
+
+
+def _tail(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return lines[-1][:300] if lines else "it said nothing"
+
+
+def check_commands(manifest: Manifest, root: Path) -> None:
+    """Refuse a command that would take the kernel for its harness."""
+    bench = CommandBench(manifest, root)
+    if not bench.frozen():
+        raise ConfigError("quick_command names no file of this repository.", hint="Name the harness by its path, so that its hash can be frozen.")  # fmt: skip

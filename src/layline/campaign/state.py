@@ -1,0 +1,321 @@
+"""What the ledger says has happened: entries folded into one value. Pure; the folder and every command read this."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from layline import codec
+from layline.campaign.bench_csv import BenchTable, parse_bench_csv
+from layline.campaign.manifest import Manifest
+from layline.campaign.model import Bucket, Measurement, Verdict
+from layline.campaign.snapshot import File, KernelFiles, decode_content
+from layline.errors import BenchError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from layline.campaign.ledger import Entry
+
+
+class Phase(StrEnum):
+    """Where a campaign stands."""
+
+    BASELINE = "BASELINE"
+    """Prepared; the baseline is the next thing to measure."""
+    ANALYZE = "ANALYZE"
+    """Between rounds: the next hypothesis is due."""
+    VALIDATE = "VALIDATE"
+    """A round is open and not settled."""
+    REPORT = "REPORT"
+    """Stopped; the final report is due."""
+    REPORTED = "REPORTED"
+    ACCEPTED = "ACCEPTED"
+    """Accepted in the project."""
+
+
+class Settled(StrEnum):
+    """What became of a round."""
+
+    BASELINE = "BASELINE"
+    ACCEPTED = "ACCEPTED"
+    ROLLED_BACK = "ROLLED BACK"
+
+
+class Level(StrEnum):
+    """Which shapes are the active validation set."""
+
+    QUICK = "quick"
+    FULL = "full"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One measuring run of a round, with the figures derived from it."""
+
+    level: Level
+    at: str
+    measurement: Measurement
+    csv: str
+    """The candidate's figures in the frozen form; empty where there are none."""
+    best_csv: str
+
+    def table(self, *, best: bool = False) -> BenchTable | None:
+        text = self.best_csv if best else self.csv
+        if not text:
+            return None
+        return parse_bench_csv(text.encode(), where="ledger", frozen=text.split("\n", 1)[0].rstrip("\r"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    kind: str
+    text: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """One hypothesis, one change, one verdict."""
+
+    number: int
+    at: str
+    hypothesis: str
+    change: str
+    bucket: Bucket | None
+    expect: str | None
+    kernel: str
+    """Id of the kernel files this round proposes."""
+    best: int
+    """The round it is compared with."""
+    parent: str
+    """The commit the change is made on."""
+    level: Level
+    proposer: str = "person"
+    unmeasured: tuple[str, ...] = ()
+    """Why earlier attempts to measure it gave nothing."""
+    runs: tuple[Run, ...] = ()
+    verdict: Verdict | None = None
+    judged_at: str = ""
+    settled: Settled | None = None
+    settled_at: str = ""
+    commit: str | None = None
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def last_run(self) -> Run | None:
+        return self.runs[-1] if self.runs else None
+
+    def texts(self, kind: str) -> tuple[str, ...]:
+        return tuple(note.text for note in self.notes if note.kind == kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Termination:
+    """The check written down before a campaign ends."""
+
+    at: str
+    checks: tuple[tuple[str, bool, str], ...]
+    """Condition, whether it holds, and why."""
+
+    @property
+    def satisfied(self) -> tuple[str, ...]:
+        return tuple(name for name, holds, _ in self.checks if holds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """One campaign as the ledger tells it."""
+
+    manifest: Manifest
+    manifest_sha256: str
+    created_at: str
+    origin: Mapping[str, Any]
+    """Where it began: commit, branch, tool version, frozen files, who commits."""
+    is_prepared: bool = False
+    rounds: tuple[Round, ...] = ()
+    contents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    kernels: Mapping[str, tuple[tuple[str, str, str], ...]] = field(default_factory=dict)
+    """Path, mode and content hash of each file, by kernel id."""
+    representative: tuple[str, ...] = ()
+    csv_header: str | None = None
+    termination: Termination | None = None
+    head_to_head: tuple[Run, Verdict] | None = None
+    reported_at: str | None = None
+    accepted_at: str | None = None
+    acceptance: Mapping[str, Any] = field(default_factory=dict)
+    head: str = ""
+
+    @property
+    def open_round(self) -> Round | None:
+        return self.rounds[-1] if self.rounds and self.rounds[-1].settled is None else None
+
+    @property
+    def best(self) -> Round:
+        """The last accepted round: its kernel is the working kernel."""
+        kept = [item for item in self.rounds if item.settled in (Settled.BASELINE, Settled.ACCEPTED)]
+        if not kept:
+            raise BenchError("There is no baseline yet.", hint="Run `layline campaign baseline`.")
+        return kept[-1]
+
+    @property
+    def baseline(self) -> Round | None:
+        return self.rounds[0] if self.rounds and self.rounds[0].settled is Settled.BASELINE else None
+
+    @property
+    def streak(self) -> tuple[Round, ...]:
+        """The rounds rolled back since the last accepted one."""
+        found: list[Round] = []
+        for item in reversed(self.rounds):
+            if item.settled is not Settled.ROLLED_BACK:
+                break
+            found.append(item)
+        return tuple(reversed(found))
+
+    @property
+    def phase(self) -> Phase:
+        if self.accepted_at:
+            return Phase.ACCEPTED
+        if self.open_round is not None:
+            return Phase.VALIDATE
+        if self.baseline is None:
+            return Phase.BASELINE
+        if self.reported_at:
+            return Phase.REPORTED
+        return Phase.REPORT if self.termination else Phase.ANALYZE
+
+    def round(self, number: int) -> Round:
+        if not 1 <= number <= len(self.rounds):
+            raise BenchError(f"There is no round {number}.", hint=f"The campaign has {len(self.rounds)} rounds.")
+        return self.rounds[number - 1]
+
+    def kernel(self, kernel_id: str) -> KernelFiles:
+        files = (
+            File(path=path, mode=mode, data=decode_content(self.contents[sha256]))
+            for path, mode, sha256 in self.kernels[kernel_id]
+        )
+        return KernelFiles(tuple(files))
+
+
+def fold(entries: Iterable[Entry]) -> State | None:
+    """The state after these entries; None for a ledger that has not begun."""
+    state: State | None = None
+    for entry in entries:
+        if entry.kind == "created":
+            state = _begin(entry)
+            continue
+        if state is None:
+            raise BenchError("The ledger does not begin with `created`.")
+        state = replace(APPLY[entry.kind](state, entry), head=entry.hash) if entry.kind in APPLY else state
+    return state
+
+
+def _begin(entry: Entry) -> State:
+    data = entry.data
+    return State(
+        manifest=codec.decode(Manifest, data["manifest"], where="ledger"), manifest_sha256=data["manifest_sha256"],
+        created_at=entry.at, origin=data["origin"], head=entry.hash,
+    )  # fmt: skip
+
+
+def _content(state: State, entry: Entry) -> State:
+    return replace(state, contents={**state.contents, entry.data["sha256"]: entry.data})
+
+
+def _open(state: State, entry: Entry) -> State:
+    data = entry.data
+    listed = tuple((file["path"], file["mode"], file["sha256"]) for file in data["kernel"]["files"])
+    opened = Round(
+        number=data["round"], at=entry.at, hypothesis=data["hypothesis"], change=data["change"],
+        bucket=Bucket(data["bucket"]) if data["bucket"] else None, expect=data["expect"], kernel=data["kernel"]["id"],
+        best=data["best"], parent=data["parent"], level=Level(data["level"]), proposer=data["proposer"],
+    )  # fmt: skip
+    return replace(state, rounds=(*state.rounds, opened), kernels={**state.kernels, opened.kernel: listed})
+
+
+def _measure(state: State, entry: Entry) -> State:
+    data = entry.data
+    frozen = data["csv"].split("\n", 1)[0].rstrip("\r") if data["csv"] else None
+    changed = replace(state, csv_header=state.csv_header or frozen)
+    return _change_last(changed, runs=(*state.rounds[-1].runs, _read_run(entry)))
+
+
+def _read_run(entry: Entry) -> Run:
+    data = entry.data
+    measurement = codec.decode(Measurement, data["measurement"], where="ledger")
+    return Run(
+        level=Level(data["level"]), at=entry.at, measurement=measurement, csv=data["csv"], best_csv=data["best_csv"]
+    )
+
+
+def _fail(state: State, entry: Entry) -> State:
+    return _change_last(state, unmeasured=(*state.rounds[-1].unmeasured, entry.data["reason"]))
+
+
+def _judge(state: State, entry: Entry) -> State:
+    verdict = codec.decode(Verdict, entry.data["verdict"], where="ledger")
+    return _change_last(state, verdict=verdict, judged_at=entry.at)
+
+
+def _withdraw(state: State, _entry: Entry) -> State:
+    return replace(state, rounds=state.rounds[:-1])
+
+
+def _prepare(state: State, _entry: Entry) -> State:
+    return replace(state, is_prepared=True)
+
+
+def _settle(state: State, entry: Entry) -> State:
+    data = entry.data
+    changed = _change_last(state, settled=Settled(data["settled"]), settled_at=entry.at, commit=data["commit"])
+    return replace(changed, representative=tuple(data["representative"])) if data.get("representative") else changed
+
+
+def _note(state: State, entry: Entry) -> State:
+    number = entry.data["round"]
+    noted = Note(kind=entry.data["kind"], text=entry.data["text"], at=entry.at)
+    rounds = tuple(
+        replace(item, notes=(*item.notes, noted)) if item.number == number else item for item in state.rounds
+    )
+    return replace(state, rounds=rounds)
+
+
+def _stop(state: State, entry: Entry) -> State:
+    checks = tuple((item["condition"], item["holds"], item["why"]) for item in entry.data["checks"])
+    return replace(state, termination=Termination(at=entry.at, checks=checks))
+
+
+def _compare(state: State, entry: Entry) -> State:
+    verdict = codec.decode(Verdict, entry.data["verdict"], where="ledger")
+    return replace(state, head_to_head=(_read_run(entry), verdict))
+
+
+def _report(state: State, entry: Entry) -> State:
+    return replace(state, reported_at=entry.at)
+
+
+def _accept(state: State, entry: Entry) -> State:
+    return replace(state, accepted_at=entry.at, acceptance=entry.data)
+
+
+def _change_last(state: State, **changes: Any) -> State:
+    return replace(state, rounds=(*state.rounds[:-1], replace(state.rounds[-1], **changes)))
+
+
+APPLY = {
+    "prepared": _prepare,
+    "content": _content,
+    "opened": _open,
+    "measured": _measure,
+    "unmeasured": _fail,
+    "judged": _judge,
+    "withdrawn": _withdraw,
+    "settled": _settle,
+    "noted": _note,
+    "stopped": _stop,
+    "compared": _compare,
+    "reported": _report,
+    "accepted": _accept,
+}
+"""Kinds of entries that change the state; `recovered` and the like are history alone."""

@@ -1,0 +1,147 @@
+"""The `Real-training transfer check` of a round, and the re-attribution of a campaign's gain. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from layline.campaign.markdown import MINUS, one_line, percent
+from layline.campaign.model import Bucket
+from layline.campaign.state import Settled
+
+if TYPE_CHECKING:
+    from layline.campaign.state import Round, State
+
+INFLATION_LIMIT = 0.01
+"""A headline further than this above the real gain is called inflated."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attribution:
+    """Where a campaign's gain comes from, as far as real training is concerned; fractions."""
+
+    structural_benchmark: float
+    structural: float
+    """S: K1–K4 rounds, transfers one to one where the measurement could show it."""
+    weight_benchmark: float
+    weight: float
+    """W: W1 rounds, bounded by `quant_time(weight) / step_time`."""
+    residual: float
+    """R: what no accepted round can defend; must be 0."""
+    headline: float
+
+    @property
+    def real(self) -> float:
+        return (1 + self.structural) * (1 + self.weight) - 1
+
+    @property
+    def gap(self) -> float:
+        return self.headline - self.real
+
+    @property
+    def verdict(self) -> str:
+        if self.residual:
+            return "rolled-back — an accepted round cannot defend its transfer"
+        if self.gap > INFLATION_LIMIT:
+            return "inflated — call out the residual, do not ship the headline"
+        return "clean — gap below 1 %, headline transfers"
+
+
+def decide(item: Round) -> str:
+    """The specification's word for a round's transfer."""
+    if item.settled is Settled.BASELINE:
+        return "BASELINE"
+    bucket = bucket_of(item)
+    if item.settled is Settled.ROLLED_BACK:
+        return "REJECT-as-overfit" if bucket is not None and bucket.is_refused else "not accepted"
+    if item.verdict is None or item.verdict.transferred is None:
+        return "ACCEPT-with-asterisk (its transfer was not simulated)"
+    return "ACCEPT-with-asterisk" if bucket is Bucket.W1 else "ACCEPT-as-real"
+
+
+def bucket_of(item: Round) -> Bucket | None:
+    """Measured where the measurement could tell, declared otherwise."""
+    measured = item.verdict.bucket if item.verdict else None
+    return measured or item.bucket
+
+
+def build_transfer_check(state: State, item: Round) -> str:
+    run, bucket = item.last_run, bucket_of(item)
+    declared = f"{bucket or 'none'}" + (
+        f" (declared {item.bucket})" if bucket is not item.bucket and item.bucket else ""
+    )
+    kept = run.measurement.state if run else ""
+    gain = item.verdict.interval.estimate if item.verdict and item.verdict.interval else None
+    real = item.verdict.transferred if item.verdict else None
+    lines = [
+        f"- Bucket: {declared if item.settled is not Settled.BASELINE else 'none, no code change'}",
+        f"- Cache key (if any): {one_line(kept) if kept else 'no cache: nothing that outlives a call makes a later one faster' if _is_trusted(state) else 'not measured: the user’s command reuses its tensors'}",
+        f"- id(...) audit: {_audit(state)}",
+        f"- 4-step pen-and-paper trace hit rate: {'0/4 by construction: every timed call has fresh inputs in fresh storage' if _is_trusted(state) else 'not traced'}",
+        f"- Workload distribution robustness (GroupGemm / MoE only): {_skew(state, item)}",
+        f"- Benchmark gain on this round: {percent(gain)} {state.manifest.primary_metric}",
+        f"- Estimated real-training gain: {percent(real)} ({_derivation(bucket)})",
+        f"- Decision: {decide(item)}",
+    ]
+    return "\n".join(lines)
+
+
+def _is_trusted(state: State) -> bool:
+    return state.manifest.measuring == "trusted"
+
+
+def _audit(state: State) -> str:
+    if _is_trusted(state):
+        return "measured: no input object or address is ever seen twice by a timed call"
+    return "not possible from a CSV; such a gain is never called real before the transfer simulation has run"
+
+
+def _skew(state: State, item: Round) -> str:
+    if not state.manifest.is_grouped:
+        return "not a grouped operator"
+    run = item.last_run
+    skewed = [
+        label
+        for label in (run.measurement.shapes if run else ())
+        if "skew" in label or "half" in label or "empty" in label
+    ]
+    return (
+        f"holds under skew: {', '.join(skewed)} are part of the active validation set"
+        if skewed
+        else "uniform-only — REJECTED"
+    )
+
+
+def _derivation(bucket: Bucket | None) -> str:
+    match bucket:
+        case Bucket.W1:
+            return "bounded by quant_time(weight) / step_time"
+        case Bucket.W2 | Bucket.W3:
+            return "an activation is a fresh tensor each step: the cache never hits"
+        case None:
+            return MINUS
+        case _:
+            return "transfers 1:1"
+
+
+def attribute(state: State, headline: float) -> Attribution:
+    """Split the measured head-to-head gain over the accepted rounds by their buckets."""
+    structural = structural_benchmark = weight = weight_benchmark = 1.0
+    residual = 0.0
+    for item in state.rounds:
+        if item.settled is not Settled.ACCEPTED or item.verdict is None or item.verdict.interval is None:
+            continue
+        gain, bucket = item.verdict.interval.estimate, bucket_of(item)
+        if bucket is Bucket.W1:
+            weight_benchmark *= 1 + gain
+            weight *= 1 + min(gain, item.verdict.transferred or 0.0)
+        elif bucket is not None and bucket.is_refused:
+            residual += gain
+        else:
+            structural_benchmark *= 1 + gain
+            structural *= 1 + min(gain, item.verdict.transferred or 0.0)
+    return Attribution(
+        structural_benchmark=structural_benchmark - 1,
+        structural=structural - 1, weight_benchmark=weight_benchmark - 1, weight=weight - 1,
+        residual=residual, headline=headline,
+    )  # fmt: skip

@@ -1,0 +1,81 @@
+"""Measuring with Layline's own parent and workers: an operator definition and a candidate, nothing of the user's runs."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import sys
+from typing import TYPE_CHECKING
+
+from layline.campaign.bench import Measured
+from layline.campaign.figures import build_csv, build_header
+from layline.campaign.judge import judge
+from layline.campaign.measure import Request, measure_baseline, measure_pair
+from layline.campaign.model import Leg, Plan, Snapshot
+from layline.campaign.operators import load_operator
+from layline.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from layline.campaign.bench import Trial
+    from layline.campaign.manifest import Manifest
+    from layline.campaign.model import Bucket, Measurement, Operator, Shape, Verdict
+    from layline.campaign.snapshot import KernelFiles
+
+
+class TrustedBench:
+    """Best and candidate in workers that own nothing but their output bytes."""
+
+    def __init__(self, manifest: Manifest, progress: Callable[[str], None] = lambda _said: None) -> None:
+        self.manifest = manifest
+        self.operator: Operator = load_operator(manifest.operator or "")
+        self._progress = progress
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(shape.label for shape in choose_shapes(self.operator, self.manifest))
+
+    def measure(self, trial: Trial) -> Measured:
+        shapes = tuple(shape for shape in self.operator.shapes if shape.label in trial.labels)
+        plan = Plan(alpha=trial.alpha, min_effect=self.manifest.min_effect)
+        request = Request(
+            operator=self.operator, shapes=shapes, best=to_snapshot(trial.best), plan=plan,
+            candidate=to_snapshot(trial.candidate) if trial.candidate else None, start=to_snapshot(trial.start),
+        )  # fmt: skip
+        if trial.candidate is None:
+            measurement = measure_baseline(request, progress=self._progress)
+            return Measured(measurement=measurement, csv=build_csv(self.operator, measurement, Leg.BEST))
+        measurement = measure_pair(request, progress=self._progress)
+        return Measured(
+            measurement=measurement, csv=build_csv(self.operator, measurement, Leg.CANDIDATE),
+            best_csv=build_csv(self.operator, measurement, Leg.BEST),
+        )  # fmt: skip
+
+    def judge(self, measurement: Measurement, bucket: Bucket | None) -> Verdict:
+        return judge(measurement, bucket=bucket, weight_share=self.manifest.weight_share)
+
+    def frozen(self) -> dict[str, str]:
+        """The operator's definition: inputs, oracle, tolerances and shapes, by the hash of the file that says them."""
+        source = inspect.getsource(sys.modules[f"layline.campaign.operators.{self.operator.name}"])
+        header = ",".join(build_header(self.operator))
+        return {f"operator:{self.operator.name}": hashlib.sha256(f"{source}\0{header}".encode()).hexdigest()}
+
+
+def choose_shapes(operator: Operator, manifest: Manifest) -> tuple[Shape, ...]:
+    """The operator's shapes the manifest names; all of them for `all`."""
+    if isinstance(manifest.target_shapes, str):
+        return operator.shapes
+    wanted = [str(shape["label"]) for shape in manifest.target_shapes]
+    unknown = [label for label in wanted if label not in {shape.label for shape in operator.shapes}]
+    if unknown:
+        raise ConfigError(
+            f"The operator {operator.name} has no shape {unknown[0]!r}.",
+            hint=f"It has: {', '.join(shape.label for shape in operator.shapes)}.",
+        )
+    return tuple(shape for shape in operator.shapes if shape.label in wanted)
+
+
+def to_snapshot(kernel: KernelFiles) -> Snapshot:
+    """The kernel's files as text; their folders are kept, so that includes resolve."""
+    return Snapshot(files=tuple((file.path, file.data.decode("utf-8", "replace")) for file in kernel.files))

@@ -1,0 +1,78 @@
+"""Hold a campaign's folder, commits and work tree against its ledger. Finders yield what does not fit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from layline.campaign.derive import APPEND_ONLY, derive_folder
+from layline.campaign.messages import build_commit_message
+from layline.campaign.state import Phase, Settled
+from layline.errors import GitError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from layline.campaign.engine import Campaign
+
+
+def find_deviations(campaign: Campaign) -> Iterator[str]:
+    """Everything that is not as the ledger says; reading the ledger has already checked its chain."""
+    chain = campaign.ledger.read()
+    if chain.torn:
+        yield f"ledger.jsonl: an unfinished entry of {len(chain.torn)} bytes at the end; `layline campaign resume` removes it"
+    yield from _find_changed_files(campaign)
+    yield from _find_changed_commits(campaign)
+    yield from _find_other_verdicts(campaign)
+    yield from _find_changed_kernel(campaign)
+
+
+def _find_changed_files(campaign: Campaign) -> Iterator[str]:
+    for name, content in derive_folder(campaign.ledger.read().entries, campaign.place).items():
+        place = campaign.folder / name
+        if not place.is_file():
+            yield f"{name}: missing; `layline campaign resume` writes it again"
+        elif place.read_bytes() != content:
+            grown = name in APPEND_ONLY and place.read_bytes().startswith(content)
+            yield f"{name}: {'has lines the ledger does not know' if grown else 'is not what the ledger derives'}"
+
+
+def _find_changed_commits(campaign: Campaign) -> Iterator[str]:
+    state, tree = campaign.state, campaign.tree
+    parent = state.origin["commit"]
+    for item in state.rounds:
+        if item.settled is not Settled.ACCEPTED or item.commit is None:
+            continue
+        try:
+            raw = tree.git("cat-file", "commit", item.commit).decode("utf-8", "replace")
+        except GitError:
+            yield f"round {item.number}: its commit {item.commit} is not in the repository"
+            continue
+        head, _, message = raw.partition("\n\n")
+        if f"parent {item.parent}" not in head.splitlines():
+            yield f"round {item.number}: its commit does not follow {item.parent}"
+        if message != build_commit_message(state, item, campaign.place):
+            yield f"round {item.number}: the message of {item.commit} is not the one of this round"
+        for file in state.kernel(item.kernel).files:
+            if tree.read_blob(item.commit, file.path) != (file.mode, file.data):
+                yield f"round {item.number}: {file.path} in {item.commit} is not the kernel that was judged"
+        if item.parent != parent:
+            yield f"round {item.number}: the chain of accepted commits is broken before it"
+        parent = item.commit
+
+
+def _find_other_verdicts(campaign: Campaign) -> Iterator[str]:
+    """Judging the recorded measurements again gives the recorded verdicts."""
+    for item in campaign.state.rounds:
+        if item.verdict is None or item.last_run is None:
+            continue
+        again = campaign.bench.judge(item.last_run.measurement, item.bucket)
+        if again.outcome is not item.verdict.outcome:
+            yield f"round {item.number}: judged again, the recorded measurement gives {again.outcome}, the ledger says {item.verdict.outcome}"
+
+
+def _find_changed_kernel(campaign: Campaign) -> Iterator[str]:
+    state = campaign.state
+    if state.baseline is None or state.phase is Phase.VALIDATE:
+        return
+    if campaign.read_kernel().id != state.best.kernel:
+        yield f"the kernel in the work tree is not that of round {state.best.number} (an edit that waits for its round?)"

@@ -1,0 +1,98 @@
+"""The end of a campaign: report with a head-to-head run, verification, lessons, acceptance."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from campaign_project import begin, inside, now, propose, start_project
+from histories import History
+from layline.app.campaign import campaign_baseline, campaign_note, campaign_resume, campaign_round, campaign_stop
+from layline.app.campaign_end import campaign_accept, campaign_log, campaign_report, campaign_verify
+from layline.app.lessons import lessons_list
+from layline.errors import ConfigError
+
+FOLDER = "agent/workspace/demo"
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> History:
+    """Baseline, one accepted round, one rolled back, stopped and reported."""
+    history = start_project(tmp_path_factory.mktemp("finished") / "project")
+    begin(history.path)
+    kernel = history.path / "kernel.sh"
+    with inside(history.path):
+        campaign_baseline(now=now)
+        kernel.write_text("COST=0.80\n")
+        campaign_round(propose("cheaper"), now=now)
+        kernel.write_text("COST=0.90\n")
+        campaign_round(propose("dearer"), now=now)
+        notes = [("diagnosis", "more work"), ("lesson", "Do not add work"), ("next", "vectorise")]
+        campaign_note(3, notes, now=now)
+        campaign_stop("enough", now=now)
+        campaign_report(now=now)
+    return history
+
+
+def test_the_headline_is_measured_head_to_head(finished: History) -> None:
+    with inside(finished.path):
+        data = campaign_report(now=now).data
+    assert data["head_to_head"]["interval"]["estimate"] == pytest.approx(0.25, abs=0.01)
+    assert data["attribution"]["S_real"] == 0  # a command's figures are not called real
+    assert "inflated" in data["attribution"]["verdict"]
+    text = (finished.path / FOLDER / "report.md").read_text()
+    for said in ("Baseline against best", "Ineffective directions", "dearer", "vectorise", "Inflation gap"):
+        assert said in text
+    assert "## Final Report" in (finished.path / FOLDER / "logs/optimize.md").read_text()
+
+
+def test_everything_is_as_the_ledger_says(finished: History) -> None:
+    with inside(finished.path):
+        assert campaign_verify().data["deviations"] == []
+        assert [entry["kind"] for entry in campaign_log().data["entries"]][-2:] == ["compared", "reported"]
+
+
+def test_a_noted_lesson_reaches_the_lessons_once(finished: History) -> None:
+    with inside(finished.path):
+        campaign_resume(now=now)
+        listed = lessons_list().data["lessons"]
+    assert [(item["takeaway"], item["origin"]) for item in listed] == [
+        ("Do not add work", "round-3 — ROLLED BACK (campaign demo)")
+    ]
+
+
+@pytest.mark.parametrize(
+    "name", ["rounds/round-2/summary.md", "logs/performance_trend.md", "rounds/round-2/artifacts/benchmark.csv"]
+)
+def test_a_changed_file_is_found_and_written_again(finished: History, name: str) -> None:
+    place = finished.path / FOLDER / name
+    whole = place.read_bytes()
+    place.write_bytes(whole.replace(b"ACCEPTED", b"PERFECT").replace(b"large", b"huge"))
+    with inside(finished.path):
+        answer = campaign_verify()
+        assert answer.needs_person
+        assert [item.split(":")[0] for item in answer.data["deviations"]] == [name]
+        campaign_resume(now=now)
+        assert not campaign_verify().needs_person
+    assert place.read_bytes() == whole
+
+
+def test_acceptance_wants_a_green_suite_and_a_clean_diff(finished: History) -> None:
+    with inside(finished.path):
+        assert campaign_accept("exit 1", now=now).needs_person
+        (finished.path / "extra").write_text("x")
+        assert "diff is not clean" in str(campaign_accept("true", now=now).data["problems"])
+        (finished.path / "extra").unlink()
+        assert not campaign_accept("true", now=now).needs_person
+        with pytest.raises(ConfigError, match="in ACCEPTED"):
+            campaign_accept("true", now=now)
+
+
+def test_a_campaign_without_a_gain_reports_so(tmp_path: Path) -> None:
+    history = start_project(tmp_path / "project")
+    begin(history.path)
+    with inside(history.path):
+        campaign_baseline(now=now)
+        campaign_stop("no idea", now=now)
+        assert campaign_report(now=now).data["head_to_head"] is None
