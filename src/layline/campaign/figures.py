@@ -68,9 +68,10 @@ def _row(operator: Operator, measurement: Measurement, leg: Leg, shape: Shape) -
             row["Check"] = "ERROR"
             continue
         work = step.bytes_moved(shape) / 1e9 if unit == "GB/s" else step.flops(shape) / 1e12
-        rates = [work / (time * 1e-3) for time in times]
-        row[f"{_title(step)} {unit}"], row[f"{_title(step)} {unit}_stddev"] = _mean(rates), _deviation(rates)
-        row[f"{_title(step)} Time (ms)"] = _mean(times)
+        mean = _mean(times)
+        rate = work / (mean * 1e-3)  # the rate of the mean time, so that the columns of a row agree
+        row[f"{_title(step)} {unit}"], row[f"{_title(step)} {unit}_stddev"] = rate, rate * _deviation(times) / mean
+        row[f"{_title(step)} Time (ms)"] = mean
     for accuracy in measurement.accuracy:
         if accuracy.leg is leg and accuracy.shape == shape.label:
             row[f"{accuracy.output}_snr"] = "inf" if accuracy.snr_db >= EXACT_DB else round(accuracy.snr_db, 3)

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from layline.cli.show import Function, format_option, show
+from layline.cli.show import Function, deliver, format_option, show
+from layline.errors import Error
 
 
 @click.group()
@@ -187,3 +188,48 @@ def accept(suite: str | None, chosen: str | None, format_: str, output: Path | N
     from layline.app.campaign_end import campaign_accept
 
     return show(campaign_accept(suite, chosen), format_, output)
+
+
+@campaign.command()
+@click.argument("name", required=False)
+@click.option("--start", default=None, help="Print (or save with -o) this starting kernel of operator NAME.")
+@format_option("text", "json", "md")
+def operators(name: str | None, start: str | None, format_: str, output: Path | None) -> int:
+    """Operators that ship for trusted measuring, their shapes and starting kernels."""
+    from layline.app.campaign_operators import campaign_operators, find_start
+
+    if name and start and format_ == "text":
+        deliver(find_start(name, start), output)
+        return 0
+    return show(campaign_operators(name, start), format_, output)
+
+
+@campaign.command()
+@click.option("--op", "operator", required=True, help="Operator with its precision, e.g. gemm_fp8_blockwise.")
+@click.option("--backend", required=True, help="Kernel backend: TRITON, CK, HIPBLASLT, TURBO, FLYDSL, C.")
+@click.option("--gpu", required=True, help="Architecture: gfx942, gfx950, … or cpu.")
+@click.option("--new-kernel", is_flag=True, help="A kernel from scratch, or heavy trial and error.")
+@click.option("--python", "python", default=sys.executable, help="Interpreter of the environment that runs the kernel.")
+@click.option("--kernel", default=None, help="Kernel source file.")
+@click.option("--test", default=None, help="Focused test command.")
+@click.option("--bench", default=None, help="Focused benchmark command.")
+@click.option("--quick", default=None, help="Quick validation command (`--summary-csv` is appended).")
+@click.option("--metric", default=None, help="Primary metric, e.g. `Combined Step TFLOPS`.")
+@click.option("--lang", default=None, help="Implementation language.")
+@click.option("--mode", default=None, type=click.Choice(["repo", "workspace"]), help="execution_mode, against the recommendation.")  # fmt: skip
+@click.option("--rebuild", default=None, help="Rebuild command after a change.")
+@click.option("--target", default=None, help="Performance target.")
+@click.option("--draft", type=click.Path(dir_okay=False, path_type=Path), default=None, help="Write the draft manifest here.")  # fmt: skip
+@format_option("text", "json", "md")
+def handoff(operator: str, backend: str, gpu: str, new_kernel: bool, python: str, draft: Path | None, format_: str, output: Path | None, **options: str | None) -> int:  # fmt: skip
+    """Collect and check every prerequisite; say what is missing; write the draft manifest."""
+    from layline.app.campaign_handoff import campaign_handoff
+    from layline.campaign.handoff import Request
+
+    request = Request(operator=operator, backend=backend, gpu=gpu, options=options, new_kernel=new_kernel)
+    answer = campaign_handoff(request, python=python)
+    if draft is not None:
+        if draft.exists():
+            raise Error(f"{draft} exists.", hint="Choose another name, or remove it first.")
+        deliver(answer.data["draft"], draft)
+    return show(answer, format_, output)

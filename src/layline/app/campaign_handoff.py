@@ -1,0 +1,96 @@
+"""`layline campaign handoff`: every prerequisite, what is missing, and a draft manifest."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from layline.app.campaign_places import clock
+from layline.campaign.environment import check_environment
+from layline.campaign.handoff import Prerequisite, Request, find_disagreements, find_prerequisites
+from layline.campaign.manifest import LANGUAGES, SPECIFIED
+from layline.core.evidence import Alert, Severity
+from layline.core.report import Answer, Bullets, Cell, Paragraph, Report, Section, Table
+from layline.git.write import open_work_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def campaign_handoff(request: Request, *, python: str = sys.executable, now: Callable[[], str] = clock) -> Answer:
+    """Collect and check; what is missing is named, nothing is guessed."""
+    tree = open_work_tree(Path.cwd())
+    files = tree.git("ls-files", "-z").decode("utf-8", "surrogateescape").split("\0")
+    rows = tuple(find_prerequisites(request, [file for file in files if file]))
+    environment, machine = check_environment(tree.root, request.gpu, python)
+    disagreements = tuple(find_disagreements(request, machine))
+    missing = [row for row in (*rows, *environment[:1]) if row.value is None]
+    draft = render_draft(request, rows, now())
+    report = Report(
+        title=f"Hand-off: {request.operator} on {request.gpu} in {request.backend}",
+        sections=(
+            Section(title="Prerequisites", blocks=(_table(rows),)),
+            Section(title="Environment", blocks=(_table(tuple(environment)),)),
+            Section(title="Contradictions", blocks=(Bullets(disagreements) if disagreements else Paragraph("None."),)),
+        ),
+        alerts=tuple(Alert(severity=Severity.LOOK, message=f"{row.name}: {row.found}") for row in missing),
+    )
+    data = {
+        "schema": "layline.handoff/1",
+        "prerequisites": [_encode(row) for row in rows],
+        "environment": [_encode(row) for row in environment],
+        "contradictions": list(disagreements),
+        "missing": [row.name for row in missing],
+        "draft": draft,
+    }
+    return Answer(report=report, data=data, needs_person=bool(missing or disagreements))
+
+
+def _table(rows: tuple[Prerequisite, ...]) -> Table:
+    shown = tuple((row.name, Cell(row.value, code=True) if row.value else "missing", row.found) for row in rows)
+    return Table(columns=("requirement", "value", "where"), rows=shown)
+
+
+def _encode(row: Prerequisite) -> dict[str, Any]:
+    return {"name": row.name, "value": row.value, "found": row.found}
+
+
+def render_draft(request: Request, rows: tuple[Prerequisite, ...], created: str) -> str:
+    """A manifest with every key of the specification; what is missing is marked, and `campaign new` refuses it so."""
+    import yaml
+
+    known = {row.name: row.value for row in rows}
+    backend = request.backend.upper()
+    values: dict[str, Any] = {
+        "target_op": request.operator,
+        "target_backend": backend,
+        "target_lang": (request.option("lang") or LANGUAGES.get(backend, backend)).upper(),
+        "target_gpu": request.gpu,
+        "execution_mode": known["execution_mode"],
+        "project_skill": request.option("project_skill"),
+        "performance_target": request.option("target"),
+        "primary_metric": request.option("metric"),
+        "target_shapes": "all",
+        "kernel_source": known["Kernel source file path"],
+        "test_command": known["Focused test command"],
+        "benchmark_command": known["Focused benchmark command"],
+        "quick_command": known["Quick validation harness"],
+        "representative_shapes": [],
+        "git_commit": True,
+        "git_branch": "auto",
+        "max_iterations": None,
+        "created": created,
+    }
+    optional = {"project_skill", "performance_target", "max_iterations", "test_command", "benchmark_command"}
+    lines = [f"name: {request.operator}_{backend.lower()}_{request.gpu}_{created[:10].replace('-', '')}"]
+    for key in SPECIFIED:
+        dumped = yaml.safe_dump({key: values[key]}, width=1000, allow_unicode=True).rstrip("\n")
+        lines.append(dumped + ("  # MISSING" if values[key] is None and key not in optional else ""))
+    lines += ["measuring: command", yaml.safe_dump({"rebuild_command": _rebuild(known)}, width=1000).rstrip("\n")]
+    return "\n".join(lines) + "\n"
+
+
+def _rebuild(known: dict[str, str | None]) -> str | None:
+    value = known["Rebuild after a change"]
+    return None if value == "none" else value

@@ -1,0 +1,92 @@
+"""The hand-off names what is there, what is missing and what contradicts; nothing is guessed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from campaign_project import inside, now
+from histories import History
+from layline.app.campaign_handoff import campaign_handoff
+from layline.campaign.handoff import Request, recommend_mode
+from layline.campaign.manifest import parse_manifest
+from layline.errors import ConfigError
+
+FILES: dict[str, str | bytes | None] = {
+    "pyproject.toml": '[project]\nname = "no-such-package-installed"\n',
+    "turbo/triton/gemm/gemm_fp8_kernel.py": "",
+    "turbo/triton/gemm/gemm_kernel.py": "",
+    "csrc/kernels/gemm/gemm_fp8_gfx942.hip": "",
+    "tests/ops/test_gemm_fp8.py": "",
+    "benchmark/bench_gemm_turbo.py": "",
+}
+
+
+def ask(tmp_path: Path, **options: str | None) -> dict[str, object]:
+    history = History.start(tmp_path / "project")
+    history.commit("Start", FILES)
+    request = Request(operator="gemm_fp8_blockwise", backend="TRITON", gpu="gfx950", options=options)
+    with inside(history.path):
+        return dict(campaign_handoff(request, now=now).data)
+
+
+def values(data: dict[str, object]) -> dict[str, str | None]:
+    rows = data["prerequisites"]
+    assert isinstance(rows, list)
+    return {row["name"]: row["value"] for row in rows}
+
+
+def test_what_the_tree_shows_without_doubt_is_found(tmp_path: Path) -> None:
+    found = values(ask(tmp_path))
+    assert found["Kernel source file path"] == "turbo/triton/gemm/gemm_fp8_kernel.py"
+    assert found["Focused test command"] == "pytest tests/ops/test_gemm_fp8.py -v"
+    assert found["execution_mode"] == "repo"
+
+
+def test_what_is_missing_is_named_and_marked_in_the_draft(tmp_path: Path) -> None:
+    data = ask(tmp_path)
+    assert data["missing"] == [
+        "Focused benchmark command",
+        "Quick validation harness",
+        "Performance metric columns",
+        "Package installed editable",
+    ]
+    draft = str(data["draft"])
+    assert "quick_command: null  # MISSING" in draft
+    with pytest.raises(ConfigError):
+        parse_manifest(draft, where="draft")
+
+
+def test_a_reinstall_command_is_given(tmp_path: Path) -> None:
+    environment = ask(tmp_path)["environment"]
+    assert isinstance(environment, list)
+    assert "GPU_ARCHS=gfx950 pip install --no-build-isolation -e . -v" in environment[0]["found"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"lang": "HIP"}, "TRITON is written in TRITON, --lang says HIP"),
+        ({"metric": "speed"}, "'speed' is not one of"),
+        ({"mode": "workspace"}, "against the recommended repo"),
+    ],
+)
+def test_contradictions_are_named(tmp_path: Path, options: dict[str, str], said: str) -> None:
+    found = ask(tmp_path, **options)["contradictions"]
+    assert isinstance(found, list)
+    assert any(said in item for item in found)
+
+
+MODES = [
+    ("TRITON", False, "repo", None),
+    ("CK", False, "repo", "GPU_ARCHS=gfx942 pip install --no-build-isolation -e . -v"),
+    ("HIPBLASLT", False, "repo", "GPU_ARCHS=gfx942 pip install --no-build-isolation -e . -v"),
+    ("CK", True, "workspace", None),
+]
+
+
+@pytest.mark.parametrize(("backend", "new_kernel", "mode", "rebuild"), MODES)
+def test_the_mode_table(backend: str, new_kernel: bool, mode: str, rebuild: str | None) -> None:
+    found = recommend_mode(backend, "gfx942", new_kernel=new_kernel)
+    assert (found.execution_mode, found.rebuild) == (mode, rebuild)
