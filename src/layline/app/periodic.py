@@ -127,6 +127,7 @@ def _build_ground(workspace: Workspace, window: Window, head: str, previous: Map
         head=head,
         window=window,
         policy=workspace.settings.policy,
+        backends=workspace.settings.backends,
         previous=previous,
         find_notable=find_notable,
     )

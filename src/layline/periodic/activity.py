@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from layline.config import Periodic
 from layline.core.evidence import Skipped
 from layline.periodic.drift import Ground, Target, count_move, measure_drift, measure_repo_drift, short_ref
-from layline.periodic.merged import build_pull_requests, find_moves, find_submodules, read_merged
+from layline.periodic.merged import build_pull_requests, find_backend_moves, find_moves, find_submodules, read_merged
 from layline.periodic.model import Activity, Drift, PinMove, RepoDrift
 
 if TYPE_CHECKING:
     from layline.config import StatusShape
+    from layline.core.revision import Commit
 
 
 def read_activity(
@@ -22,7 +23,7 @@ def read_activity(
     """`targets` are the backends whose objects are here, `missing` the others with the reason."""
     merged = read_merged(ground.downstream, ground.before, ground.tip)
     submodules = find_submodules(ground.downstream, ground.tip)
-    moves = tuple(find_moves(ground.downstream, merged, submodules | find_submodules(ground.downstream, ground.before)))
+    moves = tuple(_find_moves(ground, merged, submodules | find_submodules(ground.downstream, ground.before)))
     moving = frozenset(move.commit.hash for move in moves)
     found = tuple(_measure(ground, settings, targets))
     told = {item.key for item in found if not isinstance(item, Skipped)}
@@ -52,6 +53,14 @@ def read_activity(
     )
 
 
+def _find_moves(
+    ground: Ground, merged: tuple[tuple[Commit, tuple[str, ...]], ...], submodules: frozenset[str]
+) -> Iterator[PinMove]:
+    yield from find_moves(ground.downstream, merged, submodules)
+    for key, backend in ground.backends.items():
+        yield from find_backend_moves(ground.downstream, ground.before, ground.tip, key, backend)
+
+
 def _measure(
     ground: Ground, settings: Periodic, targets: Mapping[str, Target]
 ) -> Iterator[Drift | RepoDrift | Skipped]:
@@ -77,7 +86,8 @@ def _find_owner(move: PinMove, statuses: Mapping[str, StatusShape], targets: Map
         backend = target.backend
         if move.kind == "submodule" and backend.path == move.name:
             return target
-        if backend.pin is not None and (backend.pin.file, backend.pin.variable) == (move.file, move.name):
+        pin = backend.pin
+        if pin is not None and (pin.file, pin.variable or pin.requirement or target.key) == (move.file, move.name):
             return target
     for key, shape in statuses.items():
         if any(pin.counted and (pin.file, pin.variable) == (move.file, move.name) for pin in shape.pins.values()):

@@ -48,6 +48,7 @@ class Ground:
     """Where the downstream's ref is now."""
     window: Window
     policy: Policy
+    backends: Mapping[str, Backend]
     previous: Mapping[str, Previous]
     """By key, what the report before this one said."""
     find_notable: Callable[[Target, str, str], tuple[tuple[Notable, ...], int]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
@@ -93,9 +94,9 @@ def show_step(item: CountedMove) -> str:
     """`333b68d7 → ef5b58ea, +32`."""
     before, after = item.move.before, item.move.after
     if before is None or after is None:
-        return (after or before or "")[:8]
+        return short(after or before)
     counted = show_distance(item.distance) if item.distance else f"not counted: {item.why}"
-    return f"{before[:8]} → {after[:8]} ({counted})"
+    return f"{short(before)} → {short(after)} ({counted})"
 
 
 def _tell_drift(drift: Drift) -> str:
@@ -126,13 +127,16 @@ def _tell_repo_drift(drift: RepoDrift) -> str:
         if pin.current == pin.base:
             continue
         counted = f" ({show_distance(pin.distance)})" if pin.distance else ""
-        parts.append(f"{pin.name} {_short(pin.base)} → {_short(pin.current)}{counted}")
+        parts.append(f"{pin.name} {short(pin.base)} → {short(pin.current)}{counted}")
     moved = f"{'; '.join(parts)} {since}" if parts else f"no pin moved {since}"
     return f"{drift.label}: {moved}. Recommendation: {drift.recommendation}: {drift.recommendation.rule}."
 
 
-def _short(commit: str | None) -> str:
-    return commit[:8] if commit else "none"
+def short(revision: str | None) -> str:
+    """A hash by its first digits; a tag is a name and stays whole."""
+    if revision is None:
+        return "none"
+    return revision[:8] if re.fullmatch("[0-9a-f]{9,64}", revision) else clean_line(revision, 60)
 
 
 def _tell_stillness(activity: Activity) -> Iterator[str]:

@@ -8,10 +8,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from layline.config import Category
+from layline.config import Backend, Category
 from layline.core.checks import clean_line
 from layline.core.patterns import Classes
 from layline.core.revision import Commit
+from layline.history import find_pin_moves as read_pin_moves
 from layline.history import read_body, read_commit, read_log, read_touched_files
 from layline.periodic.categories import judge_category
 from layline.periodic.model import PinMove, PullRequest, Window
@@ -89,6 +90,21 @@ def find_moves(
                 )
             elif PIN_FILES.of(path):
                 yield from _find_variable_moves(downstream, commit, parent, path)
+
+
+def find_backend_moves(
+    downstream: Repository, before: str | None, tip: str, key: str, backend: Backend
+) -> Iterator[PinMove]:
+    """Yields the moves of a backend's own pin that `find_moves` does not see: commit files, requirements, other scripts."""
+    pin = backend.pin
+    if pin is None or pin.file is None or (pin.variable is not None and PIN_FILES.of(pin.file)):
+        return
+    for commit, old, new in read_pin_moves(downstream, before, tip, key, backend):
+        lines = new.evidence.lines if new else None
+        yield PinMove(
+            kind="variable", name=pin.variable or pin.requirement or key, file=pin.file, line=lines[0] if lines else None,
+            before=old.revision if old else None, after=new.revision if new else None, commit=commit,
+        )  # fmt: skip
 
 
 def find_submodules(downstream: Repository, commit: str | None) -> frozenset[str]:

@@ -45,7 +45,7 @@ class PinMove:
 
     kind: Literal["submodule", "variable"]
     name: str
-    """The submodule's path, or the variable."""
+    """The submodule's path, the variable, the requirement, or the key of the backend whose commit a file holds."""
     file: str
     line: int | None
     before: str | None

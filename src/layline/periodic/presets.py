@@ -12,7 +12,7 @@ GENERAL = Periodic(
     categories=(
         Category(name="Dependencies", moves_pins=True, prefixes=("deps", "bump"), words=("bump",)),
         Category(name="Bug Fix", prefixes=("fix", "fixes", "bugfix", "hotfix", "revert")),
-        Category(name="Performance", prefixes=("perf", "opt"), words=("faster", "speedup", "optimize")),
+        Category(name="Performance", prefixes=("perf", "performance", "opt"), words=("faster", "speedup", "optimize")),
         Category(name="CI/Infra", prefixes=("ci", "build", "infra", "test", "chore"), paths=(".github/**", "tools/**")),
         Category(name="Refactor", prefixes=("refactor", "refact"), words=("refactor",)),
         Category(name="Docs", prefixes=("docs", "doc"), paths=("docs/**", "**/*.md")),

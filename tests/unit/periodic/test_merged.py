@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from histories import History
+from layline.config import Backend, Pin
 from layline.git import open_repository
-from layline.periodic.merged import find_moves, find_submodules, find_variables, read_merged
+from layline.periodic.merged import find_backend_moves, find_moves, find_submodules, find_variables, read_merged
 
 A, B = "a" * 40, "b" * 40
 
@@ -62,3 +63,36 @@ def test_every_move_has_its_commit_and_both_values(tmp_path: Path) -> None:
         ("third_party/engine", A, B, bump),
     ]
     assert moves[1].line == 2
+
+
+@pytest.mark.parametrize(
+    ("pin", "old", "new", "name", "expected"),
+    [
+        (Pin(file="engine.commit"), f"{A}\n", f"{B}\n", "engine", (A, B)),
+        (
+            Pin(file="deps.txt", requirement="engine"),
+            "engine==1.2.0\n",
+            "engine==1.3.0\n",
+            "engine",
+            ("v1.2.0", "v1.3.0"),
+        ),
+        (Pin(file="setup.sh", variable="ENGINE"), f"ENGINE={A}\n", f"ENGINE={B}\n", "ENGINE", (A, B)),
+    ],
+)
+def test_pins_of_backends_are_followed_wherever_they_are_written(
+    tmp_path: Path, pin: Pin, old: str, new: str, name: str, expected: tuple[str, str]
+) -> None:
+    history = History.start(tmp_path / "down")
+    first = history.commit("start", {str(pin.file): old})
+    bump = history.commit("bump (#1)", {str(pin.file): new})
+    moves = list(find_backend_moves(open_repository(history.path), first, bump, "engine", Backend(pin=pin)))
+    assert [(move.name, (move.before, move.after), move.commit.hash) for move in moves] == [(name, expected, bump)]
+
+
+def test_variables_of_workflows_are_not_told_twice(tmp_path: Path) -> None:
+    history = History.start(tmp_path / "down")
+    file = ".github/workflows/ci.yaml"
+    first = history.commit("start", {file: f"ENGINE_COMMIT: {A}\n"})
+    bump = history.commit("bump (#1)", {file: f"ENGINE_COMMIT: {B}\n"})
+    backend = Backend(pin=Pin(file=file, variable="ENGINE_COMMIT"))
+    assert list(find_backend_moves(open_repository(history.path), first, bump, "engine", backend)) == []
