@@ -24,7 +24,16 @@ if TYPE_CHECKING:
 MARKER = ".layline-demo"
 TRANSCRIPT = "transcript.md"
 _CACHE = "cache"
-_OURS = (*(f"{name}.git" for name in CHRONICLES), "harbor", "fresh", "site", "campaign", _CACHE, TRANSCRIPT)
+_OURS = (
+    *(f"{name}.git" for name in CHRONICLES),
+    "harbor",
+    "fresh",
+    "site",
+    "keel-summary.pdf",
+    "campaign",
+    _CACHE,
+    TRANSCRIPT,
+)
 _STEP_LIMIT_S = 600
 
 

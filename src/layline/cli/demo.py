@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,7 +49,9 @@ def demo(directory: Path, walk: bool) -> int:
 
 
 def is_known(step: Step) -> bool:
-    """True if the command of a step exists; steps of commands still to come are left out."""
+    """True if the command of a step exists, and what it needs is installed; other steps are left out."""
+    if step.needs is not None and importlib.util.find_spec(step.needs) is None:
+        return False
     group: click.Command | None = layline
     for word in step.command:
         if not isinstance(group, click.Group):

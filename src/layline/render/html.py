@@ -136,7 +136,7 @@ class _Writer:
             case "text" | "html_inline":
                 return escape(node.content)
             case "code_inline":
-                return self.code(node.content)
+                return self.code(node.content, linked=_is_linked(node))
             case "softbreak":
                 return "\n"
             case "hardbreak":
@@ -151,9 +151,9 @@ class _Writer:
             case _:
                 return escape(node.content)
 
-    def code(self, text: str) -> str:
+    def code(self, text: str, *, linked: bool) -> str:
         shown = f"<code>{breakable(text)}</code>"
-        address = self.links.commit(text)
+        address = None if linked else self.links.commit(text)
         return f'<a href="{escape(address)}" rel="noopener">{shown}</a>' if address else shown
 
     def link(self, node: SyntaxTreeNode) -> str:
@@ -169,6 +169,11 @@ class _Writer:
         if address.startswith("#"):
             return address if address[1:] in self.anchors else None
         return address if address.startswith("https://") else self.links.resolve(address)
+
+
+def _is_linked(node: SyntaxTreeNode | None) -> bool:
+    """True inside a link: links do not nest."""
+    return node is not None and (node.type == "link" or _is_linked(node.parent))
 
 
 def breakable(text: str) -> str:

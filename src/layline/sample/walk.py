@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from layline.sample.world import DATE
 
@@ -19,8 +20,12 @@ class Step:
     """1 where something planted in the sample needs a person."""
     lines: int = 14
     """How much of the answer is shown; all of it is in the transcript."""
+    needs: str | None = None
+    """A package that the command cannot do without; the step is left out where it is not installed."""
 
 
+PDF = () if find_spec("typst") else ("--no-pdf",)
+SUMMARY = "docs/backend-gap/reports/keel/upstream-main/summary.md"
 WEEKS = ("2026-W24", "2026-W25", "2026-W26")
 STEPS: tuple[Step, ...] = (
     Step(
@@ -46,5 +51,13 @@ STEPS: tuple[Step, ...] = (
         lines=20,
     ),
     Step(asks="Are all published records valid?", command=("dashboard", "index"), lines=8),
+    Step(asks="Do the facts of our reports still hold?", command=("gap", "verify"), lines=10),
+    Step(asks="What would the team see?", command=("dashboard", "build", "--output-dir", "../site", *PDF)),
+    Step(asks="Would a stranger find anything wrong with it?", command=("dashboard", "check", "../site")),
+    Step(
+        asks="And one page on paper?",
+        command=("pdf", SUMMARY, "-o", "../keel-summary.pdf", "--one-page"),
+        needs="typst",
+    ),
     Step(asks="What can an agent be told?", command=("skills", "list"), lines=6),
 )

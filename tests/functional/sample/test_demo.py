@@ -76,6 +76,10 @@ def test_steps_of_commands_still_to_come_are_left_out(command: tuple[str, ...], 
     assert is_known(Step(asks="", command=command)) is known
 
 
+def test_a_step_whose_package_is_not_installed_is_left_out() -> None:
+    assert not is_known(Step(asks="", command=("doctor",), needs="no_such_package"))
+
+
 @pytest.mark.slow
 def test_two_walks_write_the_same_bytes(tmp_path: Path) -> None:
     root = tmp_path / "demo"

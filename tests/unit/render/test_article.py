@@ -75,6 +75,13 @@ def test_known_commits_in_code_lead_to_their_page() -> None:
     assert "<code>deadbeef</code>" in html
 
 
+@pytest.mark.parametrize("words", ["`d3528a21`", "**`d3528a21`**"])
+def test_a_commit_inside_a_link_is_not_a_link_of_its_own(words: str) -> None:
+    links = Links(commits=(("d3528a21301d", "https://example.org/commit/d3528a21301d"),))
+
+    assert render_article(f"[{words}](https://example.org/x)", links).html.count("<a ") == 1
+
+
 def test_chart_fences_are_drawn_and_other_fences_are_text() -> None:
     chart = "```csv chart=bars unit=files title=Areas\nseries,x,y\na,core,12\na,moe,4\n```\n"
     assert "<svg" in render_article(chart).html
