@@ -227,6 +227,32 @@ def test_a_required_target_without_figures_is_unmeasured_and_no_zero(
     assert project.record()["recommendations"]["engine"] == "monitor (not measured)"
 
 
+def test_remarks_of_people_are_kept(project: Project) -> None:
+    assert project.run("weekly", "--until", "2026-05-06T00:00") == 0
+    page = project.root / project.record()["report_path"]
+    begin = "[//]: # (layline: remarks begin)\n"
+    page.write_text(page.read_text().replace(begin, f"{begin}Talk to the loader's people.\n"))
+    assert project.run("weekly", "--week", "2026-W19") == 0
+    assert "Talk to the loader's people." in page.read_text()
+    assert "4 pull requests merged" in page.read_text()
+
+
+def test_a_page_of_another_tool_is_not_overwritten(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    page = write(project.root / "docs/weekly_reports/2026-W19-harbor-kit-weekly.md", "# Mine\n")
+    assert project.run("weekly", "--week", "2026-W19") == 2
+    assert "2026-W19-harbor-kit-weekly.md: not written by Layline" in capsys.readouterr().err
+    assert page.read_text() == "# Mine\n"
+
+
+def test_nothing_is_written_through_a_symlink(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    outside = project.root.parent / "outside"
+    outside.mkdir()
+    (project.root / "docs").symlink_to(outside)
+    assert project.run("weekly", "--week", "2026-W19") == 2
+    assert "is a symlink or no folder" in capsys.readouterr().err
+    assert list(outside.iterdir()) == []
+
+
 def test_an_upstream_that_may_not_have_been_fetched_is_told(
     project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -250,9 +276,9 @@ def test_a_record_of_another_tool_is_not_overwritten(project: Project, capsys: p
     mine = project.root / "docs/weekly_reports/dashboard-data/reports/2026-W19.json"
     write(mine, json.dumps(weekly_record()))
     assert project.run("weekly", "--week", "2026-W19") == 2
-    assert "was not written by Layline" in capsys.readouterr().err
+    assert "not written by Layline" in capsys.readouterr().err
     assert json.loads(mine.read_text()) == weekly_record()
-    assert project.run("weekly", "--week", "2026-W19", "--force") == 0
+    assert project.run("weekly", "--week", "2026-W19", "--replace") == 0
     assert project.record()["generator"] == "layline.periodic/1"
 
 

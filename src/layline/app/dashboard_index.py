@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from layline import codec
-from layline.app.files import write_atomically
+from layline.app.files import write_inside
 from layline.config import find_settings_file, load_settings
 from layline.core.evidence import Alert, Severity
 from layline.core.period import Cadence
@@ -32,7 +32,7 @@ def dashboard_index(config: Path | None = None, *, only: str | None = None) -> A
     for path in indexes:
         _refuse_foreign(loaded.root / path)
     for path, plain in indexes.items():
-        write_atomically(loaded.root / path, codec.to_json(plain))
+        write_inside(loaded.root, path, codec.to_json(plain))
     return _build_answer(records, indexes)
 
 

@@ -6,6 +6,8 @@ import os
 import tempfile
 from typing import TYPE_CHECKING
 
+from layline.errors import Error
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -25,6 +27,22 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     except BaseException:
         os.unlink(temporary)  # noqa: PTH108
         raise
+
+
+def write_inside(root: Path, relative: str, content: str | bytes) -> None:
+    """As `write_atomically`, for a file of the user's project: never through a symlink, and a failure is a sentence."""
+    place = root
+    for part in relative.split("/")[:-1]:
+        place /= part
+        if place.is_symlink() or (place.exists() and not place.is_dir()):
+            raise Error(
+                f"{relative} cannot be written: {place} is a symlink or no folder.",
+                hint="Put a plain folder in its place.",
+            )
+    try:
+        write_atomically(root / relative, content)
+    except OSError as error:
+        raise Error(f"{relative} cannot be written: {error.strerror}.") from None
 
 
 def _umask() -> int:

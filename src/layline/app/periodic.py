@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from layline import codec
-from layline.app.files import write_atomically
+from layline.app.periodic_files import find_places, write_report
 from layline.core.checks import clean_line
 from layline.core.evidence import Skipped
 from layline.core.period import Cadence
 from layline.core.records import encode_record
 from layline.core.report import Answer
-from layline.dashboard.records import GAP_FOLDER, REPORTS, load_records
-from layline.errors import ConfigError, Error, RecordError
+from layline.dashboard.records import GAP_FOLDER, load_records
+from layline.errors import ConfigError, Error
 from layline.gap.areas import area_classes
 from layline.gap.changes import build_changes
 from layline.history import find_tip_at, read_commit, read_log, read_touched_files
@@ -24,14 +22,12 @@ from layline.periodic.activity import read_activity
 from layline.periodic.drift import Ground, Target
 from layline.periodic.model import Activity, Notable, Previous, Window
 from layline.periodic.presets import fill_preset
-from layline.periodic.record import GENERATOR, build_record
+from layline.periodic.record import build_record
 from layline.periodic.report import build_report
 from layline.periodic.window import build_window, find_zone, parse_local
 from layline.render import render_markdown
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from layline.app.workspace import Workspace
     from layline.config import Periodic
     from layline.core.revision import Commit
@@ -50,17 +46,17 @@ class Span:
     until: str | None = None
 
 
-def periodic_weekly(workspace: Workspace, span: Span, *, write: bool = True, force: bool = False) -> Answer:
+def periodic_weekly(workspace: Workspace, span: Span, *, write: bool = True, replace_foreign: bool = False) -> Answer:
     """The report of an ISO week, up to its end or to a moment."""
-    return _report(workspace, Cadence.WEEKLY, span, write=write, force=force)
+    return _report(workspace, Cadence.WEEKLY, span, write=write, replace_foreign=replace_foreign)
 
 
-def periodic_monthly(workspace: Workspace, span: Span, *, write: bool = True, force: bool = False) -> Answer:
+def periodic_monthly(workspace: Workspace, span: Span, *, write: bool = True, replace_foreign: bool = False) -> Answer:
     """The report of a month, up to its end or to a moment."""
-    return _report(workspace, Cadence.MONTHLY, span, write=write, force=force)
+    return _report(workspace, Cadence.MONTHLY, span, write=write, replace_foreign=replace_foreign)
 
 
-def _report(workspace: Workspace, cadence: Cadence, span: Span, *, write: bool, force: bool) -> Answer:
+def _report(workspace: Workspace, cadence: Cadence, span: Span, *, write: bool, replace_foreign: bool) -> Answer:
     settings = fill_preset(workspace.settings.periodic)
     targets, missing = _open_targets(workspace)
     head = workspace.downstream.resolve(settings.ref)
@@ -70,17 +66,17 @@ def _report(workspace: Workspace, cadence: Cadence, span: Span, *, write: bool, 
     previous, invalid = _find_previous(workspace, window)
     activity = read_activity(_build_ground(workspace, window, head, previous), settings, targets, missing)
     activity = replace(activity, skipped=(*activity.skipped, *invalid))
-    paths = _choose_paths(workspace, window)
-    link = _link(workspace, settings, paths["report"])
+    places = find_places(workspace.settings.project, window.period)
+    link = _link(workspace, settings, places.report)
     categories = tuple(category.name for category in settings.categories)
-    record = build_record(activity, project=workspace.settings.project.name, path=paths["report"], link=link, categories=categories)  # fmt: skip
+    record = build_record(activity, project=workspace.settings.project.name, path=places.report, link=link, categories=categories)  # fmt: skip
     report = build_report(activity, title=record.title, categories=categories)
     plain = encode_record(record)
     if write:
-        _write(workspace.root, paths, {"record": codec.to_json(plain), "report": render_markdown(report)}, force=force)
-    data = {"schema": "layline.periodic/1", "record": plain, "written": list(paths.values()) if write else [], **_tell(activity)}  # fmt: skip
+        write_report(workspace.root, places, render_markdown(report), plain, replace_foreign=replace_foreign)
+    data = {"schema": "layline.periodic/1", "record": plain, "written": [places.report, places.record] if write else [], **_tell(activity)}  # fmt: skip
     if write:  # the files themselves do not say so
-        report = replace(report, meta=(*report.meta, ("written", ", ".join(paths.values()))))
+        report = replace(report, meta=(*report.meta, ("written", f"{places.report}, {places.record}")))
     return Answer(report=report, data=data)
 
 
@@ -149,7 +145,7 @@ def _find_previous(workspace: Workspace, window: Window) -> tuple[dict[str, Prev
     invalid = {
         problem.file: problem.reason for problem in reversed(records.problems) if f"{GAP_FOLDER}/" not in problem.file
     }
-    own = _choose_paths(workspace, window)["record"]
+    own = find_places(workspace.settings.project, window.period).record
     skipped = tuple(Skipped(f"earlier figures of {file}", why) for file, why in sorted(invalid.items()) if file != own)
     return found, skipped
 
@@ -174,16 +170,6 @@ def _bare_title(change: UpstreamChange) -> str:
     return clean_line(change.title.removesuffix(f"(#{change.number})"), 160) or change.commits[0][:12]
 
 
-def _choose_paths(workspace: Workspace, window: Window) -> dict[str, str]:
-    project = workspace.settings.project
-    name = re.sub(r"[^a-z0-9]+", "-", project.name.lower()).strip("-") or "project"
-    folder = f"{project.docs}/{window.period.cadence.folder}"
-    return {
-        "report": f"{folder}/{window.period.id}-{name}-{window.period.cadence.value}.md",
-        "record": f"{folder}/{REPORTS}/{window.period.id}.json",
-    }
-
-
 def _link(workspace: Workspace, settings: Periodic, path: str) -> str:
     repository = workspace.settings.project.repository
     if repository is None:
@@ -192,31 +178,6 @@ def _link(workspace: Workspace, settings: Periodic, path: str) -> str:
             hint='Add `repository = "https://…"` to [project] in layline.toml.',
         )
     return f"{repository.removesuffix('/').removesuffix('.git')}/blob/{settings.branch}/{path}"
-
-
-def _write(root: Path, paths: Mapping[str, str], contents: Mapping[str, str], *, force: bool) -> None:
-    """The record last: a reader who finds it also finds its report."""
-    record = root / paths["record"]
-    if not force and (record.exists() or record.is_symlink()):
-        _refuse_foreign(record)
-    elif not force and (root / paths["report"]).exists():
-        raise Error(
-            f"{paths['report']} is there without a record of ours.", hint="Move it away, or use --force to replace it."
-        )
-    for name in ("report", "record"):
-        write_atomically(root / paths[name], contents[name])
-
-
-def _refuse_foreign(path: Path) -> None:
-    """A record that Layline did not write holds somebody's own findings."""
-    try:
-        plain = codec.parse_json(path.read_bytes(), where=str(path)) if not path.is_symlink() else None
-    except (RecordError, OSError):
-        plain = None
-    if not isinstance(plain, dict) or plain.get("generator") != GENERATOR:
-        raise Error(
-            f"{path} was not written by Layline.", hint="Use --no-write to only look, or --force to replace it."
-        )
 
 
 def _tell(activity: Activity) -> dict[str, Any]:

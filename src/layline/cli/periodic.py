@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 since_option = click.option("--since", default=None, metavar="TIME", help="Begin here instead of with the period, e.g. where the last report ended.")  # fmt: skip
 until_option = click.option("--until", default=None, metavar="TIME", help="Look only up to this moment, e.g. 2026-05-08T09:01 in the configured time zone.")  # fmt: skip
 write_option = click.option("--write/--no-write", default=True, show_default=True, help="Write the report and its record, or only show them.")  # fmt: skip
-force_option = click.option("--force", is_flag=True, help="Replace a record that Layline did not write.")
+replace_option = click.option(
+    "--replace", "replace_foreign", is_flag=True, help="Take over files that Layline did not write."
+)
 
 
 @click.group()
@@ -30,7 +32,7 @@ def periodic() -> None:
 @since_option
 @until_option
 @write_option
-@force_option
+@replace_option
 @fetch_option
 @format_option("text", "json", "md")
 @config_option
@@ -46,7 +48,7 @@ def weekly(**options: Any) -> int:
 @since_option
 @until_option
 @write_option
-@force_option
+@replace_option
 @fetch_option
 @format_option("text", "json", "md")
 @config_option
@@ -59,7 +61,7 @@ def monthly(**options: Any) -> int:
 
 def _run(
     report: Callable[..., Answer], *, config: Path | None, fetch: bool, format_: str, output: Path | None,
-    write: bool, force: bool, **span: str | None,
+    write: bool, replace_foreign: bool, **span: str | None,
 ) -> int:  # fmt: skip
     from layline.app.periodic import Span
     from layline.app.workspace import fetch_backend, open_workspace
@@ -68,4 +70,4 @@ def _run(
     for key, backend in workspace.settings.backends.items() if fetch else ():
         if backend.objects is None and backend.upstream is not None:
             fetch_backend(workspace, key)
-    return show(report(workspace, Span(**span), write=write, force=force), format_, output)
+    return show(report(workspace, Span(**span), write=write, replace_foreign=replace_foreign), format_, output)
