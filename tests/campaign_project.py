@@ -16,23 +16,21 @@ from layline.campaign.manifest import Manifest, parse_manifest
 from layline.campaign.model import Bucket
 
 HARNESS = f"""\
-# The kernel file holds its cost per unit of work; odd lines of it misbehave on purpose.
-. ./kernel.sh
+# The kernel file holds its cost per unit of work; other words in it misbehave on purpose.
+. "${{KERNEL:-./kernel.sh}}"
 while [ $# -gt 0 ]; do case "$1" in --summary-csv) out="$2"; shift 2;; *) shift;; esac; done
 [ -n "$HANG" ] && sleep 60
 [ -n "$CRASH" ] && kill -SEGV $$
-runs=$(cat .runs 2>/dev/null || echo 0); echo $((runs + 1)) > .runs
-{{
-  echo '{HEADER_LINE}'
-  for label in $(tr ',' '\\n' < "$LAYLINE_SHAPES" | sed -n 's/.*"label": "\\([a-z]*\\)".*/\\1/p'); do
-    awk -v label="$label" -v cost="$COST" -v check="${{CHECK:-PASS}}" -v run="$runs" 'BEGIN {{
-      m = label == "small" ? 64 : label == "middle" ? 128 : 256; work = m * m * m;
-      noise = 1 + 0.002 * sin(run * 12.9898 + m); t = work / 1e9 * cost * noise;
-      printf "%s,1,%d,%d,%d,%s,%.9g,0.001,%.9g,0.001,%.12g,%.12g,40,40,40\\n", label, m, m, m, check, 2 * work / t / 1e9, 2 * work / t / 1e9, t, 2 * t }}'
-  done
-}} > "$out"
-[ -n "$CUT" ] && {{ head -c 300 "$out" > "$out.cut"; mv "$out.cut" "$out"; }}
-exit 0
+awk -v cost="$COST" -v check="${{CHECK:-PASS}}" -v out="$out" -v cut="$CUT" 'BEGIN {{
+  if ((getline run < ".runs") < 1) run = 0; close(".runs"); print run + 1 > ".runs";
+  while ((getline line < ENVIRON["LAYLINE_SHAPES"]) > 0) text = text line;
+  rows = "{HEADER_LINE}\\n";
+  while (match(text, /"label": "[a-z]+"/)) {{
+    label = substr(text, RSTART + 10, RLENGTH - 11); text = substr(text, RSTART + RLENGTH);
+    m = label == "small" ? 64 : label == "middle" ? 128 : 256; work = m * m * m;
+    noise = 1 + 0.002 * sin(run * 12.9898 + m); t = work / 1e9 * cost * noise;
+    rows = rows sprintf("%s,1,%d,%d,%d,%s,%.9g,0.001,%.9g,0.001,%.12g,%.12g,40,40,40\\n", label, m, m, m, check, 2 * work / t / 1e9, 2 * work / t / 1e9, t, 2 * t) }}
+  printf "%s", (cut ? substr(rows, 1, 300) : rows) > out }}'
 """
 MANIFEST = """\
 name: demo

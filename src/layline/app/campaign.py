@@ -16,6 +16,7 @@ from layline.campaign.manifest import Manifest, Measuring, find_contradictions, 
 from layline.campaign.model import Bucket
 from layline.campaign.rules import NOTES, check_termination, find_duties
 from layline.campaign.state import Level, Phase, fold
+from layline.campaign.workspace import copy_files, is_workspace
 from layline.errors import BenchError, ConfigError, RecordError
 from layline.git.write import WorkTree, find_foreign, open_work_tree
 
@@ -42,10 +43,12 @@ def campaign_new(manifest: Manifest, *, now: Callable[[], str] = clock) -> Answe
             raise ConfigError(
                 f"The campaign {manifest.name} exists.", hint="Choose another name, or `layline campaign status`."
             )
-        bench = choose_bench(manifest, tree.root, None, quiet)
+        bench = choose_bench(manifest, tree.root, ledger.folder, None, quiet)
         campaign = Campaign(ledger.folder, tree, ledger, bench, now)
         if state is None:
             _check_tree(tree, manifest)
+            if is_workspace(manifest):
+                copy_files(manifest, tree, tree.head(), ledger.folder)  # its harness is frozen with the rest
             ledger.append(now(), "created", _describe_origin(campaign, manifest))
         prepare(campaign)
         publish(campaign)
@@ -168,9 +171,8 @@ def check_proposal(campaign: Campaign, proposal: Proposal, *, again: bool) -> No
 def _check_changes(campaign: Campaign) -> None:
     """Only kernel files may differ; new files are no part of a candidate, but a command would see them."""
     changes = campaign.tree.find_changes()
-    foreign = [
-        item for item in find_foreign(changes, campaign.state.manifest.kernel_files) if not item.path.startswith(OURS)
-    ]
+    allowed = () if is_workspace(campaign.state.manifest) else campaign.state.manifest.kernel_files
+    foreign = [item for item in find_foreign(changes, allowed) if not item.path.startswith(OURS)]
     if campaign.state.manifest.measuring is Measuring.TRUSTED:
         foreign = [item for item in foreign if not item.is_untracked]
     if foreign:

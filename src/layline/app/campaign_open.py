@@ -12,6 +12,7 @@ from layline.campaign.engine import Campaign, prepare
 from layline.campaign.ledger import FILE_NAME, Ledger
 from layline.campaign.manifest import Measuring
 from layline.campaign.state import Phase, fold
+from layline.campaign.workspace import find_kernel_root, is_workspace
 from layline.errors import BenchError, ConfigError
 from layline.git.write import WorkTree, open_work_tree
 
@@ -49,14 +50,13 @@ def _known(base: Path) -> str:
     return f"Name one with --campaign: {', '.join(names)}." if names else "`layline campaign new` begins one."
 
 
-def choose_bench(
-    manifest: Manifest, root: Path, frozen: dict[str, str] | None, progress: Callable[[str], None]
-) -> Bench:
+def choose_bench(manifest: Manifest, root: Path, folder: Path, frozen: dict[str, str] | None, progress: Callable[[str], None]) -> Bench:  # fmt: skip
     """How this campaign measures."""
     if manifest.measuring is Measuring.COMMAND:
         from layline.campaign.command import CommandBench
 
-        return CommandBench(manifest, root, frozen)
+        where = folder if is_workspace(manifest) else root
+        return CommandBench(manifest, where, find_kernel_root(manifest, folder, root), frozen)
     from layline.campaign.trusted import TrustedBench
 
     return TrustedBench(manifest, progress)
@@ -102,7 +102,7 @@ def _open(tree: WorkTree, folder: Path, progress: Callable[[str], None], ledger:
         raise BenchError(
             f"{folder} holds no campaign.", hint="Its beginning was cut short: run `layline campaign new` again."
         )
-    bench = choose_bench(state.manifest, tree.root, dict(state.origin["frozen"]), progress)
+    bench = choose_bench(state.manifest, tree.root, folder, dict(state.origin["frozen"]), progress)
     return Campaign(folder, tree, ledger, bench, now)
 
 

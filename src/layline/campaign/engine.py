@@ -20,6 +20,7 @@ from layline.campaign.representative import choose_representative
 from layline.campaign.snapshot import encode_content, encode_kernel_files, read_kernel_files, write_kernel_files
 from layline.campaign.state import Level, Settled, State, fold
 from layline.campaign.statistics import spend_campaign
+from layline.campaign.workspace import copy_files, find_kernel_root, integrate, is_workspace
 from layline.errors import BenchError
 from layline.git.write import Identity
 
@@ -75,9 +76,14 @@ class Campaign:
     def record(self, kind: str, /, **data: Any) -> None:
         self.ledger.append(self.now(), kind, data)
 
+    @property
+    def kernel_root(self) -> Path:
+        """Where the kernel is edited."""
+        return find_kernel_root(self.state.manifest, self.folder, self.tree.root)
+
     def read_kernel(self) -> KernelFiles:
-        """The kernel files as they stand in the work tree."""
-        return read_kernel_files(self.tree.root, self.state.manifest.kernel_files)
+        """The kernel files as they stand where they are edited."""
+        return read_kernel_files(self.kernel_root, self.state.manifest.kernel_files)
 
 
 def prepare(campaign: Campaign) -> None:
@@ -89,7 +95,8 @@ def prepare(campaign: Campaign) -> None:
     if branch is not None and campaign.tree.branch() != branch:
         campaign.tree.create_branch(branch, state.origin["commit"])
         crash_point()
-    campaign.record("prepared", branch=campaign.tree.branch())
+    copied = copy_files(state.manifest, campaign.tree, state.origin["commit"], campaign.folder) if is_workspace(state.manifest) else {}  # fmt: skip
+    campaign.record("prepared", branch=campaign.tree.branch(), upstream=state.origin["commit"], copied=copied)
 
 
 def open_round(campaign: Campaign, proposal: Proposal) -> None:
@@ -124,6 +131,8 @@ def finish_round(campaign: Campaign) -> Round:
             _measure(campaign, item, level)
         elif item.verdict is None and item.number > 1:
             _judge(campaign, item)
+        elif _awaits_integration(campaign, item):
+            _integrate(campaign, item)
         else:
             _settle(campaign, item)
     return campaign.state.rounds[-1]
@@ -187,6 +196,17 @@ def _judge(campaign: Campaign, item: Round) -> None:
     campaign.record("judged", round=item.number, verdict=codec.encode(verdict))
 
 
+def _awaits_integration(campaign: Campaign, item: Round) -> bool:
+    passed_locally = item.verdict is not None and item.verdict.outcome.is_accepted
+    return is_workspace(campaign.state.manifest) and passed_locally and item.integration is None
+
+
+def _integrate(campaign: Campaign, item: Round) -> None:
+    state = campaign.state
+    found = integrate(state.manifest, campaign.tree.root, state.kernel(item.kernel))
+    campaign.record("integrated", round=item.number, passed=found.passed, reason=found.reason)
+
+
 def _settle(campaign: Campaign, item: Round) -> None:
     if item.number == 1:
         chosen = choose_representative(item.runs[-1], campaign.state.manifest)
@@ -194,7 +214,7 @@ def _settle(campaign: Campaign, item: Round) -> None:
             "settled", round=1, settled=Settled.BASELINE.value, commit=item.parent, representative=list(chosen)
         )
         return
-    if item.verdict is not None and item.verdict.outcome.is_accepted:
+    if item.is_accepted:
         commit = _commit(campaign, item) if campaign.state.manifest.git_commit else None
         campaign.record("settled", round=item.number, settled=Settled.ACCEPTED.value, commit=commit)
     else:
@@ -219,10 +239,11 @@ def _commit(campaign: Campaign, item: Round) -> str:
 
 
 def _put_in_place(campaign: Campaign, kernel: KernelFiles, item: Round) -> None:
-    """Make the work tree's kernel exactly this one."""
+    """Make the kernel exactly this one, in the repository and where it is edited."""
     state, tree = campaign.state, campaign.tree
     _rescue(campaign)
-    write_kernel_files(tree.root, kernel, state.manifest.kernel_files)
+    for root in dict.fromkeys((campaign.kernel_root, tree.root)):
+        write_kernel_files(root, kernel, state.manifest.kernel_files)
     crash_point()
     if state.manifest.git_commit and tree.head() == item.parent:
         at_parent = {path: tree.read_blob(item.parent, path) for path in state.manifest.kernel_files}

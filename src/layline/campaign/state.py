@@ -98,10 +98,18 @@ class Round:
     runs: tuple[Run, ...] = ()
     verdict: Verdict | None = None
     judged_at: str = ""
+    integration: tuple[bool, str] | None = None
+    """Workspace mode: whether the integration gate in the real tree passed, and why."""
     settled: Settled | None = None
     settled_at: str = ""
     commit: str | None = None
     notes: tuple[Note, ...] = ()
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether the verdict, and the real tree where one was asked, take the candidate."""
+        judged = self.verdict is not None and self.verdict.outcome.is_accepted
+        return judged and (self.integration is None or self.integration[0])
 
     @property
     def last_run(self) -> Run | None:
@@ -266,6 +274,10 @@ def _prepare(state: State, _entry: Entry) -> State:
     return replace(state, is_prepared=True)
 
 
+def _integrate(state: State, entry: Entry) -> State:
+    return _change_last(state, integration=(entry.data["passed"], entry.data["reason"]))
+
+
 def _settle(state: State, entry: Entry) -> State:
     data = entry.data
     changed = _change_last(state, settled=Settled(data["settled"]), settled_at=entry.at, commit=data["commit"])
@@ -311,6 +323,7 @@ APPLY = {
     "unmeasured": _fail,
     "judged": _judge,
     "withdrawn": _withdraw,
+    "integrated": _integrate,
     "settled": _settle,
     "noted": _note,
     "stopped": _stop,

@@ -54,6 +54,10 @@ def _results(state: State, item: Round) -> str:
         parts += [_shape_table(state, item, run, measured), "### Aggregate", _aggregate(state, item, run, measured)]
     if item.verdict is not None:
         parts += _judgement(item.verdict)
+    if item.integration is not None:
+        parts.append(
+            f"### Integration gate\n\n- {'passed' if item.integration[0] else 'FAILED'}: {one_line(item.integration[1])}"
+        )
     if run is not None:
         parts += _gates(run)
     return "\n\n".join(part for part in parts if part)
@@ -159,6 +163,8 @@ def _decision(item: Round) -> str:
     if item.settled is Settled.BASELINE:
         return "`BASELINE`\n\nThe starting point every later figure is read against."
     reason = one_line(item.verdict.reason) if item.verdict else MINUS
+    if item.integration is not None:
+        reason = f"{reason}\n\n{one_line(item.integration[1])}"
     label = (
         f"{item.settled} (trade-off)"
         if item.verdict and item.verdict.outcome is Outcome.ACCEPT_TRADEOFF
