@@ -73,7 +73,7 @@ def load_content(loaded: Loaded) -> Content:
         records=records,
         articles=load_articles(root, docs, records),
         periodic_articles=load_periodic_articles(root, records) if settings.dashboard.periodic_pages else {},
-        evidence=load_evidence(root, records),
+        evidence=load_evidence(root, docs, records),
         patches=_load(loaded, PATCHES_FOLDER, "layline.patches/1", skipped),
         drifts={key.removesuffix(".drift"): value for key, value in _load(loaded, PATCHES_FOLDER, "layline.drift/1", skipped).items()},
         campaigns=_load(loaded, CAMPAIGNS_FOLDER, "layline.campaign/1", skipped),

@@ -10,11 +10,13 @@ from typing import Any
 from layline.core.evidence import Skipped
 from layline.core.progress import Progress, silent
 from layline.core.records import GapRecord
+from layline.core.report import Section
 from layline.dashboard.articles import set_article
 from layline.dashboard.boards import Board, find_boards
 from layline.dashboard.cache import Cache
 from layline.dashboard.content import Content
 from layline.dashboard.data import badge_words, build_badges, build_data
+from layline.dashboard.evidence import find_sections
 from layline.dashboard.pages import ASSETS, NavItem, Pages, Site, asset
 from layline.dashboard.pdfs import Engine, build_pdfs
 from layline.dashboard.prose import Addresses, count_words, join_words
@@ -161,7 +163,7 @@ def _backend(plan: Plan, pages: Pages, standing: Standing) -> bytes:
     return pages.render(
         f"backends/{standing.key}.html", "backend", title=standing.label, standing=standing,
         facts=view_facts(standing), dives=tuple(dive for dive in plan.dives if dive.record.backend.key == standing.key),
-        evidence_sections=(), boards=tuple(board for board in plan.boards if board.backend == standing.key),
+        evidence_sections=_evidence(plan, standing.key), boards=tuple(board for board in plan.boards if board.backend == standing.key),
         badge_words=" ".join(badge_words(standing)[:2]),
     )  # fmt: skip
 
@@ -183,6 +185,13 @@ def _periodic(plan: Plan, pages: Pages, number: int, view: PeriodicView) -> Page
         older=plan.periodic[number + 1] if number + 1 < len(plan.periodic) else None,
     )  # fmt: skip
     return view.page, page, article.dead_links if article else ()
+
+
+def _evidence(plan: Plan, key: str) -> tuple[Section, ...]:
+    """What the evidence of the newest gap report tells."""
+    dive = next((dive for dive in plan.dives if dive.record.backend.key == key), None)
+    plain = plan.content.evidence.get(dive.record.id) if dive else None
+    return tuple(find_sections(plain)) if plain else ()
 
 
 def _no_standing(key: str) -> Standing:

@@ -10,7 +10,7 @@ from typing import Any
 from layline import codec
 from layline.core.evidence import Skipped
 from layline.core.records import GapRecord, PeriodicRecord
-from layline.dashboard.records import EVIDENCE_SUFFIX, GAP_FOLDER, Records, find_path_problem
+from layline.dashboard.records import GAP_FOLDER, Records, find_path_problem
 from layline.dashboard.sections import Sections
 from layline.errors import RecordError
 
@@ -64,11 +64,11 @@ def load_periodic_articles(root: Path, records: Records) -> dict[str, str]:
     return {item.record.report_id: read_text(root, item.record.report_path) for item in records.periodic}
 
 
-def load_evidence(root: Path, records: Records) -> dict[str, Mapping[str, Any]]:
-    """Evidence files that stand beside gap records; a record without one has none."""
+def load_evidence(root: Path, docs: str, records: Records) -> dict[str, Mapping[str, Any]]:
+    """Layline's own evidence files of gap records; a record of another maker has none."""
     found: dict[str, Mapping[str, Any]] = {}
     for item in records.gap:
-        file = item.file.removesuffix(".json") + EVIDENCE_SUFFIX
+        file = f"{docs}/{GAP_FOLDER}/dashboard-data/evidence/{item.record.id}.json"
         if (root / file).exists():
             plain = codec.parse_json(read_text(root, file, limit=LARGEST_DATA), where=file)
             if isinstance(plain, dict):

@@ -30,7 +30,7 @@ def build_data(content: Content, standings: tuple[Standing, ...]) -> Iterator[tu
     for item in content.records.gap:
         yield f"dashboard-data/reports/{item.record.id}.json", _json(dict(item.plain)), f"Record: {item.record.title}"
         if item.record.id in content.evidence:
-            yield f"data/evidence/{item.record.id}.json", _json(dict(content.evidence[item.record.id])), f"Evidence of {item.record.title}"  # fmt: skip
+            yield f"dashboard-data/evidence/{item.record.id}.json", _json(dict(content.evidence[item.record.id])), f"Evidence of {item.record.title}"  # fmt: skip
     for key, inventory in content.patches.items():
         yield f"data/patches/{key}.json", _json(dict(inventory)), f"Patch inventory of {content.labels.get(key, key)}"
     for key, drift in content.drifts.items():

@@ -13,7 +13,7 @@ from layline.dashboard.cache import Cache, digest
 from layline.dashboard.prose import day_words, signed
 from layline.dashboard.standing import Standing, web_address
 from layline.render.charts import Mark, sparkline, trend
-from layline.render.html import breakable
+from layline.render.html import breakable, render_sections
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -113,6 +113,7 @@ def _environment() -> Environment:
         "web": web_address,
         "short_address": lambda address: web_address(address).removeprefix("https://").removeprefix("github.com/"),
         "breakable": lambda text: _markup(breakable(text)),
+        "sections": lambda sections: _markup(render_sections(sections)),
         "spark": lambda standing: _markup(_spark(standing)),
         "trend": lambda standing, width: _markup(_trend(standing, width)),
     }

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, assert_never
 
@@ -158,7 +158,9 @@ class _Writer:
 
     def link(self, node: SyntaxTreeNode) -> str:
         address = str(node.attrs.get("href", ""))
+        known, self.links = self.links, replace(self.links, commits=())  # no link inside a link
         words = self.inline(node)
+        self.links = known
         target = self.target(address)
         if target is None:
             self.dead.append(address)
@@ -195,6 +197,12 @@ def render_html(report: Report) -> str:
         items = "".join(f"<li>{escape(str(skipped))}</li>" for skipped in report.skipped)
         lines.append(f'{_heading(2, anchors.fresh("Skipped"), "Skipped", "Skipped")}<ul class="skipped">{items}</ul>\n')
     return "".join(lines)
+
+
+def render_sections(sections: Iterable[Section]) -> str:
+    """Sections of a report by themselves, for a page that has its own title."""
+    anchors = Anchors()
+    return "".join(part for section in sections for part in _section(section, 2, anchors))
 
 
 def render_inline_html(text: Inline) -> str:

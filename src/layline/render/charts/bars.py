@@ -21,7 +21,7 @@ def bars(amounts: tuple[Amount, ...], label: str, *, unit: str = "", width: floa
         shapes += [
             svg.text(room, y + 13, _clip(name, room), text_anchor="end"),
             svg.element("rect", svg.title(f"{name}: {short(value)} {unit}".rstrip()), x=room + 8, y=y, width=max(end - room - 8, 1), height=18, rx=2, class_="bar s0", fill=svg.SERIES[0]),
-            svg.text(end + 6, y + 13, short(value), class_="label figure"),
+            svg.text(end + 6, y + 13, short(value), class_="label value"),
         ]  # fmt: skip
     return svg.drawing(width, max(len(amounts) * _ROW + 4, _ROW), label, *shapes)
 

@@ -1,0 +1,136 @@
+"""An evidence file (`layline.evidence/1`) as sections of a backend's page: each row leads to where it was read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from layline.core.evidence import Evidence
+from layline.core.report import Cell, Chart, Inline, Paragraph, Section, Table
+
+MOST_ROWS = 15
+_CONSEQUENCES = ("will break", "may break", "look at", "ok")
+_HURTING = ("will break", "may break")
+
+
+def find_sections(plain: Mapping[str, Any]) -> Iterator[Section]:
+    """Yields what the file tells of coupling, areas and dependencies; a part it does not tell is left out."""
+    facts = [
+        item for item in _list(plain.get("facts")) if isinstance(item, Mapping) and isinstance(item.get("name"), str)
+    ]
+    commits = [item for item in _list(plain.get("commits")) if isinstance(item, Mapping)]
+    for part in (_couplings, _areas, _dependencies):
+        section = part(facts, commits)
+        if section is not None:
+            yield section
+
+
+Facts = list[Mapping[str, Any]]
+
+
+def _couplings(facts: Facts, commits: Facts) -> Section | None:
+    found = [fact for fact in facts if fact["name"].startswith("coupling.") and isinstance(fact.get("value"), Mapping)]
+    if not found:
+        return None
+    counted = Counter(str(fact["value"].get("consequence")) for fact in found)
+    order = [*(name for name in _CONSEQUENCES if name in counted), *sorted(set(counted) - set(_CONSEQUENCES))]
+    amounts = tuple((name, float(counted[name])) for name in order)
+    chart = Chart(kind="bars", title=f"{len(found):,} places where our code touches upstream", series=(("places", amounts),), unit="places")  # fmt: skip
+    hurting = [fact for fact in found if fact["value"].get("consequence") in _HURTING]
+    hurting.sort(key=lambda fact: _HURTING.index(fact["value"]["consequence"]))
+    rows = tuple(_coupling_row(fact, commits) for fact in hurting[:MOST_ROWS])
+    table = Table(columns=("consequence", "our code", "upstream", "what became of it"), rows=rows, more=max(len(hurting) - MOST_ROWS, 0))  # fmt: skip
+    return Section(
+        title="Coupling", blocks=(chart, *((table,) if rows else (Paragraph("Nothing we use breaks at the tip."),)))
+    )
+
+
+def _coupling_row(fact: Mapping[str, Any], commits: Facts) -> tuple[Inline, ...]:
+    value = fact["value"]
+    places = [_evidence(item, commits) for item in _list(fact.get("evidence"))]
+    own = places[0] if places else None
+    location, _, rest = str(fact["name"]).removeprefix("coupling.").rpartition(":")
+    line, _, target = rest.partition(".")
+    touch, _, target = target.partition(".")
+    upstream = places[1] if len(places) > 1 else None
+    now = f"{value.get('state')}" + (f", now {value['now']}" if value.get("now") else "")
+    detail = f"{now}: {value['detail']}" if value.get("detail") else now
+    return (
+        str(value.get("consequence")),
+        Cell(f"{location}:{line}", evidence=own, code=True),
+        (f"{touch} ", Cell(target, evidence=upstream, code=True)),
+        detail,
+    )
+
+
+def _areas(facts: Facts, commits: Facts) -> Section | None:
+    found = [fact for fact in facts if fact["name"].startswith("area.") and _numbers(fact.get("value"), 7)]
+    if not found:
+        return None
+    found.sort(key=lambda fact: (-fact["value"][6], fact["name"]))
+    amounts = tuple((fact["name"].removeprefix("area."), float(fact["value"][6])) for fact in found)
+    chart = Chart(
+        kind="bars", title="Commits that touch each area of upstream", series=(("commits", amounts),), unit="commits"
+    )
+    rows = tuple(_area_row(fact, commits) for fact in found)
+    columns = ("area", "commits", "files added", "removed", "renamed", "modified", "lines")
+    return Section(title="Areas", blocks=(chart, Table(columns=columns, rows=rows, numeric=frozenset(range(1, 7)))))
+
+
+def _area_row(fact: Mapping[str, Any], commits: Facts) -> tuple[Inline, ...]:
+    added, removed, renamed, modified, insertions, deletions, touched = fact["value"]
+    places = [_evidence(item, commits) for item in _list(fact.get("evidence"))]
+    lines = Cell(f"+{insertions:,} −{deletions:,}", evidence=places[0] if places else None)
+    return (fact["name"].removeprefix("area."), f"{touched:,}", f"{added:,}", f"{removed:,}", f"{renamed:,}", f"{modified:,}", lines)  # fmt: skip
+
+
+def _dependencies(facts: Facts, commits: Facts) -> Section | None:
+    found = [
+        fact for fact in facts if fact["name"].startswith("dependency.metadata.") and len(_list(fact.get("value"))) == 3
+    ]
+    if not found:
+        return None
+    rows = tuple(_dependency_row(fact, commits) for fact in found[:MOST_ROWS])
+    table = Table(columns=("package", "scope", "pin", "tip", "change"), rows=rows, more=max(len(found) - MOST_ROWS, 0))
+    return Section(title="Dependencies", blocks=(Paragraph("From package metadata, the strongest evidence; requirement files, workflows and containers stand in the detailed report."), table))  # fmt: skip
+
+
+def _dependency_row(fact: Mapping[str, Any], commits: Facts) -> tuple[Inline, ...]:
+    scope, _, rest = str(fact["name"]).removeprefix("dependency.metadata.").partition(".")
+    name = rest.partition(".")[2] or rest
+    was, now, changes = fact["value"]
+    places = [_evidence(item, commits) for item in _list(fact.get("evidence"))]
+    before = places[0] if was is not None and places else None
+    after = places[-1] if now is not None and places else None
+    return (
+        Cell(name, code=True),
+        scope,
+        Cell(_shown(was), evidence=before, code=was is not None),
+        Cell(_shown(now), evidence=after, code=now is not None),
+        ", ".join(str(change) for change in _list(changes)),
+    )
+
+
+def _evidence(item: Any, commits: Facts) -> Evidence | None:
+    if not isinstance(item, Mapping) or not isinstance(item.get("at"), int) or not 0 <= item["at"] < len(commits):
+        return None
+    at, lines = commits[item["at"]], _list(item.get("lines"))
+    span = (lines[0], lines[1]) if _numbers(lines, 2) else None
+    path, command = item.get("path"), item.get("command")
+    return Evidence(
+        repo=str(at.get("repo")), commit=str(at.get("commit")), path=path if isinstance(path, str) else None, lines=span,
+        command=command if isinstance(command, str) else None,
+    )  # fmt: skip
+
+
+def _numbers(value: Any, count: int) -> bool:
+    return isinstance(value, list) and len(value) == count and all(type(item) is int for item in value)
+
+
+def _shown(value: Any) -> str:
+    return "—" if value is None else str(value) or "any version"
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from layline.dashboard.inventory import view_inventory
+
+EFFECT = {"style": "binding-replacement", "target": "engine.run", "replacement": "harbor.run", "mutates": [], "location": "harbor/p.py:9", "certain": True}  # fmt: skip
+PATCH: dict[str, Any] = {
+    "id": "engine.run", "phase": "setup", "file": "harbor/p.py", "line": 3, "description": "Our run", "active": None,
+    "guard": {"text": None, "keys": ["fast"], "expression": "fast"}, "effects": [EFFECT],
+}  # fmt: skip
+INVENTORY = {"schema": "layline.patches/1", "commit": "a" * 40, "patches": [PATCH, PATCH | {"id": "engine run", "phase": "train"}]}  # fmt: skip
+DRIFT = {
+    "schema": "layline.drift/1", "pin": {"commit": "b" * 40}, "tip": "c" * 40,
+    "rows": [{"patch": "engine.run", "target": "engine.run", "kind": "signature", "severity": "breaks", "location": "harbor/p.py:9", "suggestion": {"target": "engine.go"}, "culprit": {"commit": "d" * 40, "date": "2026-05-01", "subject": "Rename"}}],
+}  # fmt: skip
+
+
+def test_patches_are_joined_with_what_became_of_their_targets() -> None:
+    view = view_inventory(INVENTORY, DRIFT, "https://e.org/harbor")
+    first, second = view.rows
+    assert (first.severity, first.tone, first.drifts, view.broken) == ("breaks", "bad", ("signature",), 1)
+    assert first.effects[0].suggestion == "engine.go"
+    assert first.effects[0].culprit == "dddddddddddd 2026-05-01 Rename"
+    assert first.link == f"https://e.org/harbor/blob/{'a' * 40}/harbor/p.py#L3"
+    assert (second.severity, second.tone) == ("", "none")
+    assert {choice.name for choice in view.choices} == {"phase"}
+    assert view.pin == "b" * 40
+
+
+def test_anchors_are_names_of_their_own() -> None:
+    twice = {"patches": [PATCH | {"id": "a b"}, PATCH | {"id": "a/b"}, PATCH | {"id": "<x>"}, {}]}
+    anchors = [row.anchor for row in view_inventory(twice, None, None).rows]
+    assert anchors == ["patch-a-b", "patch-a-b-2", "patch-x", "patch-unnamed"]
+
+
+@pytest.mark.parametrize("plain", [{}, {"patches": None}, {"patches": [None, 3, {"effects": "x", "guard": []}]}, {"patches": [{"effects": [{"certain": False}]}], "skipped": [3, {"what": "a"}], "unregistered": [EFFECT]}])  # fmt: skip
+def test_foreign_inventories_never_break_a_page(plain: dict[str, Any]) -> None:
+    view_inventory(plain, {"rows": [3, {}]}, None)
