@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "bench": ("layline.cli.bench:bench", "Read benchmark CSV files strictly."),
     "periodic": ("layline.cli.periodic:periodic", "Weekly and monthly engineering reports from git history alone."),
     "dashboard": ("layline.cli.dashboard:dashboard", "One static site from the records, with their PDFs."),
+    "mcp": ("layline.cli.mcp:mcp", "Serve the same answers to an AI agent."),
     "skills": ("layline.cli.skills:skills", "Skills that tell an AI agent how to use Layline."),
     "pdf": ("layline.cli.pdf:pdf", "Set one Markdown file as a PDF."),
     "demo": ("layline.cli.demo:demo", "Write the embedded sample and walk through the commands."),

@@ -1,0 +1,1 @@
+"""The door for agents: the app functions as MCP tools, over stdio."""
