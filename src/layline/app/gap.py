@@ -213,7 +213,7 @@ def _show_value(fact: Fact[Any]) -> str | Cell:
     match fact.name:
         case "pin.tag" | "tip.tag":
             name, distance = fact.value
-            return name if distance == 0 else f"{name} ({distance} commits before)"
+            return name if distance == 0 else f"{name} ({distance} commit{'' if distance == 1 else 's'} before)"
         case "pin.commit" | "tip.commit":
             return Cell(
                 str(fact.value), evidence=Evidence(repo=fact.evidence[0].repo, commit=str(fact.value)), code=True
