@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from layline.cli.gap_report import gap_report, gap_verify
+from layline.cli.gap_report import gap_audit, gap_report, gap_verify
 from layline.cli.show import at_option, config_option, date_option, fetch_option, format_option, show, to_option
 
 
@@ -46,3 +46,4 @@ def gap_show(
 
 gap.add_command(gap_report)
 gap.add_command(gap_verify)
+gap.add_command(gap_audit)

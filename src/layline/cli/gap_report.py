@@ -55,3 +55,16 @@ def gap_verify(records: tuple[Path, ...], format_: str, output: Path | None, con
     with show_progress() as progress:
         answer = app.gap_verify(open_workspace(config), tuple(path.resolve() for path in records), progress=progress)
     return show(answer, format_, output)
+
+
+@click.command("audit")
+@click.argument("records", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="RECORD...")  # fmt: skip
+@at_option
+@format_option("text", "json", "md")
+@config_option
+def gap_audit(records: tuple[Path, ...], at: str, format_: str, output: Path | None, config: Path | None) -> int:
+    """Hold published records, made by anyone, against git; exit 1 if a field is contradicted."""
+    from layline.app import gap_audit as app
+    from layline.app.workspace import open_workspace
+
+    return show(app.gap_audit(open_workspace(config, at=at), records), format_, output)

@@ -1,0 +1,86 @@
+"""What git says about the pair of commits a record talks of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from layline.gap.dependencies import compare_declarations, read_declarations
+from layline.git import DIFF_SETTINGS
+from layline.history import compare_commits, read_commit, read_diff, read_version
+from layline.source.tree import Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from layline.config import Backend
+    from layline.core.revision import Commit
+    from layline.gap.dependencies import Declaration, Declarations, Difference
+    from layline.git import Repository
+    from layline.history import Diff, Distance, Version
+
+
+@dataclass(eq=False)
+class Ground:
+    """Lazily computed: an audit pays for what its record claims."""
+
+    backend: Backend
+    upstream: Repository
+    pin: str
+    tip: str
+    downstream: Repository
+    downstream_commit: str
+    """As of the day the record was made."""
+    _texts: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def distance(self) -> Distance:
+        return compare_commits(self.upstream, self.pin, self.tip)
+
+    @cached_property
+    def diff(self) -> Diff:
+        return read_diff(self.upstream, self.pin, self.tip)
+
+    @cached_property
+    def commits(self) -> tuple[Commit, Commit]:
+        return read_commit(self.upstream, self.pin), read_commit(self.upstream, self.tip)
+
+    @cached_property
+    def versions(self) -> tuple[Version | None, Version | None]:
+        return tuple(read_version(self.upstream, commit, self.backend.packages) for commit in (self.pin, self.tip))  # type: ignore[return-value]
+
+    @cached_property
+    def declarations(self) -> tuple[Declarations, Declarations]:
+        only = self.backend.dependencies
+        return read_declarations(Tree(self.upstream, self.pin), only), read_declarations(
+            Tree(self.upstream, self.tip), only
+        )
+
+    @cached_property
+    def differences(self) -> tuple[Difference, ...]:
+        return compare_declarations(*self.declarations)
+
+    def declared(self, name: str, *, at_tip: bool) -> list[Declaration]:
+        """Every declaration of a distribution on one side, strongest rank first."""
+        items = self.declarations[1 if at_tip else 0].items
+        return sorted((item for item in items if item.name == name), key=lambda item: (item.rank, item.place.path))
+
+    @cached_property
+    def integration_texts(self) -> dict[str, str]:
+        """Path → text of the Python files of our integration on that day."""
+        tree = Tree(self.downstream, self.downstream_commit)
+        found: dict[str, str] = {}
+        for folder in (*self.backend.integration, *self.backend.patches):
+            for path in tree.paths(folder, ".py"):
+                text = tree.read_text(path)
+                if isinstance(text, str):
+                    found[path] = text
+        return found
+
+    def shortstat(self) -> str:
+        return f"git diff --shortstat {' '.join(DIFF_SETTINGS)} {self.pin} {self.tip}"
+
+    def places(self, items: list[Declaration]) -> Iterator[str]:
+        for item in items:
+            yield f"{item.place} {item.spec}".strip()

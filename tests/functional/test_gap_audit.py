@@ -1,0 +1,169 @@
+"""`gap audit` of records made by hand: right, wrong and unverifiable claims."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commands import layline
+from histories import History
+from layline.app.gap_audit import gap_audit
+from layline.app.workspace import open_workspace
+from layline.core.report import Answer
+
+CONFIG = """\
+[project]
+name = "harbour"
+git = "downstream"
+
+[backends.keel]
+label = "Keel"
+path = "third_party/keel"
+upstream = "https://example.org/keel"
+objects = "upstream"
+packages = ["keel"]
+integration = ["harbour/keel"]
+"""
+PYPROJECT = '[project]\nname = "keel"\nversion = "{version}"\ndependencies = [{needs}]\n'
+
+
+def make_project(root: Path) -> tuple[str, str]:
+    """An upstream that raises a floor and adds a dependency; the pin and the tip."""
+    upstream = History.start(root / "upstream")
+    pin = upstream.commit("Begin (#1)", {"pyproject.toml": PYPROJECT.format(version="1.0.0", needs='"torch>=2"'), "keel/run.py": "def run(): ...\n", "requirements.txt": "einops\n"})  # fmt: skip
+    upstream.commit("Raise (#2)", {"pyproject.toml": PYPROJECT.format(version="1.1.0", needs='"torch>=3", "av"')})
+    tip = upstream.commit("More (#3)", {"keel/more.py": "x = 1\n"})
+    downstream = History.start(root / "downstream")
+    downstream.gitlink("third_party/keel", pin)
+    downstream.commit(
+        "Layer (#7)", {"harbour/keel/__init__.py": "", "harbour/keel/trainer.py": "from keel.run import run\n"}
+    )
+    (root / "layline.toml").write_text(CONFIG)
+    return pin, tip
+
+
+def gap_record(pin: str, tip: str, **changes: Any) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "id": "keel-upstream-main", "title": "Keel", "backend": {"key": "keel", "label": "Keel"}, "generated_at": "2026-01-01",
+        "status": "verified", "scope": "all",
+        "local": {"source_path": "third_party/keel", "version": "1.0.0", "commit": pin[:8], "commit_date": "2026-01-01"},
+        "upstream": {"repo": "https://example.org/keel", "ref": "origin/main", "version": "1.1.0", "commit": tip[:8], "commit_date": "2026-01-03"},
+        "stats": {"commit_gap": 2, "diff_files": 2, "insertions": 3, "deletions": 2},
+        "integration": {"backend_files": 1, "tracked_files": 9},
+        "highlights": ["Upstream main is 2 commits ahead."],
+        "artifacts": [{"label": "Report", "path": "./reports/keel/upstream-main/report.pdf", "format": "pdf", "language": "en", "kind": "detail"}],
+    }  # fmt: skip
+    return record | changes
+
+
+def audit(root: Path, *records: dict[str, Any]) -> Answer:
+    paths = []
+    for number, record in enumerate(records):
+        path = root / f"record-{number}.json"
+        path.write_text(json.dumps(record))
+        paths.append(path)
+    return gap_audit(open_workspace(root / "layline.toml"), tuple(paths))
+
+
+def verdicts(answer: Answer) -> dict[str, str]:
+    return {field["field"]: field["verdict"] for field in answer.data["records"][0]["fields"]}
+
+
+def test_a_right_record_is_confirmed_and_a_wrong_footprint_contradicted(tmp_path: Path) -> None:
+    pin, tip = make_project(tmp_path)
+    answer = audit(tmp_path, gap_record(pin, tip))
+    found = verdicts(answer)
+    assert [field for field, verdict in found.items() if verdict != "confirmed"] == ["integration.tracked_files"]
+    assert answer.needs_person
+
+
+@pytest.mark.parametrize(
+    ("field", "wrong", "computed"),
+    [
+        ("commit_gap", 3, 2),
+        ("diff_files", 1, 2),
+        ("insertions", 4, 3),
+        ("deletions", 0, 2),
+    ],
+)
+def test_a_wrong_figure_comes_with_the_right_one(tmp_path: Path, field: str, wrong: int, computed: int) -> None:
+    pin, tip = make_project(tmp_path)
+    stats = gap_record(pin, tip)["stats"] | {field: wrong}
+    fields = audit(tmp_path, gap_record(pin, tip, stats=stats)).data["records"][0]["fields"]
+    found = next(one for one in fields if one["field"] == f"stats.{field}")
+    assert (found["verdict"], found["computed"]) == ("contradicted", computed)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "verdict"),
+    [
+        ("Upstream main is 2 commits ahead.", "confirmed"),
+        ("Upstream main is 12 commits ahead.", "contradicted"),
+        ("The gap spans 2 changed files.", "confirmed"),
+        ("We pin version 1.0.0 while upstream declares 1.1.0.", "confirmed"),
+        ("We pin version 1.0.0 while upstream declares 1.2.0.", "contradicted"),
+        ("pyproject.toml project dependencies are unchanged in the compared range.", "contradicted"),
+        ("requirements.txt remains einops.", "confirmed"),
+        ("torch lower bound moved from >=2 to >=3.", "confirmed"),
+        ("torch lower bound moved from >=1 to >=3.", "contradicted"),
+        ("av was added.", "confirmed"),
+        ("av and einops were added.", "contradicted"),
+        ("einops is not present in the bundled version.", "contradicted"),
+        ("Our trainer imports keel.run.run.", "confirmed"),
+        ("Our trainer imports keel.engine.start.", "contradicted"),
+        ("A broad movement of capabilities.", "not-checkable"),
+    ],
+)
+def test_sentences(tmp_path: Path, sentence: str, verdict: str) -> None:
+    pin, tip = make_project(tmp_path)
+    assert verdicts(audit(tmp_path, gap_record(pin, tip, highlights=[sentence])))["highlights[0]"] == verdict
+
+
+def test_a_periodic_record_is_held_against_the_history_of_its_time(tmp_path: Path) -> None:
+    pin, tip = make_project(tmp_path)
+    record = {
+        "report_id": "2026-W01", "content_type": "weekly-report", "title": "Week", "report_path": "docs/weekly_reports/x.md",
+        "report_github_url": "https://example.org/x", "generated_at": "2026-01-04T00:00:00+00:00", "merged_pr_count": 1,
+        "time_window": {"timezone": "UTC", "start": "2025-12-29T00:00:00+00:00", "end": "2026-01-04T00:00:00+00:00"},
+        "category_breakdown": {"Other": 2},
+        "keel_status": {"pin_commit": pin, "pin_date": "2026-01-01", "upstream_repo": "https://example.org/keel", "upstream_ref": "main", "upstream_head": tip, "upstream_head_date": "2026-01-04", "commit_gap": 2, "recommendation": "monitor"},
+        "recommendations": {"keel": "monitor"}, "key_findings": ["1 PR merged to main.", f"Keel: pin {pin[:8]} is now 5 commits behind upstream HEAD {tip[:8]}."],
+    }  # fmt: skip
+    found = verdicts(audit(tmp_path, record))
+    assert found == {
+        "merged_pr_count": "confirmed",
+        "category_breakdown (sum)": "contradicted",
+        "keel_status.pin_commit": "confirmed",
+        "keel_status.pin_date": "confirmed",
+        "keel_status.upstream_head": "confirmed",
+        "keel_status.upstream_head_date": "contradicted",
+        "keel_status.commit_gap": "confirmed",
+        "keel_status.recommendation": "not-checkable",
+        "key_findings[0]": "confirmed",
+        "key_findings[1]": "contradicted",
+    }
+
+
+def test_dependency_tables_of_the_published_report_are_held_against_the_trees(tmp_path: Path) -> None:
+    pin, tip = make_project(tmp_path)
+    table = "| Dependency | Ours | Upstream |\n| --- | --- | --- |\n| `einops` | Not present | Added |\n| `torch` | `>=2` | `>=4` |\n"
+    history = History(tmp_path / "downstream", commits=["x"])
+    history.commit("Publish (#8)", {"docs/backend-gap/reports/keel/upstream-main/report.md": table})
+    found = verdicts(audit(tmp_path, gap_record(pin, tip)))
+    assert {field: verdict for field, verdict in found.items() if field.startswith("report.md")} == {
+        "report.md: einops at the pin": "contradicted",
+        "report.md: einops added": "contradicted",
+        "report.md: torch at the pin": "confirmed",
+        "report.md: torch at the tip": "contradicted",
+    }
+
+
+def test_the_command_exits_with_1_and_an_invalid_record_with_2(tmp_path: Path) -> None:
+    pin, tip = make_project(tmp_path)
+    (tmp_path / "record.json").write_text(json.dumps(gap_record(pin, tip)))
+    assert layline("gap", "audit", "record.json", cwd=tmp_path).code == 1
+    (tmp_path / "record.json").write_text("{}")
+    assert layline("gap", "audit", "record.json", cwd=tmp_path).code == 2

@@ -1,0 +1,147 @@
+"""Couplings judged on real little histories: what our code does, what upstream did, what that does to us."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from histories import History
+from layline.gap.coupling.judge import Judge, build_couplings
+from layline.gap.coupling.model import Coupling
+from layline.gap.coupling.reading import Finder, read_uses
+from layline.gap.surface.compare import compare_surface, read_options
+from layline.git import open_repository
+from layline.source import Part, Resolver, Tree, build_index
+from layline.source.compare import Comparer
+
+PACKAGES = ("keel",)
+
+
+def couple(tmp_path: Path, ours: str, before: dict[str, str], after: dict[str, str | None]) -> list[Coupling]:
+    """Our one file against two commits of keel."""
+    upstream = History.start(tmp_path / "up")
+    pin = upstream.commit("pin", {"keel/__init__.py": "", **before})
+    tip = upstream.commit("tip", dict(after))
+    downstream = History.start(tmp_path / "down")
+    commit = downstream.commit("ours", {"harbour/keel.py": ours})
+    repository = open_repository(upstream.path)
+    parts = [Part(tree=Tree(repository, one), packages=PACKAGES) for one in (pin, tip)]
+    resolvers = [Resolver(build_index([part])) for part in parts]
+    comparer = Comparer(resolvers[0], resolvers[1])
+    options = [read_options(resolver, PACKAGES) for resolver in resolvers]
+    surface = compare_surface(comparer, PACKAGES, *options)
+    both = build_index([Part(tree=Tree(open_repository(downstream.path), commit)), parts[0]])
+    uses, _ = read_uses(both, PACKAGES, None)
+    judge = Judge(comparer, {row.name: row for row in surface.flags}, frozenset(options[0].flags))
+    return list(build_couplings(judge, Finder(index=both, packages=PACKAGES, uses=uses).find_places()))
+
+
+RUN = "def run(x, y=1):\n    total = x + y\n    for step in range(total):\n        total += step\n    return total\n"
+CASES = [
+    # (what it shows, our code, pin, tip, [(touch, target, state, consequence)] beyond "ok")
+    ("unchanged", "from keel.run import run\nrun(1)\n", {"keel/run.py": RUN}, {"x.py": ""}, []),
+    ("removed", "from keel.run import run\nrun(1)\n", {"keel/run.py": RUN}, {"keel/run.py": "z = 1\n"},
+     [("imports a name", "keel.run.run", "removed", "will break")]),
+    ("moved", "from keel.run import run\n", {"keel/run.py": RUN}, {"keel/run.py": None, "keel/engine.py": RUN},
+     [("imports a name", "keel.run.run", "moved", "will break")]),
+    ("moved, re-exported", "from keel.run import run\n", {"keel/run.py": RUN},
+     {"keel/run.py": "from keel.engine import run\n", "keel/engine.py": RUN},
+     [("imports a name", "keel.run.run", "moved", "look at")]),
+    ("guarded import", "try:\n    from keel.run import run\nexcept ImportError:\n    run = None\n", {"keel/run.py": RUN},
+     {"keel/run.py": "z = 1\n"}, [("imports a name", "keel.run.run", "removed", "may break")]),
+    ("type checking only", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from keel.run import run\n", {"keel/run.py": RUN},
+     {"keel/run.py": "z = 1\n"}, [("imports a name", "keel.run.run", "removed", "look at")]),
+    ("module attribute", "import keel.run as r\n\ndef go():\n    return r.run\n", {"keel/run.py": RUN}, {"keel/run.py": "z = 1\n"},
+     [("reads an attribute", "keel.run.run", "removed", "will break")]),
+    ("enum member", "from keel.kinds import Kind\nx = Kind.BOTH\n", {"keel/kinds.py": "class Kind:\n    ONE = 1\n    BOTH = 2\n"},
+     {"keel/kinds.py": "class Kind:\n    ONE = 1\n"}, [("reads an attribute", "keel.kinds.Kind.BOTH", "removed", "will break")]),
+    ("keyword gone", "from keel.run import run\nrun(1, y=2)\n", {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("y=1", "z=1").replace("+ y", "+ z")},
+     [("calls", "keel.run.run", "no longer binds", "will break")]),
+    ("new required parameter", "from keel.run import run\nrun(1)\n", {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("x, y=1", "x, group, y=1")},
+     [("calls", "keel.run.run", "no longer binds", "will break")]),
+    ("new optional parameter", "from keel.run import run\nrun(1)\n", {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("y=1", "y=1, name=None")}, []),
+    ("stars hide", "from keel.run import run\nrun(*a, **b)\n", {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("x, y=1", "x, group, y=1")}, []),
+    ("never bound", "from keel.run import run\nrun(1, wrong=2)\n", {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("y=1", "z=1")}, []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("ours", "before", "after", "expected"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+)
+def test_names_and_calls(
+    tmp_path: Path, ours: str, before: dict[str, str], after: dict[str, str | None], expected: list[tuple[str, ...]]
+) -> None:
+    found = couple(tmp_path, ours, before, after)
+    assert [
+        (one.touch.value, one.target, one.state.value, one.consequence.value)
+        for one in found
+        if one.consequence.value != "ok"
+    ] == expected
+
+
+BASE = "class Layer:\n    def __init__(self, size):\n        self.size = size\n\n    def forward(self, x, mask):\n        return x\n"
+SUBCLASS = "from keel.layer import Layer\n\nclass Ours(Layer):\n    def __init__(self, size):\n        super().__init__(size)\n\n    def forward(self, x, mask):\n        return x\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (("mask):", "mask, cache):"), ("overrides", "keel.layer.Layer.forward", "cannot accept", "will break")),
+        (("mask):", "mask, cache=None):"), ("overrides", "keel.layer.Layer.forward", "cannot accept", "may break")),
+        (("def forward", "def step"), ("overrides", "keel.layer.Layer.forward", "renamed", "may break")),
+        (
+            ("self, size):", "self, size, name):"),
+            ("calls", "keel.layer.Layer.__init__", "no longer binds", "will break"),
+        ),
+        (("return x", "return x + 1"), ("overrides", "keel.layer.Layer.forward", "body changed", "look at")),
+    ],
+)
+def test_subclasses(tmp_path: Path, change: tuple[str, str], expected: tuple[str, ...]) -> None:
+    found = couple(tmp_path, SUBCLASS, {"keel/layer.py": BASE}, {"keel/layer.py": BASE.replace(*change)})
+    rows = [(one.touch.value, one.target, one.state.value, one.consequence.value) for one in found]
+    assert expected in rows
+
+
+def test_what_follows_a_broken_import_is_the_same_trouble(tmp_path: Path) -> None:
+    found = couple(tmp_path, SUBCLASS, {"keel/layer.py": BASE}, {"keel/layer.py": "x = 1\n"})
+    assert [(one.touch.value, one.consequence.value) for one in found] == [("imports a name", "will break")]
+
+
+CONFIG = "from dataclasses import dataclass\n\n@dataclass\nclass RunConfig:\n    steps: int = 1\n    seed: int = 0\n"
+
+
+def test_config_fields_of_annotated_variables(tmp_path: Path) -> None:
+    ours = "from keel.config import RunConfig\n\ndef go(config: RunConfig):\n    if hasattr(config, 'seed'):\n        print(config.seed)\n    return config.steps\n"
+    found = couple(
+        tmp_path,
+        ours,
+        {"keel/config.py": CONFIG},
+        {"keel/config.py": CONFIG.replace("steps", "rounds").replace("    seed: int = 0\n", "")},
+    )
+    rows = [
+        (one.target, one.state.value, one.consequence.value, one.guarded)
+        for one in found
+        if one.touch.value == "reads a config field"
+    ]
+    assert sorted(rows) == [
+        ("keel.config.RunConfig.seed", "removed", "may break", True),
+        ("keel.config.RunConfig.steps", "removed", "will break", False),
+    ]
+
+
+ARGUMENTS = "def add(parser):\n    parser.add_argument('--old-flag', type=int, default=1)\n    parser.add_argument('--kept', dest='stays', action='store_true')\n\ndef get_args():\n    return None\n"
+
+
+def test_flags_read_from_get_args(tmp_path: Path) -> None:
+    ours = "from keel.arguments import get_args\n\ndef go():\n    args = get_args()\n    return args.old_flag, args.stays, args.ours_alone\n"
+    after = ARGUMENTS.replace("    parser.add_argument('--old-flag', type=int, default=1)\n", "").replace(
+        "dest='stays'", "dest='remains'"
+    )
+    found = couple(tmp_path, ours, {"keel/arguments.py": ARGUMENTS}, {"keel/arguments.py": after})
+    rows = [
+        (one.target, one.state.value, one.consequence.value)
+        for one in found
+        if one.touch.value == "reads a config field"
+    ]
+    assert rows == [("args.old_flag", "removed", "will break"), ("args.stays", "renamed", "will break")]

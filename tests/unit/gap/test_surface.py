@@ -1,0 +1,145 @@
+"""The surface of an upstream: definitions, config fields, flags made from dataclasses, our YAML keys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from histories import History
+from layline.core.evidence import Evidence, Location
+from layline.gap.surface.compare import compare_surface, read_options
+from layline.gap.surface.model import Surface
+from layline.gap.surface.yaml_keys import find_stale_keys, read_yaml_keys
+from layline.git import open_repository
+from layline.source import Part, Resolver, Tree, build_index
+from layline.source.compare import Comparer
+
+PACKAGES = ("keel",)
+FACTORY = """\
+from dataclasses import fields
+
+class ArgumentFactory:
+    def __init__(self, config, exclude=None):
+        self.config, self.exclude = config, exclude or []
+
+    def build(self, parser):
+        for field in fields(self.config):
+            parser.add_argument(*self.names(field), dest=field.name)
+"""
+CONFIG = """\
+from dataclasses import dataclass, field
+
+@dataclass
+class BaseConfig:
+    seed: int = 0
+
+@dataclass
+class TrainConfig(BaseConfig):
+    steps: int = 10
+    fused: bool = True
+    hidden: int = 1
+    derived: int = field(init=False)
+    path: str = field(default=None, metadata={"argparse_meta": {"arg_names": ["--data"], "dest": "data_path"}})
+"""
+ARGUMENTS = """\
+from keel.factory import ArgumentFactory
+
+def add(parser):
+    from keel.config import TrainConfig
+    exclude = ["hidden"]
+    ArgumentFactory(TrainConfig, exclude=exclude).build(parser)
+    parser.add_argument("--lr", "--learning-rate", type=float, default=0.1)
+    parser.add_argument("--verbose", action="store_true")
+"""
+
+
+def compare(tmp_path: Path, before: dict[str, str], after: dict[str, str | None]) -> Surface:
+    history = History.start(tmp_path / "up")
+    pin = history.commit("pin", {"keel/__init__.py": "", **before})
+    tip = history.commit("tip", dict(after))
+    repository = open_repository(history.path)
+    resolvers = [Resolver(build_index([Part(tree=Tree(repository, one), packages=PACKAGES)])) for one in (pin, tip)]
+    return compare_surface(
+        Comparer(resolvers[0], resolvers[1]), PACKAGES, *(read_options(one, PACKAGES) for one in resolvers)
+    )
+
+
+def test_flags_made_from_dataclasses_come_and_go_without_argparse(tmp_path: Path) -> None:
+    files = {"keel/factory.py": FACTORY, "keel/config.py": CONFIG, "keel/arguments.py": ARGUMENTS}
+    changed = (
+        CONFIG.replace("seed: int = 0", "seed: int = 7")
+        .replace("    steps: int = 10\n", "    rounds: int = 10\n")
+        .replace('"--data"', '"--data-in"')
+    )
+    surface = compare(tmp_path, files, {"keel/config.py": changed})
+    assert ("command-line flags", 6, 6) in surface.sizes
+    assert [(row.change.value, row.name, row.was, row.now) for row in surface.flags] == [
+        ("added", "rounds", None, "--rounds sets rounds, default 10"),
+        ("default changed", "seed", "--seed sets seed, default 0", "--seed sets seed, default 7"),
+        ("removed", "steps", "--steps sets steps, default 10", None),
+    ]
+
+
+def test_an_option_that_sets_another_name_is_renamed(tmp_path: Path) -> None:
+    surface = compare(
+        tmp_path,
+        {"keel/a.py": ARGUMENTS},
+        {"keel/a.py": ARGUMENTS.replace('"--verbose",', '"--verbose", dest="talk",')},
+    )
+    assert [(row.change.value, row.name, row.now) for row in surface.flags] == [
+        ("renamed", "verbose", "--verbose sets talk, default False")
+    ]
+
+
+def test_config_fields_follow_a_class_that_moved(tmp_path: Path) -> None:
+    surface = compare(
+        tmp_path,
+        {"keel/config.py": CONFIG},
+        {"keel/config.py": None, "keel/settings.py": CONFIG.replace("steps: int = 10", "steps: int = 20")},
+    )
+    rows = [(row.change.value, row.name.rpartition(".")[2]) for row in surface.fields]
+    assert rows == [("default changed", "steps")]
+
+
+BODY = "    total = 0\n    for step in range(9):\n        total += step\n    return total\n"
+
+
+def test_definitions(tmp_path: Path) -> None:
+    before = {
+        "keel/a.py": f"def kept(x):\n{BODY}\ndef changed(x):\n    return 1\n\ndef signed(x):\n    return 1\n\ndef gone():\n    return 0\n\ndef _moved(y):\n{BODY.replace('9', '7')}",
+        "keel/pkg/__init__.py": "from keel.a import gone\n",
+    }
+    after = {
+        "keel/a.py": f"def kept(x):\n{BODY}\ndef changed(x):\n    return 2\n\ndef signed(x, y):\n    return 1\n",
+        "keel/b.py": f"def _moved(y):\n{BODY.replace('9', '7')}\ndef new():\n    return 5\n",
+        "keel/pkg/__init__.py": "",
+    }
+    surface = compare(tmp_path, before, dict(after))
+    assert [(row.change.value, row.name) for row in surface.definitions] == [
+        ("moved", "keel.a._moved"),
+        ("body changed", "keel.a.changed"),
+        ("removed", "keel.a.gone"),
+        ("signature changed", "keel.a.signed"),
+        ("added", "keel.b.new"),
+        ("re-export lost", "keel.pkg.gone"),
+    ]
+
+
+def test_yaml_keys_that_only_the_pin_knows(tmp_path: Path) -> None:
+    history = History.start(tmp_path / "down")
+    text = "modules:\n  train:\n    lr: 1\n    old_key: 2  # used\n    ours: 3\n"
+    commit = history.commit(
+        "one",
+        {
+            "configs/a.yaml": text,
+            "configs/b.yaml": "old_key: 1\n",
+            "configs/bad.yaml": "a: [\n",
+            "elsewhere.yaml": "old_key: 1\n",
+        },
+    )
+    keys, skipped = read_yaml_keys(Tree(open_repository(history.path), commit), ("configs",))
+    place = Evidence(repo="up", commit="c", path="a.py", lines=(1, 1))
+    stale = list(find_stale_keys(keys, {"old_key": place, "lr": place, "unused": place}, {"lr", "older_key"}))
+    assert [(one.key, one.location, one.others, one.suggestion) for one in stale] == [
+        ("old_key", Location("configs/a.yaml", 4), 1, "older_key")
+    ]
+    assert [one.what for one in skipped] == ["configs/bad.yaml"]
