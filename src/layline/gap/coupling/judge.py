@@ -137,6 +137,14 @@ class Judge:
                 state=State.UNDECIDED, consequence=Consequence.OK, detail="the call does not bind at the pin either"
             )
         problems = check_call(call, after[0].parameters or (), bound=place.bound or after[1])
+        if before[0].is_async != after[0].is_async:
+            words = (
+                "is async: its caller must await it"
+                if after[0].is_async
+                else "is no longer async: it cannot be awaited"
+            )
+            consequence = Consequence.MAY_BREAK if place.guarded else Consequence.WILL_BREAK
+            return Verdict(state=State.SIGNATURE, consequence=consequence, detail=f"at the tip it {words}")
         if not problems:
             return self._judge_present(place, found)
         certain = any(problem.certain for problem in problems) and not place.guarded

@@ -1,0 +1,71 @@
+"""`gap report` finds what the upstreams of the sample were made to do."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from commands import layline
+from layline.sample import DATE, truth, write_sample
+
+Facts = dict[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory: pytest.TempPathFactory) -> Facts:
+    """Backend → name of a fact → its value, as the evidence files tell them."""
+    world = write_sample(tmp_path_factory.mktemp("gap") / "world")
+    cache = {"LAYLINE_CACHE": str(world.root / "cache")}
+    result = layline("gap", "report", "--all", "--date", DATE, cwd=world.harbor, env=cache)
+    assert result.code == 0, result.err
+    folder = world.harbor / "docs" / "backend-gap" / "dashboard-data" / "evidence"
+    told = {key: json.loads((folder / f"{key}-upstream-main.json").read_text()) for key in truth.GAPS}
+    return {key: {fact["name"]: fact["value"] for fact in file["facts"]} for key, file in told.items()}
+
+
+@pytest.mark.parametrize("backend", list(truth.GAPS))
+def test_figures(facts: Facts, backend: str) -> None:
+    gap, found = truth.GAPS[backend], facts[backend]
+
+    assert (found["pin.commit"], found["tip.commit"]) == (gap.pin, gap.tip)
+    assert (found["pin.version"], found["tip.version"]) == (gap.pin_version, gap.tip_version)
+    assert (found["behind"], found["files"], found["insertions"], found["deletions"]) == (
+        gap.behind, gap.files, gap.insertions, gap.deletions,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("backend", list(truth.DEPENDENCIES))
+def test_dependencies(facts: Facts, backend: str) -> None:
+    metadata = {name: value for name, value in facts[backend].items() if name.startswith("dependency.metadata.")}
+
+    assert {name.rpartition(".")[2]: tuple(value[2]) for name, value in metadata.items()} == truth.DEPENDENCIES[backend]
+
+
+@pytest.mark.parametrize("backend", list(truth.SURFACE))
+def test_surface(facts: Facts, backend: str) -> None:
+    kinds = ("field.", "flag.", "package.", "shim.")
+    found = {name for name in facts[backend] if name.startswith(kinds)}
+    stale = {name for name in truth.SURFACE[backend] if name.startswith("stale-key.")}
+
+    assert found == set(truth.SURFACE[backend]) - stale
+    assert stale <= facts[backend].keys()
+
+
+@pytest.mark.parametrize("backend", list(truth.BROKEN_COUPLINGS))
+def test_couplings_that_break(facts: Facts, backend: str) -> None:
+    broken = {
+        name.removeprefix("coupling.")
+        for name, value in facts[backend].items()
+        if name.startswith("coupling.")
+        and value["consequence"] in {"will break", "may break"}
+        and "/patches/" not in name
+    }
+
+    assert broken == set(truth.BROKEN_COUPLINGS[backend])
+
+
+def test_a_change_and_its_revert_are_left_out(facts: Facts) -> None:
+    assert facts["keel"]["changes.reverted"] == facts["spar"]["changes.reverted"] == 2
+    assert not {"change.#63", "change.#64"} & facts["keel"].keys()
