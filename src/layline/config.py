@@ -148,8 +148,8 @@ class Periodic:
     """In which weeks and months begin; UTC unless the preset knows better."""
     ref: str = "HEAD"
     """The downstream ref whose merged pull requests are told."""
-    branch: str = "main"
-    """The branch that published reports are linked at."""
+    branch: str = ""
+    """The branch that published reports are linked at; default: the one that `ref` means."""
     required: tuple[str, ...] = ()
     """Status keys every periodic record must have."""
     categories: tuple[Category, ...] = ()

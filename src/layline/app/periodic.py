@@ -29,7 +29,6 @@ from layline.render import render_markdown
 
 if TYPE_CHECKING:
     from layline.app.workspace import Workspace
-    from layline.config import Periodic
     from layline.core.revision import Commit
     from layline.gap.changes import UpstreamChange
 
@@ -67,7 +66,7 @@ def _report(workspace: Workspace, cadence: Cadence, span: Span, *, write: bool, 
     activity = read_activity(_build_ground(workspace, window, head, previous), settings, targets, missing)
     activity = replace(activity, skipped=(*activity.skipped, *invalid))
     places = find_places(workspace.settings.project, window.period)
-    link = _link(workspace, settings, places.report)
+    link = _link(workspace, settings.branch or activity.ref, places.report)
     categories = tuple(category.name for category in settings.categories)
     record = build_record(activity, project=workspace.settings.project.name, path=places.report, link=link, categories=categories)  # fmt: skip
     report = build_report(activity, title=record.title, categories=categories)
@@ -170,14 +169,14 @@ def _bare_title(change: UpstreamChange) -> str:
     return clean_line(change.title.removesuffix(f"(#{change.number})"), 160) or change.commits[0][:12]
 
 
-def _link(workspace: Workspace, settings: Periodic, path: str) -> str:
+def _link(workspace: Workspace, branch: str, path: str) -> str:
     repository = workspace.settings.project.repository
     if repository is None:
         raise ConfigError(
             "project.repository is not set, and a record links its report there.",
             hint='Add `repository = "https://…"` to [project] in layline.toml.',
         )
-    return f"{repository.removesuffix('/').removesuffix('.git')}/blob/{settings.branch}/{path}"
+    return f"{repository.removesuffix('/').removesuffix('.git')}/blob/{branch.removeprefix('origin/')}/{path}"
 
 
 def _tell(activity: Activity) -> dict[str, Any]:

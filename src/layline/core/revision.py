@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-_SQUASHED = re.compile(r"\(#(\d+)\)\s*$")
+_SQUASHED = re.compile(r"\(#(\d+)\)(?:\s*\[[^\]]*\])*\s*$")  # some write `… (#12) [skip ci]`
 _MERGED = re.compile(r"^Merge pull request #(\d+) ")
 
 

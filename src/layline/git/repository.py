@@ -67,6 +67,15 @@ class Repository:
         return self.resolve(ref)
 
     @property
+    def branch(self) -> str | None:
+        """The branch that HEAD stands for, read from its file; None where it names a commit."""
+        try:
+            text = (self.git_dir / "HEAD").read_text(encoding="utf-8", errors="replace").strip()
+        except OSError:
+            return None
+        return text.removeprefix("ref: refs/heads/") if text.startswith("ref: refs/heads/") else None
+
+    @property
     def is_bare(self) -> bool:
         """True if no work tree belongs to it, read from files: `core.bare` may be missing or wrong."""
         if self.git_dir.name == ".git" or (self.git_dir / "index").exists():

@@ -35,9 +35,12 @@ def read_commit(repository: Repository, commit: str) -> Commit:
     return next(_parse(repository.git("log", "-z", "-1", _FORMAT, commit)))
 
 
-def read_body(repository: Repository, commit: str) -> str:
-    """The message of a commit below its subject; a merge made on a forge has the pull request's title there."""
-    return repository.git("log", "-1", "--format=%b", commit).decode("utf-8", "replace")
+def read_bodies(repository: Repository, base: str | None, tip: str) -> dict[str, str]:
+    """First-parent commit → its message below the subject; a merge made on a forge has the title and number there."""
+    span = tip if base is None else f"{base}..{tip}"
+    out = repository.git("log", "--first-parent", "-z", "--format=%H%x00%b", span)
+    words = out.decode("utf-8", "replace").removesuffix("\0").split("\0")
+    return {hash_.strip(): body for hash_, body in zip(words[::2], words[1::2], strict=False)}
 
 
 def read_commits(repository: Repository, commits: Iterable[str]) -> Iterator[Commit]:

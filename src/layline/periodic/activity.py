@@ -10,11 +10,10 @@ from layline.config import Periodic
 from layline.core.evidence import Skipped
 from layline.periodic.drift import Ground, Target, count_move, measure_drift, measure_repo_drift, short_ref
 from layline.periodic.merged import build_pull_requests, find_backend_moves, find_moves, find_submodules, read_merged
-from layline.periodic.model import Activity, Drift, PinMove, RepoDrift
+from layline.periodic.model import Activity, Drift, Merged, PinMove, RepoDrift
 
 if TYPE_CHECKING:
     from layline.config import StatusShape
-    from layline.core.revision import Commit
 
 
 def read_activity(
@@ -35,11 +34,11 @@ def read_activity(
     return Activity(
         window=ground.window,
         repo=ground.downstream.name,
-        ref=short_ref(settings.ref) if settings.ref != "HEAD" else settings.branch,
+        ref=short_ref(settings.ref) if settings.ref != "HEAD" else ground.downstream.branch or "HEAD",
         before=ground.before,
         tip=ground.tip,
-        pulls=tuple(build_pull_requests(ground.downstream, merged, moving, ground.window, settings.categories)),
-        direct=tuple(commit for commit, _ in merged if commit.pull_request is None),
+        pulls=tuple(build_pull_requests(merged, moving, ground.window, settings.categories)),
+        direct=tuple(item.commit for item in merged if item.number is None),
         moves=tuple(item for item, _ in counted),
         drifts=tuple(replace(item, bump=bumps.get(item.key)) for item in found if isinstance(item, Drift)),
         repo_drifts=tuple(item for item in found if isinstance(item, RepoDrift)),
@@ -53,9 +52,7 @@ def read_activity(
     )
 
 
-def _find_moves(
-    ground: Ground, merged: tuple[tuple[Commit, tuple[str, ...]], ...], submodules: frozenset[str]
-) -> Iterator[PinMove]:
+def _find_moves(ground: Ground, merged: tuple[Merged, ...], submodules: frozenset[str]) -> Iterator[PinMove]:
     yield from find_moves(ground.downstream, merged, submodules)
     for key, backend in ground.backends.items():
         yield from find_backend_moves(ground.downstream, ground.before, ground.tip, key, backend)

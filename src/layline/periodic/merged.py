@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -13,9 +12,9 @@ from layline.core.checks import clean_line
 from layline.core.patterns import Classes
 from layline.core.revision import Commit
 from layline.history import find_pin_moves as read_pin_moves
-from layline.history import read_body, read_commit, read_log, read_touched_files
+from layline.history import read_bodies, read_commit, read_log, read_touched_files
 from layline.periodic.categories import judge_category
-from layline.periodic.model import PinMove, PullRequest, Window
+from layline.periodic.model import Merged, PinMove, PullRequest, Window
 
 if TYPE_CHECKING:
     from layline.git import Repository
@@ -28,61 +27,67 @@ _COMMIT_VARIABLE = re.compile(
     r"""^\s*(?:-\s+)?(?:ARG\s+|ENV\s+|export\s+)?["']?([A-Za-z_]\w*)["']?\s*[:=]\s*["']?(?:\$\{\w+:-)?([0-9a-f]{7,64})\b["'}]*\s*(?:\#.*)?\\?$"""
 )
 _SOUNDS_LIKE_A_COMMIT = re.compile(r"commit|sha|rev|hash|ref", re.IGNORECASE)
-_NUMBER = re.compile(r"(?:\s*\(#\d+\))+\s*$")
+_MERGE = re.compile(r"Merge (?:pull request #\d+|branch) ")
+_MERGE_REQUEST = re.compile(r"^See merge request:? \S*!(\d+)\s*$", re.MULTILINE)  # GitLab, GitCode
+_NUMBER = re.compile(r"(?:\s*\(#\d+\))+(?:\s*\[[^\]]*\])*\s*$")
 
 
-def read_merged(downstream: Repository, before: str | None, tip: str) -> tuple[tuple[Commit, tuple[str, ...]], ...]:
+def read_merged(downstream: Repository, before: str | None, tip: str) -> tuple[Merged, ...]:
     """First-parent commits of a window, newest first, with the paths each brought in."""
     touched = read_touched_files(downstream, before, tip, first_parent=True)
-    log = read_log(downstream, before, tip, first_parent=True)
-    return tuple((commit, touched.get(commit.hash, ())) for commit in log)
+    log = tuple(read_log(downstream, before, tip, first_parent=True))
+    bodies = read_bodies(downstream, before, tip)
+    return tuple(
+        _read_one(downstream, commit, touched.get(commit.hash, ()), bodies.get(commit.hash, "")) for commit in log
+    )
+
+
+def _read_one(downstream: Repository, commit: Commit, paths: tuple[str, ...], body: str) -> Merged:
+    """A merge commit names only the branch: the title stands in its body, the author at the branch's tip."""
+    request = _MERGE_REQUEST.search(body)
+    number = commit.pull_request or (int(request[1]) if request else None)
+    title, author = commit.subject, commit.author
+    if len(commit.parents) > 1 and _MERGE.match(commit.subject):
+        title = next((line.strip() for line in body.splitlines() if line.strip()), commit.subject)
+        author = read_commit(downstream, commit.parents[1]).author
+    return Merged(
+        commit=commit,
+        paths=paths,
+        number=number,
+        title=clean_line(_NUMBER.sub("", title)) or commit.hash[:12],
+        author=clean_line(author, 80),
+    )
 
 
 def build_pull_requests(
-    downstream: Repository,
-    merged: tuple[tuple[Commit, tuple[str, ...]], ...],
-    moving: Set[str],
-    window: Window,
-    categories: tuple[Category, ...],
+    merged: tuple[Merged, ...], moving: Set[str], window: Window, categories: tuple[Category, ...]
 ) -> Iterator[PullRequest]:
     """One per pull request, newest first; `moving` are the commits that moved a pin."""
     told: set[int] = set()
-    for commit, paths in merged:
-        number = commit.pull_request
-        if number is None or number in told:
+    for item in merged:
+        if item.number is None or item.number in told:
             continue
-        told.add(number)
-        named = _name_merge(downstream, commit)
-        title = clean_line(_NUMBER.sub("", named.subject)) or f"#{number}"
-        category, reason = judge_category(title, paths, categories, moves_pins=commit.hash in moving)
+        told.add(item.number)
+        moves_pins = item.commit.hash in moving
+        category, reason = judge_category(item.title, item.paths, categories, moves_pins=moves_pins)
         yield PullRequest(
-            number=number,
-            title=title,
-            author=clean_line(named.author, 80),
-            merged=datetime.fromisoformat(commit.committed).astimezone(window.start.tzinfo),
-            commit=commit,
+            number=item.number,
+            title=item.title,
+            author=item.author,
+            merged=datetime.fromisoformat(item.commit.committed).astimezone(window.start.tzinfo),
+            commit=item.commit,
             category=category,
             reason=reason,
-            files=len(paths),
+            files=len(item.paths),
         )
 
 
-def _name_merge(downstream: Repository, commit: Commit) -> Commit:
-    """A merge commit names only the branch: the title stands in its body, the author at the branch's tip."""
-    if len(commit.parents) < 2 or not commit.subject.startswith("Merge pull request #"):
-        return commit
-    body = read_body(downstream, commit.hash)
-    title = next((line.strip() for line in body.splitlines() if line.strip()), commit.subject)
-    return replace(commit, subject=title, author=read_commit(downstream, commit.parents[1]).author)
-
-
-def find_moves(
-    downstream: Repository, merged: tuple[tuple[Commit, tuple[str, ...]], ...], submodules: Set[str]
-) -> Iterator[PinMove]:
+def find_moves(downstream: Repository, merged: tuple[Merged, ...], submodules: Set[str]) -> Iterator[PinMove]:
     """Yields every submodule and commit variable that a commit of the window moved."""
-    for commit, paths in merged:
+    for item in merged:
+        commit = item.commit
         parent = commit.parents[0] if commit.parents else None
-        for path in paths:
+        for path in item.paths:
             if path in submodules:
                 after, before = read_gitlink(downstream, commit.hash, path), read_gitlink(downstream, parent, path)
                 yield PinMove(

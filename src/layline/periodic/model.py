@@ -24,6 +24,18 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """One first-parent commit of the window, with the pull request it names and the paths it brought in."""
+
+    commit: Commit
+    paths: tuple[str, ...]
+    number: int | None
+    """A pull or merge request; None where the commit names none."""
+    title: str
+    author: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PullRequest:
     """One merged pull request, told by the squash or merge commit that names it."""
 

@@ -96,3 +96,22 @@ def test_variables_of_workflows_are_not_told_twice(tmp_path: Path) -> None:
     bump = history.commit("bump (#1)", {file: f"ENGINE_COMMIT: {B}\n"})
     backend = Backend(pin=Pin(file=file, variable="ENGINE_COMMIT"))
     assert list(find_backend_moves(open_repository(history.path), first, bump, "engine", backend)) == []
+
+
+def test_merge_requests_of_other_forges_are_read_from_the_body(tmp_path: Path) -> None:
+    history = History.start(tmp_path / "down")
+    first = history.commit("start")
+    history.commit("feat: flat\n\nSome words.\n\nSee merge request: group/project!7\n")
+    history.git("checkout", "-q", "-b", "topic")
+    history.commit("work")
+    history.git("checkout", "-q", "main")
+    message = "Merge branch 'topic' into 'main'\n\nA real title\n\nSee merge request group/sub/project!8"
+    history.git("merge", "-q", "--no-ff", "-m", message, "topic")
+    history.commit("See merge request group/project!9 in the middle\n\nfor more, see merge request x!10 there")
+    repository = open_repository(history.path)
+    merged = read_merged(repository, first, repository.resolve("main"))
+    assert [(item.number, item.title) for item in merged] == [
+        (None, "See merge request group/project!9 in the middle"),
+        (8, "A real title"),
+        (7, "feat: flat"),
+    ]
