@@ -68,7 +68,7 @@ def find_activation(modules: Modules, wanted: Iterable[str], texts: dict[str, by
         if importer in inside:
             continue
         for name in _named_in(text, modules, importer):
-            if name in inside or any(area.startswith(f"{name}.") and name in inside for area in inside):
+            if name in inside:
                 _reach(name, f"imported by {importer}", modules, found, inside)
     return found
 

@@ -32,6 +32,7 @@ from layline.patches.reading.values import (
 )
 
 _OPPOSITE = {"==": "!=", "!=": "==", "is": "is not", "is not": "is", "in": "not in", "not in": "in", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}  # fmt: skip
+_OPERATORS = {"operator.add": "+", "operator.sub": "-", "operator.mult": "*", "operator.floordiv": "//", "operator.div": "/", "operator.mod": "%"}  # fmt: skip
 _VERSION = re.compile(r"version|_min_|_ge_|_below|_above|packaging", re.IGNORECASE)
 _PLATFORM = re.compile(r"cuda|hip|rocm|xpu|npu|gpu|device|platform|arch|sys\.version_info|is_available", re.IGNORECASE)
 
@@ -262,6 +263,11 @@ class Reader:
         match value:
             case Element(owner=Outside(path="os.environ"), key=Literal(value=str(name))):
                 yield f"env:{name}"
+            case Test(operator="in" | "not in", operands=(Literal(value=str(name)), Outside(path="os.environ"))):
+                yield f"env:{name}"
+            case Called(callee=Outside(path=path), arguments=arguments) if path.startswith("operator."):
+                for inner in arguments:
+                    yield from self._find_names(inner)
             case Called(callee=Outside(path="builtins.hasattr"), arguments=(owner, name, *_)) if not read_chain(owner):
                 yield f"attr:{self.show(owner)}.{self.show(name).strip(chr(39))}"
             case Called(callee=Outside(path=path)) if not path.startswith("builtins."):
@@ -289,6 +295,10 @@ class Reader:
                 return f"({text})" if within and within != operator else text
             case Test(operator="importable", operands=operands):
                 return " and ".join(f"{self.show(operand).strip(chr(39))} is importable" for operand in operands)
+            case Test(
+                operator="in" | "not in" as operator, operands=(Literal(value=str(name)), Outside(path="os.environ"))
+            ):
+                return f"env {name} is {'not ' if operator == 'not in' else ''}set"
             case Test(operator=operator, operands=(left, right)):
                 text = f"{self.show(left)} {operator} {self.show(right)}"
                 return f"({text})" if within == "not" else text
@@ -301,6 +311,10 @@ class Reader:
                 return f"{self.show(owner)}[{self.show(item)}]"
             case Outside(path=path):
                 return path.removeprefix("builtins.")
+            case Called(callee=Outside(path=path), arguments=(left, right)) if path in _OPERATORS:
+                return f"({self.show(left)} {_OPERATORS[path]} {self.show(right)})"
+            case Member(owner=owner, name="-"):
+                return f"-{self.show(owner)}"
             case Called(callee=callee, arguments=arguments, keywords=keywords):
                 words = [self.show(item) for item in arguments] + [f"{n}={self.show(v)}" for n, v in keywords]
                 return f"{self.show(callee)}({', '.join(words)})"

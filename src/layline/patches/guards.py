@@ -48,9 +48,18 @@ def call_on_context(machine: Interpreter, function: Value) -> Value:
     module: Module = inner.module  # type: ignore[union-attr]  # build_guard lets only functions through
     machine.push(module, "")
     anchor = inner.node if isinstance(inner, Function) else ast.Constant(None)
-    result = machine.call(function, [Argument(CONTEXT, context=True)], {}, anchor)
+    result = machine.call(function, [Argument(_first_parameter(inner), context=True)], {}, anchor)
     machine.log, machine.frames, machine.deferred, machine.steps = saved
     return result
+
+
+def _first_parameter(function: Value) -> str:
+    """How the condition calls what it is given: `ctx`, or `args` where that is the config itself."""
+    if not isinstance(function, Function):
+        return CONTEXT
+    parameters = function.node.args
+    names = [arg.arg for arg in (*parameters.posonlyargs, *parameters.args)]
+    return names[0] if names else CONTEXT
 
 
 def write_source(function: Function) -> str:

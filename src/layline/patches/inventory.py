@@ -13,11 +13,12 @@ from layline.patches.activation import Activation, find_activation
 from layline.patches.chains import Roots
 from layline.patches.engine import read_engine
 from layline.patches.idioms.installer import Installer, Known, know_nothing
-from layline.patches.model import Engine, Inventory, Patch
+from layline.patches.model import Engine, Inventory, Patch, Unregistered
 from layline.patches.reading.calls import Interpreter
 from layline.patches.reading.events import Registration
 from layline.patches.reading.modules import Modules
 from layline.patches.registrations import learn_roots, read_patch
+from layline.patches.unregistered import Scope, find_callers, find_unregistered, select
 
 if TYPE_CHECKING:
     from layline.config import Backend, Settings
@@ -45,6 +46,8 @@ class Reading:
     roots: Roots
     engine: Engine
     own_names: frozenset[str]
+    stray: list[Unregistered] | None = None
+    """Effects outside any registration, for all backends; None until asked for."""
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
@@ -90,14 +93,28 @@ def read_inventory(
             again = {i for i, patch in enumerate(read) if any(e.target in stashes for e in patch.effects)}
             read = [read_patch(mine[i], installer) if i in again else patch for i, patch in enumerate(read)]
     patches = [_judge_activity(patch, backend, key, reading) for patch in read]
+    settled = tuple(_settle_duplicates(patches, reading))
+    effects = [effect for patch in settled for effect in patch.effects]
+    with deep_recursion():
+        if reading.stray is None:
+            reading.stray = find_unregistered(installer, reading.texts, _all_packages(reading.settings))
+    stray = select(reading.stray, Scope(backend.packages, reading.own_names), effects)
     return Inventory(
         backend=key,
         commit=reading.tree.commit,
         pin=pin,
-        patches=tuple(_settle_duplicates(patches, reading)),
+        patches=settled,
+        unregistered=tuple(find_callers(stray, reading.texts)),
         skipped=reading.skipped,
         engine=reading.engine,
     )
+
+
+def _all_packages(settings: Settings) -> tuple[str, ...]:
+    """What counts as upstream; one backend that names no package opens it to everything."""
+    if any(not backend.packages for backend in settings.backends.values()):
+        return ()
+    return tuple(find_packages(settings))
 
 
 def find_packages(settings: Settings) -> Iterator[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location
-from layline.patches.chains import Roots, read_chain
+from layline.patches.chains import Roots, loosen, read_chain
 from layline.patches.conditions import Reader, simplify
 from layline.patches.guards import CONTEXT, build_guard, call_on_context
 from layline.patches.idioms import find_effects
@@ -55,7 +55,7 @@ def read_patch(registration: Registration, installer: Installer) -> Patch:
     given, handler = registration.arguments, registration.handler
     node = handler.node
     installed = run_installer(installer, handler)
-    reader = Reader(installer.roots)
+    reader = Reader(loosen(installer.roots))
     first = min([node.lineno, *(item.lineno for item in getattr(node, "decorator_list", ()))])
     return Patch(
         id=_text(_role(given, "id")) or f"<computed at {registration.at}>",
@@ -80,25 +80,30 @@ def read_patch(registration: Registration, installer: Installer) -> Patch:
 
 def run_installer(installer: Installer, handler: Function) -> Installed:
     """Read a handler with its context unknown, then every replacement it installs."""
-    machine = installer.machine
-    machine.log, machine.frames, machine.deferred, machine.steps, machine.stored = Log(), [], False, 0, {}
-    machine.push(handler.module, "")
     parameters = [arg.arg for arg in (*handler.node.args.posonlyargs, *handler.node.args.args)]
-    given: list[Value] = [Argument(name, context=index == 0) for index, name in enumerate(parameters)]
-    if handler.bound is not None:
-        given = given[1:]
-    machine.call_function(handler, given, {}, handler.node)
-    log = machine.log
-    machine.frames = []
+    skipped = 1 if handler.bound is not None else 0
+    given: list[Value] = [Argument(name, context=index == 0) for index, name in enumerate(parameters[skipped:])]
+    installer.machine.stored = {}
+    run_function(installer.machine, handler, given)
+    log = installer.machine.log
     effects = collect_effects(log.events, installer)
     return Installed(tuple(effects), tuple(log.gates), tuple(sorted(log.visited)), log.exhausted)
+
+
+def run_function(machine: Interpreter, function: Function, given: list[Value]) -> list[Event]:
+    """Read one function from the outside; what it would do is in the machine's log."""
+    machine.log, machine.frames, machine.deferred, machine.steps = Log(), [], False, 0
+    machine.push(function.module, "")
+    machine.call_function(function, given, {}, function.node)
+    machine.frames = []
+    return machine.log.events
 
 
 def collect_effects(events: list[Event], installer: Installer) -> list[Effect]:
     """The effects of a run in order, then those of the replacements it installs, each once."""
     reader = Reader(installer.roots)
     found: dict[tuple[object, ...], Effect] = {}
-    waiting = list(_with_imports(events))
+    waiting = list(_with_imports(events, installer.machine))
     seen: set[int] = set()
     while waiting:
         event = waiting.pop(0)
@@ -114,13 +119,14 @@ def collect_effects(events: list[Event], installer: Installer) -> list[Effect]:
     return list(found.values())
 
 
-def _with_imports(events: Iterable[Event]) -> Iterator[Event]:
+def _with_imports(events: Iterable[Event], machine: Interpreter) -> Iterator[Event]:
     """Importing one of our modules does what its top level does."""
     seen: set[str] = set()
     for event in events:
         if isinstance(event, Imported):
-            if event.module.name not in seen and event.module.state == "done":
+            if event.module.name not in seen:
                 seen.add(event.module.name)
+                machine.read_module(event.module)
                 yield from (inner for inner in event.module.events if not isinstance(inner, Registration | Imported))
         else:
             yield event

@@ -8,6 +8,7 @@ from layline.patches.idioms.attributes import find_attribute_writes
 from layline.patches.idioms.configuration import find_config_writes
 from layline.patches.idioms.environment import find_environment_writes
 from layline.patches.idioms.instances import find_instance_bindings
+from layline.patches.idioms.lifecycle import find_lifecycle_calls
 from layline.patches.idioms.mappings import find_mapping_writes
 from layline.patches.idioms.modules import find_module_stubs
 from layline.patches.idioms.paths import find_path_calls
@@ -29,6 +30,7 @@ DETECTORS: tuple[Callable[[Event, Installer], Iterator[Effect]], ...] = (
     find_instance_bindings,
     find_path_calls,
     find_source_rewrites,
+    find_lifecycle_calls,
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layline.patches.idioms.installer import Installer, moment_of
@@ -35,7 +36,10 @@ def find_attribute_writes(event: Event, installer: Installer) -> Iterator[Effect
         case Outside(path=path) if not path.startswith(_NOT_UPSTREAM):
             yield from _find_outside(event, path, installer)
         case Inside(module=module) if _is_behaviour(event.value):
-            yield from _find_inside(event, module.name, installer)
+            for effect in _find_inside(event, module.name, installer):
+                yield replace(
+                    effect, target=None, mutates=(effect.target or "",), reason="a name of the downstream itself"
+                )
         case Class() as owner if _is_behaviour(event.value) and "." not in owner.name:
             yield from _find_inside(event, owner.dotted, installer)
         case Element() as owner if is_loaded_module(owner):
@@ -101,8 +105,6 @@ def _find_sweep(event: Write, installer: Installer) -> Iterator[Effect]:
 
 
 def _replace_reason(effect: Effect, reason: str) -> Effect:
-    from dataclasses import replace
-
     return replace(effect, reason=reason)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from layline.patches.chains import GIVES_CONFIG, loosen
 from layline.patches.idioms.installer import Installer, moment_of
 from layline.patches.model import Effect, Style
 from layline.patches.reading.events import Event, Write
@@ -14,15 +14,13 @@ from layline.patches.reading.values import Argument, Called, Element, Literal, M
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_GIVES_CONFIG = re.compile(r"(?:^|\.)get_(?:args|config|cfg|global_args|settings|current_\w*config)$")
-
 
 def find_config_writes(event: Event, installer: Installer) -> Iterator[Effect]:
     """`args.key = value` and `setattr(args, "key", value)` on a config object."""
     if not isinstance(event, Write):
         return
     if isinstance(event.owner, Called) and isinstance(event.owner.callee, Outside):
-        if not _GIVES_CONFIG.search(event.owner.callee.path):
+        if not GIVES_CONFIG.search(event.owner.callee.path):
             return
         for alternative in find_alternatives(event.name):
             name = text_of(alternative)
@@ -39,7 +37,7 @@ def find_config_writes(event: Event, installer: Installer) -> Iterator[Effect]:
                 reason="the config key is only known at run time",
             )  # fmt: skip
             continue
-        key = installer.roots.key_of(Member(event.owner, name))
+        key = loosen(installer.roots).key_of(Member(event.owner, name))
         if key is not None:
             yield _effect(event, key, installer)
 

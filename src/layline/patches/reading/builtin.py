@@ -27,6 +27,7 @@ from layline.patches.reading.values import (
     Test,
     Unknown,
     Value,
+    bind,
     find_alternatives,
     truth,
 )
@@ -176,6 +177,13 @@ def _module_type(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AS
     return Made(name or "a module made at run time")
 
 
+def _method_type(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+    """`MethodType(f, obj)` and `f.__get__(obj)`: the function, bound."""
+    if len(arguments) == 2 and isinstance(arguments[0], Function):
+        return bind(arguments[0], arguments[1])
+    return arguments[0] if arguments else None
+
+
 def _vars(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
     return Outside(f"{arguments[0].path}.__dict__") if arguments and isinstance(arguments[0], Outside) else None
 
@@ -284,7 +292,7 @@ KNOWN: dict[str, Known] = {
     "importlib.import_module": _import_module, "builtins.__import__": _dunder_import,
     "importlib.reload": _same, "copy.copy": _same, "copy.deepcopy": _same, "builtins.iter": _same,
     "functools.partial": _partial, "functools.partialmethod": _partial, "functools.update_wrapper": _update_wrapper,
-    "builtins.staticmethod": _same, "builtins.classmethod": _same, "builtins.property": _same, "types.MethodType": _same,
+    "builtins.staticmethod": _same, "builtins.classmethod": _same, "builtins.property": _same, "types.MethodType": _method_type,
     "builtins.list": _items, "builtins.tuple": _items, "builtins.set": _items, "builtins.frozenset": _items,
     "builtins.sorted": _items, "builtins.reversed": _items, "builtins.dict": _table,
     "collections.OrderedDict": _table, "collections.defaultdict": lambda *_: Table([], whole=False),
@@ -312,6 +320,8 @@ def call_method(
             return call_text_method(text, callee.name, arguments, keywords)
         case Source() as source:
             return rewrite_source(source, callee.name, arguments)
+    if callee.name == "__get__" and isinstance(callee.owner, Function) and arguments:
+        return bind(callee.owner, arguments[0])
     if callee.name == "get" and 1 <= len(arguments) <= 2:
         return Element(callee.owner, arguments[0], arguments[1] if len(arguments) > 1 else None)
     if callee.name in {"lower", "upper", "strip", "casefold"} and not arguments:

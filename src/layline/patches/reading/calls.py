@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from layline.patches.reading.builtin import KNOWN, call_method
@@ -28,10 +29,11 @@ from layline.patches.reading.values import (
     Test,
     Unknown,
     Value,
+    bind,
     conjoin,
     find_alternatives,
 )
-from layline.patches.reading.writes import Writes, bind
+from layline.patches.reading.writes import Writes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,6 +46,10 @@ _INERT = frozenset(
     "types.MethodType".split()
 )
 """Calls that look at a function without calling it."""
+
+
+_TALKS = re.compile(r"_?(?:log|debug|info|warn|warning|error|print|trace)(?:_|$)")
+"""Functions that only say something are called more than any other; following them finds nothing."""
 
 
 class Interpreter(Statements, Writes):
@@ -118,13 +124,19 @@ class Interpreter(Statements, Writes):
         """Follow a function of the downstream; its result is a choice over its `return`s."""
         deepest = MOST_CALLS_DEEP_DEFERRED if self.deferred else MOST_CALLS_DEEP
         running = sum(1 for frame in self.frames if frame.function and frame.function.node is function.node)
-        if len(self.frames) > deepest or running > 1:
+        if (
+            len(self.frames) > deepest
+            or running > 1
+            or not self.follows(function)
+            or _TALKS.match(function.name.rpartition(".")[2])
+        ):
             self._note_use(Unknown("too deep"), arguments, keywords)
             return Called(Outside(function.dotted), tuple(arguments), tuple(keywords.items()))
         if function.bound is not None and function.kind != "staticmethod":
             arguments = [function.bound, *arguments]
         scope = Scope(function.module, function.scope)
         scope.names.update(bind_arguments(function, arguments, keywords))
+        self.reached.add(function.node)
         frame = self.push(function.module, function.name, function)
         if function.module.path is not None:
             self.log.visited.add(function.module.path)

@@ -98,7 +98,7 @@ class Expressions(Machine):
     def _look_up(self, name: str, scope: Scope) -> Value:
         found = scope.find(name)
         if found is not None:
-            return found
+            return self.settle(found)
         if hasattr(builtins, name):
             return Outside(f"builtins.{name}")
         module = self.frame.module
@@ -209,7 +209,7 @@ class Expressions(Machine):
             inner = node.value if isinstance(node, ast.FormattedValue) else node
             constant = show_constant(self.evaluate(inner, scope))
             if constant is None:
-                return Unknown(f"the text {ast.unparse(ast.JoinedStr(values=values))}")
+                return Unknown("a text put together at run time")
             words.append(constant)
         return Literal("".join(words))
 

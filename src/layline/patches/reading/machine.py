@@ -62,6 +62,10 @@ class Machine(ABC):
         """What was written onto outside names in this run, so that later reads see it."""
         self.stashes: dict[str, str] = {}
         """Where installers keep originals on upstream: `m._orig_f` → `m.f`."""
+        self.follows: Callable[[Function], bool] = lambda _: True
+        """Which functions of the downstream are read when they are called."""
+        self.reached: set[ast.AST] = set()
+        """Functions that an installer has run."""
         self.steps = 0
         self._numbers = 0
 
@@ -92,6 +96,9 @@ class Machine(ABC):
 
     @abstractmethod
     def read_module(self, module: Module) -> None: ...
+
+    @abstractmethod
+    def settle(self, value: Value) -> Value: ...
 
     @property
     def frame(self) -> Frame:

@@ -18,6 +18,7 @@ from layline.patches.reading.values import (
     Function,
     Inside,
     Items,
+    Later,
     Literal,
     Member,
     Outside,
@@ -70,8 +71,8 @@ class Statements(Expressions):
             case ast.Return(value=value):
                 self._run_return(self.evaluate(value, scope) if value else NONE)
                 return Flow.RETURN
-            case ast.If(test=test, body=body, orelse=orelse):
-                return self._branch(self.evaluate(test, scope), body, orelse, scope)
+            case ast.If():
+                return self._branch(node, scope)
             case ast.For() | ast.AsyncFor():
                 return self._run_for(node, scope)
             case ast.While(test=test, body=body):
@@ -127,8 +128,10 @@ class Statements(Expressions):
         left = self.evaluate(node.target, scope)
         self.bind_target(node.target, fold_operation(node.op, left, right), scope)
 
-    def _branch(self, test: Value, body: list[ast.stmt], orelse: list[ast.stmt], scope: Scope) -> Flow:
-        known = truth(test)
+    def _branch(self, node: ast.If, scope: Scope) -> Flow:
+        test, body, orelse = self.evaluate(node.test, scope), node.body, node.orelse
+        # a replacement is judged by what its code can do, not by the flag its factory was given today
+        known = truth(test) if not self.deferred or isinstance(node.test, ast.Constant) else None
         if known is not None:
             return self._inline(body if known else orelse, scope)
         before = dict(scope.names)
@@ -239,8 +242,19 @@ class Statements(Expressions):
             if alias.name == "*":
                 self._import_all(base, scope)
                 continue
-            scope.bind(alias.asname or alias.name, self._import_name(base, alias.name))
+            inside = self.modules.knows(base)
+            found = Later(base, alias.name) if inside else self.read_attribute(Outside(base), alias.name)
+            scope.bind(alias.asname or alias.name, found)
             self._note_import(f"{base}.{alias.name}", node)
+
+    def settle(self, value: Value) -> Value:
+        """The value behind a name that was imported without a look."""
+        if not isinstance(value, Later):
+            return value
+        if value.value is None:
+            value.value = Unknown(f"{value.base}.{value.name} imports itself")
+            value.value = self.settle(self._import_name(value.base, value.name))
+        return value.value
 
     def _import_name(self, base: str, name: str) -> Value:
         owner = self.find_module(base)

@@ -4,11 +4,38 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from layline.patches.reading.modules import Module
     from layline.patches.reading.scope import Scope
+
+
+MOST_PARTS = 400
+"""Values grow with the code that makes them; a larger one is Unknown, so that comparing two stays cheap."""
+
+
+class _Bounded(type):
+    """Composite values know their size; one that grows too large becomes Unknown."""
+
+    def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
+        made = super().__call__(*arguments, **keywords)
+        return made if made.parts <= MOST_PARTS else Unknown("a value too large to follow")
+
+
+@dataclass(frozen=True, slots=True)
+class _Composite(metaclass=_Bounded):
+    """A value made of others; its hash and size are computed once."""
+
+    parts: int = field(init=False, compare=False, repr=False, default=1)
+    digest: int = field(init=False, compare=False, repr=False, default=0)
+
+    def _seal(self, *inner: Any) -> None:
+        object.__setattr__(self, "parts", 1 + sum(getattr(item, "parts", 1) for item in inner))
+        object.__setattr__(self, "digest", hash((type(self).__name__, *inner)))
+
+    def __hash__(self) -> int:
+        return self.digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,48 +60,73 @@ class Argument:
     context: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+@dataclass(frozen=True, slots=True, eq=True)
+class Member(_Composite):
     """An attribute of something opaque."""
 
     owner: Value
     name: str
     default: Value | None = None
 
+    def __post_init__(self) -> None:
+        self._seal(self.owner, self.name, self.default)
 
-@dataclass(frozen=True, slots=True)
-class Element:
+    __hash__ = _Composite.__hash__
+
+
+@dataclass(frozen=True, slots=True, eq=True)
+class Element(_Composite):
     """An item of something opaque."""
 
     owner: Value
     key: Value
     default: Value | None = None
 
+    def __post_init__(self) -> None:
+        self._seal(self.owner, self.key, self.default)
 
-@dataclass(frozen=True, slots=True)
-class Called:
+    __hash__ = _Composite.__hash__
+
+
+@dataclass(frozen=True, slots=True, eq=True)
+class Called(_Composite):
     """What an opaque call returns."""
 
     callee: Value
     arguments: tuple[Value, ...] = ()
     keywords: tuple[tuple[str, Value], ...] = ()
 
+    def __post_init__(self) -> None:
+        self._seal(self.callee, *self.arguments, *(item for pair in self.keywords for item in pair))
 
-@dataclass(frozen=True, slots=True)
-class Test:
+    __hash__ = _Composite.__hash__
+
+
+@dataclass(frozen=True, slots=True, eq=True)
+class Test(_Composite):
     """A boolean or comparison: `and or not == != < > <= >= is in importable`."""
 
     operator: str
     operands: tuple[Value, ...]
 
+    def __post_init__(self) -> None:
+        self._seal(self.operator, *self.operands)
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+    __hash__ = _Composite.__hash__
+
+
+@dataclass(frozen=True, slots=True, eq=True)
+class Choice(_Composite):
     """One value or another, by a test."""
 
     test: Value
     yes: Value
     no: Value
+
+    def __post_init__(self) -> None:
+        self._seal(self.test, self.yes, self.no)
+
+    __hash__ = _Composite.__hash__
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +136,18 @@ class Unknown:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Partial:
+@dataclass(frozen=True, slots=True, eq=True)
+class Partial(_Composite):
     """A callable with some arguments already given."""
 
     function: Value
     arguments: tuple[Value, ...] = ()
     keywords: tuple[tuple[str, Value], ...] = ()
+
+    def __post_init__(self) -> None:
+        self._seal(self.function, *self.arguments, *(item for pair in self.keywords for item in pair))
+
+    __hash__ = _Composite.__hash__
 
 
 @dataclass(slots=True, eq=False)
@@ -172,6 +229,15 @@ class Source:
     anchors: tuple[str, ...] = ()
 
 
+@dataclass(slots=True, eq=False)
+class Later:
+    """A name imported from one of our modules, looked up when it is used: most imports never are."""
+
+    base: str
+    name: str
+    value: Value | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Inside:
     """A module of the downstream."""
@@ -197,6 +263,7 @@ Value: TypeAlias = (
     | Table
     | Made
     | Source
+    | Later
     | Inside
 )
 
@@ -253,3 +320,10 @@ def negate(value: Value) -> Value:
 def conjoin(values: tuple[Value, ...]) -> Value:
     kept = tuple(dict.fromkeys(value for value in values if truth(value) is not True))
     return kept[0] if len(kept) == 1 else Test("and", kept) if kept else TRUE
+
+
+def bind(function: Function, owner: Value) -> Function:
+    """The function as a bound method."""
+    return Function(
+        function.node, function.module, function.scope, function.name, owner, function.kind, function.defaults
+    )

@@ -24,6 +24,7 @@ from layline.patches.reading.values import (
     Test,
     Unknown,
     Value,
+    bind,
 )
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class Writes(Machine):
         self.read_module(module)
         found = module.scope.names.get(name)
         if found is not None:
-            return found
+            return self.settle(found)
         if self.modules.knows(f"{module.name}.{name}"):
             return self.find_module(f"{module.name}.{name}")
         if name == "__name__":
@@ -107,6 +108,7 @@ class Writes(Machine):
 
     def _read_from_class(self, owner: Class, name: str) -> Value | None:
         found = owner.scope.names.get(name)
+        found = self.settle(found) if found is not None else None
         if isinstance(found, Function) and found.kind == "classmethod":
             return bind(found, owner)
         if found is not None:
@@ -222,10 +224,3 @@ class Writes(Machine):
                 attributes[name] = event.value
             case Function(attributes=attributes) if name and event.value is not None:
                 attributes[name] = event.value
-
-
-def bind(function: Function, owner: Value) -> Function:
-    """The function as a bound method."""
-    return Function(
-        function.node, function.module, function.scope, function.name, owner, function.kind, function.defaults
-    )

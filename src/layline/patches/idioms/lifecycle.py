@@ -1,0 +1,38 @@
+"""Calls with an effect on the whole process that no assignment shows: log levels, warning filters, global switches."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from layline.patches.idioms.installer import Installer, moment_of
+from layline.patches.model import Effect, Moment, Style
+from layline.patches.reading.events import Call, Event
+from layline.patches.reading.machine import text_of
+from layline.patches.reading.values import Called, Member, Outside
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SWITCHES = re.compile(
+    r"(?:^warnings\.(?:filterwarnings|simplefilter)|^torch\.(?:\w+\.)*(?:set_\w+|allow_in_graph|enable_\w+|disable_\w+)"
+    r"|^locale\.setlocale|^multiprocessing\.set_start_method|^signal\.signal|^sys\.set\w+)$"
+)
+
+
+def find_lifecycle_calls(event: Event, installer: Installer) -> Iterator[Effect]:
+    """`logging.getLogger("x").setLevel(…)`, `warnings.filterwarnings(…)`, `torch.set_float32_matmul_precision(…)`."""
+    if not isinstance(event, Call) or moment_of(event) is not Moment.INSTALL:
+        return
+    match event.callee:
+        case Member(
+            owner=Called(callee=Outside(path="logging.getLogger"), arguments=arguments), name="setLevel" | "disabled"
+        ):
+            name = text_of(arguments[0]) if arguments else "root"
+            yield _effect(event, f'logging.getLogger("{name}").level' if name else "the level of a logger")
+        case Outside(path=path) if _SWITCHES.search(path):
+            yield _effect(event, path)
+
+
+def _effect(event: Call, what: str) -> Effect:
+    return Effect(style=Style.ENV_LIFECYCLE, target=None, location=event.at, mutates=(what,), moment=moment_of(event))

@@ -1,0 +1,162 @@
+"""Effects outside any registration: plain assignments, wrapt calls, string paths, project helpers, anywhere in the tree."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from layline.patches.model import Effect, Moment, Unregistered
+from layline.patches.reading.events import Event, Registration
+from layline.patches.reading.values import Class, Function, Instance, bind
+from layline.patches.registrations import collect_effects, run_function
+from layline.patches.writers import calls_any, find_helpers, is_worth_following, may_write, writes
+
+if TYPE_CHECKING:
+    from layline.patches.idioms.installer import Installer
+    from layline.patches.reading.modules import Module
+
+_STDLIB = frozenset(sys.stdlib_module_names)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which targets count: the packages of one backend, or everything that is not ours where none is configured."""
+
+    packages: tuple[str, ...]
+    own: frozenset[str]
+
+    def covers(self, target: str) -> bool:
+        if self.packages:
+            return any(target == package or target.startswith(f"{package}.") for package in self.packages)
+        top = target.partition(".")[0]
+        return top not in _STDLIB and top not in self.own
+
+
+def find_unregistered(installer: Installer, texts: dict[str, bytes], packages: tuple[str, ...]) -> list[Unregistered]:
+    """Every effect of the downstream that no handler has run, by place; read once for all backends."""
+    machine = installer.machine
+    machine.follows = is_worth_following
+    modules = list(_find_modules(installer, texts, packages))
+    functions = {module: list(find_functions(module)) for module in modules}
+    helpers = frozenset(find_helpers([function for listed in functions.values() for function in listed]))
+    for module in _find_callers_of(helpers, installer, texts, functions):
+        functions[module] = list(find_functions(module))
+    reached = frozenset(machine.reached)
+    found: dict[tuple[object, ...], Unregistered] = {}
+    for module, listed in functions.items():
+        for item in _find_in_module(module, listed, installer, helpers):
+            found.setdefault((item.effect.location, item.effect.target, item.effect.mutates), item)
+    machine.follows = lambda _: True
+    return list(_settle(found.values())) if reached or found else []
+
+
+def select(items: Iterable[Unregistered], scope: Scope, known: Iterable[Effect]) -> list[Unregistered]:
+    """Those that concern one backend and no patch accounts for."""
+    taken = {effect.location for effect in known}
+    return [item for item in items if item.effect.location not in taken and _counts(item.effect, scope)]
+
+
+def _counts(effect: Effect, scope: Scope) -> bool:
+    """Upstream symbols, and methods bound onto objects; settings of the process are everybody's business."""
+    if effect.target is None:
+        return not effect.certain and "of an object" in (effect.reason or "") and effect.moment is not Moment.DEFERRED
+    return scope.covers(effect.target)
+
+
+def _find_modules(installer: Installer, texts: dict[str, bytes], packages: tuple[str, ...]) -> Iterator[Module]:
+    for path, text in texts.items():
+        name = installer.machine.modules.names_by_path.get(path)
+        if name is None or not may_write(text, packages):
+            continue
+        module = installer.machine.modules.find(name)
+        if module is not None:
+            installer.machine.read_module(module)
+            yield module
+
+
+def _find_callers_of(
+    helpers: frozenset[str], installer: Installer, texts: dict[str, bytes], known: dict[Module, list[Function]]
+) -> Iterator[Module]:
+    """Modules that hand something to a helper which writes onto what it is given."""
+    if not helpers:
+        return
+    pattern = re.compile(
+        rb"(?<!def )\b(?:" + b"|".join(re.escape(name.encode()) for name in sorted(helpers)) + rb")\s*\("
+    )
+    for path, text in texts.items():
+        name = installer.machine.modules.names_by_path.get(path)
+        if name is None or not pattern.search(text):
+            continue
+        module = installer.machine.modules.find(name)
+        if module is not None and module not in known:
+            installer.machine.read_module(module)
+            yield module
+
+
+def _settle(items: Iterable[Unregistered]) -> Iterator[Unregistered]:
+    """Where one run names the target of a line, the run that could not is dropped."""
+    ordered = sorted(
+        items, key=lambda item: (item.effect.location.path, item.effect.location.line, item.effect.target or "")
+    )
+    named = {item.effect.location for item in ordered if item.effect.target}
+    for item in ordered:
+        if item.effect.target or item.effect.location not in named:
+            yield item
+
+
+def _find_in_module(
+    module: Module, functions: list[Function], installer: Installer, helpers: frozenset[str]
+) -> Iterator[Unregistered]:
+    machine = installer.machine
+    top: list[Event] = [event for event in module.events if not isinstance(event, Registration)]
+    yield from _collect(top, module.name, installer)
+    handlers = {event.handler.node for event in module.events if isinstance(event, Registration)}
+    for function in functions:
+        if function.node in handlers or not (writes(function.node) or calls_any(function.node, helpers)):
+            continue
+        machine.stored = {}
+        yield from _collect(run_function(machine, function, []), function.dotted, installer)
+
+
+def _collect(events: list[Event], within: str, installer: Installer) -> Iterator[Unregistered]:
+    for effect in collect_effects(events, installer):
+        yield Unregistered(effect=effect, within=within)
+
+
+def find_functions(module: Module) -> Iterator[Function]:
+    """Functions and methods of a module, methods bound to an object nobody made."""
+    for value in list(module.scope.names.values()):
+        match value:
+            case Function() if value.module is module:
+                yield value
+            case Class() if value.module is module:
+                yield from _find_methods(value)
+
+
+def _find_methods(owner: Class) -> Iterator[Function]:
+    for value in list(owner.scope.names.values()):
+        match value:
+            case Function(kind="staticmethod"):
+                yield value
+            case Function(kind="classmethod"):
+                yield bind(value, owner)
+            case Function():
+                yield bind(value, Instance(owner))
+
+
+def find_callers(items: list[Unregistered], texts: dict[str, bytes]) -> list[Unregistered]:
+    """Add where the name of the enclosing function is called."""
+    names = {item.within: item.within.rpartition(".")[2] for item in items}
+    wanted = sorted({name for name in names.values() if len(name) > 3})
+    if not wanted:
+        return items
+    pattern = re.compile(rb"(?<!def )\b(" + b"|".join(re.escape(name.encode()) for name in wanted) + rb")\s*\(")
+    calls: dict[str, list[str]] = {}
+    for path, text in texts.items():
+        for found in pattern.finditer(text):
+            line = text.count(b"\n", 0, found.start()) + 1
+            calls.setdefault(found.group(1).decode(), []).append(f"{path}:{line}")
+    return [replace(item, called_from=tuple(calls.get(names[item.within], ())[:5])) for item in items]
