@@ -98,7 +98,7 @@ def read_inventory(
     with deep_recursion():
         if reading.stray is None:
             reading.stray = find_unregistered(installer, reading.texts, _all_packages(reading.settings))
-    stray = select(reading.stray, Scope(backend.packages, reading.own_names), effects)
+    stray = select(reading.stray, Scope(backend.packages, reading.own_names, backend.integration), effects)
     return Inventory(
         backend=key,
         commit=reading.tree.commit,

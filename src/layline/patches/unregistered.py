@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -12,12 +13,13 @@ from layline.patches.model import Effect, Moment, Unregistered
 from layline.patches.reading.events import Event, Registration
 from layline.patches.reading.values import Class, Function, Instance, bind
 from layline.patches.registrations import collect_effects, run_function
-from layline.patches.writers import calls_any, find_helpers, is_worth_following, may_write, writes
+from layline.patches.writers import find_helpers, is_worth_following, look_at, may_write
 
 if TYPE_CHECKING:
     from layline.patches.idioms.installer import Installer
     from layline.patches.reading.modules import Module
 
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _STDLIB = frozenset(sys.stdlib_module_names)
 
 
@@ -27,6 +29,8 @@ class Scope:
 
     packages: tuple[str, ...]
     own: frozenset[str]
+    folders: tuple[str, ...] = ()
+    """Where methods bound onto objects are taken to be meant for this backend."""
 
     def covers(self, target: str) -> bool:
         if self.packages:
@@ -44,13 +48,12 @@ def find_unregistered(installer: Installer, texts: dict[str, bytes], packages: t
     helpers = frozenset(find_helpers([function for listed in functions.values() for function in listed]))
     for module in _find_callers_of(helpers, installer, texts, functions):
         functions[module] = list(find_functions(module))
-    reached = frozenset(machine.reached)
     found: dict[tuple[object, ...], Unregistered] = {}
     for module, listed in functions.items():
         for item in _find_in_module(module, listed, installer, helpers):
             found.setdefault((item.effect.location, item.effect.target, item.effect.mutates), item)
     machine.follows = lambda _: True
-    return list(_settle(found.values())) if reached or found else []
+    return list(_settle(found.values()))
 
 
 def select(items: Iterable[Unregistered], scope: Scope, known: Iterable[Effect]) -> list[Unregistered]:
@@ -61,9 +64,13 @@ def select(items: Iterable[Unregistered], scope: Scope, known: Iterable[Effect])
 
 def _counts(effect: Effect, scope: Scope) -> bool:
     """Upstream symbols, and methods bound onto objects; settings of the process are everybody's business."""
-    if effect.target is None:
-        return not effect.certain and "of an object" in (effect.reason or "") and effect.moment is not Moment.DEFERRED
-    return scope.covers(effect.target)
+    if effect.target is not None:
+        return scope.covers(effect.target)
+    if effect.certain or "of an object" not in (effect.reason or "") or effect.moment is Moment.DEFERRED:
+        return False
+    return not scope.folders or effect.location.path.startswith(
+        tuple(f"{folder.rstrip('/')}/" for folder in scope.folders)
+    )
 
 
 def _find_modules(installer: Installer, texts: dict[str, bytes], packages: tuple[str, ...]) -> Iterator[Module]:
@@ -115,7 +122,8 @@ def _find_in_module(
     yield from _collect(top, module.name, installer)
     handlers = {event.handler.node for event in module.events if isinstance(event, Registration)}
     for function in functions:
-        if function.node in handlers or not (writes(function.node) or calls_any(function.node, helpers)):
+        seen = look_at(function.node)
+        if function.node in handlers or not (seen.writes or seen.calls & helpers):
             continue
         machine.stored = {}
         yield from _collect(run_function(machine, function, []), function.dotted, installer)
@@ -123,7 +131,21 @@ def _find_in_module(
 
 def _collect(events: list[Event], within: str, installer: Installer) -> Iterator[Unregistered]:
     for effect in collect_effects(events, installer):
-        yield Unregistered(effect=effect, within=within)
+        yield Unregistered(effect=effect, within=_enclosing(effect, installer) or within)
+
+
+def _enclosing(effect: Effect, installer: Installer) -> str | None:
+    """The innermost function or class around the line, dotted."""
+    modules = installer.machine.modules
+    module = modules.find(modules.names_by_path.get(effect.location.path, ""))
+    if module is None:
+        return None
+    name, body = module.name, module.body
+    while True:
+        around = next((node for node in body if isinstance(node, _DEFINITIONS) and node.lineno <= effect.location.line <= (node.end_lineno or 0)), None)  # fmt: skip
+        if around is None:
+            return name
+        name, body = f"{name}.{around.name}", around.body
 
 
 def find_functions(module: Module) -> Iterator[Function]:
@@ -148,15 +170,20 @@ def _find_methods(owner: Class) -> Iterator[Function]:
 
 
 def find_callers(items: list[Unregistered], texts: dict[str, bytes]) -> list[Unregistered]:
-    """Add where the name of the enclosing function is called."""
-    names = {item.within: item.within.rpartition(".")[2] for item in items}
-    wanted = sorted({name for name in names.values() if len(name) > 3})
-    if not wanted:
-        return items
-    pattern = re.compile(rb"(?<!def )\b(" + b"|".join(re.escape(name.encode()) for name in wanted) + rb")\s*\(")
-    calls: dict[str, list[str]] = {}
+    """Add where the enclosing function is called, in files that can see it."""
+    known: dict[str, tuple[str, ...]] = {}
+    for item in items:
+        if item.within not in known:
+            known[item.within] = tuple(_find_calls(item, texts))[:5]
+    return [replace(item, called_from=known[item.within]) for item in items]
+
+
+def _find_calls(item: Unregistered, texts: dict[str, bytes]) -> Iterator[str]:
+    name, home = item.within.rpartition(".")[2].encode(), item.effect.location.path
+    call = re.compile(rb"(?<!def )(?<!\w)" + re.escape(name) + rb"\s*\(")
+    stem = home.rpartition("/")[2].removesuffix(".py").encode()
+    sees = re.compile(rb"import\b[^\n]*\b" + re.escape(name) + rb"\b|^\s+" + re.escape(name) + rb",?$|\b" + stem + rb"\." + re.escape(name) + rb"\b", re.MULTILINE)  # fmt: skip
     for path, text in texts.items():
-        for found in pattern.finditer(text):
-            line = text.count(b"\n", 0, found.start()) + 1
-            calls.setdefault(found.group(1).decode(), []).append(f"{path}:{line}")
-    return [replace(item, called_from=tuple(calls.get(names[item.within], ())[:5])) for item in items]
+        if name in text and (path == home or sees.search(text)):
+            for found in call.finditer(text):
+                yield f"{path}:{text.count(bytes([10]), 0, found.start()) + 1}"

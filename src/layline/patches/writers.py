@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -14,42 +15,76 @@ if TYPE_CHECKING:
 
 _SHORT = 14
 """A helper this short is read for what it returns."""
-_HINTS = re.compile(rb"\bsetattr\b|\bsys\.modules\b|\bwrap_\w+\b|\b_?wrap\(|\b_w\(|\bregister_patch\w*\b|\bgetsource\b|\bpatch_to\b|\b__class__ =|\bMethodType\b")  # fmt: skip
+_WRITERS = frozenset({"exec", "wrap_function_wrapper", "wrap_object", "_w", "_wrap", "wrap"})
+_HINTS = re.compile(rb"\bsetattr\(\s*(?!self\b|cls\b)\w|\bsys\.modules\b|\bwrap_\w+\b|\b_?wrap\(|\b_w\(|\bregister_patch\w*\b|\bgetsource\b|\bpatch_to\b|\b__class__ =|\bMethodType\b")  # fmt: skip
 _IMPORTED = re.compile(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+\(?([^)#]*?)(?:\)|$)|import[ \t]+([^\n#]+))", re.MULTILINE)  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one walk over a function shows."""
+
+    writes: bool
+    """It, or a function it defines inside, sets an attribute or item of something other than itself."""
+    is_short: bool
+    calls: frozenset[str]
+    """Last names of what it calls."""
+    is_helper: bool
+    """It writes a function it is given, or makes, onto one of its own parameters: its callers decide the target."""
+
+
 @lru_cache(maxsize=100_000)
-def writes(node: ast.AST) -> bool:
-    """Whether a function, or one it defines inside, sets an attribute or item of something other than itself."""
-    return any(_is_write(inner) for inner in ast.walk(node))
+def look_at(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Look:
+    parameters = {arg.arg for arg in (*node.args.args, *node.args.kwonlyargs)} - {"self", "cls"}
+    statements, calls, found, is_helper, inner = 0, set(), False, False, set(parameters)
+    for part in ast.walk(node):
+        if isinstance(part, ast.stmt):
+            statements += 1
+            if isinstance(part, ast.FunctionDef):
+                inner.add(part.name)
+        if isinstance(part, ast.Call):
+            calls.add(_called(part))
+        if isinstance(part, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Delete | ast.Call):
+            found = found or _is_write(part)
+            is_helper = is_helper or _hands_over(part, parameters, inner)
+    return Look(found, statements <= _SHORT, frozenset(calls), is_helper)
+
+
+def _called(node: ast.Call) -> str:
+    match node.func:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+    return ""
 
 
 def _is_write(node: ast.AST) -> bool:
     match node:
-        case ast.Assign(targets=targets):
+        case ast.Assign(targets=targets) | ast.Delete(targets=targets):
             return any(_is_foreign(target) for target in targets)
         case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
             return _is_foreign(target)
-        case ast.Delete(targets=targets):
-            return any(_is_foreign(target) for target in targets)
-        case ast.Call(func=ast.Name(id=name)) | ast.Call(func=ast.Attribute(attr=name)):
-            return name in {
-                "setattr",
-                "delattr",
-                "exec",
-                "wrap_function_wrapper",
-                "wrap_object",
-                "_w",
-            } or name.startswith("register_patch")
+        case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[first, *_]):
+            return _root(first) not in {"self", "cls"}
+        case ast.Call():
+            name = _called(node)
+            return name in _WRITERS or name.startswith("register_patch")
+    return False
+
+
+def _hands_over(node: ast.AST, parameters: set[str], ours: set[str]) -> bool:
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            is_ours = isinstance(value, ast.Lambda | ast.Call) or (isinstance(value, ast.Name) and value.id in ours)
+            return is_ours and any(isinstance(t, ast.Attribute) and _root(t.value) in parameters for t in targets)
+        case ast.Call(args=[first, *_]) if _called(node) in {"setattr", *_WRITERS}:
+            return _root(first) in parameters
     return False
 
 
 def _is_foreign(target: ast.expr) -> bool:
     """`x.y = …` or `X[...] = …` where x is neither `self` nor a lower-case local table."""
     match target:
-        case ast.Attribute(value=owner):
-            return _root(owner) not in {"self", "cls"}
-        case ast.Subscript(value=ast.Attribute() as owner):
+        case ast.Attribute(value=owner) | ast.Subscript(value=ast.Attribute() as owner):
             return _root(owner) not in {"self", "cls"}
         case ast.Subscript(value=ast.Name(id=name)):
             return name.upper() == name or name[:1].isupper() or name == "environ"
@@ -64,43 +99,18 @@ def _root(node: ast.expr) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-@lru_cache(maxsize=100_000)
-def _is_short(node: ast.AST) -> bool:
-    return sum(isinstance(inner, ast.stmt) for inner in ast.walk(node)) <= _SHORT
-
-
 def is_worth_following(function: Function) -> bool:
     """Read a called function if it may write, or is a short helper whose result may be a target."""
-    return _is_short(function.node) or writes(function.node)
+    seen = look_at(function.node)
+    return seen.is_short or seen.writes
 
 
 def find_helpers(functions: list[Function]) -> Iterator[str]:
-    """Names of functions that write onto one of their own parameters: their callers decide the target."""
+    """Names of functions whose callers decide the target."""
     for function in functions:
-        parameters = {arg.arg for arg in (*function.node.args.args, *function.node.args.kwonlyargs)} - {"self", "cls"}
-        if (
-            len(function.name.rpartition(".")[2]) > 3
-            and parameters
-            and any(_writes_onto(inner, parameters) for inner in ast.walk(function.node))
-        ):
-            yield function.name.rpartition(".")[2]
-
-
-def _writes_onto(node: ast.AST, parameters: set[str]) -> bool:
-    match node:
-        case ast.Assign(targets=targets):
-            return any(isinstance(t, ast.Attribute) and _root(t.value) in parameters for t in targets)
-        case ast.Call(func=ast.Name(id="setattr" | "_w" | "wrap_function_wrapper"), args=[first, *_]):
-            return _root(first) in parameters
-    return False
-
-
-def calls_any(node: ast.AST, names: frozenset[str]) -> bool:
-    for inner in ast.walk(node):
-        match inner:
-            case ast.Call(func=ast.Name(id=name)) | ast.Call(func=ast.Attribute(attr=name)) if name in names:
-                return True
-    return False
+        name = function.name.rpartition(".")[2]
+        if len(name) > 3 and look_at(function.node).is_helper:
+            yield name
 
 
 def may_write(text: bytes, packages: tuple[str, ...]) -> bool:

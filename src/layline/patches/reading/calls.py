@@ -136,7 +136,6 @@ class Interpreter(Statements, Writes):
             arguments = [function.bound, *arguments]
         scope = Scope(function.module, function.scope)
         scope.names.update(bind_arguments(function, arguments, keywords))
-        self.reached.add(function.node)
         frame = self.push(function.module, function.name, function)
         if function.module.path is not None:
             self.log.visited.add(function.module.path)

@@ -64,8 +64,6 @@ class Machine(ABC):
         """Where installers keep originals on upstream: `m._orig_f` → `m.f`."""
         self.follows: Callable[[Function], bool] = lambda _: True
         """Which functions of the downstream are read when they are called."""
-        self.reached: set[ast.AST] = set()
-        """Functions that an installer has run."""
         self.steps = 0
         self._numbers = 0
 

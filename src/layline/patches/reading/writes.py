@@ -139,6 +139,8 @@ class Writes(Machine):
                 return bind(found, owner)
             case Function(kind="property"):
                 return self.call_function(bind(found, owner), [], {}, found.node)
+            case Outside() if name not in owner.of.scope.names:
+                return None  # inherited, or set on the object: a write through it does not reach the class
         return found
 
     def _read_from_bases(self, current: Class | Instance, name: str) -> Value | None:
