@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from layline.cli.patches_drift import patches_drift
 from layline.cli.show import at_option, config_option, format_option, show
 
 _STYLES = ("binding-replacement", "function-wrapping", "config-rewrite", "env-lifecycle", "source-rewrite")
@@ -34,3 +35,6 @@ def patches_list(
 
     wanted = app_patches.Filter(phase=phase, style=style, active=active)
     return show(app_patches.patches_list(open_workspace(config, at=at), backend, wanted), format_, output)
+
+
+patches.add_command(patches_drift)

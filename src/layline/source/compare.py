@@ -177,9 +177,9 @@ class Comparer:
             return start
         there = self.tip.resolve(best.target)
         kept_name = best.target.rpartition(".")[2] == start.name.rpartition(".")[2]
-        compared = self._compare_definitions(start, start.before, there)
+        compared = self._compare_definitions(replace(start, detail=""), start.before, there)
         kind = DriftKind.MOVED if kept_name else DriftKind.RENAMED
-        return replace(compared, kind=kind, detail=_join(f"now {best.target}", compared.detail if compared.changes else ""))  # fmt: skip
+        return replace(compared, kind=kind, detail=_join(f"now {best.target}", compared.detail))
 
     def _find_lost_member(self, start: Comparison, module: str, definition: Definition) -> Comparison:
         """A method or field: follow its class first; its own name proves nothing."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from layline.source.definitions import Definition, DefinitionKind, Import, Module, Parameter, ParameterKind
 from layline.source.index import Index
@@ -81,12 +82,21 @@ class Resolver:
     def find_importers(self, dotted: str) -> Iterator[tuple[str, Import]]:
         """Module-level `from m import f` bindings, anywhere in the index, of what `dotted` is finally: they copy it."""
         home = self.resolve(dotted).home
-        last = dotted.rpartition(".")[2]
-        wanted = {last, (home or "").rpartition(".")[2]}
+        words = {dotted.rpartition(".")[2], (home or "").rpartition(".")[2]}
+        for word in sorted(words):
+            for module, item in self._imports_by_name.get(word, ()):
+                if home == self.follow_import(module, item).home:
+                    yield module, item
+
+    @cached_property
+    def _imports_by_name(self) -> dict[str, list[tuple[str, Import]]]:
+        """Name taken → every module-level import that takes it at run time; read once for the whole index."""
+        found: dict[str, list[tuple[str, Import]]] = {}
         for entry, module in self.index.modules():
             for item in module.imports:
-                if item.name in wanted and not item.type_checking and home == self.follow_import(entry.name, item).home:
-                    yield entry.name, item
+                if item.name and not item.scope and not item.type_checking:
+                    found.setdefault(item.name, []).append((entry.name, item))
+        return found
 
     def _resolve(self, dotted: str) -> Symbol:
         prefix = next((name for name in (dotted, *parents(dotted)) if self._is_module(name)), None)

@@ -1,0 +1,37 @@
+"""`layline patches drift|diff|retarget`."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import click
+
+from layline.cli.show import at_option, config_option, date_option, fetch_option, format_option, show, to_option
+
+
+@click.command("drift")
+@click.argument("backend")
+@to_option
+@at_option
+@click.option("--culprits", is_flag=True, help="Name the upstream commit that made each row so.")
+@click.option("--fail-on", type=click.Choice(("breaks", "look", "none")), default="breaks", show_default=True, help="Exit with 1 when a row is this bad.")  # fmt: skip
+@click.option("--baseline", type=click.Path(dir_okay=False, path_type=Path), default=None, help="TOML file of accepted findings.")  # fmt: skip
+@fetch_option
+@date_option
+@format_option("text", "md", "json", "sarif", "github")
+@config_option
+def patches_drift(
+    backend: str, to: str | None, at: str, culprits: bool, fail_on: str, baseline: Path | None, fetch: bool,
+    today: date, format_: str, output: Path | None, config: Path | None,
+) -> int:  # fmt: skip
+    """What became of every target of BACKEND's patches between pin and tip; exit 1 when something needs a person."""
+    from layline.app.patches_drift import DriftOptions
+    from layline.app.patches_drift import patches_drift as answer_drift
+    from layline.app.workspace import fetch_backend, open_workspace
+
+    workspace = open_workspace(config, at=at)
+    if fetch:
+        fetch_backend(workspace, backend)
+    options = DriftOptions(to=to, culprits=culprits, fail_on=fail_on, baseline=baseline, today=today)
+    return show(answer_drift(workspace, backend, options), format_, output)

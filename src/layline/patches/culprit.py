@@ -1,0 +1,118 @@
+"""Who did it: for each row that asks for work, the first upstream commit after which it held.
+
+All rows share one pass over the history (`source.trace`); only versions of the files concerned are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
+from layline.core.drift import DriftKind
+from layline.core.evidence import Severity
+from layline.git import Repository
+from layline.history import read_commits
+from layline.patches.drift import Drift, Sides
+from layline.source import Definition, DefinitionKind, Module, parse_module
+from layline.source.signatures import compare_signatures
+from layline.source.slices import slice_definition
+from layline.source.trace import Tracer
+
+
+def find_culprits(rows: Iterable[Drift], sides: Sides, upstream: Repository) -> Iterator[Drift]:
+    """The same rows, with the commit that made them so where it can be told."""
+    listed = list(rows)
+    hashes = [_find_culprit(row, sides) if _asks_for_work(row) else None for row in listed]
+    commits = {item.hash: item for item in read_commits(upstream, sorted({name for name in hashes if name}))}
+    for row, name in zip(listed, hashes, strict=True):
+        yield replace(row, culprit=commits.get(name)) if name else row
+
+
+def _asks_for_work(row: Drift) -> bool:
+    return row.severity is not Severity.OK and row.kind not in {DriftKind.EXTERNAL, DriftKind.UNRESOLVED}
+
+
+def _find_culprit(row: Drift, sides: Sides) -> str | None:
+    comparison = row.comparison
+    if comparison is None or row.dead_today:
+        return None
+    match row.kind:
+        case DriftKind.MOVED | DriftKind.RENAMED | DriftKind.REMOVED if comparison.commits:
+            return comparison.commits[-1] if row.kind is DriftKind.REMOVED else comparison.commits[0]
+        case DriftKind.BINDING_LOST | DriftKind.MOVED | DriftKind.RENAMED | DriftKind.REMOVED:
+            return _find_unbinding(row, sides)
+        case DriftKind.ANCHOR_LOST:
+            return _find_anchor_loss(row, sides)
+    return _find_change(row, sides)
+
+
+def _find_change(row: Drift, sides: Sides) -> str | None:
+    """Since when signature (or, where that is the news, body) differ from the pin's."""
+    comparison = row.comparison
+    before = comparison.before if comparison is not None else None
+    if before is None or before.definition is None or before.home is None:
+        return None
+    symbol = before
+    wants_signature = row.kind is DriftKind.SIGNATURE_CHANGED
+    if wants_signature and before.definition.kind is DefinitionKind.CLASS:
+        symbol = sides.pin.resolve(f"{before.home}.__init__")  # a class changes its signature where it is made
+        if symbol.is_implicit or symbol.definition is None:
+            symbol, wants_signature = before, False
+    place = _place(symbol.module, sides)
+    if place is None or symbol.definition is None:
+        return None
+    tracer, path = place
+    return tracer.find_first(path, symbol.definition.qualname, _differs_from(symbol.definition, wants_signature))
+
+
+def _differs_from(pin: Definition, wants_signature: bool) -> Callable[[Definition | None], bool]:
+    def differs(now: Definition | None) -> bool:
+        if now is None:
+            return True
+        if wants_signature:
+            return bool(compare_signatures(pin, now))
+        return now.fingerprint != pin.fingerprint or now.bases != pin.bases
+
+    return differs
+
+
+def _find_unbinding(row: Drift, sides: Sides) -> str | None:
+    """Since when the module that bound the name no longer does."""
+    before = row.comparison.before if row.comparison is not None else None
+    place = _place(before.bound_in if before is not None else None, sides)
+    if place is None or row.target is None:
+        return None
+    tracer, path = place
+    name = row.target.rpartition(".")[2]
+    return tracer.find_first_text(path, lambda text: not _binds(text, name))
+
+
+def _binds(text: str, name: str) -> bool:
+    if name not in text:
+        return False
+    module = parse_module("", text.encode("utf-8", "surrogatepass"))
+    if not isinstance(module, Module):
+        return True  # a version that cannot be parsed proves nothing
+    return name in module.bound_imports or bool(module.find(name)) or "*" in module.bound_imports
+
+
+def _find_anchor_loss(row: Drift, sides: Sides) -> str | None:
+    before = row.comparison.before if row.comparison is not None else None
+    place = _place(before.module if before is not None else None, sides)
+    if place is None or row.effect is None or before is None:
+        return None
+    tracer, path = place
+    qualname = before.definition.qualname if before.definition is not None else None
+
+    def is_lost(text: str) -> bool:
+        source = text if qualname is None else slice_definition(text, qualname) or ""
+        return any(anchor not in source + "\n" for anchor in row.effect.anchors) if row.effect else False
+
+    return tracer.find_first_text(path, is_lost)
+
+
+def _place(module: str | None, sides: Sides) -> tuple[Tracer, str] | None:
+    if module is None or module not in sides.pin.index.entries:
+        return None
+    tracer = sides.comparer.tracer(module)
+    return None if tracer is None else (tracer, sides.pin.index.entries[module].path)

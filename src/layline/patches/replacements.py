@@ -1,0 +1,78 @@
+"""What we put in an upstream symbol's place: its signature and body, read from the downstream."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from layline.core.evidence import Location, Skipped
+from layline.source import Definition, Module, Tree, parse_module, parse_tree
+from layline.source.similarity import Shingles, read_shingles
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replacement:
+    """A function or class of the downstream that takes an upstream symbol's place."""
+
+    definition: Definition
+    node: ast.stmt
+    text: str
+    """Its source, decorators included."""
+    location: Location
+
+    @property
+    def shingles(self) -> Shingles:
+        return read_shingles(self.node)
+
+    def constructor(self) -> Definition | None:
+        """The `__init__` written in a class; None where it inherits one."""
+        for item in getattr(self.node, "body", ()):
+            if isinstance(item, ast.FunctionDef) and item.name == "__init__":
+                return define(item)
+        return None
+
+
+class Replacements:
+    """Reads replacements of one downstream commit."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._parsed = lru_cache(maxsize=64)(self._parse)
+
+    def read(self, location: Location | None) -> Replacement | None:
+        """The definition that begins at a line (of its `def` or its first decorator); None where there is none."""
+        if location is None:
+            return None
+        found = self._parsed(location.path)
+        if found is None:
+            return None
+        tree, text = found
+        for node in _definitions(tree):
+            first = min((word.lineno for word in node.decorator_list), default=node.lineno)
+            if first <= location.line <= node.lineno:
+                definition = define(node)
+                lines = text.splitlines()[first - 1 : node.end_lineno]
+                if definition is not None:
+                    return Replacement(definition, node, "\n".join(lines), location)
+        return None
+
+    def _parse(self, path: str) -> tuple[ast.Module, str] | None:
+        text = self._tree.read_text(path)
+        if isinstance(text, Skipped):
+            return None
+        tree = parse_tree(path, text.encode("utf-8", "surrogatepass"))
+        return None if isinstance(tree, Skipped) else (tree, text)
+
+
+def define(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> Definition | None:
+    """A nested definition as a value: as if it stood at module level."""
+    module = parse_module("", ast.unparse(node).encode("utf-8", "surrogatepass"))
+    return module.best(node.name) if isinstance(module, Module) else None
+
+
+def _definitions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node
