@@ -90,6 +90,7 @@ def open_drift(workspace: Workspace, backend: str, to: str | None) -> Opened:
         comparer=comparer, replacements=Replacements(Tree(workspace.downstream, workspace.commit)), part=0,
         keys=read_mentions((then, now), 0, find_keys(inventory)),
         targets=frozenset(effect.target for patch in inventory.patches for effect in patch.effects if effect.target),
+        foreign=tuple(name for key, other in workspace.settings.backends.items() if key != backend for name in other.packages),
     )  # fmt: skip
     skipped = tuple(dict.fromkeys((*inventory.skipped, *skipped_of(sides))))
     return Opened(inventory, sides, upstream, pin, tip, skipped)

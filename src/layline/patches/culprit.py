@@ -5,7 +5,7 @@ All rows share one pass over the history (`source.trace`); only versions of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from layline.core.drift import DriftKind
@@ -13,16 +13,22 @@ from layline.core.evidence import Severity
 from layline.git import Repository
 from layline.history import read_commits
 from layline.patches.drift import Drift, Sides
-from layline.source import Definition, DefinitionKind, Module, parse_module
+from layline.source import DefinitionKind, Module, parse_module
 from layline.source.signatures import compare_signatures
-from layline.source.slices import slice_definition
+from layline.source.slices import read_signature, slice_definition
 from layline.source.trace import Tracer
 
 
 def find_culprits(rows: Iterable[Drift], sides: Sides, upstream: Repository) -> Iterator[Drift]:
     """The same rows, with the commit that made them so where it can be told."""
     listed = list(rows)
-    hashes = [_find_culprit(row, sides) if _asks_for_work(row) else None for row in listed]
+    known: dict[tuple[object, ...], str | None] = {}
+    hashes: list[str | None] = []
+    for row in listed:
+        key = (row.target, row.kind, row.effect.anchors if row.effect is not None else ())
+        if key not in known and _asks_for_work(row):
+            known[key] = _find_culprit(row, sides)
+        hashes.append(known.get(key) if _asks_for_work(row) else None)
     commits = {item.hash: item for item in read_commits(upstream, sorted({name for name in hashes if name}))}
     for row, name in zip(listed, hashes, strict=True):
         yield replace(row, culprit=commits.get(name)) if name else row
@@ -62,18 +68,15 @@ def _find_change(row: Drift, sides: Sides) -> str | None:
     if place is None or symbol.definition is None:
         return None
     tracer, path = place
-    return tracer.find_first(path, symbol.definition.qualname, _differs_from(symbol.definition, wants_signature))
+    pin, qualname = symbol.definition, symbol.definition.qualname
+    if not wants_signature:
+        return tracer.find_first_change(path, qualname, pin)
 
+    def differs(text: str) -> bool:
+        now = read_signature(text, qualname)
+        return now is None or bool(compare_signatures(pin, now))
 
-def _differs_from(pin: Definition, wants_signature: bool) -> Callable[[Definition | None], bool]:
-    def differs(now: Definition | None) -> bool:
-        if now is None:
-            return True
-        if wants_signature:
-            return bool(compare_signatures(pin, now))
-        return now.fingerprint != pin.fingerprint or now.bases != pin.bases
-
-    return differs
+    return tracer.find_first_text(path, differs)
 
 
 def _find_unbinding(row: Drift, sides: Sides) -> str | None:

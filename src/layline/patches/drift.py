@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 from layline.core.drift import DriftKind
 from layline.core.evidence import Evidence, Location, Severity, Skipped
 from layline.core.revision import Commit
-from layline.patches.fit import Fit, Fitter, find_new_problems
-from layline.patches.model import Effect, Inventory, Patch, Style
+from layline.patches.fit import Fit, Fitter, called_name, find_new_problems
+from layline.patches.model import Effect, Inventory, Patch, Style, Unregistered
 from layline.patches.replacements import Replacement, Replacements
 from layline.source import Resolver, SymbolKind
 from layline.source.compare import Comparer, Comparison
 from layline.source.definitions import DefinitionKind
 from layline.source.homes import Suggestion
+from layline.source.names import longest_root
 from layline.source.similarity import SMALL, compare_shingles, read_shingles
 
 COPIED = 0.5
@@ -81,6 +82,8 @@ class Sides:
     """Config keys and `env:NAME`s → whether upstream's text knows them at pin and tip."""
     targets: frozenset[str]
     """Everything the inventory rebinds."""
+    foreign: tuple[str, ...] = ()
+    """Package roots of the other backends."""
 
     @property
     def pin(self) -> Resolver:
@@ -93,7 +96,7 @@ class Sides:
 
 def find_drifts(inventory: Inventory, sides: Sides) -> Iterator[Drift]:
     """One row per effect, in the order of the inventory; then rows for config keys that upstream dropped."""
-    fitter = Fitter(sides.tip)
+    fitter = Fitter(sides.tip, _find_called(inventory, sides))
     for patch in inventory.patches:
         seen: set[tuple[str | None, Style, Location]] = set()
         for effect in patch.effects:
@@ -101,6 +104,26 @@ def find_drifts(inventory: Inventory, sides: Sides) -> Iterator[Drift]:
                 seen.add((effect.target, effect.style, effect.location))
                 yield judge_effect(patch, effect, sides, fitter)
         yield from _find_dropped_keys(patch, sides)
+    for item in inventory.unregistered:
+        yield judge_effect(_unregistered(item), item.effect, sides, fitter)
+
+
+def _unregistered(item: Unregistered) -> Patch:
+    """Effects outside any registration are listed under the function or module that does them."""
+    return Patch(
+        id=item.within, backend=None, phase=None, priority=None, location=item.effect.location, handler=item.within,
+        handler_lines=(item.effect.location.line, item.effect.location.line),
+    )  # fmt: skip
+
+
+def _find_called(inventory: Inventory, sides: Sides) -> Iterator[str]:
+    """Names whose upstream calls may decide a row: read together, because reading them is what costs."""
+    effects = [effect for patch in inventory.patches for effect in patch.effects]
+    effects += [item.effect for item in inventory.unregistered]
+    for target in dict.fromkeys(effect.target for effect in effects if effect.target):
+        found = sides.comparer.compare(target)
+        if found.kind is DriftKind.SIGNATURE_CHANGED or (found.kind is DriftKind.MOVED and found.after.exists):
+            yield called_name(found)
 
 
 def judge_effect(patch: Patch, effect: Effect, sides: Sides, fitter: Fitter) -> Drift:
@@ -140,6 +163,9 @@ def _compare(target: str, sides: Sides) -> Comparison:
     """The comparison; a member that the class only inherits from outside stands and falls with its class."""
     found = sides.comparer.compare(target)
     before = found.before
+    packages = sides.pin.index.parts[sides.part].packages
+    if longest_root(target, sides.foreign) > longest_root(target, packages):
+        return replace(found, kind=DriftKind.EXTERNAL, detail="it belongs to another backend")
     home = sides.pin.index.entries.get(before.bound_in or before.module or "")
     if found.kind is DriftKind.EXTERNAL and sides.pin.index.owns(target):
         owner = sides.comparer.compare(target.rpartition(".")[0])
@@ -191,10 +217,10 @@ def _judge_copy(row: Drift, ours: Replacement | None, sides: Sides) -> Drift:
     if before.definition.kind not in {DefinitionKind.FUNCTION, DefinitionKind.CLASS} or before.is_implicit:
         return row
     node = sides.pin.index.read_node(before.module, before.definition)
-    theirs = read_shingles(node) if node is not None else None
-    if theirs is None or min(theirs.total(), ours.shingles.total()) < SMALL:
+    theirs, mine = read_shingles(node) if node is not None else None, ours.shingles
+    if theirs is None or min(theirs.total(), mine.total()) < SMALL:
         return row
-    alike = compare_shingles(theirs, ours.shingles)
+    alike = compare_shingles(theirs, mine)
     row = replace(row, copied=round(alike, 2)) if alike >= COPIED else row
     after = comparison.after.definition
     if after is not None and after.fingerprint == ours.definition.fingerprint and not comparison.after.is_implicit:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from layline.patches.replacements import Replacement
@@ -22,10 +23,11 @@ class Fit:
 
 
 class Fitter:
-    """Checks replacements against one tip; the tip's calls of a name are read once, when a doubt needs them."""
+    """Checks replacements against one tip; the tip's calls of all `names` are read once, when a doubt needs them."""
 
-    def __init__(self, tip: Resolver) -> None:
+    def __init__(self, tip: Resolver, names: Iterable[str] = ()) -> None:
         self._tip = tip
+        self._names = frozenset(names)
         self._sites: dict[str, list[CallSite]] = {}
 
     def check(self, comparison: Comparison, ours: Replacement | None) -> Fit:
@@ -38,7 +40,9 @@ class Fitter:
             return Fit(summary=f"our replacement {_signature(pair[0])} still takes what upstream passes")
         if found.breaks:
             return found
-        passed = self._find_passing(comparison, pair[0], ours)
+        arguments = frozenset(item.argument for item in find_problems(comparison, ours, self._tip))
+        passed = [site for site, argument in self._find_refused(comparison, pair[0], ours) if argument in arguments or argument.startswith("#")]  # fmt: skip
+        passed = list(dict.fromkeys(passed))
         sure = [site for site in passed if site.certain]
         if not passed:
             return Fit(messages=found.messages, summary=f"{found.summary}, but no upstream call passes that")
@@ -46,33 +50,46 @@ class Fitter:
         word = "upstream passes it at" if sure else "it may be passed at"
         return Fit(messages=found.messages, breaks=bool(sure), summary=f"{found.summary}; {word} {places}")
 
-    def _find_passing(self, comparison: Comparison, ours: tuple[Parameter, ...], replacement: Replacement) -> list[CallSite]:  # fmt: skip
-        """Upstream calls at the tip that our replacement does not accept."""
-        home = comparison.after.home or comparison.name
+    def _find_refused(
+        self, comparison: Comparison, ours: tuple[Parameter, ...], replacement: Replacement
+    ) -> Iterator[tuple[CallSite, str]]:
+        """Upstream calls at the tip that our replacement does not accept, each with the argument that breaks."""
+        home = called_name(comparison)
         definition = comparison.after.definition
-        if definition is not None and definition.kind is DefinitionKind.CLASS:
-            home = f"{home}.__init__"
         if home not in self._sites:
-            self._sites.update(find_call_sites(self._tip, [home]))
+            self._sites.update(find_call_sites(self._tip, self._names | {home}))
         is_member = "self" in {item.name for item in ours[:1]} or replacement.definition.kind is DefinitionKind.CLASS
         bound = is_member or (definition is not None and bool(definition.owner))
-        sites = [site for site in self._sites[home] if not site.module.startswith("tests.")]
-        return [site for site in sites if check_call(site.shape, ours, bound=bound)]
+        for site in self._sites[home]:
+            if not site.module.startswith("tests."):
+                yield from ((site, problem.argument) for problem in check_call(site.shape, ours, bound=bound))
+
+
+def called_name(comparison: Comparison) -> str:
+    """What a call of the symbol at the tip calls: itself, or of a class what makes its instances."""
+    home = comparison.after.home or comparison.name
+    definition = comparison.after.definition
+    is_class = definition is not None and definition.kind is DefinitionKind.CLASS
+    return f"{home}.__init__" if is_class else home
 
 
 def find_new_problems(comparison: Comparison, ours: Replacement | None, tip: Resolver) -> Fit:
     """What our replacement refuses of the tip's signature and did not refuse of the pin's."""
+    found = find_problems(comparison, ours, tip)
+    return Fit(
+        messages=tuple(item.message for item in found), breaks=any(item.certain for item in found), summary=_summary(found)
+    )  # fmt: skip
+
+
+def find_problems(comparison: Comparison, ours: Replacement | None, tip: Resolver) -> list[Problem]:
     pair = _parameters(comparison, ours, tip)
     if pair is None or ours is None:
-        return Fit()
+        return []
     mine, theirs = pair
     before = comparison.before.definition
     old = before.parameters if before is not None and before.kind is DefinitionKind.FUNCTION else None
     today = {item.message for item in check_replacement(mine, old)} if old is not None else set()
-    found = [item for item in check_replacement(mine, theirs) if item.message not in today]
-    return Fit(
-        messages=tuple(item.message for item in found), breaks=any(item.certain for item in found), summary=_summary(found)
-    )  # fmt: skip
+    return [item for item in check_replacement(mine, theirs) if item.message not in today]
 
 
 def _parameters(

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from layline.core.evidence import Location, Skipped
+from layline.git import Blob
 from layline.source.definitions import DefinitionKind, Parameter, ParameterKind
 from layline.source.fingerprint import dotted_text
 from layline.source.parsing import parse_tree
@@ -167,21 +168,39 @@ def find_call_sites(resolver: Resolver, names: Iterable[str]) -> dict[str, list[
     """Every call in the index of these dotted names: functions and classes by meaning, methods by name.
 
     Only modules whose text holds the name are parsed. A method call counts as certain only where no other class of
-    the index has a method of that name.
+    the index has a method of that name; names that many classes share (`forward`) say nothing and are not searched.
     """
     wanted = _Wanted(resolver, names)
     found: dict[str, list[CallSite]] = {name: [] for name in wanted.homes}
-    if not wanted.homes:
+    if not wanted.by_last:
         return found
     pattern = re.compile(
         rb"\b(?:" + b"|".join(re.escape(word.encode()) for word in sorted(wanted.by_last)) + rb")\s*\("
     )
-    for name in sorted(resolver.index.entries):
-        data = resolver.index.read_blob(name)
+    for name, data in _read_modules(resolver):
         if pattern.search(data):
             for dotted, site in wanted.find(name, data):
                 found[dotted].append(site)
+    for sites in found.values():
+        sites.sort(key=lambda site: (site.location.path, site.location.line))
     return found
+
+
+def _read_modules(resolver: Resolver) -> Iterator[tuple[str, bytes]]:
+    """Every module with its blob, each repository streamed once."""
+    index = resolver.index
+    for number, part in enumerate(index.parts):
+        names: dict[str, list[str]] = defaultdict(list)
+        for entry in index.entries.values():
+            if entry.part == number:
+                names[entry.blob].append(entry.name)
+        for blob in part.tree.repository.stream_blobs(names):
+            if isinstance(blob, Blob):
+                yield from ((name, blob.data) for name in names[blob.oid])
+
+
+_MAKERS = ("__init__", "__new__")
+_SHARED = 4
 
 
 class _Wanted:
@@ -192,9 +211,14 @@ class _Wanted:
         self.homes = {name: resolver.resolve(name) for name in sorted(set(names))}
         self.by_last: dict[str, list[str]] = defaultdict(list)
         self._owners: dict[str, int] = defaultdict(int)
+        for _, module in resolver.index.modules():
+            for qualname in module.names():
+                self._owners[qualname.rpartition(".")[2]] += "." in qualname
         for name, symbol in self.homes.items():
             last = name.rpartition(".")[2]
-            dunder = last in {"__init__", "__new__"} and symbol.definition is not None
+            if symbol.definition is not None and symbol.definition.owner and self._owners[last] > _SHARED and last not in _MAKERS:  # fmt: skip
+                continue
+            dunder = last in _MAKERS and symbol.definition is not None
             self.by_last[symbol.definition.owner.rpartition(".")[2] if dunder and symbol.definition else last].append(
                 name
             )
@@ -230,7 +254,7 @@ class _Wanted:
         symbol = self.homes[dotted]
         definition = symbol.definition
         is_method = definition is not None and bool(definition.owner) and definition.kind is DefinitionKind.FUNCTION
-        is_made = is_method and definition is not None and definition.name in {"__init__", "__new__"}
+        is_made = is_method and definition is not None and definition.name in _MAKERS
         text = dotted_text(node.func)
         if text is not None:
             home = self._meaning(module, text)

@@ -79,7 +79,8 @@ class Comparer:
             case SymbolKind.ABSENT:
                 return self._find_lost(answer(DriftKind.REMOVED, after.reason or "it is gone"))
             case SymbolKind.EXTERNAL:
-                return answer(DriftKind.REMOVED, f"it is no longer defined here: {after.reason or after.home}")
+                lost = answer(DriftKind.REMOVED, f"it is no longer defined here: {after.reason or after.home}")
+                return self._find_lost(lost)
         return self._compare_present(answer(DriftKind.UNCHANGED))
 
     def _compare_present(self, start: Comparison) -> Comparison:
@@ -142,7 +143,7 @@ class Comparer:
         start = replace(start, commits=_commits(trail))
         followed = self._follow(before.module, trail)
         found = followed or self.homes.find(before.module, before.definition, last=trail.last if trail else None)
-        return self._moved(start, found) if found else start
+        return self._moved(start, found)
 
     def tracer(self, module: str) -> Tracer | None:
         """The history of the part of the pin that holds `module`."""
@@ -171,10 +172,10 @@ class Comparer:
 
     def _moved(self, start: Comparison, found: list[Suggestion]) -> Comparison:
         """A move where the best suggestion is good enough, with the differences against it."""
-        best = found[0]
         start = replace(start, suggestions=tuple(found))
-        if best.score < MOVE:
+        if not found or found[0].score < MOVE:
             return start
+        best = found[0]
         there = self.tip.resolve(best.target)
         kept_name = best.target.rpartition(".")[2] == start.name.rpartition(".")[2]
         compared = self._compare_definitions(replace(start, detail=""), start.before, there)
@@ -188,7 +189,8 @@ class Comparer:
             trail = self._trail(module, definition)
             start = replace(start, commits=_commits(trail))
             found = self._follow(module, trail) or self.homes.find_members(module, definition, owner.after.home)
-            return self._moved(start, found) if found else replace(start, detail=f"class {definition.owner} stays, its member {definition.name} is gone")  # fmt: skip
+            detail = f"class {definition.owner} stays, its member {definition.name} is gone"
+            return self._moved(replace(start, detail=detail), found)
         home = owner.new_home
         start = replace(start, commits=owner.commits)
         if home is None:

@@ -108,12 +108,18 @@ class Index:
         return self.read_blob(module).decode("utf-8-sig", "replace")
 
     def read_node(self, module: str, definition: Definition) -> ast.stmt | None:
-        """The syntax tree of one definition, read anew from its blob."""
-        tree = parse_tree(self.entries[module].path, self.read_blob(module))
+        """The syntax tree of one definition, parsed anew from its own lines."""
+        first, last = definition.lines
+        cut = "\n".join(self.read_text(module).split("\n")[first - 1 : last])
+        # a block may be indented as it likes: under an `if` the lines can be parsed as they stand
+        nested = cut[:1].isspace()
+        tree = parse_tree(module, (f"if 1:\n{cut}\n" if nested else cut).encode("utf-8", "surrogatepass"))
         if isinstance(tree, Skipped):
             return None
-        for node in ast.walk(tree):
-            if isinstance(node, ast.stmt) and node.lineno == definition.line and _binds(node, definition):
+        body = tree.body[0].body if nested and tree.body and isinstance(tree.body[0], ast.If) else tree.body
+        for node in body:
+            if _binds(node, definition):
+                ast.increment_lineno(node, first - 2 if nested else first - 1)
                 return node
         return None
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-import textwrap
+from collections.abc import Iterator
 from functools import lru_cache
 
 from layline.source.definitions import Definition, Module
 from layline.source.parsing import parse_module
+
+_QUOTES = ('"""', "'''")
 
 
 def slice_definition(text: str, qualname: str) -> str | None:
@@ -15,13 +17,12 @@ def slice_definition(text: str, qualname: str) -> str | None:
 
     Cut by indentation, strings that reach back to the margin minded; where that fails, `read_definition` notices.
     """
-    lines: list[str] = text.splitlines()
-    spans = [(0, len(lines), -1)]
+    spans = [(0, len(text), -1)]
     for name in qualname.split("."):
-        spans = [span for start, end, indent in spans for span in _find_spans(lines, name, (start, end, indent))]
-    if not spans:
-        return None
-    return "\n".join("\n".join(lines[start:end]) for start, end, _ in spans)
+        if name not in text:
+            return None
+        spans = [span for start, end, indent in spans for span in _find_spans(text, name, (start, end, indent))]
+    return "\n".join(text[start:end].rstrip("\n") for start, end, _ in spans) if spans else None
 
 
 def read_definition(text: str, qualname: str) -> Definition | None:
@@ -36,74 +37,111 @@ def read_definition(text: str, qualname: str) -> Definition | None:
     return whole.best(qualname) if isinstance(whole, Module) else None
 
 
+def read_signature(text: str, qualname: str) -> Definition | None:
+    """The definition without its body where the head of a single function can be cut off: signatures are most of history."""
+    cut = slice_definition(text, qualname)
+    if cut is None:
+        return None
+    name = qualname.rpartition(".")[2]
+    head = _cut_head(cut) if cut.count(f"def {name}") == 1 else None
+    found = _parse_slice(f"{head} ...", name) if head is not None else None
+    return found if found is not None else read_definition(text, qualname)
+
+
+def _cut_head(cut: str) -> str | None:
+    """The text up to the colon that ends a function's head; None where brackets in strings or comments confuse it."""
+    depth, lines = 0, []
+    for line in cut.split("\n"):
+        lines.append(line)
+        bare = line.partition("#")[0]
+        depth += sum(bare.count(mark) for mark in "([{") - sum(bare.count(mark) for mark in ")]}")
+        if depth == 0 and bare.rstrip().endswith(":") and not bare.lstrip().startswith("@"):
+            return "\n".join([*lines[:-1], bare])
+    return None
+
+
 @lru_cache(maxsize=4096)
 def _parse_slice(cut: str, name: str) -> Definition | None:
-    module = parse_module("", textwrap.dedent(cut).encode("utf-8", "surrogatepass"))
+    # a block may be indented as it likes: under an `if` the slice needs no dedenting, which would change its strings
+    text = f"if 1:\n{cut}\n" if cut[:1].isspace() else cut
+    module = parse_module("", text.encode("utf-8", "surrogatepass"))
     return module.best(name) if isinstance(module, Module) else None
 
 
 @lru_cache(maxsize=1024)
 def _pattern(name: str) -> re.Pattern[str]:
     word = re.escape(name)
-    return re.compile(rf"(?P<indent>\s*)(?:(?:async\s+)?(?:def|class)\s+{word}\b|{word}\s*(?::[^=]*)?=[^=]|{word}\s*:)")
+    return re.compile(
+        rf"^([ \t]*)(?:(?:async[ \t]+)?(?:def|class)[ \t]+{word}\b|{word}[ \t]*(?::|=[^=]))", re.MULTILINE
+    )
 
 
-def _find_spans(lines: list[str], name: str, within: tuple[int, int, int]) -> list[tuple[int, int, int]]:
+@lru_cache(maxsize=64)
+def _outside(indent: int) -> re.Pattern[str]:
+    """The beginning of a line that stands no deeper than `indent` and is neither blank, comment nor closing bracket."""
+    return re.compile(rf"^[ \t]{{0,{indent}}}[^\s)\]}}#]", re.MULTILINE)
+
+
+def _find_spans(text: str, name: str, within: tuple[int, int, int]) -> list[tuple[int, int, int]]:
     start, end, outer = within
-    pattern = _pattern(name)
     found: list[tuple[int, int, int]] = []
-    for number in range(start, end):
-        match = pattern.match(lines[number]) if name in lines[number] else None
-        if match is None or len(match["indent"]) <= outer or (found and number < found[-1][1]):
-            continue
-        indent = len(match["indent"])
-        found.append((_with_decorators(lines, number, indent), _end(lines, number, end, indent), indent))
-    if outer >= 0 or not found:
+    for match in _find_heads(text, name, start, end):
+        indent = len(match[1])
+        if indent > outer and not (found and match.start() < found[-1][1]):
+            found.append((_with_decorators(text, match.start(), indent), _end(text, match, end), indent))
+    if outer >= 0:
         level = min((indent for _, _, indent in found), default=0)
         return [span for span in found if span[2] == level]
     # at module level a definition may stand under `if` or `try`, but not inside another definition
-    return [span for span in found if not _is_nested(lines, span)]
+    return [span for span in found if span[2] == 0 or not _is_nested(text, span)]
 
 
-def _is_nested(lines: list[str], span: tuple[int, int, int]) -> bool:
+def _find_heads(text: str, name: str, start: int, end: int) -> Iterator[re.Match[str]]:
+    """Lines that define or assign the name; a plain search finds the few places where the pattern is worth trying."""
+    pattern, place, seen = _pattern(name), start, -1
+    while (place := text.find(name, place, end)) >= 0:
+        line = text.rfind("\n", 0, place) + 1
+        if line > seen and (match := pattern.match(text, line, end)) is not None and match.end() > place:
+            yield match
+            seen = line
+        place += len(name)
+
+
+def _is_nested(text: str, span: tuple[int, int, int]) -> bool:
     indent = span[2]
-    for number in range(span[0] - 1, -1, -1):
-        line = lines[number]
-        if indent == 0:
-            return False
+    for line in reversed(text[: span[0]].splitlines()):
         bare = line.lstrip()
-        if bare and len(line) - len(bare) < indent and not bare.startswith(("#", ")", "]", "}")):
+        if bare and len(line) - len(bare) < indent and bare[0] not in ")]}#":
             if bare.startswith(("def ", "class ", "async def ")):
                 return True
             indent = len(line) - len(bare)
+            if indent == 0:
+                return False
     return False
 
 
-def _with_decorators(lines: list[str], number: int, indent: int) -> int:
-    while number > 0 and lines[number - 1][:indent].strip() == "" and lines[number - 1][indent : indent + 1] == "@":
-        number -= 1
-    return number
-
-
-def _end(lines: list[str], number: int, end: int, indent: int) -> int:
-    last, quotes = number + 1, _open_quotes(lines[number], "")
-    for following in range(number + 1, end):
-        line = lines[following]
-        bare = line.lstrip()
-        inside = quotes or not bare or len(line) - len(bare) > indent or bare[0] in ")]}#"
-        if not inside:
+def _with_decorators(text: str, start: int, indent: int) -> int:
+    while start > 0:
+        line = text.rfind("\n", 0, start - 1) + 1
+        if text[line : line + indent].strip() or text[line + indent : line + indent + 1] != "@":
             break
-        if bare:
-            last = following + 1
-        quotes = _open_quotes(line, quotes)
-    return last
+        start = line
+    return start
 
 
-def _open_quotes(line: str, quotes: str) -> str:
-    """The triple quotes that are open at the end of the line, given those open at its beginning."""
-    if quotes:
-        return quotes if line.count(quotes) % 2 == 0 else ""
-    for mark in ('"""', "'''"):
-        if line.count(mark) % 2:
-            return mark
-    return ""
+def _end(text: str, head: re.Match[str], end: int) -> int:
+    """Where the block ends: the next line that stands no deeper, unless a string is open there."""
+    pattern = _outside(len(head[1]))
+    place = head.end()
+    while True:
+        found = pattern.search(text, text.find("\n", place, end) + 1 or end, end)
+        if found is None:
+            return end
+        if not _is_open(text[head.start() : found.start()]):
+            return found.start()
+        place = found.start()
+
+
+def _is_open(cut: str) -> bool:
+    """True if a triple-quoted string begins in the text and does not end in it."""
+    return any(cut.count(mark) % 2 for mark in _QUOTES)

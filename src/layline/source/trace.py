@@ -111,13 +111,21 @@ class Tracer:
 
     def find_first(self, path: str, qualname: str, holds: Callable[[Definition | None], bool]) -> str | None:
         """The first commit from which on the claim about the definition at `path` holds without a break up to the tip."""
-        culprit: str | None = None
-        for number, change in reversed(self.timeline.by_path.get(path, ())):
-            text = self.read_text(change.after)
-            if not holds(read_definition(text, qualname) if text else None):
-                break
-            culprit = self.timeline.steps[number].commit
-        return culprit
+        return self.find_first_text(path, lambda text: holds(read_definition(text, qualname)))
+
+    def find_first_change(self, path: str, qualname: str, pin: Definition) -> str | None:
+        """The first commit since whose version the body has never again been written as it was at the pin."""
+        changes = self.timeline.by_path.get(path, ())
+        if not changes:
+            return None
+        origin = slice_definition(self.read_text(changes[0][1].before), qualname)
+        cuts = [slice_definition(self.read_text(change.after), qualname) for _, change in changes]
+        start = max((number for number, cut in enumerate(cuts) if cut == origin), default=-1) + 1
+        for number, change in changes[start:]:
+            now = read_definition(self.read_text(change.after), qualname)
+            if now is None or (now.fingerprint, now.bases) != (pin.fingerprint, pin.bases):
+                return self.timeline.steps[number].commit
+        return None
 
     def find_first_text(self, path: str, holds: Callable[[str], bool]) -> str | None:
         """The same for a claim about the text of a file (empty where the file is not there)."""
@@ -179,19 +187,19 @@ class Tracer:
 
     @staticmethod
     def _is_move(alike: float, same_name: bool, size: int, place: Place, path: str) -> bool:
-        if same_name:
+        if same_name and "." not in place.qualname:  # members share their names with strangers
             return alike >= _KEPT or size < SMALL
         return alike >= _RENAMED and (size >= SMALL or (alike == 1.0 and path == place.path))
 
     def _find_new(self, change: BlobChange, gone: Definition) -> Iterator[str]:
-        """Qualified names that the change adds to its file and that could be `gone`: same kind, same depth."""
+        """Qualified names that the change adds to its file and that could be `gone`."""
         text = self.read_text(change.after)
         if not text or change.path.startswith("tests/"):
             return
         here, before = self._module(change.after), self._module(change.before)
         for qualname in here.names() if here is not None else ():
             found = here.best(qualname) if here is not None else None
-            if found is None or found.kind is not gone.kind or bool(found.owner) != bool(gone.owner):
+            if found is None or found.kind is not gone.kind:
                 continue
             if (before is None or not before.find(qualname)) and _is_plausible(found, gone):
                 yield qualname
