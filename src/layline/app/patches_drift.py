@@ -16,7 +16,7 @@ from layline.history import read_commit, read_pin
 from layline.patches.baseline import Accepted, parse_baseline, split_accepted
 from layline.patches.culprit import find_culprits
 from layline.patches.drift import Drift, Sides, find_drifts, skipped_of
-from layline.patches.drift_report import DriftReport, build_report, encode_drift
+from layline.patches.drift_report import DriftReport, build_report, encode_drift, find_findings
 from layline.patches.keys import find_keys, read_mentions
 from layline.patches.replacements import Replacements
 from layline.source import Part, Resolver, Tree, build_index, open_cache
@@ -56,12 +56,13 @@ class Opened:
 
 def patches_drift(workspace: Workspace, backend: str, options: DriftOptions) -> Answer:
     """Say, for every effect of every patch of `backend`, what became of its target between pin and tip."""
+    baseline = _read_baseline(options.baseline)
     opened = open_drift(workspace, backend, options.to)
     rows: list[Drift] = list(find_drifts(opened.inventory, opened.sides))
     if options.culprits:
         rows = list(find_culprits(rows, opened.sides, opened.upstream))
     rows.sort(key=lambda row: row.order)
-    counted, accepted, stale = split_accepted(rows, _read_baseline(options.baseline), options.today)
+    counted, accepted, stale = split_accepted(rows, baseline, options.today)
     drift = DriftReport(
         backend=backend, label=workspace.settings.backend(backend).label or backend,
         downstream=Evidence(repo=workspace.downstream.name, commit=workspace.commit),
@@ -69,7 +70,9 @@ def patches_drift(workspace: Workspace, backend: str, options: DriftOptions) -> 
         accepted=accepted, stale=stale, skipped=opened.skipped, culprits=options.culprits,
     )  # fmt: skip
     needs = any(row.severity in FAIL_ON[options.fail_on] for row in counted)
-    return Answer(report=build_report(drift), data=encode_drift(drift), needs_person=needs)
+    return Answer(
+        report=build_report(drift), data=encode_drift(drift), needs_person=needs, findings=tuple(find_findings(drift))
+    )  # fmt: skip
 
 
 def open_drift(workspace: Workspace, backend: str, to: str | None) -> Opened:

@@ -71,6 +71,15 @@ def render(answer: Answer, format_: str, *, terminal: bool = False) -> str:
             from layline.render import render_markdown
 
             return render_markdown(answer.report)
+        case "sarif":
+            from layline import __version__
+            from layline.render.sarif import render_sarif
+
+            return render_sarif(answer.findings, version=__version__)
+        case "github":
+            from layline.render.annotations import render_annotations
+
+            return render_annotations(answer.findings)
         case _:
             from layline.render import render_text
 

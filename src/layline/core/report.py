@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from layline.core.evidence import Alert, Evidence, Skipped
+from layline.core.evidence import Alert, Evidence, Severity, Skipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,23 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing about one line of *ours*, for machines that annotate code."""
+
+    id: str
+    """Stable while the finding is the same; lines may move."""
+    rule: str
+    severity: Severity
+    message: str
+    path: str
+    line: int
+    upstream: Evidence | None = None
+    """The upstream place it is about."""
+    accepted: str | None = None
+    """The reason why it was accepted, where it was."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """What every app function returns: one report for people, the same facts as data for programs."""
 
@@ -96,3 +113,5 @@ class Answer:
     """Plain JSON values; the first key is `schema`."""
     needs_person: bool = False
     """Makes drift, verify, audit and check exit with 1."""
+    findings: tuple[Finding, ...] = ()
+    """For `--format sarif|github`; worst first."""

@@ -45,6 +45,8 @@ def _find_culprit(row: Drift, sides: Sides) -> str | None:
     match row.kind:
         case DriftKind.MOVED | DriftKind.RENAMED | DriftKind.REMOVED if comparison.commits:
             return comparison.commits[-1] if row.kind is DriftKind.REMOVED else comparison.commits[0]
+        case DriftKind.MOVED if comparison.after.exists:
+            return _find_leaving(row, sides)
         case DriftKind.BINDING_LOST | DriftKind.MOVED | DriftKind.RENAMED | DriftKind.REMOVED:
             return _find_unbinding(row, sides)
         case DriftKind.ANCHOR_LOST:
@@ -77,6 +79,16 @@ def _find_change(row: Drift, sides: Sides) -> str | None:
         return now is None or bool(compare_signatures(pin, now))
 
     return tracer.find_first_text(path, differs)
+
+
+def _find_leaving(row: Drift, sides: Sides) -> str | None:
+    """Since when the old module only re-exports what it used to define."""
+    before = row.comparison.before if row.comparison is not None else None
+    place = _place(before.module if before is not None else None, sides)
+    if place is None or before is None or before.definition is None:
+        return None
+    tracer, path = place
+    return tracer.find_first(path, before.definition.qualname, lambda now: now is None)
 
 
 def _find_unbinding(row: Drift, sides: Sides) -> str | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from layline.core.evidence import Alert, Evidence, Severity, Skipped
-from layline.core.report import Bullets, Cell, Inline, Paragraph, Report, Section, Table
+from layline.core.report import Bullets, Cell, Finding, Inline, Paragraph, Report, Section, Table
 from layline.core.revision import Commit
 from layline.patches.baseline import Accepted
 from layline.patches.drift import Drift, count_kinds
@@ -134,6 +134,25 @@ def _alerts(drift: DriftReport) -> Iterator[Alert]:
     if broken:
         patches = len({row.patch for row in broken})
         yield Alert(severity=Severity.BREAKS, message=f"{len(broken)} effects of {patches} patches break at the tip.")
+
+
+def find_findings(drift: DriftReport) -> Iterator[Finding]:
+    """Every row that asks for a look, for machines that annotate our code; accepted ones say so."""
+    for row in drift.rows:
+        yield _finding(row, None)
+    for row, item in drift.accepted:
+        yield _finding(row, f"{item.reason} (until {item.until})")
+
+
+def _finding(row: Drift, accepted: str | None) -> Finding:
+    home = f" Try {row.suggestion.target} ({row.suggestion.score:.2f})." if row.suggestion is not None else ""
+    since = f" Since {row.culprit.hash[:10]} ({row.culprit.date}): {row.culprit.subject}." if row.culprit else ""
+    why = f": {row.detail}" if row.detail else ""
+    return Finding(
+        id=row.id, rule=f"drift/{row.kind.value}", severity=row.severity, path=row.location.path,
+        line=row.location.line, upstream=row.tip_evidence or row.pin_evidence, accepted=accepted,
+        message=f"{row.target or row.patch} {row.kind.value}{why}.{home}{since}",
+    )  # fmt: skip
 
 
 def encode_drift(drift: DriftReport) -> dict[str, Any]:

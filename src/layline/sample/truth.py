@@ -168,7 +168,7 @@ PATCHES: tuple[ExpectedPatch, ...] = (
         id="keel.optimizer.weight_decay",
         file="core/optimizer_patches.py",
         keys=("decoupled_decay",),
-        effects=(_effect(_BIND, "keel.core.optimizer.sgd.SgdOptimizer.step", "body-changed", culprit=83),),
+        effects=(_effect(_BIND, "keel.core.optimizer.sgd.SgdOptimizer.step", "body-changed", culprit=60),),
     ),
     ExpectedPatch(
         id="keel.optimizer.announce_clip",

@@ -204,6 +204,15 @@ class Comparer:
             return self._moved(replace(start, detail=""), [moved])
         return replace(start, detail=f"its class is {home} now and has no {definition.name}", suggestions=owner.suggestions)  # fmt: skip
 
+    def _with_local_name(self, start: Comparison, holder: str | None, origin: Comparison) -> Comparison:
+        """Where the module imports the object under its new name, that is the binding to use."""
+        home = origin.new_home
+        local = f"{holder}.{(home or '').rpartition('.')[2]}"
+        if holder is None or home is None or self.tip.resolve(local).home != home or local == home:
+            return start
+        reason = f"{holder} imports it under its new name; {origin.suggestions[0].reason}"
+        return replace(start, suggestions=(Suggestion(local, origin.suggestions[0].score, reason),))
+
     def _find_module(self, module: str) -> Suggestion | None:
         """Where a module went: by history where there is one, else by what most of its definitions say."""
         tracer, entry = self.tracer(module), self.pin.index.entries.get(module)
@@ -233,8 +242,9 @@ class Comparer:
             detail = _join(gone, f"{holder} no longer binds {last}; {before.home} still has it", origin.detail)
             return replace(start, kind=DriftKind.BINDING_LOST, suggestions=(lives,), changes=origin.changes, body_changed=origin.body_changed, detail=detail)  # fmt: skip
         if origin.new_home is not None:
+            start = self._with_local_name(start, holder, origin)
             detail = _join(gone, f"{holder} no longer binds {last}, which moved to {origin.new_home}")
-            return replace(start, kind=DriftKind.BINDING_LOST, suggestions=origin.suggestions, changes=origin.changes, detail=detail)  # fmt: skip
+            return replace(start, kind=DriftKind.BINDING_LOST, suggestions=(*start.suggestions, *origin.suggestions), changes=origin.changes, detail=detail, commits=origin.commits)  # fmt: skip
         return replace(start, suggestions=origin.suggestions, detail=_join(gone, f"{before.home}, which it imported, is gone"))  # fmt: skip
 
 
