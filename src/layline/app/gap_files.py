@@ -76,13 +76,13 @@ def refuse_foreign(places: Places) -> None:
         )
 
 
-def write_gap(places: Places, texts: tuple[str, str], record: dict[str, Any], evidence: dict[str, Any]) -> list[Path]:
+def write_gap(places: Places, texts: tuple[str, str], record: dict[str, Any], evidence: str) -> list[Path]:
     """Write the four files; what would not change is left alone. Returns those that changed."""
     wanted = {
         places.report: with_remarks(texts[0], _old_text(places.report)),
         places.summary: with_remarks(texts[1], _old_text(places.summary)),
         places.record: codec.to_json(record),
-        places.evidence: codec.to_json(evidence),
+        places.evidence: evidence,
     }
     changed = [path for path, text in wanted.items() if _old_text(path) != text]
     for path in changed:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from layline.app.gap import Endpoints, find_endpoints
 from layline.app.gap_coupling import measure_impact
 from layline.core.policy import recommend
 from layline.core.progress import Progress, silent
@@ -20,22 +18,10 @@ from layline.history import compare_commits, find_releases, read_commit, read_di
 from layline.source.tree import Tree
 
 if TYPE_CHECKING:
+    from layline.app.gap import Endpoints
     from layline.app.workspace import Workspace
     from layline.core.evidence import Skipped
     from layline.git import Repository
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    gap: Gap
-    ends: Endpoints
-
-
-def measure_gap(workspace: Workspace, key: str, *, to: str | None = None, progress: Progress = silent) -> Measured:
-    """Everything between the pin and the tip of one backend, every value from git objects."""
-    upstream = workspace.open_backend(key)
-    ends = find_endpoints(workspace, upstream, key, to=to)
-    return Measured(measure_between(workspace, upstream, key, ends, progress), ends)
 
 
 def measure_between(

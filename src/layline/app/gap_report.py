@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from layline.app.gap import find_alerts
+from layline import codec
+from layline.app.gap import Endpoints, find_alerts, find_endpoints
 from layline.app.gap_files import Places, find_places, refuse_foreign, write_gap
-from layline.app.gap_measure import measure_gap
+from layline.app.gap_measure import measure_between
+from layline.app.results import Results, result_key
 from layline.core.progress import Progress, silent
 from layline.core.records import encode_record
-from layline.core.report import Answer, Bullets, Cell, Report, Section
+from layline.core.report import Answer, Bullets, Cell, Paragraph, Report, Section
+from layline.core.revision import Relation
 from layline.errors import ConfigError
 from layline.gap.facts import find_facts
+from layline.gap.overview import slug_of
 from layline.gap.record import build_record
 from layline.gap.report import build_report, build_summary
 from layline.render import render_markdown
@@ -22,8 +26,9 @@ if TYPE_CHECKING:
     from datetime import date
 
     from layline.app.workspace import Workspace
-    from layline.core.evidence import Evidence, Fact
+    from layline.core.evidence import Alert, Evidence, Fact
     from layline.gap.model import Gap
+    from layline.git import Repository
 
 SCHEMA = "layline.evidence/1"
 
@@ -36,19 +41,55 @@ def gap_report(
     if not keys:
         raise ConfigError("No backend is configured.", hint="`layline init` looks for them.")
     made = [_make(workspace, key, to=to, today=today, take_over=take_over, progress=progress) for key in keys]
-    written = {place.id: write_gap(place, texts, record, evidence) for _, place, texts, record, evidence in made}
-    return _build_answer(workspace, [(gap, place, record) for gap, place, _, record, _ in made], written, today)
+    written = {one.places.id: write_gap(one.places, one.texts, one.record, one.evidence) for one in made}
+    return _build_answer(workspace, made, written, today)
 
 
-Made = tuple["Gap", Places, tuple[str, str], dict[str, Any], dict[str, Any]]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """One report ready to be written, and what the answer says about it."""
+
+    key: str
+    label: str
+    places: Places
+    texts: tuple[str, str]
+    record: dict[str, Any]
+    evidence: str
+    alerts: tuple[Alert, ...]
 
 
 def _make(workspace: Workspace, key: str, *, to: str | None, today: date, take_over: bool, progress: Progress) -> Made:
-    gap = measure_gap(workspace, key, to=to, progress=progress).gap
-    places = find_places(workspace.root / workspace.settings.project.docs, key, gap.slug)
+    upstream = workspace.open_backend(key)
+    ends = find_endpoints(workspace, upstream, key, to=to)
+    places = find_places(workspace.root / workspace.settings.project.docs, key, slug_of(ends.ref))
     if not take_over:
         refuse_foreign(places)
-    return gap, places, *build_texts(workspace, gap, places, today)
+    results, name = Results("gap"), _result_key(workspace, upstream, key, ends, places, today)
+    found = results.load(name)
+    if found is None:
+        gap = measure_between(workspace, upstream, key, ends, progress)
+        texts, record, evidence = build_texts(workspace, gap, places, today)
+        found = {
+            "texts": texts, "record": record, "evidence": codec.to_json(evidence),
+            "tip_date": gap.tip.commit.date, "relation": gap.distance.relation.value,
+        }  # fmt: skip
+        results.store(name, found)
+    alerts = find_alerts(found["tip_date"], Relation(found["relation"]), ends.ref, today)
+    label = workspace.settings.backend(key).label or key
+    return Made(
+        key=key, label=label, places=places, texts=tuple(found["texts"]), record=found["record"],
+        evidence=found["evidence"], alerts=tuple(alerts),
+    )  # fmt: skip
+
+
+def _result_key(
+    workspace: Workspace, upstream: Repository, key: str, ends: Endpoints, places: Places, today: date
+) -> str:
+    settings = workspace.settings
+    return result_key(
+        settings.project, settings.backend(key), settings.policy, workspace.commit, key, ends.pin, ends.tip, ends.ref,
+        today.isoformat(), places.id, [one.path for one in places.artifacts], upstream.refs("refs/tags"),
+    )  # fmt: skip
 
 
 def build_texts(
@@ -102,24 +143,21 @@ def _encode_place(evidence: Evidence, commits: dict[tuple[str, str], int]) -> di
     return place
 
 
-def _build_answer(
-    workspace: Workspace, made: list[tuple[Gap, Places, dict[str, Any]]], written: dict[str, list[Path]], today: date
-) -> Answer:
-    sections, reports, alerts = [], [], []
-    for gap, places, record in made:
-        changed = set(written[places.id])
+def _build_answer(workspace: Workspace, made: list[Made], written: dict[str, list[Path]], today: date) -> Answer:
+    sections, reports = [], []
+    for one in made:
+        changed = set(written[one.places.id])
         items = tuple(
             (Cell(_relative(workspace, path), code=True), "" if path in changed else " (unchanged)")
-            for path in places.all
+            for path in one.places.all
         )
-        summary = build_summary(gap, day=today)
-        sections.append(replace(summary.sections[0], title=gap.label))
-        sections.append(Section(title="Files", blocks=(Bullets(items),)))
-        alerts += find_alerts(gap.tip.commit.date, gap.distance.relation, gap.ref, today)
-        files = [{"path": _relative(workspace, path), "changed": path in changed} for path in places.all]
-        reports.append({"backend": gap.key, "id": places.id, "files": files, "record": record})
-    skipped = tuple(skipped for gap, _, _ in made for skipped in gap.skipped)
-    report = Report(title="Gap reports", sections=tuple(sections), alerts=tuple(alerts), skipped=skipped[:20])
+        summary = one.record["dashboard_summary"]
+        lines = (summary["headline"], f"Recommendation: {summary['recommendation']}.", *summary["why_it_matters"])
+        sections.append(Section(title=one.label, blocks=(Bullets(lines), Paragraph("Files:"), Bullets(items))))
+        files = [{"path": _relative(workspace, path), "changed": path in changed} for path in one.places.all]
+        reports.append({"backend": one.key, "id": one.places.id, "files": files, "record": one.record})
+    alerts = tuple(alert for one in made for alert in one.alerts)
+    report = Report(title="Gap reports", sections=tuple(sections), alerts=alerts)
     return Answer(report=report, data={"schema": "layline.gap-report/1", "date": today.isoformat(), "reports": reports})
 
 
