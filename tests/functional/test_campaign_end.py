@@ -9,7 +9,7 @@ import pytest
 from campaign_project import begin, inside, now, propose, start_project
 from histories import History
 from layline.app.campaign import campaign_baseline, campaign_note, campaign_resume, campaign_round, campaign_stop
-from layline.app.campaign_end import campaign_accept, campaign_log, campaign_report, campaign_verify
+from layline.app.campaign_end import campaign_accept, campaign_log, campaign_report, campaign_verify, render_report
 from layline.app.lessons import lessons_list
 from layline.errors import ConfigError
 
@@ -45,6 +45,17 @@ def test_the_headline_is_measured_head_to_head(finished: History) -> None:
     for said in ("Baseline against best", "Ineffective directions", "dearer", "vectorise", "Inflation gap"):
         assert said in text
     assert "## Final Report" in (finished.path / FOLDER / "logs/optimize.md").read_text()
+
+
+def test_the_report_has_pictures_as_page_and_on_paper(finished: History) -> None:
+    drawn = sorted(path.name for path in (finished.path / FOLDER / "pictures").iterdir())
+    assert drawn == ["shapes.svg", "trend.svg"]
+    assert "](pictures/trend.svg)" in (finished.path / FOLDER / "report.md").read_text()
+    with inside(finished.path):
+        answer = campaign_report(now=now)
+        page = render_report(answer, None, "html").decode()
+        assert page.count("<svg") >= 3
+        assert render_report(answer, None, "pdf").startswith(b"%PDF")
 
 
 def test_everything_is_as_the_ledger_says(finished: History) -> None:

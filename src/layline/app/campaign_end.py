@@ -12,11 +12,13 @@ from layline.app.campaign_publish import publish
 from layline.app.campaign_show import encode_state
 from layline.app.files import write_atomically
 from layline.campaign.bench import Trial
+from layline.campaign.ceilings import find_points, measure_ceilings
 from layline.campaign.engine import Campaign, encode_measured
-from layline.campaign.model import Status
+from layline.campaign.model import Leg, Status
 from layline.campaign.report import build_report, find_headline
 from layline.campaign.state import Level, Phase, Settled
 from layline.campaign.transfer_check import attribute
+from layline.campaign.trusted import TrustedBench
 from layline.campaign.verify import find_deviations
 from layline.core.evidence import Alert, Severity
 from layline.core.report import Answer, Bullets, Paragraph, Report, Section, Table
@@ -74,6 +76,7 @@ def campaign_report(chosen: str | None = None, *, now: Callable[[], str] = clock
     if campaign.state.phase in (Phase.REPORT, Phase.REPORTED):
         with write_campaign(chosen, now=now, progress=progress) as campaign:
             _compare(campaign)
+            _find_roof(campaign)
             if campaign.state.reported_at is None:
                 campaign.record("reported", headline=find_headline(campaign.state))
             _write_report(campaign)
@@ -95,11 +98,52 @@ def _compare(campaign: Campaign) -> None:
     campaign.record("compared", level=Level.FULL.value, verdict=codec.encode(verdict), **encode_measured(measured))
 
 
+def _find_roof(campaign: Campaign) -> None:
+    """Measure what the machine allows, once, where the operator says how much work a shape is."""
+    state = campaign.state
+    run = state.head_to_head[0] if state.head_to_head else None
+    if state.ceilings is not None or run is None or not isinstance(campaign.bench, TrustedBench):
+        return
+    found = measure_ceilings()
+    if found is None:
+        return
+    legs = ((Leg.BEST, "start"), (Leg.CANDIDATE, "best"))
+    points = [point for leg, name in legs for point in find_points(campaign.bench.operator, run.measurement, leg, name)]
+    listed = [{"label": point.label, "intensity": point.intensity, "rate": point.rate} for point in points]
+    campaign.record("ceilings", flops_per_s=found.flops_per_s, bytes_per_s=found.bytes_per_s, points=listed)
+
+
 def _write_report(campaign: Campaign) -> None:
+    from layline.app.campaign_pictures import draw_pictures
     from layline.render import render_markdown
 
     publish(campaign)
-    write_atomically(campaign.folder / "report.md", render_markdown(build_report(campaign.state)))
+    shown = []
+    for name, title, drawing in draw_pictures(campaign.state):
+        write_atomically(campaign.folder / "pictures" / name, drawing)
+        shown.append(f"![{title}](pictures/{name})\n")
+    text = render_markdown(build_report(campaign.state))
+    pictures = "\n## Pictures\n\n" + "\n".join(shown) if shown else ""
+    write_atomically(campaign.folder / "report.md", text + pictures)
+
+
+def render_report(answer: Answer, chosen: str | None, format_: str) -> bytes:
+    """The report as a page with its pictures, or as paper."""
+    from html import escape
+
+    from layline.app.campaign_pictures import draw_pictures
+    from layline.render import render_markdown
+    from layline.render.html import render_html
+
+    state = read_campaign(chosen).state
+    if format_ == "pdf":
+        from layline.render.pdf import Sheet, render_pdf
+
+        sheet = Sheet(title=answer.report.title, date=(state.reported_at or state.created_at)[:10])
+        return render_pdf(render_markdown(answer.report), sheet)
+    figures = "".join(f"<figure>{drawing}<figcaption>{escape(title)}</figcaption></figure>\n" for _, title, drawing in draw_pictures(state))  # fmt: skip
+    head = f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(answer.report.title)}</title></head><body>\n'
+    return f"{head}{render_html(answer.report)}{figures}</body></html>\n".encode()
 
 
 def _encode_report(campaign: Campaign) -> dict[str, Any]:

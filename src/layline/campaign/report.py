@@ -32,6 +32,7 @@ def build_report(state: State) -> Report:
             Section(title="Ineffective directions", blocks=(_ineffective(state),)),
             Section(title="Next three steps", blocks=(_next_steps(state),)),
             Section(title="Real-training applicability audit", blocks=tuple(_applicability(attribution))),
+            Section(title="What the machine allows", blocks=tuple(_roof(state))),
             Section(title="Termination check", blocks=(_termination(state),)),
             Section(title="How it was measured", blocks=(Bullets(tuple(_conditions(state))),)),
         ),
@@ -178,6 +179,25 @@ def _applicability(found: Attribution) -> Iterator[Block]:
             f"Inflation gap: {found.gap:+.2%}",
             f"Verdict: {found.verdict}",
         )
+    )
+
+
+def _roof(state: State) -> Iterator[Block]:
+    if state.ceilings is None:
+        yield Paragraph("Not measured.")
+        return
+    flops, moved, points = state.ceilings
+    yield Paragraph(
+        f"One core: {flops / 1e9:.1f} GFLOP/s of arithmetic, {moved / 1e9:.1f} GB/s of copying, measured with this report."
+    )
+    rows = tuple(
+        (label, f"{intensity:.1f}", f"{rate / 1e9:.2f}", f"{rate / min(flops, intensity * moved):.1%}")
+        for label, intensity, rate in points
+    )
+    yield Table(
+        columns=("kernel and shape", "FLOP per byte", "GFLOP/s", "share of the roof"),
+        rows=rows,
+        numeric=frozenset({1, 2, 3}),
     )
 
 

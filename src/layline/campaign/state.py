@@ -150,6 +150,8 @@ class State:
     csv_header: str | None = None
     termination: Termination | None = None
     head_to_head: tuple[Run, Verdict] | None = None
+    ceilings: tuple[float, float, tuple[tuple[str, float, float], ...]] | None = None
+    """FLOP/s and byte/s of one core, and each shape's place under them (label, FLOP per byte, FLOP/s)."""
     reported_at: str | None = None
     accepted_at: str | None = None
     acceptance: Mapping[str, Any] = field(default_factory=dict)
@@ -303,6 +305,11 @@ def _compare(state: State, entry: Entry) -> State:
     return replace(state, head_to_head=(_read_run(entry), verdict))
 
 
+def _measure_ceilings(state: State, entry: Entry) -> State:
+    points = tuple((point["label"], point["intensity"], point["rate"]) for point in entry.data["points"])
+    return replace(state, ceilings=(entry.data["flops_per_s"], entry.data["bytes_per_s"], points))
+
+
 def _report(state: State, entry: Entry) -> State:
     return replace(state, reported_at=entry.at)
 
@@ -328,6 +335,7 @@ APPLY = {
     "noted": _note,
     "stopped": _stop,
     "compared": _compare,
+    "ceilings": _measure_ceilings,
     "reported": _report,
     "accepted": _accept,
 }

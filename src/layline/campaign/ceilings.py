@@ -1,0 +1,105 @@
+"""What this machine can do at most, on one core: arithmetic and memory ceilings, measured in the same session as the kernels."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from layline.campaign.model import Leg, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from layline.campaign.model import Measurement, Operator
+
+SOURCE = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+typedef float v16 __attribute__((vector_size(64)));
+static double now(void) { struct timespec t; clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); return t.tv_sec + 1e-9 * t.tv_nsec; }
+int main(void) {
+    double flops = 0, bytes = 0;
+    volatile float seed = 1.0000001f;
+    for (int round = 0; round < 7; round++) {
+        v16 acc[12];
+        for (int i = 0; i < 12; i++) acc[i] = (v16){0} + seed;
+        v16 x = (v16){0} + seed, y = (v16){0} + 1e-9f;
+        double began = now();
+        for (long n = 0; n < 1000000; n++)
+#pragma GCC unroll 12
+            for (int i = 0; i < 12; i++) acc[i] = acc[i] * x + y;
+        double rate = 2.0 * 16 * 12 * 1e6 / (now() - began);
+        for (int i = 1; i < 12; i++) acc[0] += acc[i];
+        seed = acc[0][0] > 0 ? 1.0000001f : 1.0f;
+        if (rate > flops) flops = rate;
+    }
+    size_t size = 96u << 20;
+    char *from = malloc(size), *to = malloc(size);
+    if (!from || !to) return 1;
+    memset(from, 1, size); memset(to, 2, size);
+    for (int round = 0; round < 7; round++) {
+        double began = now();
+        memcpy(to, from, size);
+        __asm__ volatile("" : : "r"(to) : "memory");
+        double rate = 2.0 * size / (now() - began);
+        if (rate > bytes) bytes = rate;
+    }
+    printf("%.6e %.6e\n", flops, bytes);
+    return 0;
+}
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One shape under the roof: operations per byte moved, operations per second."""
+
+    label: str
+    intensity: float
+    rate: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ceilings:
+    """Measured on one core."""
+
+    flops_per_s: float
+    bytes_per_s: float
+
+
+def measure_ceilings() -> Ceilings | None:
+    """The best of seven; None where there is no compiler."""
+    if shutil.which("cc") is None:
+        return None
+    with tempfile.TemporaryDirectory(prefix="layline-roof-") as folder:
+        source, program = Path(folder) / "roof.c", Path(folder) / "roof"
+        source.write_text(SOURCE, encoding="ascii")
+        built = subprocess.run(["cc", "-O2", "-march=native", "-o", str(program), str(source)], capture_output=True, check=False, timeout=120)  # fmt: skip
+        if built.returncode != 0:
+            return None
+        done = subprocess.run([str(program)], capture_output=True, check=False, timeout=120)
+        words = done.stdout.split()
+    return Ceilings(flops_per_s=float(words[0]), bytes_per_s=float(words[1])) if len(words) == 2 else None
+
+
+def find_points(operator: Operator, measurement: Measurement, leg: Leg, name: str) -> Iterator[Point]:
+    """Every measured shape of a leg: all passes of one step together."""
+    if measurement.status is not Status.MEASURED:
+        return
+    for shape in operator.shapes:
+        times = [sample for sample in measurement.samples if sample.leg is leg and sample.shape == shape.label]
+        if not times:
+            continue
+        pairs = {sample.pair for sample in times}
+        clock = measurement.plan.clock
+        seconds = sum((sample.cpu if clock == "cpu" else sample.wall).low for sample in times) / len(pairs) * 1e-3
+        flops = sum(step.flops(shape) for step in operator.passes)
+        moved = sum(step.bytes_moved(shape) for step in operator.passes)
+        if flops and moved and seconds:
+            yield Point(label=f"{name} {shape.label}", intensity=flops / moved, rate=flops / seconds)
