@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from layline.app.periodic_files import find_places, write_report
@@ -20,7 +21,7 @@ from layline.gap.changes import build_changes
 from layline.history import find_tip_at, read_commit, read_log, read_touched_files
 from layline.periodic.activity import read_activity
 from layline.periodic.drift import Ground, Target
-from layline.periodic.model import Activity, Notable, Previous, Window
+from layline.periodic.model import Activity, Effect, Notable, Previous, Window
 from layline.periodic.presets import fill_preset
 from layline.periodic.record import build_record
 from layline.periodic.report import build_report
@@ -43,6 +44,8 @@ class Span:
     period: str | None = None
     since: str | None = None
     until: str | None = None
+    couplings: bool = False
+    """Also judge our couplings against each tip: slower, and the recommendation knows what breaks."""
 
 
 def periodic_weekly(workspace: Workspace, span: Span, *, write: bool = True, replace_foreign: bool = False) -> Answer:
@@ -63,7 +66,10 @@ def _report(workspace: Workspace, cadence: Cadence, span: Span, *, write: bool, 
     newest += [read_commit(target.upstream, target.head) for target in targets.values()]
     window = _choose_window(cadence, settings.timezone, span, newest)
     previous, invalid = _find_previous(workspace, window)
-    activity = read_activity(_build_ground(workspace, window, head, previous), settings, targets, missing)
+    ground = _build_ground(workspace, window, head, previous)
+    if span.couplings:
+        ground = replace(ground, measure_effect=partial(_measure_effect, replace(workspace, commit=ground.tip)))
+    activity = read_activity(ground, settings, targets, missing)
     activity = replace(activity, skipped=(*activity.skipped, *invalid))
     places = find_places(workspace.settings.project, window.period)
     link = _link(workspace, settings.branch or activity.ref, places.report)
@@ -125,7 +131,21 @@ def _build_ground(workspace: Workspace, window: Window, head: str, previous: Map
         backends=workspace.settings.backends,
         previous=previous,
         find_notable=find_notable,
+        measure_effect=lambda *_: None,
     )
+
+
+def _measure_effect(workspace: Workspace, target: Target, pin: str, tip: str) -> Effect | None:
+    """What the way from pin to tip does to our code; None where `packages` does not say what is the backend's."""
+    from layline.app.gap_coupling import measure_impact
+    from layline.gap.coupling.model import Consequence
+    from layline.source import Tree
+
+    if not target.backend.packages:
+        return None
+    impact = measure_impact(workspace, target.backend, Tree(target.upstream, pin), Tree(target.upstream, tip))
+    breaking = sum(coupling.consequence is Consequence.WILL_BREAK for coupling in impact.couplings)
+    return Effect(will_break=breaking, used_files=impact.used_files)
 
 
 def _find_previous(workspace: Workspace, window: Window) -> tuple[dict[str, Previous], tuple[Skipped, ...]]:
@@ -149,17 +169,21 @@ def _find_previous(workspace: Workspace, window: Window) -> tuple[dict[str, Prev
     return found, skipped
 
 
-def find_notable(target: Target, since: str, tip: str) -> tuple[tuple[Notable, ...], int]:
-    """The broadest upstream changes between two commits, a few of each area, and how many there are in all."""
+def find_notable(target: Target, since: str, tip: str, used: frozenset[str]) -> tuple[tuple[Notable, ...], int]:
+    """Upstream changes between two commits and how many there are: what touches `used` first, then the broadest."""
     touched = read_touched_files(target.upstream, since, tip)
-    changes = build_changes(
-        read_log(target.upstream, since, tip), touched, area_classes(target.backend.areas), frozenset()
-    )
+    changes = build_changes(read_log(target.upstream, since, tip), touched, area_classes(target.backend.areas), used)
     told: list[Notable] = []
     for change in changes.kept:
         if len(told) < MOST_NOTABLE and sum(item.area == change.area for item in told) < MOST_IN_ONE_AREA:
             told.append(
-                Notable(area=change.area, number=change.number, title=_bare_title(change), commit=change.commits[0])
+                Notable(
+                    area=change.area,
+                    number=change.number,
+                    title=_bare_title(change),
+                    commit=change.commits[0],
+                    ours=len(change.ours),
+                )
             )
     return tuple(told), len(changes.kept)
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 since_option = click.option("--since", default=None, metavar="TIME", help="Begin here instead of with the period, e.g. where the last report ended.")  # fmt: skip
 until_option = click.option("--until", default=None, metavar="TIME", help="Look only up to this moment, e.g. 2026-05-08T09:01 in the configured time zone.")  # fmt: skip
 write_option = click.option("--write/--no-write", default=True, show_default=True, help="Write the report and its record, or only show them.")  # fmt: skip
+couplings_option = click.option("--couplings", is_flag=True, help="Also count what of our code breaks at each tip; slower, needs `packages`.")  # fmt: skip
 replace_option = click.option(
     "--replace", "replace_foreign", is_flag=True, help="Take over files that Layline did not write."
 )
@@ -31,6 +32,7 @@ def periodic() -> None:
 @click.option("--week", "period", default=None, metavar="YYYY-Www", help="The ISO week; default: that of --until, else of the newest commit.")  # fmt: skip
 @since_option
 @until_option
+@couplings_option
 @write_option
 @replace_option
 @fetch_option
@@ -47,6 +49,7 @@ def weekly(**options: Any) -> int:
 @click.option("--month", "period", default=None, metavar="YYYY-MM", help="The month; default: that of --until, else of the newest commit.")  # fmt: skip
 @since_option
 @until_option
+@couplings_option
 @write_option
 @replace_option
 @fetch_option
@@ -61,7 +64,7 @@ def monthly(**options: Any) -> int:
 
 def _run(
     report: Callable[..., Answer], *, config: Path | None, fetch: bool, format_: str, output: Path | None,
-    write: bool, replace_foreign: bool, **span: str | None,
+    write: bool, replace_foreign: bool, **span: Any,
 ) -> int:  # fmt: skip
     from layline.app.periodic import Span
     from layline.app.workspace import fetch_backend, open_workspace

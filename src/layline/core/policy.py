@@ -73,16 +73,17 @@ def _fire(inputs: Inputs, policy: Policy) -> Iterator[tuple[Label, str]]:
         yield Label.MONITOR, "the pin holds everything the tip has"
         return
     limits = (
-        (Label.URGENT, "days between pin and tip", inputs.age_days, policy.urgent_age_days),
-        (Label.URGENT, "commits behind", inputs.behind, policy.urgent_behind),
-        (Label.URGENT, "couplings that break", inputs.will_break, policy.urgent_breaks),
-        (Label.PLAN, "couplings that break", inputs.will_break, policy.plan_breaks),
-        (Label.PLAN, "days between pin and tip", inputs.age_days, policy.plan_age_days),
-        (Label.PLAN, "commits behind", inputs.behind, policy.plan_behind),
+        (Label.URGENT, "day between pin and tip|days between pin and tip", inputs.age_days, policy.urgent_age_days),
+        (Label.URGENT, "commit behind|commits behind", inputs.behind, policy.urgent_behind),
+        (Label.URGENT, "coupling that breaks|couplings that break", inputs.will_break, policy.urgent_breaks),
+        (Label.PLAN, "coupling that breaks|couplings that break", inputs.will_break, policy.plan_breaks),
+        (Label.PLAN, "day between pin and tip|days between pin and tip", inputs.age_days, policy.plan_age_days),
+        (Label.PLAN, "commit behind|commits behind", inputs.behind, policy.plan_behind),
     )
     for label, what, value, limit in limits:
         if limit and value is not None and value >= limit:
-            yield label, f"{value} {what}, {label} from {limit}"
+            one, many = what.split("|")
+            yield label, f"{value} {one if value == 1 else many}, {label} from {limit}"
     if inputs.dependency_floor is not None:
         yield Label.PLAN, f"the tip needs {inputs.dependency_floor}"
     yield Label.MONITOR, "no threshold is reached"

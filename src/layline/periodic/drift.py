@@ -15,7 +15,17 @@ from layline.core.revision import Commit, Relation
 from layline.errors import Error
 from layline.history import Distance, compare_commits, find_tip_at, read_commit, read_pin
 from layline.periodic.merged import read_variables
-from layline.periodic.model import CountedMove, Drift, Notable, PinMove, Previous, RepoDrift, TrackedCommit, Window
+from layline.periodic.model import (
+    CountedMove,
+    Drift,
+    Effect,
+    Notable,
+    PinMove,
+    Previous,
+    RepoDrift,
+    TrackedCommit,
+    Window,
+)
 from layline.periodic.window import find_unit, find_unit_start
 
 if TYPE_CHECKING:
@@ -51,8 +61,10 @@ class Ground:
     backends: Mapping[str, Backend]
     previous: Mapping[str, Previous]
     """By key, what the report before this one said."""
-    find_notable: Callable[[Target, str, str], tuple[tuple[Notable, ...], int]]
+    find_notable: Callable[[Target, str, str, frozenset[str]], tuple[tuple[Notable, ...], int]]
     """Upstream changes between two commits, the most notable first, and how many there are in all."""
+    measure_effect: Callable[[Target, str, str], Effect | None]
+    """What the way from pin to tip does to our code; None where that was not asked for or cannot be told."""
 
 
 def measure_drift(ground: Ground, target: Target) -> Drift | Skipped:
@@ -66,28 +78,30 @@ def measure_drift(ground: Ground, target: Target) -> Drift | Skipped:
         distance = compare_commits(target.upstream, pin, tip)
         old_pin = _read_old_pin(ground, target, pin)
         previous = ground.previous.get(target.key) or _measure_start(ground, target, old_pin or pin)
+        effect = ground.measure_effect(target, pin, tip)
     except Error as error:
         return Skipped(what, error.message)
     first, last = (_clean(read_commit(target.upstream, commit)) for commit in (pin, tip))
     age_days = (date.fromisoformat(last.date) - date.fromisoformat(first.date)).days
-    inputs = Inputs(behind=distance.behind, age_days=age_days, pin_moved=old_pin is not None)
+    will_break = effect.will_break if effect else None
+    inputs = Inputs(behind=distance.behind, age_days=age_days, will_break=will_break, pin_moved=old_pin is not None)
     drift = Drift(
         key=target.key, label=target.label, repo=target.upstream.name, ref=short_ref(target.backend.ref), pin=first, tip=last,
         distance=distance, previous=previous, old_pin=old_pin, recommendation=recommend(inputs, ground.policy),
         stale_days=(ground.window.end - datetime.fromisoformat(last.committed)).days if tip == target.head else 0,
     )  # fmt: skip
-    return _add_notable(ground, target, drift)
+    return _add_notable(ground, target, drift, effect.used_files if effect else frozenset())
 
 
 def _clean(commit: Commit) -> Commit:
     return replace(commit, subject=clean_line(commit.subject, 120))
 
 
-def _add_notable(ground: Ground, target: Target, drift: Drift) -> Drift:
+def _add_notable(ground: Ground, target: Target, drift: Drift, used_files: frozenset[str]) -> Drift:
     since = drift.previous.tip if drift.previous else drift.pin.hash
     if since == drift.tip.hash or not target.upstream.has(since):
         return drift
-    notable, total = ground.find_notable(target, since, drift.tip.hash)
+    notable, total = ground.find_notable(target, since, drift.tip.hash, used_files)
     return replace(drift, notable=notable, upstream_changes=total)
 
 

@@ -85,6 +85,18 @@ class Notable:
     number: int | None
     title: str
     commit: str
+    ours: int = 0
+    """How many files it touches that hold what we use; known where couplings were judged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effect:
+    """What the tip does to our code."""
+
+    will_break: int
+    """Couplings that no longer fit at the tip."""
+    used_files: frozenset[str]
+    """Upstream files that hold what we use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -123,24 +123,34 @@ def _tell_drift(drift: Drift) -> Section:
         ("between pin and tip", show_count(drift.age_days or 0, "day")),
         ("recommendation", f"{drift.recommendation}{show_steadiness(drift)}: {drift.recommendation.rule}"),
     )
+    if drift.recommendation.inputs.will_break is not None:
+        breaking = show_count(drift.recommendation.inputs.will_break, "coupling")
+        rows = (*rows[:-1], ("breaks at the tip", f"{breaking} of ours (layline gap report lists them)"), rows[-1])
     blocks: list[Block] = [Table(columns=("what", "value"), rows=rows)]
     if drift.notable:
         since = drift.previous.since if drift.previous else "the pin"
         blocks.append(
             Paragraph(f"Notable upstream changes since {since}, {len(drift.notable)} of {drift.upstream_changes}:")
         )
-        blocks.append(Table(columns=("area", "change", "PR"), rows=tuple(_notable_rows(drift))))
+        blocks.append(_tell_notable(drift))
     return Section(title=f"{drift.label}: upstream drift", blocks=tuple(blocks))
 
 
-def _notable_rows(drift: Drift) -> Iterator[tuple[Inline, ...]]:
+def _tell_notable(drift: Drift) -> Table:
+    """By area; how many files that we use a change touches is told where couplings were judged."""
+    judged = drift.recommendation.inputs.will_break is not None
+    columns = ("area", "change", "touches", "PR") if judged else ("area", "change", "PR")
     by_area: dict[str, list[Notable]] = {}
     for item in drift.notable:
         by_area.setdefault(item.area, []).append(item)
-    for area, items in by_area.items():
-        for item in items:
-            number = f"#{item.number}" if item.number else item.commit[:8]
-            yield area, item.title, Cell(number, evidence=Evidence(repo=drift.repo, commit=item.commit))
+    rows = (_notable_row(drift.repo, item, judged) for items in by_area.values() for item in items)
+    return Table(columns=columns, rows=tuple(rows))
+
+
+def _notable_row(repo: str, item: Notable, judged: bool) -> tuple[Inline, ...]:
+    number = f"#{item.number}" if item.number else item.commit[:8]
+    used = (f"{show_count(item.ours, 'file')} we use" if item.ours else "",) if judged else ()
+    return item.area, item.title, *used, Cell(number, evidence=Evidence(repo=repo, commit=item.commit))
 
 
 def _tell_repo_drift(activity: Activity, drift: RepoDrift) -> Section:
