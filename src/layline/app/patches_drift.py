@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -10,21 +11,28 @@ from typing import TYPE_CHECKING
 from layline.app.patches import read_inventories
 from layline.app.workspace import cache_directory
 from layline.core.evidence import Evidence, Severity, Skipped
-from layline.core.report import Answer
-from layline.errors import Error
+from layline.core.report import Answer, Block, Bullets, Code, Paragraph, Report, Section
+from layline.errors import ConfigError, Error
+from layline.gap.coupling.judge import Judge, build_couplings
+from layline.gap.coupling.reading import Finder, read_uses
+from layline.gap.coupling.uses import ANALYSER
 from layline.history import read_commit, read_pin
 from layline.patches.baseline import Accepted, parse_baseline, split_accepted
 from layline.patches.culprit import find_culprits
+from layline.patches.diff_report import build_diff_report, encode_views
 from layline.patches.drift import Drift, Sides, find_drifts, skipped_of
 from layline.patches.drift_report import DriftReport, build_report, encode_drift, find_findings
 from layline.patches.keys import find_keys, read_mentions
 from layline.patches.replacements import Replacements
-from layline.source import Part, Resolver, Tree, build_index, open_cache
+from layline.patches.retarget import build_retarget
+from layline.patches.threeway import build_three_way
+from layline.source import Cache, Part, Resolver, Tree, build_index, open_cache
 from layline.source.compare import Comparer
 from layline.source.trace import Tracer
 
 if TYPE_CHECKING:
     from layline.app.workspace import Workspace
+    from layline.gap.coupling.model import Coupling
     from layline.git import Repository
     from layline.patches.model import Inventory
 
@@ -99,6 +107,20 @@ def open_drift(workspace: Workspace, backend: str, to: str | None) -> Opened:
     return Opened(inventory, sides, upstream, pin, tip, skipped)
 
 
+def find_couplings(workspace: Workspace, backend: str, opened: Opened) -> tuple[Coupling, ...]:
+    """Every other place of ours that touches the upstream: what we import, subclass, override and call."""
+    packages = workspace.settings.backend(backend).packages
+    if not packages:
+        return ()
+    cache = open_cache(cache_directory())
+    ours = Part(tree=Tree(workspace.downstream, workspace.commit), source_roots=workspace.settings.project.source_roots)
+    both = build_index([ours, opened.sides.pin.index.parts[opened.sides.part]], cache)
+    cache.close()
+    uses, _ = read_uses(both, packages, Cache(cache_directory(), ANALYSER))
+    judge = Judge(opened.sides.comparer, {}, frozenset())
+    return build_couplings(judge, Finder(index=both, packages=packages, uses=uses).find_places())
+
+
 def _other_parts(workspace: Workspace, backend: str) -> list[Part]:
     """The other upstreams at their pins: names of theirs are not lost names of this one."""
     parts: list[Part] = []
@@ -122,3 +144,53 @@ def _read_baseline(file: Path | None) -> tuple[Accepted, ...]:
     except (OSError, UnicodeDecodeError) as error:
         raise Error(f"The baseline {file} cannot be read: {error}.") from None
     return parse_baseline(text, where=str(file))
+
+
+def patches_diff(workspace: Workspace, patch: str, *, to: str | None = None) -> Answer:
+    """The three-way view of one patch: upstream then, upstream now, ours."""
+    backend = _find_backend(workspace, patch)
+    opened = open_drift(workspace, backend, to)
+    rows = [row for row in find_drifts(opened.inventory, opened.sides) if row.patch == patch]
+    views = [view for row in rows if (view := build_three_way(row, opened.sides)) is not None]
+    here = Evidence(repo=workspace.downstream.name, commit=workspace.commit)
+    return Answer(
+        report=build_diff_report(patch, views, here), data=encode_views(patch, backend, opened.pin, opened.tip, views)
+    )  # fmt: skip
+
+
+def patches_retarget(workspace: Workspace, backend: str, *, to: str | None = None) -> tuple[Answer, str]:
+    """The edit for moved and renamed targets: an answer that tells it, and the diff itself."""
+    opened = open_drift(workspace, backend, to)
+    rows = sorted(find_drifts(opened.inventory, opened.sides), key=lambda row: row.order)
+    found = build_retarget(rows, Tree(workspace.downstream, workspace.commit), opened.sides.pin, opened.sides.tip)
+    blocks: list[Block] = []
+    if found.done:
+        blocks.append(Bullets(tuple(dict.fromkeys(found.done))))
+    if found.diff:
+        blocks.append(Code(found.diff, "diff"))
+    report = Report(
+        title=f"Retargeting {backend}: {len(set(found.done))} targets",
+        sections=(Section(title="The edit", blocks=tuple(blocks) or (Paragraph("Nothing moved or was renamed."),)),),
+        skipped=tuple(dict.fromkeys(found.left)),
+    )
+    data = {
+        "schema": "layline.retarget/1", "backend": backend, "pin": opened.pin, "tip": opened.tip,
+        "done": list(dict.fromkeys(found.done)), "diff": found.diff,
+        "left": [{"what": item.what, "why": item.why} for item in dict.fromkeys(found.left)],
+    }  # fmt: skip
+    return Answer(report=report, data=data), found.diff
+
+
+def _find_backend(workspace: Workspace, patch: str) -> str:
+    """The backend that has a patch of this id."""
+    keys = tuple(workspace.settings.backends)
+    inventories = read_inventories(workspace, keys)
+    for inventory in inventories:
+        if any(item.id == patch for item in inventory.patches):
+            return inventory.backend
+    names = [item.id for inventory in inventories for item in inventory.patches]
+    near = difflib.get_close_matches(patch, names, n=1)
+    raise ConfigError(
+        f"There is no patch called {patch!r}.",
+        hint=f"Did you mean {near[0]!r}?" if near else "`layline patches list` shows them all.",
+    )

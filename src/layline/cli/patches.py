@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from layline.cli.patches_drift import patches_drift
+from layline.cli.patches_drift import patches_diff, patches_drift, patches_retarget
 from layline.cli.show import at_option, config_option, format_option, show
 
 _STYLES = ("binding-replacement", "function-wrapping", "config-rewrite", "env-lifecycle", "source-rewrite")
@@ -37,4 +37,5 @@ def patches_list(
     return show(app_patches.patches_list(open_workspace(config, at=at), backend, wanted), format_, output)
 
 
-patches.add_command(patches_drift)
+for command in (patches_drift, patches_diff, patches_retarget):
+    patches.add_command(command)

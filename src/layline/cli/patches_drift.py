@@ -7,7 +7,16 @@ from pathlib import Path
 
 import click
 
-from layline.cli.show import at_option, config_option, date_option, fetch_option, format_option, show, to_option
+from layline.cli.show import (
+    at_option,
+    config_option,
+    date_option,
+    deliver,
+    fetch_option,
+    format_option,
+    show,
+    to_option,
+)
 
 
 @click.command("drift")
@@ -35,3 +44,39 @@ def patches_drift(
         fetch_backend(workspace, backend)
     options = DriftOptions(to=to, culprits=culprits, fail_on=fail_on, baseline=baseline, today=today)
     return show(answer_drift(workspace, backend, options), format_, output)
+
+
+@click.command("diff")
+@click.argument("patch", metavar="ID")
+@to_option
+@at_option
+@format_option("text", "md", "json")
+@config_option
+def patches_diff(patch: str, to: str | None, at: str, format_: str, output: Path | None, config: Path | None) -> int:
+    """Three sides of the patch ID: upstream then, upstream now, ours; what is left to port."""
+    from layline.app.patches_drift import patches_diff as answer_diff
+    from layline.app.workspace import open_workspace
+
+    return show(answer_diff(open_workspace(config, at=at), patch, to=to), format_, output)
+
+
+@click.command("retarget")
+@click.argument("backend")
+@to_option
+@at_option
+@format_option("diff", "text", "md", "json")
+@config_option
+def patches_retarget(
+    backend: str, to: str | None, at: str, format_: str, output: Path | None, config: Path | None
+) -> int:
+    """The edit for moved and renamed targets of BACKEND, as a diff ready for `git apply`; the rest is told on stderr."""
+    from layline.app.patches_drift import patches_retarget as answer_retarget
+    from layline.app.workspace import open_workspace
+
+    answer, diff = answer_retarget(open_workspace(config, at=at), backend, to=to)
+    if format_ != "diff":
+        return show(answer, format_, output)
+    deliver(diff, output)
+    for item in answer.report.skipped:
+        click.echo(f"left: {item}", err=True)
+    return 0

@@ -1,0 +1,140 @@
+"""Back-test of drift on a framework that records its pin moves in a file: what we flag against what was really edited.
+
+    python -m bench backtest DOWNSTREAM UPSTREAM --pin-file PATH --package NAME --folder FOLDER [--moves FIRST:LAST]
+
+For each commit that moved the pin: the downstream is looked at just before it, the upstream from the old pin to the
+new one. A file of FOLDER is flagged when a patch effect breaks or a coupling (import, call, override …) will or may
+break; it was edited when the upgrade commit changes it. Moves are numbered from the oldest (1).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from layline.app.patches_drift import find_couplings, open_drift
+from layline.app.workspace import open_workspace
+from layline.core.evidence import Severity
+from layline.gap.coupling.model import Consequence
+from layline.patches.drift import find_drifts
+
+CONFIG = """\
+[project]
+name = "downstream"
+git = "{downstream}"
+[backends.up]
+upstream = "https://example.org/up"
+objects = "{upstream}"
+packages = ["{package}"]
+source_roots = ["."]
+patches = ["{folder}/patch"]
+integration = ["{folder}"]
+[backends.up.pin]
+file = "{pin_file}"
+"""
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench backtest")
+    parser.add_argument("downstream", type=Path)
+    parser.add_argument("upstream", type=Path)
+    parser.add_argument("--pin-file", required=True)
+    parser.add_argument("--package", required=True)
+    parser.add_argument("--folder", required=True)
+    parser.add_argument("--moves", default="1:")
+    parser.add_argument("--json", type=Path)
+    chosen = parser.parse_args(arguments)
+    first, _, last = chosen.moves.partition(":")
+    moves = find_moves(chosen)[int(first) - 1 : int(last) if last else None]
+    results = []
+    with tempfile.TemporaryDirectory() as folder:
+        config = Path(folder) / "layline.toml"
+        config.write_text(CONFIG.format(**{key: str(value) for key, value in vars(chosen).items()}))
+        for commit, _, new in moves:
+            results.append(score(chosen, config, commit, new))
+            show(results[-1])
+    total(results)
+    if chosen.json:
+        chosen.json.write_text(json.dumps(results, indent=1))
+    return 0
+
+
+def git(repository: Path, *words: str) -> str:
+    return (
+        subprocess.run(["git", "-C", str(repository), *words], check=True, capture_output=True).stdout.decode().strip()
+    )
+
+
+def find_moves(chosen: argparse.Namespace) -> list[tuple[str, str, str]]:
+    """Commits that changed the pin from one hash to another, oldest first."""
+    moves = []
+    for commit in git(chosen.downstream, "log", "--reverse", "--format=%H", "--", chosen.pin_file).split():
+        try:
+            before = git(chosen.downstream, "show", f"{commit}^:{chosen.pin_file}").split()[0]
+        except (subprocess.CalledProcessError, IndexError):
+            continue
+        after = git(chosen.downstream, "show", f"{commit}:{chosen.pin_file}").split()[0]
+        if before != after:
+            moves.append((commit, before, after))
+    return moves
+
+
+def score(chosen: argparse.Namespace, config: Path, commit: str, new: str) -> dict[str, Any]:
+    start = time.perf_counter()
+    workspace = open_workspace(config, at=f"{commit}^")
+    opened = open_drift(workspace, "up", new)
+    rows = [row for row in find_drifts(opened.inventory, opened.sides) if row.severity is Severity.BREAKS]
+    hits = [item for item in find_couplings(workspace, "up", opened) if item.consequence in {Consequence.WILL_BREAK, Consequence.MAY_BREAK}]  # fmt: skip
+    universe = {path for path in git(chosen.downstream, "ls-tree", "-r", "--name-only", f"{commit}^", chosen.folder).split("\n") if path.endswith(".py")}  # fmt: skip
+    edited = set(git(chosen.downstream, "diff", "--name-only", f"{commit}^", commit, "--", chosen.folder).split("\n")) & universe  # fmt: skip
+    why: dict[str, list[str]] = {}
+    for row in rows:
+        why.setdefault(row.location.path, []).append(f"patch {row.kind}: {row.target}: {row.detail}"[:200])
+    for item in hits:
+        why.setdefault(item.location.path, []).append(f"{item.touch} {item.state}: {item.target}: {item.detail}"[:200])
+    flagged = set(why) & universe
+    homes = [(row.location.path, row.suggestion.target) for row in rows if row.comparison and row.comparison.new_home and row.suggestion]  # fmt: skip
+    homes += [(item.location.path, item.new_target) for item in hits if item.new_target]
+    used = [is_used(chosen, commit, path, home) for path, home in dict.fromkeys(homes) if path in edited]
+    return {
+        "commit": commit, "files": len(universe), "edited": sorted(edited), "flagged": sorted(flagged),
+        "right": sorted(edited & flagged), "homes": [sum(used), len(used)], "seconds": time.perf_counter() - start,
+        "why": {path: reasons for path, reasons in sorted(why.items()) if path in universe},
+    }  # fmt: skip
+
+
+def is_used(chosen: argparse.Namespace, commit: str, path: str, home: str) -> bool:
+    """True if the edited file mentions the suggested module and name after the upgrade."""
+    try:
+        text = git(chosen.downstream, "show", f"{commit}:{path}")
+    except subprocess.CalledProcessError:
+        return False
+    module, _, name = home.rpartition(".")
+    while module and not module.rpartition(".")[2].islower():
+        module, _, name = module.rpartition(".")
+    return module in text and name in text
+
+
+def show(result: dict[str, Any]) -> None:
+    right, flagged, edited = len(result["right"]), len(result["flagged"]), len(result["edited"])
+    print(
+        f"{result['commit'][:10]} files {result['files']} edited {edited} flagged {flagged} right {right} "
+        f"precision {right / flagged if flagged else 0:.0%} recall {right / edited if edited else 0:.0%} "
+        f"homes {result['homes'][0]}/{result['homes'][1]} {result['seconds']:.0f} s",
+        flush=True,
+    )
+
+
+def total(results: list[dict[str, Any]]) -> None:
+    right, flagged, edited, files = (sum(len(r[key]) if isinstance(r[key], list) else r[key] for r in results) for key in ("right", "flagged", "edited", "files"))  # fmt: skip
+    base = edited / files
+    precision = right / flagged if flagged else 0.0
+    print(
+        f"all: precision {precision:.1%} recall {right / edited:.1%} base rate {base:.2%} lift {precision / base:.1f}"
+    )
+    print(f"suggested homes used: {sum(r['homes'][0] for r in results)} of {sum(r['homes'][1] for r in results)}")

@@ -1,0 +1,69 @@
+"""The three-way view of a patch in reading order: the porting work list first, then the diffs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from layline.core.evidence import Evidence
+from layline.core.report import Block, Bullets, Cell, Code, Inline, Paragraph, Report, Section
+from layline.patches.drift_report import encode_row
+from layline.patches.threeway import Hunk, ThreeWay, render_diff
+
+SCHEMA = "layline.patch-diff/1"
+
+
+def build_diff_report(patch: str, views: Sequence[ThreeWay], here: Evidence) -> Report:
+    return Report(
+        title=f"{patch}: upstream then, upstream now, ours",
+        sections=tuple(_section(view) for view in views) or (Section(title="Nothing to show", blocks=(Paragraph("No effect of this patch replaces a symbol whose source can be read."),)),),
+        meta=(("downstream", f"{here.repo} at {here.commit}"),),
+    )  # fmt: skip
+
+
+def _section(view: ThreeWay) -> Section:
+    row = view.row
+    return Section(title=f"{row.target} ({row.kind.value})", blocks=tuple(_blocks(view)))
+
+
+def _blocks(view: ThreeWay) -> Iterator[Block]:
+    row = view.row
+    if row.detail:
+        yield Paragraph(row.detail)
+    yield Bullets(tuple(_places(view)))
+    if view.is_copy and row.copied is not None:
+        yield Paragraph(
+            f"Ours is an edited copy of upstream's body ({row.copied:.0%} alike). What upstream changed since:"
+        )
+        yield Bullets(tuple(_describe(hunk) for hunk in view.hunks) or ("nothing",), ordered=True)
+    upstream = render_diff(view.then, view.now, ("upstream at the pin", "upstream at the tip"))
+    yield Code(upstream, "diff") if upstream else Paragraph("Upstream's source is the same at pin and tip." if view.now else "Upstream's source is gone at the tip.")  # fmt: skip
+    if view.ours and view.is_copy:
+        yield Code(render_diff(view.then, view.ours, ("upstream at the pin", "ours")), "diff")
+    elif view.ours:
+        yield Code(view.ours, "python")
+
+
+def _places(view: ThreeWay) -> Iterator[Inline]:
+    for word, evidence in (("then", view.row.pin_evidence), ("now", view.row.tip_evidence)):
+        if evidence is not None:
+            yield (f"{word}: ", Cell(str(evidence), evidence=evidence, code=True))
+    yield f"ours: {view.row.location}"
+
+
+def _describe(hunk: Hunk) -> str:
+    where = f"before line {hunk.first}" if hunk.last < hunk.first else f"lines {hunk.first}–{hunk.last}"
+    todo = (
+        "we changed these lines too: merge by hand" if hunk.is_conflict else "we left these lines alone: take it over"
+    )
+    return f"{where}: −{len(hunk.removed)} +{len(hunk.added)}; {todo}"
+
+
+def encode_views(patch: str, backend: str, pin: str, tip: str, views: Sequence[ThreeWay]) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA, "patch": patch, "backend": backend, "pin": pin, "tip": tip,
+        "effects": [{
+            "row": encode_row(view.row), "then": view.then, "now": view.now, "ours": view.ours, "copied": view.is_copy,
+            "hunks": [{"first": hunk.first, "last": hunk.last, "removed": list(hunk.removed), "added": list(hunk.added), "conflict": hunk.is_conflict} for hunk in view.hunks],
+        } for view in views],
+    }  # fmt: skip
