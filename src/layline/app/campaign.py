@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from layline.app.campaign_open import choose_bench, mend, read_campaign, write_c
 from layline.app.campaign_places import LESSONS, WORKSPACE, clock, quiet
 from layline.app.campaign_publish import publish
 from layline.app.campaign_show import answer_round, answer_status
+from layline.app.lessons import read_lessons
 from layline.campaign.engine import Campaign, Proposal, find_duplicates, finish_round, hash_text, open_round, prepare
 from layline.campaign.ledger import Ledger
 from layline.campaign.manifest import Manifest, Measuring, find_contradictions, render_manifest
@@ -17,13 +19,12 @@ from layline.campaign.model import Bucket
 from layline.campaign.rules import NOTES, check_termination, find_duties
 from layline.campaign.state import Level, Phase, fold
 from layline.campaign.workspace import copy_files, is_workspace
-from layline.errors import BenchError, ConfigError, RecordError
+from layline.core.report import Answer, Bullets, Paragraph, Section
+from layline.errors import ConfigError, RecordError
 from layline.git.write import WorkTree, find_foreign, open_work_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from layline.core.report import Answer
 
 OURS = (f"{WORKSPACE}/", f"{LESSONS}/")
 """What Layline itself writes into the tree; never part of a candidate, never in the way."""
@@ -52,7 +53,16 @@ def campaign_new(manifest: Manifest, *, now: Callable[[], str] = clock) -> Answe
             ledger.append(now(), "created", _describe_origin(campaign, manifest))
         prepare(campaign)
         publish(campaign)
-        return answer_status(campaign.state, campaign.place)
+        return _with_lessons(answer_status(campaign.state, campaign.place), campaign)
+
+
+def _with_lessons(answer: Answer, campaign: Campaign) -> Answer:
+    """READ_HISTORICAL_TIPS: what earlier campaigns on the same hardware, operator and language learned."""
+    found = [lesson for lesson in read_lessons(campaign) if not lesson.withdrawn]
+    block = Bullets(tuple(f"{lesson.id}: {lesson.takeaway}" for lesson in found)) if found else Paragraph("None yet.")
+    report = replace(answer.report, sections=(*answer.report.sections, Section(title="Lessons of earlier campaigns", blocks=(block,))))  # fmt: skip
+    listed = [{"id": lesson.id, "takeaway": lesson.takeaway} for lesson in found]
+    return replace(answer, report=report, data={**answer.data, "lessons": listed})
 
 
 def _describe_origin(campaign: Campaign, manifest: Manifest) -> dict[str, object]:
@@ -224,8 +234,3 @@ def campaign_stop(reason: str | None, chosen: str | None = None, *, now: Callabl
             "stopped", checks=[{"condition": name, "holds": holds, "why": why} for name, holds, why in checks]
         )
         return answer_status(campaign.state, campaign.place)
-
-
-def check_no_open_round(campaign: Campaign) -> None:
-    if campaign.state.open_round is not None:
-        raise BenchError("A round is open.", hint="`layline campaign resume` finishes it first.")

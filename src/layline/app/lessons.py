@@ -88,10 +88,19 @@ def lessons_correct(lesson_id: str, reason: str, takeaway: str | None = None, *,
     return lessons_show(lesson_id, base)
 
 
+def read_lessons(campaign: Campaign) -> tuple[Lesson, ...]:
+    """The lessons that exist for this campaign's hardware, operator and language."""
+    return parse_lessons(_text(_own_file(campaign)))
+
+
+def _own_file(campaign: Campaign) -> Path:
+    manifest = campaign.state.manifest
+    return find_file(campaign.tree.root, manifest.target_gpu, manifest.target_op, manifest.target_backend)
+
+
 def publish_lessons(campaign: Campaign) -> None:
     """Append the lessons noted in a campaign; safe to repeat, each is appended once."""
-    state, manifest = campaign.state, campaign.state.manifest
-    file = find_file(campaign.tree.root, manifest.target_gpu, manifest.target_op, manifest.target_backend)
+    state, manifest, file = campaign.state, campaign.state.manifest, _own_file(campaign)
     known = {lesson.id for lesson in parse_lessons(_text(file))}
     for item in state.rounds:
         for note in item.notes:

@@ -8,9 +8,7 @@ never called real before the transfer simulation has run.
 from __future__ import annotations
 
 import contextlib
-import csv
 import hashlib
-import io
 import json
 import os
 import random
@@ -22,16 +20,16 @@ import tempfile
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from layline.campaign.bench import Measured, Trial
 from layline.campaign.bench_csv import BenchTable, parse_bench_csv
-from layline.campaign.judge import judge, look, read_ratios
+from layline.campaign.command_figures import SNR_DB, Tables, add_control, build_measurement, merge_tables
+from layline.campaign.judge import judge, look
 from layline.campaign.machine import read_environment
 from layline.campaign.manifest import Manifest, shape_list
-from layline.campaign.model import Accuracy, GateResult, Leg, Measurement, Plan, Sample, Status, Timing
+from layline.campaign.model import Leg, Measurement, Plan, Status
 from layline.campaign.snapshot import write_kernel_files
-from layline.campaign.statistics import gain_interval
 from layline.errors import BenchError, RecordError
 
 if TYPE_CHECKING:
@@ -98,7 +96,9 @@ class CommandBench:
         if tested is not None:
             return Measured(measurement=_fail(start, tested))
         order = random.Random(start.seed)  # noqa: S311  the order of legs, not a secret
-        tables: dict[tuple[int, Leg], BenchTable] = {}
+        tables: Tables = {}
+        on_trial = Leg.CANDIDATE if trial.candidate else Leg.BEST
+        snr_db = SNR_DB.get((self.manifest.number_format or "").lower())
         kernels = {Leg.BEST: trial.best, Leg.AGAIN: trial.best}
         if trial.candidate is not None:
             kernels[Leg.CANDIDATE] = trial.candidate
@@ -111,14 +111,14 @@ class CommandBench:
                         measurement=_fail(start, found, is_candidate=leg is Leg.CANDIDATE or trial.candidate is None)
                     )
                 tables[pair, leg] = found
-            measurement = _collect(start, tables, pair + 1, Leg.CANDIDATE if trial.candidate else Leg.BEST)
+            measurement = build_measurement(start, tables, on_trial, snr_db)
             if measurement.failed_gates:
                 break
             if pair + 1 in start.plan.looks and (trial.candidate is None or look(measurement) is not None):
                 break
         return Measured(
-            measurement=_control(measurement, start.plan.min_effect),
-            csv=_merge(tables, Leg.CANDIDATE if trial.candidate is not None else Leg.BEST), best_csv=_merge(tables, Leg.BEST) if trial.candidate is not None else "",
+            measurement=add_control(measurement, start.plan.min_effect),
+            csv=merge_tables(tables, Leg.CANDIDATE if trial.candidate is not None else Leg.BEST), best_csv=merge_tables(tables, Leg.BEST) if trial.candidate is not None else "",
         )  # fmt: skip
 
     def _test(self, candidate: KernelFiles) -> Failure | None:
@@ -225,94 +225,6 @@ def _fail(start: Measurement, failure: Failure, *, is_candidate: bool = True) ->
     if is_candidate:
         return replace(start, status=failure.status, problem=failure.problem)
     return replace(start, status=Status.CONTROLS_FAILED, problem=f"the best kernel gave no figures: {failure.problem}")
-
-
-def _collect(start: Measurement, tables: dict[tuple[int, Leg], BenchTable], pairs: int, on_trial: Leg) -> Measurement:
-    samples = tuple(sample for (pair, leg), table in tables.items() for sample in _samples(pair, leg, table))
-    failed = [(pair, row) for (pair, leg), table in tables.items() if leg is on_trial for row in table.rows if not row.passed]  # fmt: skip
-    checked = GateResult(
-        property="correct", passed=not failed,
-        reason="Check is PASS on every shape of every run." if not failed else f"{failed[0][1].label} is {failed[0][1].check}.",
-        evidence=tuple(f"run {pair + 1}: {row.label} is {row.check}" for pair, row in failed),
-    )  # fmt: skip
-    status = Status.REFUSED if failed else Status.MEASURED
-    return replace(
-        start, status=status, pairs=pairs, samples=samples, gates=(checked,), accuracy=tuple(_accuracy(tables))
-    )
-
-
-def _samples(pair: int, leg: Leg, table: BenchTable) -> list[Sample]:
-    steps = [name for name in table.header if name.endswith("(ms)")]
-    found: list[Sample] = []
-    for row in table.rows:
-        for name in steps or [table.metrics[0]]:
-            value = row.number(name)
-            if value is None:
-                continue
-            cost = value if steps else 1e3 / value  # a rate stands for the time of one unit of work
-            timing = Timing(calls=1, low=cost, median=cost, mean=cost, stddev=0.0)
-            found.append(
-                Sample(pair=pair, leg=leg, shape=row.label, step=name.split()[0].lower(), cpu=timing, wall=timing)
-            )
-    return found
-
-
-def _accuracy(tables: dict[tuple[int, Leg], BenchTable]) -> list[Accuracy]:
-    worst: dict[tuple[str, str], list[float]] = {}
-    for (_, leg), table in tables.items():
-        for row in table.rows if leg is Leg.CANDIDATE else ():
-            for name in (column for column in table.header if column.endswith("_snr")):
-                value = row.number(name)
-                if value is not None:
-                    worst.setdefault((row.label, name.removesuffix("_snr")), []).append(min(value, 400.0))
-    return [
-        Accuracy(leg=Leg.CANDIDATE, shape=label, output=output, calls=len(values), snr_db=min(values), error=10 ** (-min(values) / 20), max_error=10 ** (-min(values) / 20))
-        for (label, output), values in worst.items()
-    ]  # fmt: skip
-
-
-def _control(measurement: Measurement, min_effect: float) -> Measurement:
-    """The best against itself must not look like a gain or a loss."""
-    if measurement.status is not Status.MEASURED or measurement.pairs < 2:
-        return measurement
-    ratios = read_ratios(measurement, "wall", lambda timing: timing.low, Leg.AGAIN)
-    interval = gain_interval(ratios.whole, 0.005)
-    quiet = interval.lower <= min_effect and interval.upper >= -min_effect
-    said = f"the best against itself: {interval.estimate:+.2%} ({interval.lower:+.2%} to {interval.upper:+.2%})"
-    control = GateResult(property="A/A", passed=quiet, reason=f"{said}." if quiet else f"{said}: the machine drifts.")
-    return replace(measurement, controls=(control,), status=measurement.status if quiet else Status.CONTROLS_FAILED)
-
-
-def _merge(tables: dict[tuple[int, Leg], BenchTable], leg: Leg) -> str:
-    """One table over all runs of a leg: means, with the deviation between runs where there is more than one."""
-    runs = [table for (_, which), table in sorted(tables.items(), key=lambda item: item[0][0]) if which is leg]
-    if not runs:
-        return ""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    out.write(f"{runs[0].header_line}\r\n")
-    for row in runs[0].rows:
-        same = [found for run in runs if (found := run.row(row.label)) is not None]
-        writer.writerow([_merge_cell(name, same, runs[0]) for name in runs[0].header])
-    return out.getvalue()
-
-
-def _merge_cell(name: str, rows: list[Any], table: BenchTable) -> str:
-    base = name.removesuffix("_stddev")
-    if name == "Check":
-        return str(next((row.check for row in rows if not row.passed), "PASS"))
-    values = [row.number(base) for row in rows if row.number(base) is not None]
-    if name not in table.header or not values:
-        cell = rows[0].cells[name]
-        return "nan" if cell is None else str(cell)
-    mean = sum(values) / len(values)
-    if name.endswith("_stddev"):
-        within = [row.number(name) or 0.0 for row in rows]
-        between = (sum((value - mean) ** 2 for value in values) / (len(values) - 1)) ** 0.5 if len(values) > 1 else 0.0
-        return repr(max(between, max(within, default=0.0)))
-    if name.endswith("_snr"):
-        return repr(min(values))
-    return str(int(mean)) if mean == int(mean) and name in ("B", "M", "N", "K") else repr(mean)
 
 
 def _tail(output: str) -> str:
