@@ -28,7 +28,7 @@ docs: setup  ## Write the generated parts of docs/ and check all of it
 	@$(BIN)/python scripts/generate_docs.py && $(PYTEST) -q tests/architecture
 
 check: lint types test  ## Everything CI runs
-	@rm -rf .stamps/demo && $(BIN)/layline demo .stamps/demo >/dev/null && echo "demo: ok"
+	@rm -rf .stamps/demo && $(BIN)/layline demo --quick .stamps/demo >/dev/null && echo "demo: ok"
 
 slow: setup  ## The long tests
 	@$(PYTEST) -q -m slow

@@ -25,15 +25,10 @@ MARKER = ".layline-demo"
 TRANSCRIPT = "transcript.md"
 _CACHE = "cache"
 _OURS = (
-    *(f"{name}.git" for name in CHRONICLES),
-    "harbor",
-    "fresh",
-    "site",
-    "keel-summary.pdf",
-    "campaign",
-    _CACHE,
-    TRANSCRIPT,
+    *(f"{name}.git" for name in (*CHRONICLES, "workshop")),
+    *("harbor", "workshop", "candidates", "fresh", "site", "keel-summary.pdf", _CACHE, TRANSCRIPT),
 )
+"""What a demo may leave behind; an interrupted one, too."""
 _STEP_LIMIT_S = 600
 
 
@@ -83,11 +78,14 @@ def _remove(path: Path) -> None:
 
 
 def run_step(sample: Sample, step: Step) -> Outcome:
-    """Run one command as its own process, in Harbor's work tree, with a cache that stays inside the demo."""
+    """Run one command as its own process, with a cache that stays inside the demo."""
+    folder = sample.root / step.folder
+    if step.copies is not None:
+        shutil.copyfile(folder / step.copies[0], folder / step.copies[1])
     environment = os.environ | {"LAYLINE_CACHE": str(sample.root / _CACHE), "COLUMNS": "100", "NO_COLOR": "1"}
     done = subprocess.run(
         [sys.executable, "-m", "layline", *step.command],
-        cwd=sample.harbor,
+        cwd=folder,
         env=environment,
         stdin=subprocess.DEVNULL,
         capture_output=True,

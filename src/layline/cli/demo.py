@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,8 @@ _OUR_BUG = 3
 @click.command()
 @click.argument("directory", type=click.Path(path_type=Path))
 @click.option("--walk/--no-walk", default=True, show_default=True, help="Run every command on the sample, too.")
-def demo(directory: Path, walk: bool) -> int:
+@click.option("--quick", is_flag=True, help="Leave out what takes its time to measure.")
+def demo(directory: Path, walk: bool, quick: bool) -> int:
     """Write the embedded sample into DIRECTORY and walk through all commands on it.
 
     The sample is Harbor, a small framework layered over the upstreams Keel, Spar and Rivet. A second demo replaces the
@@ -38,6 +40,8 @@ def demo(directory: Path, walk: bool) -> int:
         return 0
     outcomes = []
     for step in filter(is_known, STEPS):
+        if quick and step.measures:
+            continue
         click.echo("\n" + _style(step.asks, bold=True))
         click.echo(_style(f"$ {app_demo.show_step(step)}", fg="cyan"))
         outcomes.append(app_demo.run_step(sample, step))
@@ -50,7 +54,7 @@ def demo(directory: Path, walk: bool) -> int:
 
 def is_known(step: Step) -> bool:
     """True if the command of a step exists, and what it needs is installed; other steps are left out."""
-    if step.needs is not None and importlib.util.find_spec(step.needs) is None:
+    if not all(map(_is_installed, step.needs)):
         return False
     group: click.Command | None = layline
     for word in step.command:
@@ -58,6 +62,11 @@ def is_known(step: Step) -> bool:
             break
         group = group.get_command(click.Context(group), word)
     return group is not None
+
+
+def _is_installed(need: str) -> bool:
+    kind, _, name = need.rpartition(":")
+    return shutil.which(name) is not None if kind == "program" else importlib.util.find_spec(name) is not None
 
 
 def _show(outcome: Outcome) -> None:

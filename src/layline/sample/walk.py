@@ -20,13 +20,46 @@ class Step:
     """1 where something planted in the sample needs a person."""
     lines: int = 14
     """How much of the answer is shown; all of it is in the transcript."""
-    needs: str | None = None
-    """A package that the command cannot do without; the step is left out where it is not installed."""
+    needs: tuple[str, ...] = ()
+    """Packages, or programs as `program:cc`, without which the step is left out."""
+    folder: str = "harbor"
+    """Where it is run."""
+    copies: tuple[str, str] | None = None
+    """A file that is put in another's place first, as an engineer's edit would be."""
+    measures: bool = False
+    """True if it takes its time to measure; a quick walk leaves it out."""
 
 
+def _board(name: str) -> tuple[str, ...]:
+    """Options that save an answer where the dashboard looks for it."""
+    return ("--format", "json", "-o", f"docs/patches/dashboard-data/{name}")
+
+
+def _measure(asks: str, *command: str, exit_codes: tuple[int, ...] = (0,), kernel: str | None = None) -> Step:
+    """A step of the campaign in the workshop."""
+    return Step(
+        asks=asks,
+        command=("campaign", *command),
+        exit_codes=exit_codes,
+        lines=20,
+        needs=("numpy", "program:cc"),
+        folder="workshop",
+        copies=None if kernel is None else (f"../candidates/{kernel}", "gemm.c"),
+        measures=True,
+    )
+
+
+def _round(asks: str, hypothesis: str, change: str, kernel: str, exit_codes: tuple[int, ...]) -> Step:
+    said = ("--hypothesis", hypothesis, "--change", change, "--bucket", "K1")
+    return _measure(asks, "round", *said, exit_codes=exit_codes, kernel=f"{kernel}.c")
+
+
+BUSY = 2
+"""On a busy machine the controls of a measurement fail, and it says so instead of judging."""
+CAMPAIGN = "docs/campaigns/dashboard-data/gemm.json"
 PDF = () if find_spec("typst") else ("--no-pdf",)
 SUMMARY = "docs/backend-gap/reports/keel/upstream-main/summary.md"
-WEEKS = ("2026-W24", "2026-W25", "2026-W26")
+WEEKS = ("2026-W12", "2026-W17", "2026-W21", "2026-W25", "2026-W26")
 STEPS: tuple[Step, ...] = (
     Step(
         asks="What would Layline's settings be for this project?", command=("init", "../fresh", "--git", "."), lines=12
@@ -35,6 +68,10 @@ STEPS: tuple[Step, ...] = (
     Step(asks="How far is Keel behind?", command=("gap", "show", "keel", "--date", DATE), lines=24),
     Step(asks="And Rivet, which a workflow variable pins?", command=("gap", "show", "rivet", "--date", DATE), lines=6),
     Step(asks="Which patches do we have, and which do nothing?", command=("patches", "list", "keel"), lines=24),
+    *(
+        Step(asks=f"The patches of {key}, for the dashboard", command=("patches", "list", key, *_board(f"{key}.json")))
+        for key in ("keel", "spar")
+    ),
     Step(
         asks="What did the upstreams do, and what does it do to us?",
         command=("gap", "report", "--all", "--date", DATE),
@@ -50,6 +87,19 @@ STEPS: tuple[Step, ...] = (
         command=("bench", "csv", "bench/before.csv", "bench/after.csv"),
         lines=20,
     ),
+    Step(asks="What can be optimised with trusted measuring?", command=("campaign", "operators")),
+    _measure(
+        "Begin a campaign", "new", "gemm", "--operator", "gemm", "--kernel", "gemm.c", "--target", ">= +20 %", "--yes"
+    ),
+    _measure("How fast is the kernel we have?", "baseline"),
+    _round(
+        "This one is faster; is it right?", "Fewer products are faster", "Leave out the last of each sum", "wrong", (1,)
+    ),
+    _round("Is this one really faster?", "Blocks stay in the cache", "Loop over blocks", "blocked", (0, 1, BUSY)),
+    _measure("Where does the campaign stand?", "status"),
+    _measure("Does the ledger hold?", "verify"),
+    _measure("The campaign, for the dashboard", "report", "--format", "json", "-o", f"../harbor/{CAMPAIGN}"),
+    Step(asks="What have earlier campaigns taught?", command=("lessons", "list"), folder="workshop"),
     Step(asks="Are all published records valid?", command=("dashboard", "index"), lines=8),
     Step(asks="Do the facts of our reports still hold?", command=("gap", "verify"), lines=10),
     Step(asks="What would the team see?", command=("dashboard", "build", "--output-dir", "../site", *PDF)),
@@ -57,7 +107,7 @@ STEPS: tuple[Step, ...] = (
     Step(
         asks="And one page on paper?",
         command=("pdf", SUMMARY, "-o", "../keel-summary.pdf", "--one-page"),
-        needs="typst",
+        needs=("typst",),
     ),
     Step(asks="What can an agent be told?", command=("skills", "list"), lines=6),
 )

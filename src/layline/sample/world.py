@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 from layline.core.progress import silent
 from layline.git import Repository, open_repository
-from layline.git.create import create_repository, create_submodule, create_work_tree
+from layline.git.create import (
+    Change,
+    PlannedCommit,
+    Signature,
+    create_repository,
+    create_submodule,
+    create_work_tree,
+)
 from layline.sample.chronicle import parse_chronicle
 from layline.sample.plan import plan_history
 
@@ -41,6 +48,11 @@ class Sample:
     def harbor(self) -> Path:
         """The downstream: a work tree with `layline.toml`."""
         return self.root / "harbor"
+
+    @property
+    def workshop(self) -> Path:
+        """A small repository with one kernel, for a campaign; candidates lie beside it."""
+        return self.root / "workshop"
 
     @property
     def fresh(self) -> Path:
@@ -83,9 +95,31 @@ def write_sample(root: Path, progress: Progress = silent) -> Sample:
     for name, pin in SUBMODULES.items():
         path, remote = f"third_party/{name}", _REMOTE.format(name)
         create_submodule(sample.harbor, path, sample.mirror(name), commit=hashes[pin], remote=remote)
+    _write_workshop(sample)
     sample.fresh.mkdir()
     _write_files(resources.files("layline.sample") / "files", sample.harbor)
     return sample
+
+
+def _write_workshop(sample: Sample) -> None:
+    """The plainest correct GEMM under version control; a faster one and a wrong one as candidates."""
+    kernels = resources.files("layline.campaign") / "operators" / "kernels"
+    signature = Signature("Noor Haddad", "noor.haddad@example.org", "1782806400 +0800")
+    start = PlannedCommit(
+        number=1,
+        ref="refs/heads/main",
+        message="Multiply, plainly\n",
+        author=signature,
+        committer=signature,
+        parents=(),
+        changes=(Change("gemm.c", (kernels / "gemm_naive.c").read_bytes()),),
+    )
+    create_repository(sample.root / "workshop.git", [start])
+    create_work_tree(sample.root / "workshop.git", sample.workshop, remote=_REMOTE.format("workshop"))
+    for name in ("blocked", "wrong"):
+        candidate = sample.root / "candidates" / f"{name}.c"
+        candidate.parent.mkdir(exist_ok=True)
+        candidate.write_bytes((kernels / f"gemm_{name}.c").read_bytes())
 
 
 def _write_files(folder: Traversable, target: Path) -> None:
