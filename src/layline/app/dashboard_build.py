@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from layline.app.dashboard_index import load_project_records
 from layline.app.workspace import cache_directory
 from layline.config import find_settings_file, load_settings
-from layline.core.evidence import Skipped
 from layline.core.progress import Progress, silent
 from layline.core.report import Answer, Report, Section, Table
 from layline.dashboard.build import Built, build_site
 from layline.dashboard.cache import Cache
+from layline.dashboard.campaigns import SCHEMAS
 from layline.dashboard.check import check_site
 from layline.dashboard.content import (
     CAMPAIGNS_FOLDER,
@@ -64,7 +64,6 @@ def load_content(loaded: Loaded) -> Content:
     """Everything the site is made of; all records valid or an error that names every problem."""
     settings, root, docs = loaded.settings, loaded.root, loaded.settings.project.docs
     records = load_project_records(loaded)
-    skipped: list[Skipped] = list(records.skipped)
     return Content(
         project=settings.project.name,
         title=settings.dashboard.title or f"{settings.project.name} engineering dashboard",
@@ -74,22 +73,16 @@ def load_content(loaded: Loaded) -> Content:
         articles=load_articles(root, docs, records),
         periodic_articles=load_periodic_articles(root, records) if settings.dashboard.periodic_pages else {},
         evidence=load_evidence(root, docs, records),
-        patches=_load(loaded, PATCHES_FOLDER, "layline.patches/1", skipped),
-        drifts={key.removesuffix(".drift"): value for key, value in _load(loaded, PATCHES_FOLDER, "layline.drift/1", skipped).items()},
-        campaigns=_load(loaded, CAMPAIGNS_FOLDER, "layline.campaign/1", skipped),
+        patches=_load(loaded, PATCHES_FOLDER, "layline.patches/1"),
+        drifts={key.removesuffix(".drift"): value for key, value in _load(loaded, PATCHES_FOLDER, "layline.drift/1").items()},
+        campaigns=_load(loaded, CAMPAIGNS_FOLDER, *SCHEMAS),
         sections=load_sections(root, settings.dashboard.sections) if settings.dashboard.sections else Sections(),
-        skipped=tuple(skipped),
+        skipped=records.skipped,
     )  # fmt: skip
 
 
-def _load(loaded: Loaded, folder: str, schema: str, skipped: list[Skipped]) -> dict[str, dict[str, object]]:
-    found: dict[str, dict[str, object]] = {}
-    for item in load_data(loaded.root, f"{loaded.settings.project.docs}/{folder}", schema):
-        if isinstance(item, Skipped):
-            skipped.append(item)
-        else:
-            found[item[0]] = item[1]
-    return found
+def _load(loaded: Loaded, folder: str, *schemas: str) -> dict[str, dict[str, object]]:
+    return dict(load_data(loaded.root, f"{loaded.settings.project.docs}/{folder}", *schemas))
 
 
 def load_engine(loaded: Loaded) -> Engine:

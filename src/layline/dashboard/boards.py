@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from layline.dashboard.campaigns import view_campaign
 from layline.dashboard.content import Content
 from layline.dashboard.inventory import view_inventory
 from layline.dashboard.prose import count_words
@@ -27,6 +28,7 @@ class Board:
 
 def find_boards(content: Content) -> Iterator[Board]:
     yield from _find_patch_boards(content)
+    yield from _find_campaign_boards(content)
 
 
 def _find_patch_boards(content: Content) -> Iterator[Board]:
@@ -38,4 +40,14 @@ def _find_patch_boards(content: Content) -> Iterator[Board]:
         yield Board(
             title=f"{label} patches", short=short, href=f"patches/{key}.html", template="patches", backend=key,
             note=f"{count_words(len(view.rows), 'patch', 'patches')}{broken}", context={"view": view, "label": label, "key": key},
+        )  # fmt: skip
+
+
+def _find_campaign_boards(content: Content) -> Iterator[Board]:
+    for key, campaign in content.campaigns.items():
+        view = view_campaign(campaign)
+        short = "Campaign" if len(content.campaigns) == 1 else view.name
+        yield Board(
+            title=f"Campaign {view.name}", short=short, href=f"campaigns/{key}.html", template="campaign",
+            note=f"{count_words(len(view.rounds), 'round')}, best: {view.best}", context={"view": view, "key": key},
         )  # fmt: skip

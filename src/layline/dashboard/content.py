@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,12 +15,14 @@ from layline.dashboard.records import GAP_FOLDER, Records, find_path_problem
 from layline.dashboard.sections import Sections
 from layline.errors import RecordError
 
+DATA_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}\.json\Z")
+"""Names that become addresses."""
 LARGEST_MARKDOWN = 2_000_000
 LARGEST_DATA = 20_000_000
 PATCHES_FOLDER = "patches/dashboard-data"
 """`<backend>.json` as `patches list` writes it, and `<backend>.drift.json` as `patches drift` does."""
 CAMPAIGNS_FOLDER = "campaigns/dashboard-data"
-"""`<campaign>.json` as `campaign report` writes it."""
+"""`<campaign>.json` as `campaign status` or `campaign report` writes it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +79,8 @@ def load_evidence(root: Path, docs: str, records: Records) -> dict[str, Mapping[
     return found
 
 
-def load_data(root: Path, folder: str, schema: str) -> Iterator[tuple[str, dict[str, Any]] | Skipped]:
-    """Yields (name without `.json`, content) for each data file of a schema; what is something else is told."""
+def load_data(root: Path, folder: str, *schemas: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yields (name without `.json`, content) for each data file of these schemas."""
     place = root / folder
     if not place.is_dir() or place.is_symlink():
         return
@@ -86,7 +89,7 @@ def load_data(root: Path, folder: str, schema: str) -> Iterator[tuple[str, dict[
             continue
         relative = f"{folder}/{file.name}"
         plain = codec.parse_json(read_text(root, relative, limit=LARGEST_DATA), where=relative)
-        if isinstance(plain, dict) and plain.get("schema") == schema:
+        if isinstance(plain, dict) and plain.get("schema") in schemas and DATA_NAME.match(file.name):
             yield file.name.removesuffix(".json"), plain
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from layline import __version__
 from layline.dashboard.cache import Cache, digest
+from layline.dashboard.campaigns import draw_gains, draw_shapes
 from layline.dashboard.prose import day_words, signed
 from layline.dashboard.standing import Standing, web_address
 from layline.render.charts import Mark, sparkline, trend
@@ -113,6 +114,8 @@ def _environment() -> Environment:
         "web": web_address,
         "short_address": lambda address: web_address(address).removeprefix("https://").removeprefix("github.com/"),
         "breakable": lambda text: _markup(breakable(text)),
+        "gains": lambda view: _markup(draw_gains(view)),
+        "shapes": lambda view: _markup(draw_shapes(view)),
         "sections": lambda sections: _markup(render_sections(sections)),
         "spark": lambda standing: _markup(_spark(standing)),
         "trend": lambda standing, width: _markup(_trend(standing, width)),

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from layline.dashboard.campaigns import draw_gains, draw_shapes, view_campaign
+
+
+def interval(estimate: float, half: float = 0.01) -> dict[str, float]:
+    return {"estimate": estimate, "lower": estimate - half, "upper": estimate + half}
+
+
+def a_round(number: int, settled: str, outcome: str, gain: float) -> dict[str, Any]:
+    shapes = [{"shape": "small", "gain": interval(gain)}, {"shape": "large", "gain": interval(gain + 0.01)}]
+    literal = {"accepts": True, "agrees": False, "reason": "geomean rose", "explanation": "Noise."}
+    verdict = {"outcome": outcome, "reason": "r", "interval": interval(gain), "shapes": shapes, "amd_literal": literal}
+    return {"round": number, "settled": settled, "hypothesis": "h", "change": "c", "verdict": verdict, "diff": "-a\n+b"}
+
+
+CAMPAIGN = {
+    "schema": "layline.campaign-report/1", "name": "gemm", "phase": "REPORTED", "best": 2, "ledger": "9f" * 32,
+    "rounds": [{"round": 1, "settled": "BASELINE"}, a_round(2, "ACCEPTED", "ACCEPT", 0.05), a_round(3, "ROLLED BACK", "ROLLBACK", -0.02), a_round(4, "ROLLED BACK", "INCONCLUSIVE", 0.0), a_round(5, "ACCEPTED", "ACCEPT_TRADEOFF", 0.03)],
+    "head_to_head": {"interval": interval(0.081)},
+}  # fmt: skip
+
+
+def test_rounds_show_gain_verdict_and_disagreement() -> None:
+    view = view_campaign(CAMPAIGN)
+    assert [item.tone for item in view.rounds] == ["none", "good", "bad", "none", "plan"]
+    assert view.rounds[1].gain_words == "+5.00 % (+4.00 to +6.00)"
+    assert view.rounds[1].literal == "The literal rule accepts: geomean rose Noise."
+    assert view.headline == "+8.10 % over the baseline (+7.10 to +9.10)"
+    assert view.shapes == ("small", "large")
+    for drawn in (draw_gains(view), draw_shapes(view)):
+        ElementTree.fromstring(drawn)
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [{}, {"rounds": [None, 3, {}]}, {"rounds": [{"verdict": {"interval": {"estimate": "x"}, "shapes": 3}}]}, {"best": "x", "duties": [None], "head_to_head": []}],
+)  # fmt: skip
+def test_foreign_campaigns_never_break_a_page(plain: dict[str, Any]) -> None:
+    view = view_campaign(plain)
+    draw_gains(view)
+    draw_shapes(view)
