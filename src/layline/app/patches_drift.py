@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -14,14 +15,15 @@ from layline.core.evidence import Evidence, Severity, Skipped
 from layline.core.report import Answer, Block, Bullets, Code, Paragraph, Report, Section
 from layline.errors import ConfigError, Error
 from layline.gap.coupling.judge import Judge, build_couplings
+from layline.gap.coupling.model import Consequence, Touch
 from layline.gap.coupling.reading import Finder, read_uses
 from layline.gap.coupling.uses import ANALYSER
-from layline.history import read_commit, read_pin
+from layline.history import read_commit, read_pin, read_version
 from layline.patches.baseline import Accepted, parse_baseline, split_accepted
-from layline.patches.culprit import find_culprits
+from layline.patches.culprit import find_culprits, find_last_seen
 from layline.patches.diff_report import build_diff_report, encode_views
 from layline.patches.drift import Drift, Sides, find_drifts, skipped_of
-from layline.patches.drift_report import DriftReport, build_report, encode_drift, find_findings
+from layline.patches.drift_report import DriftReport, Elsewhere, build_report, encode_drift, find_findings
 from layline.patches.keys import find_keys, read_mentions
 from layline.patches.replacements import Replacements
 from layline.patches.retarget import build_retarget
@@ -67,6 +69,7 @@ def patches_drift(workspace: Workspace, backend: str, options: DriftOptions) -> 
     baseline = _read_baseline(options.baseline)
     opened = open_drift(workspace, backend, options.to)
     rows: list[Drift] = list(find_drifts(opened.inventory, opened.sides))
+    rows = list(find_last_seen(rows, opened.sides, opened.upstream, opened.pin))
     if options.culprits:
         rows = list(find_culprits(rows, opened.sides, opened.upstream))
     rows.sort(key=lambda row: row.order)
@@ -76,8 +79,10 @@ def patches_drift(workspace: Workspace, backend: str, options: DriftOptions) -> 
         downstream=Evidence(repo=workspace.downstream.name, commit=workspace.commit),
         pin=read_commit(opened.upstream, opened.pin), tip=read_commit(opened.upstream, opened.tip), rows=counted,
         accepted=accepted, stale=stale, skipped=opened.skipped, culprits=options.culprits,
+        elsewhere=tuple(_find_elsewhere(workspace, backend, opened)),
     )  # fmt: skip
-    needs = any(row.severity in FAIL_ON[options.fail_on] for row in counted)
+    severities = {*(row.severity for row in counted), *(item.severity for item in drift.elsewhere)}
+    needs = bool(severities & set(FAIL_ON[options.fail_on]))
     return Answer(
         report=build_report(drift), data=encode_drift(drift), needs_person=needs, findings=tuple(find_findings(drift))
     )  # fmt: skip
@@ -101,10 +106,23 @@ def open_drift(workspace: Workspace, backend: str, to: str | None) -> Opened:
         comparer=comparer, replacements=Replacements(Tree(workspace.downstream, workspace.commit)), part=0,
         keys=read_mentions((then, now), 0, find_keys(inventory)),
         targets=frozenset(effect.target for patch in inventory.patches for effect in patch.effects if effect.target),
+        tip_version=version.text if (version := read_version(upstream, tip, settings.packages)) is not None else None,
         foreign=tuple(name for key, other in workspace.settings.backends.items() if key != backend for name in other.packages),
     )  # fmt: skip
     skipped = tuple(dict.fromkeys((*inventory.skipped, *skipped_of(sides))))
     return Opened(inventory, sides, upstream, pin, tip, skipped)
+
+
+def _find_elsewhere(workspace: Workspace, backend: str, opened: Opened) -> Iterator[Elsewhere]:
+    """Overrides that cannot take what upstream passes, and calls that no longer bind; imports are `gap report`'s."""
+    severities = {Consequence.WILL_BREAK: Severity.BREAKS, Consequence.MAY_BREAK: Severity.LOOK}
+    for item in find_couplings(workspace, backend, opened):
+        if item.touch in {Touch.OVERRIDE, Touch.CALL} and item.consequence in severities:
+            yield Elsewhere(
+                touch=item.touch.value, target=item.target, location=item.location, culprit=item.culprit,
+                severity=severities[item.consequence], detail=item.detail or item.state.value,
+                new_target=item.new_target, tip_evidence=item.tip_evidence,
+            )  # fmt: skip
 
 
 def find_couplings(workspace: Workspace, backend: str, opened: Opened) -> tuple[Coupling, ...]:

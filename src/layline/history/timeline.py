@@ -48,11 +48,16 @@ class Timeline:
         return {path: tuple(changes) for path, changes in found.items()}
 
 
-def read_timeline(repository: Repository, base: str, tip: str, pattern: str = "*.py") -> Timeline:
-    """Along first parents: a merge counts as one step with all it brings. Renames show as a deletion and an addition."""
+def read_timeline(
+    repository: Repository, base: str | None, tip: str, patterns: tuple[str, ...] = ("*.py",)
+) -> Timeline:
+    """Along first parents: a merge counts as one step with all it brings. Renames show as a deletion and an addition.
+
+    Without a base the whole history up to the tip is read.
+    """
     out = repository.git(
         "log", "--first-parent", "-m", "--reverse", "--raw", "--no-renames", "--no-abbrev", "-z", "--format=%x01%H",
-        f"{base}..{tip}", "--", pattern,
+        tip if base is None else f"{base}..{tip}", "--", *patterns,
     )  # fmt: skip
     return Timeline(tuple(_parse(out.decode("utf-8", "surrogateescape"))))
 

@@ -12,8 +12,10 @@ from layline.core.drift import DriftKind
 from layline.core.evidence import Severity
 from layline.git import Repository
 from layline.history import read_commits
+from layline.history.timeline import Timeline, read_timeline
 from layline.patches.drift import Drift, Sides
 from layline.source import DefinitionKind, Module, parse_module
+from layline.source.names import parents
 from layline.source.signatures import compare_signatures
 from layline.source.slices import read_signature, slice_definition
 from layline.source.trace import Tracer
@@ -131,3 +133,67 @@ def _place(module: str | None, sides: Sides) -> tuple[Tracer, str] | None:
         return None
     tracer = sides.comparer.tracer(module)
     return None if tracer is None else (tracer, sides.pin.index.entries[module].path)
+
+
+def find_last_seen(rows: Iterable[Drift], sides: Sides, upstream: Repository, pin: str) -> Iterator[Drift]:
+    """Tells, of targets that are dead at the pin, whether upstream ever had them: else they are a typo or an addition."""
+    listed = list(rows)
+    places = {row.target: tuple(_guess_places(row.target, sides)) for row in listed if _is_unknown(row) and row.target}
+    paths = tuple(sorted({path for found in places.values() for path, _ in found}))
+    timeline = read_timeline(upstream, None, pin, paths) if paths else None
+    for row in listed:
+        if timeline is None or not _is_unknown(row) or row.target is None:
+            yield row
+            continue
+        last = _find_removal(timeline, places[row.target], upstream)
+        if last is None:
+            meant = row.effect.suggestion if row.effect is not None else None
+            told = (
+                f"upstream never had it: a typo of {meant}?"
+                if meant
+                else "upstream never had it: an addition, or a typo"
+            )
+        else:
+            commit = next(read_commits(upstream, [last]))
+            told = f"upstream had it until {commit.hash[:10]} ({commit.date}): {commit.subject}"
+        yield replace(row, detail=f"{row.detail}; {told}" if row.detail else told)
+
+
+def _is_unknown(row: Drift) -> bool:
+    return row.kind is DriftKind.DEAD_AT_PIN and row.comparison is not None and not row.comparison.before.exists
+
+
+def _guess_places(target: str, sides: Sides) -> Iterator[tuple[str, str]]:
+    """Where a target would be defined: paths for every way to split it into module and attributes."""
+    roots = sides.pin.index.parts[sides.part].source_roots
+    for module in parents(target):
+        entry = sides.pin.index.entries.get(module)
+        rest = target[len(module) + 1 :]
+        if entry is not None:
+            yield entry.path, rest
+            return
+        for root in roots:
+            folder = "" if root in {"", "."} else f"{root.strip('/')}/"
+            base = f"{folder}{module.replace('.', '/')}"
+            yield f"{base}.py", rest
+            yield f"{base}/__init__.py", rest
+
+
+def _find_removal(timeline: Timeline, places: tuple[tuple[str, str], ...], upstream: Repository) -> str | None:
+    """The last commit whose parent still had the name in one of the places; None where no version ever had it."""
+    found: list[int] = []
+    for path, qualname in places:
+        for number, change in reversed(timeline.by_path.get(path, ())):
+            text = upstream.read_blob(change.before).decode("utf-8", "replace") if change.before else ""
+            bound = slice_definition(text, qualname) is not None or (
+                "." not in qualname and _binds_import(text, qualname)
+            )
+            if bound:
+                found.append(number)
+                break
+    return timeline.steps[max(found)].commit if found else None
+
+
+def _binds_import(text: str, name: str) -> bool:
+    module = parse_module("", text.encode("utf-8", "surrogatepass")) if name in text else None
+    return isinstance(module, Module) and name in module.bound_imports

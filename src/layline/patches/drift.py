@@ -84,6 +84,8 @@ class Sides:
     """Everything the inventory rebinds."""
     foreign: tuple[str, ...] = ()
     """Package roots of the other backends."""
+    tip_version: str | None = None
+    """What upstream calls itself at the tip, for version gates."""
 
     @property
     def pin(self) -> Resolver:
@@ -145,6 +147,7 @@ def judge_effect(patch: Patch, effect: Effect, sides: Sides, fitter: Fitter) -> 
     )  # fmt: skip
     row = _judge_anchors(start, effect, sides) if effect.anchors else _judge_fit(start, effect, sides, fitter)
     row = _judge_effectiveness(row, effect, sides)
+    row = _judge_gates(row, patch, sides)
     if not patch.active and row.severity is Severity.BREAKS:
         row = replace(row, severity=Severity.LOOK, detail=_join(row.detail, f"the patch is not active: {patch.active_reason}"))  # fmt: skip
     return row
@@ -227,6 +230,25 @@ def _judge_copy(row: Drift, ours: Replacement | None, sides: Sides) -> Drift:
         if before.definition.fingerprint != after.fingerprint:
             return replace(row, retire="upstream's body at the tip equals ours: the patch can go")
         return replace(row, retire="upstream's body equals ours at the pin already: the patch can go")
+    return row
+
+
+def _judge_gates(row: Drift, patch: Patch, sides: Sides) -> Drift:
+    """A version gate that the tip does not pass: the patch is off there, and can go once the pin moves."""
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+    from packaging.version import InvalidVersion, Version
+
+    if sides.tip_version is None or row.kind is DriftKind.EXTERNAL:
+        return row
+    for gate in patch.version_gates:
+        try:
+            passes = Version(sides.tip_version) in SpecifierSet(gate, prereleases=True)
+        except (InvalidSpecifier, InvalidVersion):
+            continue
+        if not passes:
+            retire = f"its version gate {gate} is false at the tip ({sides.tip_version})"
+            severity = Severity.LOOK if row.severity is Severity.BREAKS else row.severity
+            return replace(row, retire=row.retire or retire, severity=severity, detail=_join(row.detail, retire))
     return row
 
 

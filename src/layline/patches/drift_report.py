@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from layline.core.evidence import Alert, Evidence, Severity, Skipped
+from layline.core.evidence import Alert, Evidence, Location, Severity, Skipped
 from layline.core.report import Bullets, Cell, Finding, Inline, Paragraph, Report, Section, Table
 from layline.core.revision import Commit
 from layline.patches.baseline import Accepted
@@ -19,6 +20,25 @@ _TITLES = {
     Severity.OK: "Still fits",
 }
 _FEW = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Elsewhere:
+    """A place outside patches that no longer fits upstream: an override, or a call."""
+
+    touch: str
+    target: str
+    location: Location
+    severity: Severity
+    detail: str
+    new_target: str | None = None
+    tip_evidence: Evidence | None = None
+    culprit: str | None = None
+
+    @property
+    def id(self) -> str:
+        words = "\0".join((self.touch, self.target, self.location.path))
+        return f"drift-{hashlib.blake2b(words.encode(), digest_size=6).hexdigest()}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +57,7 @@ class DriftReport:
     stale: tuple[Accepted, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     culprits: bool = False
+    elsewhere: tuple[Elsewhere, ...] = ()
 
 
 def build_report(drift: DriftReport) -> Report:
@@ -59,6 +80,10 @@ def _sections(drift: DriftReport) -> Iterator[Section]:
         rows = [row for row in drift.rows if row.severity is severity and not row.dead_today]
         if rows:
             yield Section(title=f"{_TITLES[severity]} ({len(rows)})", blocks=(_table(rows, drift),))
+    if drift.elsewhere:
+        yield Section(
+            title=f"Overrides and calls outside patches ({len(drift.elsewhere)})", blocks=(_elsewhere(drift),)
+        )
     dead = [row for row in drift.rows if row.dead_today]
     if dead:
         intro = Paragraph("These do nothing at the pin already; the tip does not break them.")
@@ -120,6 +145,15 @@ def _since(row: Drift, drift: DriftReport) -> Inline:
     )
 
 
+def _elsewhere(drift: DriftReport) -> Table:
+    rows = tuple(
+        (str(item.location), item.touch, Cell(item.target, evidence=item.tip_evidence, code=True), item.severity.value, item.detail or item.new_target or "–")
+        for item in drift.elsewhere[:_FEW]
+    )  # fmt: skip
+    more = len(drift.elsewhere) - len(rows)
+    return Table(columns=("Where", "What we do", "Upstream name", "", "Why"), rows=rows, more=more, more_where="`--format json`")  # fmt: skip
+
+
 def _retired(row: Drift) -> Inline:
     return f"{row.patch}: {row.target}: {row.retire}"
 
@@ -140,8 +174,13 @@ def find_findings(drift: DriftReport) -> Iterator[Finding]:
     """Every row that asks for a look, for machines that annotate our code; accepted ones say so."""
     for row in drift.rows:
         yield _finding(row, None)
-    for row, item in drift.accepted:
-        yield _finding(row, f"{item.reason} (until {item.until})")
+    for item in drift.elsewhere:
+        yield Finding(
+            id=item.id, rule=f"drift/{item.touch}", severity=item.severity, path=item.location.path,
+            line=item.location.line, upstream=item.tip_evidence, message=f"{item.touch} {item.target}: {item.detail}",
+        )  # fmt: skip
+    for row, reason in drift.accepted:
+        yield _finding(row, f"{reason.reason} (until {reason.until})")
 
 
 def _finding(row: Drift, accepted: str | None) -> Finding:
@@ -167,8 +206,17 @@ def encode_drift(drift: DriftReport) -> dict[str, Any]:
         "tip": drift.tip.hash,
         "totals": count_kinds(list(rows)),
         "rows": [encode_row(row, accepted.get(id(row))) for row in rows],
+        "elsewhere": [_encode_elsewhere(item) for item in drift.elsewhere],
         "skipped": [{"what": item.what, "why": item.why} for item in drift.skipped],
     }
+
+
+def _encode_elsewhere(item: Elsewhere) -> dict[str, Any]:
+    return {
+        "id": item.id, "touch": item.touch, "target": item.target, "location": str(item.location),
+        "severity": item.severity.value, "detail": item.detail, "new_target": item.new_target,
+        "tip_evidence": encode_evidence(item.tip_evidence), "culprit": item.culprit,
+    }  # fmt: skip
 
 
 def encode_row(row: Drift, accepted: Accepted | None = None) -> dict[str, Any]:
