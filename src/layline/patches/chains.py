@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from layline.patches.reading.values import Argument, Called, Element, Literal, Member, Outside, Value
+from layline.patches.reading.values import Argument, Called, Element, Instance, Literal, Member, Outside, Value
 
 _CONTAINERS = frozenset("extra module_config params config cfg conf args settings options hparams opts".split())
 GIVES_CONFIG = re.compile(r"(?:^|\.)get_(?:args|config|cfg|global_args|full_args|settings|current_\w*config)$")
@@ -66,6 +66,8 @@ def find_root(value: Value) -> tuple[Value, tuple[str, ...]] | None:
                 return value, tuple(reversed(parts))
             case Called(callee=Outside(path="builtins.vars"), arguments=(owner,)):
                 value = owner
+            case Member(owner=Instance() | Argument(name="self"), name=name) if name in _CONTAINERS:
+                return value, tuple(reversed(parts))
             case Member(owner=owner, name=name):
                 parts.append(name)
                 value = owner

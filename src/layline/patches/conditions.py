@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from layline.patches.chains import Roots, read_chain
@@ -18,6 +18,7 @@ from layline.patches.reading.values import (
     Element,
     Function,
     Inside,
+    Instance,
     Items,
     Literal,
     Member,
@@ -198,12 +199,24 @@ def _invert(value: Value) -> Value:
 
 def find_chains(value: Value) -> Iterator[tuple[str, ...]]:
     """Every path from the context that a value depends on."""
-    chain = read_chain(value)
-    if chain is not None:
-        yield chain
-        return
-    for inner in _parts(value):
-        yield from find_chains(inner)
+    for inner in walk(value, lambda item: read_chain(item) is not None):
+        chain = read_chain(inner)
+        if chain is not None:
+            yield chain
+
+
+def walk(value: Value, stops: Callable[[Value], bool]) -> Iterator[Value]:
+    """Every value inside, outermost first; not below one that `stops`, and each list or table once (they may be cyclic)."""
+    waiting, seen = [value], set()
+    while waiting:
+        found = waiting.pop(0)
+        if isinstance(found, Items | Table):
+            if id(found) in seen:
+                continue
+            seen.add(id(found))
+        yield found
+        if not stops(found):
+            waiting[:0] = _parts(found)
 
 
 def _parts(value: Value) -> tuple[Value, ...]:
@@ -235,12 +248,10 @@ class Reader:
     roots: Roots
 
     def find_keys(self, value: Value) -> Iterator[str]:
-        key = self.roots.key_of(value)
-        if key is not None:
-            yield key
-            return
-        for inner in _parts(value):
-            yield from self.find_keys(inner)
+        for inner in walk(value, lambda item: self.roots.key_of(item) is not None):
+            key = self.roots.key_of(inner)
+            if key is not None:
+                yield key
 
     def find_others(self, value: Value) -> Iterator[str]:
         """Requirements that are not config keys, in a few words each."""
@@ -276,6 +287,8 @@ class Reader:
                 yield f"{_classify(path)}:{path}"
             case Member() | Element() if read_chain(value):
                 yield f"context:{'.'.join(read_chain(value) or ())}"
+            case Items() | Table():
+                return
             case _:
                 for inner in _parts(value):
                     yield from self._find_names(inner)
@@ -316,18 +329,21 @@ class Reader:
             case Member(owner=owner, name="-"):
                 return f"-{self.show(owner)}"
             case Called(callee=callee, arguments=arguments, keywords=keywords):
-                words = [self.show(item) for item in arguments] + [f"{n}={self.show(v)}" for n, v in keywords]
-                return f"{self.show(callee)}({', '.join(words)})"
+                given = [self.show(item) for item in arguments] + [f"{n}={self.show(v)}" for n, v in keywords]
+                return f"{self.show(callee)}({', '.join(given)})"
             case Member(owner=owner, name=name):
                 return f"{self.show(owner)}.{name}"
             case Argument(name=name):
                 return name
+            case Instance():
+                return "self"
             case Function() | Class():
                 return value.name
             case Inside(module=module):
                 return module.name
             case Items(values=values):
-                return f"({', '.join(self.show(item) for item in values)})"
+                words = [self.show(item) if not isinstance(item, Items | Table) else "…" for item in values[:12]]
+                return f"({', '.join(words)}{', …' if len(values) > 12 else ''})"
             case Unknown(why=why):
                 return f"<{why}>"
         return f"<{type(value).__name__.lower()}>"

@@ -13,7 +13,7 @@ from layline.patches.activation import Activation, find_activation
 from layline.patches.chains import Roots
 from layline.patches.engine import read_engine
 from layline.patches.idioms.installer import Installer, Known, know_nothing
-from layline.patches.model import Engine, Inventory, Patch, Unregistered
+from layline.patches.model import Engine, Guard, Inventory, Patch, Unregistered
 from layline.patches.reading.calls import Interpreter
 from layline.patches.reading.events import Registration
 from layline.patches.reading.modules import Modules
@@ -29,6 +29,9 @@ NOT_OURS = frozenset(
     "third_party 3rdparty vendor tests test docs examples benchmark benchmarks unittests ut st".split()
 )
 DEFAULT_HANDLER_CALLS = ("register_patch", "register_handler_patch", "patch_handler")
+_NOT_OURS_PATH = re.compile(
+    r"(?:^|/)(?:" + "|".join(sorted(NOT_OURS)) + r"|tests?_\w+|\w+_tests?)/|(?:^|/)(?:conftest|test_\w+|setup)\.py$"
+)
 _RECURSION = 12_000
 """Reading goes as deep as the code it reads; the default limit of Python is meant for less."""
 
@@ -59,6 +62,8 @@ def read_downstream(tree: Tree, settings: Settings) -> Reading:
     modules = Modules(tree, settings.project.source_roots)
     calls = find_handler_calls(settings)
     machine = Interpreter(modules, calls.__contains__)
+    tops = {package.partition(".")[0] for package in find_packages(settings)}
+    machine.is_upstream = lambda text: "." in text and (not tops or text.partition(".")[0] in tops)
     texts = dict(read_texts(tree))
     with deep_recursion():
         registrations = tuple(_find_registrations(machine, texts, calls))
@@ -67,8 +72,8 @@ def read_downstream(tree: Tree, settings: Settings) -> Reading:
         registries = sorted({registration.registry for registration in registrations})
         roots = learn_roots(machine, registries)
         engine = read_engine(machine, registries, texts)
-    tops = {name.partition(".")[0] for name in names} | {re.sub(r"[^a-z0-9]", "", settings.project.name.lower())}
-    own = frozenset(top.lower() for top in tops if top not in NOT_OURS and len(top) > 2)
+    ours = {name.partition(".")[0] for name in names} | {re.sub(r"[^a-z0-9]", "", settings.project.name.lower())}
+    own = frozenset(top.lower() for top in ours if top not in NOT_OURS and len(top) > 2)
     return Reading(tree, settings, machine, texts, registrations, activation, roots, engine, own)
 
 
@@ -99,6 +104,9 @@ def read_inventory(
         if reading.stray is None:
             reading.stray = find_unregistered(installer, reading.texts, _all_packages(reading.settings))
     stray = select(reading.stray, Scope(backend.packages, reading.own_names, backend.integration), effects)
+    by_path = [item for item in stray if item.registry is not None]
+    settled += tuple(build_path_patch(item, key) for item in by_path)
+    stray = [item for item in stray if item.registry is None]
     return Inventory(
         backend=key,
         commit=reading.tree.commit,
@@ -107,6 +115,26 @@ def read_inventory(
         unregistered=tuple(find_callers(stray, reading.texts)),
         skipped=reading.skipped,
         engine=reading.engine,
+    )
+
+
+def build_path_patch(item: Unregistered, key: str) -> Patch:
+    """A string-path registration: the target is its id, the condition around the call its guard."""
+    effect = item.effect
+    guard = Guard(text=effect.when, keys=item.keys, expression=effect.when) if effect.when else Guard()
+    return Patch(
+        id=effect.target or str(effect.location),
+        backend=key,
+        phase=None,
+        priority=None,
+        location=effect.location,
+        handler=item.within,
+        handler_lines=(effect.location.line, effect.location.line),
+        description=f"{effect.replacement} for {effect.target}",
+        active_reason=f"registered by {item.registry} in {item.within}",
+        guard=guard,
+        effects=(replace(effect, when=None),),
+        implementation=(effect.replacement_at.path,) if effect.replacement_at else (),
     )
 
 
@@ -195,7 +223,7 @@ def _find_registrations(machine: Interpreter, texts: dict[str, bytes], calls: It
 
 def read_texts(tree: Tree) -> Iterator[tuple[str, bytes]]:
     """The Python files of the downstream itself, tests and vendored code apart."""
-    paths = [path for path in tree.paths(suffix=".py") if not NOT_OURS & set(path.split("/")[:-1])]
+    paths = [path for path in tree.paths(suffix=".py") if not _NOT_OURS_PATH.search(path)]
     oids = {path: entry.oid for path in paths if (entry := tree.find(path)) is not None}
     blobs: dict[str, bytes] = {}
     for blob in tree.repository.stream_blobs(dict.fromkeys(oids.values())):

@@ -130,6 +130,10 @@ class Unregistered:
     """Dotted name of the enclosing function, class or module."""
     called_from: tuple[str, ...] = ()
     """What calls or imports it, where that can be told."""
+    registry: str | None = None
+    """The call that registers it by path, `register_patch("a.b.C.m", g)`; None: a plain write."""
+    keys: tuple[str, ...] = ()
+    """Config keys of the condition around it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -101,8 +101,12 @@ def run_function(machine: Interpreter, function: Function, given: list[Value]) -
 
 def collect_effects(events: list[Event], installer: Installer) -> list[Effect]:
     """The effects of a run in order, then those of the replacements it installs, each once."""
-    reader = Reader(installer.roots)
-    found: dict[tuple[object, ...], Effect] = {}
+    return [effect for _, effect in find_all_effects(events, installer)]
+
+
+def find_all_effects(events: list[Event], installer: Installer) -> Iterator[tuple[Event, Effect]]:
+    reader = Reader(loosen(installer.roots))
+    found: set[tuple[object, ...]] = set()
     waiting = list(_with_imports(events, installer.machine))
     seen: set[int] = set()
     while waiting:
@@ -110,13 +114,14 @@ def collect_effects(events: list[Event], installer: Installer) -> list[Effect]:
         for effect in find_effects(event, installer):
             when = _read_condition(event, reader)
             key = (effect.target, effect.location, effect.mutates, effect.reason, effect.moment)
-            found.setdefault(key, replace(effect, when=when))
+            if key not in found:
+                found.add(key)
+                yield event, replace(effect, when=when)
         if isinstance(event, Write) and event.value is not None:
             for log in installer.read_replacement(event.value):
                 if id(log) not in seen:
                     seen.add(id(log))
                     waiting.extend(log.events)
-    return list(found.values())
 
 
 def _with_imports(events: Iterable[Event], machine: Interpreter) -> Iterator[Event]:

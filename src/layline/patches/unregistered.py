@@ -9,10 +9,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from layline.patches.model import Effect, Moment, Unregistered
+from layline.patches.chains import loosen
+from layline.patches.conditions import Reader, simplify
+from layline.patches.idioms.paths import name_registry
+from layline.patches.model import Effect, Moment, Style, Unregistered
 from layline.patches.reading.events import Event, Registration
-from layline.patches.reading.values import Class, Function, Instance, bind
-from layline.patches.registrations import collect_effects, run_function
+from layline.patches.reading.values import Class, Function, Instance, bind, conjoin
+from layline.patches.registrations import find_all_effects, run_function
 from layline.patches.writers import find_helpers, is_worth_following, look_at, may_write
 
 if TYPE_CHECKING:
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
     from layline.patches.reading.modules import Module
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_BOUND = re.compile(r"`(?:forward|__class__|__call__|generate)` of an object|a method bound onto")
+_FLAGS = re.compile(r"\.(?:backends|config|_config|knobs|envs|flags)\.[\w.]+$")
+"""Switches that a package offers to be set: `torch.backends.cudnn.benchmark`."""
 _STDLIB = frozenset(sys.stdlib_module_names)
 
 
@@ -51,7 +57,9 @@ def find_unregistered(installer: Installer, texts: dict[str, bytes], packages: t
     found: dict[tuple[object, ...], Unregistered] = {}
     for module, listed in functions.items():
         for item in _find_in_module(module, listed, installer, helpers):
-            found.setdefault((item.effect.location, item.effect.target, item.effect.mutates), item)
+            key = (item.effect.location, item.effect.target, item.effect.mutates)
+            if key not in found or len(item.effect.when or "") < len(found[key].effect.when or ""):
+                found[key] = item  # of several ways to a line, the one with the fewest conditions
     machine.follows = lambda _: True
     return list(_settle(found.values()))
 
@@ -66,7 +74,7 @@ def _counts(effect: Effect, scope: Scope) -> bool:
     """Upstream symbols, and methods bound onto objects; settings of the process are everybody's business."""
     if effect.target is not None:
         return scope.covers(effect.target)
-    if effect.certain or "of an object" not in (effect.reason or "") or effect.moment is Moment.DEFERRED:
+    if effect.certain or not _BOUND.match(effect.reason or "") or effect.moment is Moment.DEFERRED:
         return False
     return not scope.folders or effect.location.path.startswith(
         tuple(f"{folder.rstrip('/')}/" for folder in scope.folders)
@@ -130,8 +138,22 @@ def _find_in_module(
 
 
 def _collect(events: list[Event], within: str, installer: Installer) -> Iterator[Unregistered]:
-    for effect in collect_effects(events, installer):
-        yield Unregistered(effect=effect, within=_enclosing(effect, installer) or within)
+    reader = Reader(loosen(installer.roots))
+    for event, effect in find_all_effects(events, installer):
+        test = simplify(conjoin(tuple(getattr(event, "when", ()))))
+        if (
+            effect.target
+            and effect.style is Style.BINDING_REPLACEMENT
+            and _FLAGS.search(effect.target)
+            and effect.replacement_at is None
+        ):
+            effect = replace(effect, style=Style.CONFIG_REWRITE, mutates=(effect.target,))  # noqa: PLW2901
+        yield Unregistered(
+            effect=effect,
+            within=_enclosing(effect, installer) or within,
+            registry=name_registry(event),
+            keys=tuple(sorted(dict.fromkeys(reader.find_keys(test)))),
+        )
 
 
 def _enclosing(effect: Effect, installer: Installer) -> str | None:

@@ -124,8 +124,7 @@ def _is_behaviour(value: Value | None) -> bool:
 def _is_restore(event: Write) -> bool:
     """The original put back where it was: the end of a transient effect, not one of its own."""
     name = text_of(event.name)
-    return (
-        isinstance(event.owner, Outside)
-        and isinstance(event.value, Outside)
-        and event.value.path == f"{event.owner.path}.{name}"
-    )
+    if not isinstance(event.owner, Outside) or not isinstance(event.value, Outside):
+        return False
+    place = f"{event.owner.path}.{name}"
+    return event.value.path == place or event.value.path.startswith(f"{place}._")  # `m.f = m.f._original`

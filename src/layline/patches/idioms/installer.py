@@ -10,6 +10,7 @@ from layline.core.evidence import Location
 from layline.patches.chains import Roots
 from layline.patches.model import Effect, Moment, Style, TargetKind
 from layline.patches.reading.events import Call, Log, Write
+from layline.patches.reading.references import find_references
 from layline.patches.reading.values import (
     Called,
     Class,
@@ -64,6 +65,7 @@ class Installer:
     packages: tuple[str, ...] = ()
     """Upstream packages, for texts that may be a path or an id."""
     logs: dict[tuple[int, int, tuple[object, ...]], Log] = field(default_factory=dict)
+    kept: list[Value] = field(default_factory=list)
 
     def read_replacement(self, value: Value) -> Iterator[Log]:
         """What a replacement uses and does when it runs; each is read once."""
@@ -75,6 +77,7 @@ class Installer:
             key = (id(function.node), id(function.scope), tuple(id(value) for value in given))
             if key not in self.logs:
                 self.logs[key] = Log()
+                self.kept.append(found)  # an id is only unique while its object lives
                 saved, self.machine.log = self.machine.log, self.logs[key]
                 self.machine.run_deferred(found)
                 self.machine.log = saved
@@ -103,6 +106,10 @@ class Installer:
         return Style.BINDING_REPLACEMENT
 
     def uses_original(self, value: Value, target: str) -> bool:
+        for found in find_alternatives(value):
+            function = found.function if isinstance(found, Partial) else found
+            if isinstance(function, Function) and any(self.same_object(p, target) for p in find_references(function)):
+                return True
         return any(self.same_object(path, target) for log in self.read_replacement(value) for path in log.used)
 
     def is_original(self, value: Value, target: str) -> bool:
@@ -121,7 +128,7 @@ class Installer:
             return False  # a method of another class
         left, right = self.look_up(path), self.look_up(target)
         if TargetKind.UNKNOWN in {left.kind, right.kind}:
-            return True
+            return path.partition(".")[0] == target.partition(".")[0]
         return (left.alias_of or path) == (right.alias_of or target)
 
     def is_bookkeeping(self, owner: str, name: str, value: Value | None) -> bool:
@@ -146,12 +153,14 @@ class Installer:
             return self.look_up(f"{owner}.{name}").kind not in {TargetKind.DEFINITION, TargetKind.IMPORTED_NAME}
         return False
 
-    def describe(self, value: Value | None) -> tuple[str | None, Location | None]:
+    def describe(self, value: Value | None) -> tuple[str | None, Location | None]:  # noqa: C901  one case per kind of value
         """A replacement in a few words, and where the downstream defines it."""
         found = None if value is None else next(iter(find_alternatives(value)), None)
         match found:
             case None:
                 return "deleted", None
+            case Function(decorates=Function() as inner):
+                return self.describe(inner)
             case Function() | Class():
                 return found.dotted, Location(found.module.path or found.module.name, found.node.lineno)
             case Literal(value=constant):

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 def find_instance_bindings(event: Event, installer: Installer) -> Iterator[Effect]:
     """A function or class put on an object that only exists at run time; the target cannot be named."""
-    if not isinstance(event, Write) or event.is_item or event.value is None:
+    if not isinstance(event, Write) or event.value is None:
+        return
+    if event.is_item and not (isinstance(event.owner, Member) and event.owner.name == "__dict__"):
         return
     name = text_of(event.name)
     if (
@@ -45,8 +47,13 @@ def find_instance_bindings(event: Event, installer: Installer) -> Iterator[Effec
     replacement, place = installer.describe(event.value)
     yield Effect(
         style=Style.BINDING_REPLACEMENT, target=None, replacement=replacement, replacement_at=place, location=event.at,
-        certain=False, reason=f"`{name}` of an object that only exists at run time", moment=moment_of(event),
+        certain=False, reason=f"{_how(event.value)}`{name}` of an object that only exists at run time", moment=moment_of(event),
     )  # fmt: skip
+
+
+def _how(value: Value) -> str:
+    bound = any(isinstance(found, Function) and found.bound is not None for found in find_alternatives(value))
+    return "a method bound onto " if bound else ""
 
 
 def _is_plain_attribute(owner: Value, name: str) -> bool:

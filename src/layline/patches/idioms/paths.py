@@ -43,6 +43,14 @@ def find_path_calls(event: Event, installer: Installer) -> Iterator[Effect]:
         yield from _find_path(event, given, installer)
 
 
+def name_registry(event: Event) -> str | None:
+    """The registering call of a string path, for events that are one."""
+    if not isinstance(event, Call):
+        return None
+    name = _last_name(event.callee)
+    return name if name is not None and _PATH_CALL.search(name) and not _WRAPS.search(name) else None
+
+
 def _find_wrapt(event: Call, given: list[Value], installer: Installer) -> Iterator[Effect]:
     keywords = event.keywords
     owner = given[0] if given else keywords.get("module") or keywords.get("target") or keywords.get("parent")
@@ -70,16 +78,26 @@ def _as_wrapping(effect: Effect) -> Effect:
 
 def _find_path(event: Call, given: list[Value], installer: Installer) -> Iterator[Effect]:
     target = text_of(given[0]) if given else text_of(event.keywords.get("target") or Inside)  # type: ignore[arg-type]
-    if target is None or not _DOTTED.match(target) or target.split(".")[0] not in _tops(installer):
+    tops = _tops(installer)
+    if target is None or not _DOTTED.match(target) or (tops and target.split(".")[0] not in tops):
         return
     value = given[1] if len(given) > 1 else event.keywords.get("new")
     if value is None or not _is_ours(value):
         return
-    yield installer.build_effect(event, target, value)
+    yield installer.build_effect(event, target, _apply_wrapper(event, target, value, installer))
+
+
+def _apply_wrapper(event: Call, target: str, value: Value, installer: Installer) -> Value:
+    """A replacement called `…_wrapper` or `…_decorator` is handed the original and returns what takes its place."""
+    found = next(iter(find_alternatives(value)), value)
+    if not isinstance(found, Function) or not found.name.endswith(("_wrapper", "_decorator")):
+        return value
+    made = installer.machine.call_from(found, [Outside(target)])
+    return made if isinstance(made, Function | Partial) else value
 
 
 def _tops(installer: Installer) -> set[str]:
-    return {package.split(".")[0] for package in installer.packages} | {"torch", "transformers"}
+    return {package.split(".")[0] for package in installer.packages}
 
 
 def _is_ours(value: Value) -> bool:

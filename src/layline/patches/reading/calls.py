@@ -7,11 +7,19 @@ import re
 from typing import TYPE_CHECKING
 
 from layline.patches.reading.builtin import KNOWN, call_method
-from layline.patches.reading.events import Call, Registration
-from layline.patches.reading.machine import MOST_CALLS_DEEP, MOST_CALLS_DEEP_DEFERRED, Flow
+from layline.patches.reading.events import Call, Log, Registration
+from layline.patches.reading.machine import (
+    MOST_CALLS_DEEP,
+    MOST_CALLS_DEEP_DEFERRED,
+    MOST_STEPS_DEFERRED,
+    MOST_STEPS_IN_CALL,
+    Flow,
+    text_of,
+)
 from layline.patches.reading.scope import Scope
 from layline.patches.reading.statements import RAISES, Statements
 from layline.patches.reading.values import (
+    INERT,
     NONE,
     Argument,
     Called,
@@ -38,15 +46,6 @@ from layline.patches.reading.writes import Writes
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_INERT = frozenset(
-    "functools.wraps functools.update_wrapper inspect.signature inspect.getsource inspect.getfile inspect.unwrap "
-    "inspect.getsourcefile inspect.getsourcelines inspect.iscoroutinefunction asyncio.iscoroutinefunction "
-    "builtins.getattr builtins.hasattr builtins.isinstance builtins.issubclass builtins.callable builtins.id "
-    "builtins.repr builtins.str builtins.print builtins.type builtins.setattr builtins.dir builtins.vars "
-    "types.MethodType".split()
-)
-"""Calls that look at a function without calling it."""
-
 
 _TALKS = re.compile(r"_?(?:log|debug|info|warn|warning|error|print|trace)(?:_|$)")
 """Functions that only say something are called more than any other; following them finds nothing."""
@@ -65,7 +64,7 @@ class Interpreter(Statements, Writes):
                 return Test("or", tuple(self.call(operand, arguments, keywords, node) for operand in operands))
             case Function():
                 if self.registers(callee.name.rpartition(".")[2]):
-                    return self._begin_registration(callee, arguments, keywords, node)
+                    return self._register(callee, arguments, keywords, node)
                 return self.call_function(callee, arguments, keywords, node)
             case Class():
                 return self._instantiate(callee, arguments, keywords, node)
@@ -79,6 +78,13 @@ class Interpreter(Statements, Writes):
             case Called(callee=Outside(path="layline.registration")):
                 return self._end_registration(callee, arguments, node)
         return self._call_outside(callee, arguments, keywords, node)
+
+    def _register(self, callee: Function, arguments: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
+        """The first text is an id, unless it is a path of upstream with a replacement beside it."""
+        named = next((text for value in (*arguments, *keywords.values()) if (text := text_of(value))), None)
+        if named is not None and self.is_upstream(named) and not _returns_decorator(callee):
+            return self._call_outside(Outside(callee.dotted), arguments, keywords, node)
+        return self._begin_registration(callee, arguments, keywords, node)
 
     def _call_outside(self, callee: Value, arguments: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
         path = callee.path if isinstance(callee, Outside) else None
@@ -112,7 +118,7 @@ class Interpreter(Statements, Writes):
         """Whoever is called or handed on can still run; looking at it is no use."""
         for value in find_alternatives(callee):
             self.mark_used(value)
-        if isinstance(callee, Outside) and callee.path in _INERT:
+        if isinstance(callee, Outside) and callee.path in INERT:
             return
         for argument in (*arguments, *keywords.values()):
             for value in find_alternatives(argument):
@@ -139,12 +145,14 @@ class Interpreter(Statements, Writes):
         frame = self.push(function.module, function.name, function)
         if function.module.path is not None:
             self.log.visited.add(function.module.path)
+        limit, self.limit = self.limit, min(self.limit, self.steps + MOST_STEPS_IN_CALL[self.deferred])
         if isinstance(function.node, ast.Lambda):
             frame.returns.append(((), self.evaluate(function.node.body, scope)))
             flow = Flow.RETURN
         else:
             flow = self.run_block(function.node.body, scope)
         self.frames.pop()
+        self.steps, self.limit = min(self.steps, self.limit), limit
         if frame.yields:
             return Items(frame.yields)
         return join_returns(frame.returns, falls=flow is not Flow.RETURN)
@@ -195,17 +203,26 @@ class Interpreter(Statements, Writes):
         )
         return handler
 
+    def call_from(self, function: Function, arguments: list[Value]) -> Value:
+        """Call a function from nowhere in particular, for its result; what it does is not recorded."""
+        saved = (self.log, self.frames, self.deferred, self.steps, self.follows)
+        self.log, self.frames, self.deferred, self.steps, self.follows = Log(), [], False, 0, lambda _: True
+        self.push(function.module, "")
+        result = self.call_function(function, arguments, {}, function.node)
+        self.log, self.frames, self.deferred, self.steps, self.follows = saved
+        return result
+
     def run_deferred(self, value: Value) -> None:
         """Read what a replacement does when it runs; its parameters are not known."""
         outer, self.deferred = self.deferred, True
-        steps, self.steps = self.steps, 0
+        steps, limit, self.steps, self.limit = self.steps, self.limit, 0, MOST_STEPS_DEFERRED
         for found in find_alternatives(value):
             match found:
                 case Function():
                     self._run_unbound(found, (), {})
                 case Partial(function=Function() as function, arguments=first, keywords=named):
                     self._run_unbound(function, first, dict(named))
-        self.deferred, self.steps = outer, steps
+        self.deferred, self.steps, self.limit = outer, steps, limit
 
     def _run_unbound(self, function: Function, first: Iterable[Value], named: dict[str, Value]) -> None:
         given = [*([function.bound] if function.bound is not None else []), *first]

@@ -99,8 +99,6 @@ class Expressions(Machine):
         found = scope.find(name)
         if found is not None:
             return self.settle(found)
-        if hasattr(builtins, name):
-            return Outside(f"builtins.{name}")
         module = self.frame.module
         match name:
             case "__name__":
@@ -109,6 +107,8 @@ class Expressions(Machine):
                 return Literal(module.package)
             case "__file__" | "__path__":
                 return Unknown(name)
+        if hasattr(builtins, name):
+            return Outside(f"builtins.{name}")
         if module.executed:
             return module.executed[-1]
         stars = module.stars

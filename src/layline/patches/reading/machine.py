@@ -23,6 +23,8 @@ MOST_CALLS_DEEP = 9
 MOST_CALLS_DEEP_DEFERRED = 4
 MOST_STEPS = 12_000
 MOST_STEPS_DEFERRED = 1_500
+MOST_STEPS_IN_CALL = {False: 6_000, True: 400}
+"""By whether a replacement is being read: one long helper must not use up what its caller needs."""
 
 
 class Flow(IntEnum):
@@ -55,6 +57,8 @@ class Machine(ABC):
         self.modules = modules
         self.registers = registers
         """Whether a call of this name gives a handler to a registry."""
+        self.is_upstream: Callable[[str], bool] = lambda _: False
+        """Whether a text is a path of a configured upstream."""
         self.frames: list[Frame] = []
         self.log = Log()
         self.deferred = False
@@ -65,6 +69,7 @@ class Machine(ABC):
         self.follows: Callable[[Function], bool] = lambda _: True
         """Which functions of the downstream are read when they are called."""
         self.steps = 0
+        self.limit = MOST_STEPS
         self._numbers = 0
 
     @abstractmethod
@@ -125,8 +130,7 @@ class Machine(ABC):
     def spend(self) -> bool:
         """Count one statement; False when the budget is gone."""
         self.steps += 1
-        most = MOST_STEPS_DEFERRED if self.deferred else MOST_STEPS
-        if self.steps > most:
+        if self.steps > self.limit:
             self.log.exhausted = True
             return False
         return True

@@ -291,6 +291,8 @@ class Statements(Expressions):
                 function.kind = decorator.id
                 continue
             value = self._decorate(self.evaluate(decorator, scope), value, decorator)
+        if isinstance(value, Function) and value is not function and value.decorates is None:
+            value.decorates = function
         return value
 
     def _decorate(self, decorator: Value, value: Value, node: ast.expr) -> Value:

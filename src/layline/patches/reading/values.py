@@ -165,6 +165,8 @@ class Function:
     """function, staticmethod, classmethod or property."""
     defaults: dict[str, Value] = field(default_factory=dict)
     attributes: dict[str, Value] = field(default_factory=dict)
+    decorates: Function | None = None
+    """The function that a decorator of ours put this one around."""
 
     @property
     def dotted(self) -> str:
@@ -271,6 +273,14 @@ NONE = Literal(None)
 TRUE = Literal(True)
 FALSE = Literal(False)
 _MOST_ALTERNATIVES = 24
+INERT = frozenset(
+    "functools.wraps functools.update_wrapper inspect.signature inspect.getsource inspect.getfile inspect.unwrap "
+    "inspect.getsourcefile inspect.getsourcelines inspect.iscoroutinefunction asyncio.iscoroutinefunction "
+    "builtins.getattr builtins.hasattr builtins.isinstance builtins.issubclass builtins.callable builtins.id "
+    "builtins.repr builtins.str builtins.print builtins.type builtins.setattr builtins.dir builtins.vars "
+    "types.MethodType".split()
+)
+"""Calls that look at a function without calling it."""
 
 
 def find_alternatives(value: Value) -> list[Value]:
