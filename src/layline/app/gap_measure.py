@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Any
 
 from layline.app.gap_coupling import measure_impact
+from layline.app.patches_drift import DriftOptions, patches_drift
+from layline.core.evidence import Evidence, Skipped
 from layline.core.policy import recommend
 from layline.core.progress import Progress, silent
+from layline.errors import Error
 from layline.gap.areas import area_classes, find_package_changes, measure_areas
 from layline.gap.changes import build_changes
 from layline.gap.churn import measure_churn
 from layline.gap.dependencies import compare_declarations, find_conflicts, read_declarations
-from layline.gap.model import Dependencies, Gap
-from layline.gap.overview import measure_footprint, pair_locks, policy_inputs, read_side, slug_of
+from layline.gap.model import Dependencies, Gap, PatchRow
+from layline.gap.overview import count_broken, measure_footprint, pair_locks, policy_inputs, read_side, slug_of
 from layline.gap.plan import build_plan, group_by_culprit
 from layline.history import compare_commits, find_releases, read_commit, read_diff, read_log, read_touched_files
 from layline.source.tree import Tree
@@ -20,28 +26,40 @@ from layline.source.tree import Tree
 if TYPE_CHECKING:
     from layline.app.gap import Endpoints
     from layline.app.workspace import Workspace
-    from layline.core.evidence import Skipped
+    from layline.config import Backend
+    from layline.core.revision import Commit
+    from layline.gap.model import Side
     from layline.git import Repository
+    from layline.history import Diff, Distance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What a gap is measured with."""
+
+    patches: bool = True
+    """Ask the patch explorer what became of every patch."""
 
 
 def measure_between(
-    workspace: Workspace, upstream: Repository, key: str, ends: Endpoints, progress: Progress = silent
-) -> Gap:
+    workspace: Workspace, upstream: Repository, key: str, ends: Endpoints, options: Options | None = None,
+    progress: Progress = silent,
+) -> Gap:  # fmt: skip
+    """Everything between pin and tip; git reads the history while worker processes parse our code and theirs."""
     backend = workspace.settings.backend(key)
     pin, tip = Tree(upstream, ends.pin), Tree(upstream, ends.tip)
-    progress("Reading history", 0, 4)
-    sides = read_side(upstream, ends.pin, backend), read_side(upstream, ends.tip, backend)
-    distance = compare_commits(upstream, ends.pin, ends.tip)
-    diff = read_diff(upstream, ends.pin, ends.tip)
-    log = list(read_log(upstream, ends.pin, ends.tip))
-    touched = read_touched_files(upstream, ends.pin, ends.tip)
-    progress("Reading dependencies", 1, 4)
-    dependencies, skipped = read_dependencies(pin, tip, backend.dependencies)
-    age = _days(sides[0].commit.date, sides[1].commit.date)
-    progress("Comparing our code with the tip", 2, 4)
-    impact = measure_impact(workspace, backend, pin, tip)
-    inputs = policy_inputs(distance.behind, age, impact.couplings, dependencies.differences)
-    releases = find_releases(upstream, ends.pin, ends.tip)
+    progress("Comparing our code with the tip", 0, 0)
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        waiting = pool.submit(measure_impact, workspace, backend, Tree(upstream, ends.pin), Tree(upstream, ends.tip))
+        history = _read_history(upstream, backend, ends)
+        dependencies, skipped = read_dependencies(pin, tip, backend.dependencies)
+        impact = waiting.result()
+    patches, unread = (
+        read_patches(workspace, key, ends.tip) if (options or Options()).patches and backend.packages else (None, ())
+    )
+    ours = impact.used_files | {one.path for row in patches or () for one in row.evidence if one.path}
+    broken = count_broken(impact.couplings, patches or ()) if impact.surface is not None else None
+    inputs = policy_inputs(history.distance.behind, history.age_days, broken, dependencies.differences)
     return Gap(
         key=key,
         label=backend.label or key,
@@ -52,26 +70,81 @@ def measure_between(
         downstream_commit=read_commit(workspace.downstream, workspace.commit),
         upstream=upstream.name,
         source_path=ends.pin_evidence.path,
-        pin=sides[0],
-        tip=sides[1],
+        pin=history.sides[0],
+        tip=history.sides[1],
         pin_evidence=ends.pin_evidence,
-        distance=distance,
-        diff=diff,
-        releases=releases,
+        distance=history.distance,
+        diff=history.diff,
+        releases=history.releases,
         footprint=measure_footprint(workspace.downstream, workspace.commit, backend),
-        churn=measure_churn(diff, backend.churn),
-        areas=measure_areas(diff, touched, backend.areas),
-        packages=tuple(find_package_changes(pin.entries, tip.entries, diff)),
+        churn=measure_churn(history.diff, backend.churn),
+        areas=measure_areas(history.diff, history.touched, backend.areas),
+        packages=tuple(find_package_changes(pin.entries, tip.entries, history.diff)),
         shims=impact.shims,
-        changes=build_changes(log, touched, area_classes(backend.areas), impact.used_files),
+        changes=build_changes(history.log, history.touched, area_classes(backend.areas), ours),
         dependencies=dependencies,
         surface=impact.surface,
         couplings=impact.couplings,
         stale_keys=impact.stale_keys,
         recommendation=recommend(inputs, workspace.settings.policy),
-        plan=build_plan(log, releases, group_by_culprit(impact.couplings)),
-        skipped=(*skipped, *impact.skipped),
+        plan=build_plan(history.log, history.releases, group_by_culprit(impact.couplings)),
+        patches=patches,
+        skipped=(*skipped, *impact.skipped, *unread),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """What git tells about the two commits and what lies between."""
+
+    sides: tuple[Side, Side]
+    distance: Distance
+    diff: Diff
+    log: tuple[Commit, ...]
+    touched: dict[str, tuple[str, ...]]
+    releases: tuple[tuple[str, str], ...]
+
+    @property
+    def age_days(self) -> int:
+        before, after = (date.fromisoformat(side.commit.date) for side in self.sides)
+        return (after - before).days
+
+
+def _read_history(upstream: Repository, backend: Backend, ends: Endpoints) -> History:
+    return History(
+        sides=(read_side(upstream, ends.pin, backend), read_side(upstream, ends.tip, backend)),
+        distance=compare_commits(upstream, ends.pin, ends.tip),
+        diff=read_diff(upstream, ends.pin, ends.tip),
+        log=tuple(read_log(upstream, ends.pin, ends.tip)),
+        touched=read_touched_files(upstream, ends.pin, ends.tip),
+        releases=find_releases(upstream, ends.pin, ends.tip),
+    )
+
+
+def read_patches(workspace: Workspace, key: str, tip: str) -> tuple[tuple[PatchRow, ...] | None, tuple[Skipped, ...]]:
+    """The drift of our patches, in the patch explorer's own words; a registry that cannot be read is said, not fatal."""
+    try:
+        rows = patches_drift(workspace, key, DriftOptions(to=tip)).data["rows"]
+    except Error as error:
+        return None, (Skipped("patches", error.message),)
+    return tuple(_patch_row(row) for row in rows), ()
+
+
+def _patch_row(row: dict[str, Any]) -> PatchRow:
+    evidence = tuple(
+        Evidence(
+            repo=one["repo"],
+            commit=one["commit"],
+            path=one["path"],
+            lines=tuple(one["lines"]) if one.get("lines") else None,
+        )
+        for one in (row["pin_evidence"], row["tip_evidence"])
+        if one is not None
+    )
+    return PatchRow(
+        patch=row["patch"] or "", target=row["target"] or "", kind=row["kind"], severity=row["severity"], location=row["location"],
+        detail=row["detail"] or "", active=row.get("active") is not False, evidence=evidence,
+    )  # fmt: skip
 
 
 def read_dependencies(pin: Tree, tip: Tree, only: tuple[str, ...]) -> tuple[Dependencies, tuple[Skipped, ...]]:
@@ -84,9 +157,3 @@ def read_dependencies(pin: Tree, tip: Tree, only: tuple[str, ...]) -> tuple[Depe
         files=tuple(files),
     )
     return dependencies, after.skipped
-
-
-def _days(before: str, after: str) -> int:
-    from datetime import date
-
-    return (date.fromisoformat(after) - date.fromisoformat(before)).days

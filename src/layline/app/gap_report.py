@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from layline import codec
 from layline.app.gap import Endpoints, find_alerts, find_endpoints
 from layline.app.gap_files import Places, find_places, refuse_foreign, write_gap
-from layline.app.gap_measure import measure_between
+from layline.app.gap_measure import Options, measure_between
 from layline.app.results import Results, result_key
 from layline.core.progress import Progress, silent
 from layline.core.records import encode_record
@@ -35,12 +35,13 @@ SCHEMA = "layline.evidence/1"
 
 def gap_report(
     workspace: Workspace, keys: tuple[str, ...], *, to: str | None = None, today: date, take_over: bool = False,
-    progress: Progress = silent,
+    patches: bool = True, progress: Progress = silent,
 ) -> Answer:  # fmt: skip
     """Write the report of every backend named; nothing is written if one of them cannot be measured."""
     if not keys:
         raise ConfigError("No backend is configured.", hint="`layline init` looks for them.")
-    made = [_make(workspace, key, to=to, today=today, take_over=take_over, progress=progress) for key in keys]
+    wanted = Wanted(to=to, today=today, take_over=take_over, options=Options(patches=patches))
+    made = [_make(workspace, key, wanted, progress) for key in keys]
     written = {one.places.id: write_gap(one.places, one.texts, one.record, one.evidence) for one in made}
     return _build_answer(workspace, made, written, today)
 
@@ -58,23 +59,36 @@ class Made:
     alerts: tuple[Alert, ...]
 
 
-def _make(workspace: Workspace, key: str, *, to: str | None, today: date, take_over: bool, progress: Progress) -> Made:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """How reports are asked for."""
+
+    to: str | None
+    today: date
+    take_over: bool
+    options: Options
+
+
+def _make(workspace: Workspace, key: str, wanted: Wanted, progress: Progress) -> Made:
     upstream = workspace.open_backend(key)
-    ends = find_endpoints(workspace, upstream, key, to=to)
+    ends = find_endpoints(workspace, upstream, key, to=wanted.to)
     places = find_places(workspace.root / workspace.settings.project.docs, key, slug_of(ends.ref))
-    if not take_over:
+    if not wanted.take_over:
         refuse_foreign(places)
-    results, name = Results("gap"), _result_key(workspace, upstream, key, ends, places, today)
+    results, name = (
+        Results("gap"),
+        _result_key(workspace, upstream, key, ends, places, [wanted.today.isoformat(), wanted.options.patches]),
+    )
     found = results.load(name)
     if found is None:
-        gap = measure_between(workspace, upstream, key, ends, progress)
-        texts, record, evidence = build_texts(workspace, gap, places, today)
+        gap = measure_between(workspace, upstream, key, ends, wanted.options, progress)
+        texts, record, evidence = build_texts(workspace, gap, places, wanted.today)
         found = {
-            "texts": texts, "record": record, "evidence": codec.to_json(evidence),
+            "texts": texts, "record": record, "evidence": render_evidence(evidence),
             "tip_date": gap.tip.commit.date, "relation": gap.distance.relation.value,
         }  # fmt: skip
         results.store(name, found)
-    alerts = find_alerts(found["tip_date"], Relation(found["relation"]), ends.ref, today)
+    alerts = find_alerts(found["tip_date"], Relation(found["relation"]), ends.ref, wanted.today)
     label = workspace.settings.backend(key).label or key
     return Made(
         key=key, label=label, places=places, texts=tuple(found["texts"]), record=found["record"],
@@ -83,12 +97,12 @@ def _make(workspace: Workspace, key: str, *, to: str | None, today: date, take_o
 
 
 def _result_key(
-    workspace: Workspace, upstream: Repository, key: str, ends: Endpoints, places: Places, today: date
+    workspace: Workspace, upstream: Repository, key: str, ends: Endpoints, places: Places, rest: list[object]
 ) -> str:
     settings = workspace.settings
     return result_key(
-        settings.project, settings.backend(key), settings.policy, workspace.commit, key, ends.pin, ends.tip, ends.ref,
-        today.isoformat(), places.id, [one.path for one in places.artifacts], upstream.refs("refs/tags"),
+        settings, workspace.commit, key, ends.pin, ends.tip, ends.ref,
+        rest, places.id, [one.path for one in places.artifacts], upstream.refs("refs/tags"),
     )  # fmt: skip
 
 
@@ -115,6 +129,7 @@ def build_evidence(gap: Gap, id_: str, day: date) -> dict[str, Any]:
         "backend": gap.key,
         "date": day.isoformat(),
         "ref": gap.ref,
+        "patches": gap.patches is not None,
         "downstream_commit": gap.downstream_commit.hash,
         "pin": gap.pin.commit.hash,
         "tip": gap.tip.commit.hash,
@@ -122,6 +137,16 @@ def build_evidence(gap: Gap, id_: str, day: date) -> dict[str, Any]:
         "facts": facts,
         "skipped": [{"what": skipped.what, "why": skipped.why} for skipped in gap.skipped],
     }
+
+
+def render_evidence(evidence: dict[str, Any]) -> str:
+    """JSON with one line per fact: it compares well in a diff, and is quick to write."""
+    head = {key: value for key, value in evidence.items() if key not in {"facts", "skipped"}}
+    lines = [f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}," for key, value in head.items()]
+    for name in ("facts", "skipped"):
+        rows = ",\n".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in evidence[name])
+        lines.append(f'"{name}": [\n{rows}\n]' + ("," if name == "facts" else ""))
+    return "{\n" + "\n".join(lines) + "\n}\n"
 
 
 def encode_fact(fact: Fact[Any], commits: dict[tuple[str, str], int]) -> dict[str, Any]:

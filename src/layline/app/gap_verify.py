@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from layline import codec
 from layline.app.gap import Endpoints, find_endpoints
 from layline.app.gap_files import FOLDER, evidence_path, find_places, with_remarks, without_remarks
-from layline.app.gap_measure import measure_between
+from layline.app.gap_measure import Options, measure_between
 from layline.app.gap_report import SCHEMA, build_texts
 from layline.core.progress import Progress, silent
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
@@ -76,7 +76,14 @@ def _recompute(workspace: Workspace, evidence: dict[str, Any], progress: Progres
     at = replace(workspace, commit=workspace.downstream.resolve(str(evidence["downstream_commit"])))
     upstream = at.open_backend(key)
     ends: Endpoints = find_endpoints(at, upstream, key, to=str(evidence["tip"]))
-    gap = measure_between(at, upstream, key, replace(ends, ref=str(evidence["ref"])), progress)
+    gap = measure_between(
+        at,
+        upstream,
+        key,
+        replace(ends, ref=str(evidence["ref"])),
+        Options(patches=evidence.get("patches") is True),
+        progress,
+    )
     places = find_places(at.root / at.settings.project.docs, key, gap.slug)
     texts, record, recomputed = build_texts(at, gap, places, date.fromisoformat(str(evidence["date"])))
     values = {fact["name"]: fact["value"] for fact in recomputed["facts"]}

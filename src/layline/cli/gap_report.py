@@ -14,6 +14,9 @@ from layline.cli.show import at_option, config_option, date_option, fetch_option
 @click.argument("backend", required=False)
 @click.option("--all", "every", is_flag=True, help="Every configured backend.")
 @click.option("--replace", "take_over", is_flag=True, help="Take over reports and records that Layline did not make.")
+@click.option(
+    "--no-patches", is_flag=True, help="Leave the patches out (`layline patches drift` asks about them alone)."
+)
 @to_option
 @at_option
 @fetch_option
@@ -21,7 +24,7 @@ from layline.cli.show import at_option, config_option, date_option, fetch_option
 @format_option("text", "json", "md")
 @config_option
 def gap_report(
-    backend: str | None, every: bool, take_over: bool, to: str | None, at: str, fetch: bool, today: date,
+    backend: str | None, every: bool, take_over: bool, no_patches: bool, to: str | None, at: str, fetch: bool, today: date,
     format_: str, output: Path | None, config: Path | None,
 ) -> int:  # fmt: skip
     """Write report.md, summary.md, the dashboard record and its evidence for BACKEND."""
@@ -36,7 +39,9 @@ def gap_report(
     for key in keys if fetch else ():
         fetch_backend(workspace, key)
     with show_progress() as progress:
-        answer = app.gap_report(workspace, keys, to=to, today=today, take_over=take_over, progress=progress)
+        answer = app.gap_report(
+            workspace, keys, to=to, today=today, take_over=take_over, patches=not no_patches, progress=progress
+        )
     return show(answer, format_, output)
 
 

@@ -22,7 +22,19 @@ def find_facts(gap: Gap) -> Iterator[Fact[Any]]:
     yield from _find_dependencies(gap)
     yield from _find_changes(gap)
     yield from _find_couplings(gap)
+    yield from _find_patches(gap)
     yield from _find_surface(gap)
+
+
+def _find_patches(gap: Gap) -> Iterator[Fact[Any]]:
+    seen: dict[str, int] = {}
+    for row in gap.patches or ():
+        base = f"patch.{row.patch}.{row.location}.{row.target}"
+        seen[base] = seen.get(base, 0) + 1
+        path, _, line = row.location.rpartition(":")
+        own = _place(gap.downstream, gap.downstream_commit.hash, path, int(line) if line.isdigit() else 1)
+        value = {"kind": row.kind, "severity": row.severity, "detail": row.detail}
+        yield Fact(name=base if seen[base] == 1 else f"{base}.{seen[base]}", value=value, evidence=(own, *row.evidence))
 
 
 def _find_frame(gap: Gap) -> Iterator[Fact[Any]]:

@@ -60,6 +60,9 @@ class PatchRow:
     """breaks, look or ok."""
     location: str
     detail: str
+    active: bool = True
+    evidence: tuple[Evidence, ...] = ()
+    """Where the target is at pin and tip."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

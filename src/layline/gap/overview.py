@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from layline.config import Backend
     from layline.gap.coupling.model import Coupling
     from layline.gap.dependencies import Difference, LockedSet
+    from layline.gap.model import PatchRow
     from layline.git import Repository
 
 _RAISES = {BoundChange.RAISED, BoundChange.FLOORED, BoundChange.PINNED, BoundChange.REPINNED}
@@ -61,15 +62,17 @@ def find_floor_moves(differences: Iterable[Difference]) -> Iterator[Difference]:
             yield row
 
 
-def policy_inputs(
-    behind: int, age_days: int, couplings: Iterable[Coupling], differences: Iterable[Difference]
-) -> Inputs:
+def policy_inputs(behind: int, age_days: int, broken: int | None, differences: Iterable[Difference]) -> Inputs:
     """What the recommendation is made from."""
     floors = [f"{row.name}{row.now.spec}" for row in find_floor_moves(differences) if row.now]
-    will_break = sum(1 for coupling in couplings if coupling.consequence is Consequence.WILL_BREAK)
-    return Inputs(
-        behind=behind, age_days=age_days, will_break=will_break, dependency_floor=", ".join(floors) if floors else None
-    )
+    floor = ", ".join(floors) if floors else None
+    return Inputs(behind=behind, age_days=age_days, will_break=broken, dependency_floor=floor)
+
+
+def count_broken(couplings: Iterable[Coupling], patches: Iterable[PatchRow]) -> int:
+    """Places that will break; a patch that stands where a coupling breaks already is the same place."""
+    places = {str(one.location) for one in couplings if one.consequence is Consequence.WILL_BREAK}
+    return len(places | {row.location for row in patches if row.severity == "breaks" and row.active})
 
 
 def slug_of(ref: str) -> str:

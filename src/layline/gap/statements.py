@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def headline(gap: Gap) -> str:
     """The gap in one sentence."""
-    breaks = count_consequences(gap)[Consequence.WILL_BREAK]
+    breaks = gap.recommendation.inputs.will_break or 0
     behind = f"{gap.label} is {count(gap.distance.behind, 'commit')} and {count(gap.age_days, 'day')} behind {gap.ref}"
     if gap.distance.behind == 0:
         return sentence(f"{gap.label} holds everything that {gap.ref} has")
@@ -95,17 +95,18 @@ def _coupling_sentences(gap: Gap) -> Iterator[str]:
     )
     breaks = counted[Consequence.WILL_BREAK]
     where = f" in {count(files, 'file')}" if breaks else ""
+    look = counted[Consequence.LOOK]
     yield (
         f"Of {count(total, 'place')} where our integration touches {gap.label}, {breaks or 'none'} will break{where},"
-        f" {counted[Consequence.MAY_BREAK] or 'none'} may break and {counted[Consequence.LOOK] or 'none'} deserve a look."
+        f" {counted[Consequence.MAY_BREAK] or 'none'} may break and {look or 'none'} {'deserves' if look == 1 else 'deserve'} a look."
     )
     imports = broken_imports(gap)
     if imports:
         names = listed([f"{coupling.target} ({coupling.state.value})" for coupling in imports], most=3)
         yield f"{sentence(count(len(imports), 'imported name') + ' ' + verb(len(imports), 'is') + ' no longer there')[:-1]}: {names}."
-    breaking = [row for row in gap.patches or () if row.severity == "breaks"]
+    breaking = list(dict.fromkeys(row.target for row in gap.patches or () if row.severity == "breaks"))
     if breaking:
-        yield f"{sentence(count(len(breaking), 'patch target') + ' of ours ' + verb(len(breaking), 'breaks'))[:-1]} at the tip: {listed([row.target for row in breaking], most=3)}."
+        yield f"{sentence(count(len(breaking), 'patch target') + ' of ours ' + verb(len(breaking), 'breaks'))[:-1]} at the tip: {listed(breaking, most=3)}."
 
 
 def feature_deltas(gap: Gap, most: int = 5) -> tuple[str, ...]:
