@@ -11,9 +11,9 @@ from pathlib import Path
 from histories import History
 from layline.app.campaign import campaign_new
 from layline.campaign.bench_csv import HEADER_LINE
-from layline.campaign.engine import Proposal
 from layline.campaign.manifest import Manifest, parse_manifest
 from layline.campaign.model import Bucket
+from layline.campaign.proposers import Proposal
 
 HARNESS = f"""\
 # The kernel file holds its cost per unit of work; other words in it misbehave on purpose.

@@ -9,6 +9,7 @@ import pytest
 from campaign_project import begin, inside, now, propose, start_project
 from histories import History
 from layline.app.campaign import campaign_baseline, campaign_note, campaign_resume, campaign_round, campaign_stop
+from layline.app.campaign_brief import campaign_brief
 from layline.app.campaign_end import campaign_accept, campaign_log, campaign_report, campaign_verify, render_report
 from layline.app.lessons import lessons_list
 from layline.errors import ConfigError
@@ -62,6 +63,15 @@ def test_everything_is_as_the_ledger_says(finished: History) -> None:
     with inside(finished.path):
         assert campaign_verify().data["deviations"] == []
         assert [entry["kind"] for entry in campaign_log().data["entries"]][-2:] == ["compared", "reported"]
+
+
+def test_a_brief_tells_what_was_tried(finished: History) -> None:
+    with inside(finished.path):
+        data = campaign_brief().data
+    assert [item["change"] for item in data["effective"]] == ["cheaper"]
+    assert [(item["change"], item["reason"]) for item in data["ineffective"]] == [("dearer", "more work")]
+    assert (data["kernel"], data["lessons"]) == ({"kernel.sh": "COST=0.80\n"}, ["Do not add work"])
+    assert "seed" not in str(data)
 
 
 def test_a_noted_lesson_reaches_the_lessons_once(finished: History) -> None:

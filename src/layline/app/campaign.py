@@ -12,10 +12,11 @@ from layline.app.campaign_places import LESSONS, WORKSPACE, clock, quiet
 from layline.app.campaign_publish import publish
 from layline.app.campaign_show import answer_round, answer_status
 from layline.app.lessons import read_lessons
-from layline.campaign.engine import Campaign, Proposal, find_duplicates, finish_round, hash_text, open_round, prepare
+from layline.campaign.engine import Campaign, find_duplicates, finish_round, hash_text, open_round, prepare
 from layline.campaign.ledger import Ledger
 from layline.campaign.manifest import Manifest, Measuring, find_contradictions, render_manifest
 from layline.campaign.model import Bucket
+from layline.campaign.proposers import Proposal
 from layline.campaign.rules import NOTES, check_termination, find_duties
 from layline.campaign.state import Level, Phase, fold
 from layline.campaign.workspace import copy_files, is_workspace

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from layline.app.campaign_places import clock
 from layline.campaign.manifest import ExecutionMode, Manifest, Measuring, parse_manifest, render_manifest
 from layline.errors import ConfigError
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from layline.git.write import open_work_tree
 
 
 def define_target(name: str, draft: Path | None, **chosen: Any) -> Manifest:
@@ -32,7 +31,7 @@ def _from_operator(name: str, chosen: dict[str, Any]) -> Manifest:
     from layline.campaign.operators import load_operator
 
     operator = load_operator(chosen["operator"])
-    kernels = tuple(chosen["kernels"])
+    kernels = tuple(_from_root(Path(kernel)) for kernel in chosen["kernels"])
     return Manifest(
         name=name,
         target_op=operator.name,
@@ -51,6 +50,15 @@ def _from_operator(name: str, chosen: dict[str, Any]) -> Manifest:
         measuring=Measuring.TRUSTED,
         operator=operator.name,
     )
+
+
+def _from_root(kernel: Path) -> str:
+    """A path the user typed here, as the repository names it."""
+    root = open_work_tree(Path.cwd()).root
+    place = Path.cwd() / kernel
+    if not place.resolve().is_relative_to(root):
+        raise ConfigError(f"{kernel} lies outside {root}.", hint="A kernel is a file of this repository.")
+    return place.resolve().relative_to(root).as_posix()
 
 
 def describe_target(manifest: Manifest) -> str:

@@ -48,6 +48,20 @@ def campaign_verify(chosen: str | None = None) -> Answer:
     return Answer(report=report, data=data, needs_person=bool(found))
 
 
+def campaign_measure(chosen: str | None = None, *, full: bool = False, progress: Callable[[str], None] = quiet) -> str:
+    """The kernel as it stands, alone: its figures as CSV. Nothing is recorded and nothing is judged."""
+    campaign = read_campaign(chosen, progress)
+    state, kernel = campaign.state, campaign.read_kernel()
+    labels = campaign.bench.labels if full or not state.representative else state.representative
+    start = state.kernel(state.rounds[0].kernel) if state.rounds else kernel
+    with campaign.ledger.lock():  # a second measurement beside it would disturb both
+        measured = campaign.bench.measure(Trial(best=kernel, candidate=None, start=start, labels=labels, alpha=0.01))
+    if not measured.csv:
+        failed = [f"{gate.property}: {gate.reason}" for gate in measured.measurement.failed_gates]
+        raise BenchError(f"The kernel has no figures: {' '.join(failed) or measured.measurement.problem}")
+    return measured.csv
+
+
 def campaign_log(chosen: str | None = None) -> Answer:
     """Everything that happened, entry by entry."""
     campaign = read_campaign(chosen)

@@ -62,10 +62,10 @@ def choose_bench(manifest: Manifest, root: Path, folder: Path, frozen: dict[str,
     return TrustedBench(manifest, progress)
 
 
-def read_campaign(chosen: str | None) -> Campaign:
+def read_campaign(chosen: str | None, progress: Callable[[str], None] = quiet) -> Campaign:
     """A campaign to look at; nothing is written and no lock is taken."""
     tree = open_work_tree(Path.cwd())
-    return _open(tree, find_folder(tree, chosen), quiet)
+    return _open(tree, find_folder(tree, chosen), progress)
 
 
 @contextmanager

@@ -17,6 +17,17 @@ if TYPE_CHECKING:
     from layline.campaign.ledger import Entry
     from layline.campaign.state import Round, State
 
+QUICK = """\
+\"\"\"Measure the kernel as it stands on the representative shapes: `python quick_test_bench.py [--full] [--summary-csv FILE]`.
+
+A look, not a verdict: `layline campaign round` measures best and candidate together.
+\"\"\"
+
+import subprocess
+import sys
+
+sys.exit(subprocess.call([sys.executable, "-m", "layline", "campaign", "measure", "--campaign", {name!r}, *sys.argv[1:]]))
+"""
 APPEND_ONLY = ("logs/optimize.md", "logs/performance_trend.md")
 
 
@@ -29,6 +40,7 @@ def derive_folder(entries: Sequence[Entry], place: str) -> dict[str, bytes]:
     log, trend = build_logs(entries, states, place)
     files: dict[str, bytes] = {
         ".gitignore": b"*\n",  # the folder stays out of the user's commits without touching their files
+        "quick_test_bench.py": QUICK.format(name=state.manifest.name).encode(),
         "manifest.yaml": render_manifest(with_representative(state)).encode(),
         "logs/optimize.md": log.encode(),
     }

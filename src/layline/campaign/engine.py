@@ -7,7 +7,6 @@ round is lost and none happens twice. Every step that touches the repository can
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from layline import codec
@@ -30,22 +29,10 @@ if TYPE_CHECKING:
 
     from layline.campaign.bench import Bench, Measured
     from layline.campaign.ledger import Ledger
-    from layline.campaign.model import Bucket
+    from layline.campaign.proposers.proposal import Proposal
     from layline.campaign.snapshot import KernelFiles
     from layline.campaign.state import Round
     from layline.git.write import WorkTree
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
-    """What a round tries, said before it is measured; a person, an agent or a search makes it."""
-
-    hypothesis: str
-    change: str
-    bucket: Bucket | None
-    expect: str | None = None
-    proposer: str = "person"
-    level: Level = Level.QUICK
 
 
 class Campaign:

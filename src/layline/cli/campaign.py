@@ -88,8 +88,8 @@ def round_(
 ) -> int:
     """VALIDATE the current edit: gates, measure, judge, accept (commit) or roll back."""
     from layline.app.campaign import campaign_round
-    from layline.campaign.engine import Proposal
     from layline.campaign.model import Bucket
+    from layline.campaign.proposers import Proposal
     from layline.campaign.state import Level
 
     proposal = Proposal(bucket=Bucket(bucket), level=Level.FULL if full else Level.QUICK, **said)
@@ -129,6 +129,16 @@ def status(chosen: str | None, format_: str, output: Path | None) -> int:
 @campaign.command()
 @recording
 @format_option("text", "json", "md")
+def brief(chosen: str | None, format_: str, output: Path | None) -> int:
+    """What a proposer (a person, an agent) is told before the next round."""
+    from layline.app.campaign_brief import campaign_brief
+
+    return show(campaign_brief(chosen), format_, output)
+
+
+@campaign.command()
+@recording
+@format_option("text", "json", "md")
 def resume(chosen: str | None, format_: str, output: Path | None) -> int:
     """Continue where a crash stopped; nothing is lost, nothing happens twice."""
     from layline.app.campaign import campaign_resume
@@ -145,6 +155,18 @@ def stop(reason: str | None, chosen: str | None, format_: str, output: Path | No
     from layline.app.campaign import campaign_stop
 
     return show(campaign_stop(reason, chosen), format_, output)
+
+
+@campaign.command()
+@click.option("--full", is_flag=True, help="All target shapes instead of the representative ones.")
+@click.option("--summary-csv", type=click.Path(dir_okay=False, path_type=Path), default=None, help="Write the CSV here instead of printing it.")  # fmt: skip
+@recording
+def measure(full: bool, summary_csv: Path | None, chosen: str | None) -> int:
+    """Look at the kernel as it stands, alone: figures as CSV, no record and no verdict."""
+    from layline.app.campaign_end import campaign_measure
+
+    deliver(campaign_measure(chosen, full=full, progress=_progress), summary_csv)
+    return 0
 
 
 @campaign.command()

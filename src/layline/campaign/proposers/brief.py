@@ -1,0 +1,97 @@
+"""What a proposer is told: the best kernel, what helped and what did not, what is demanded. No secrets, no seeds. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from layline.campaign.engine import is_ineffective
+from layline.campaign.rules import find_duties
+from layline.campaign.state import Settled
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from layline.campaign.lessons import Lesson
+    from layline.campaign.state import Round, State
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Direction:
+    """One thing that was tried."""
+
+    round: int
+    change: str
+    gain: float | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShapeTime:
+    """How long the best takes on a shape, in the run that accepted it."""
+
+    shape: str
+    milliseconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brief:
+    """Everything a proposer may know."""
+
+    campaign: str
+    operator: str
+    language: str
+    hardware: str
+    metric: str
+    allowed_files: tuple[str, ...]
+    best_round: int
+    effective: tuple[Direction, ...]
+    ineffective: tuple[Direction, ...]
+    inconclusive: tuple[Direction, ...]
+    slowest: tuple[ShapeTime, ...]
+    lessons: tuple[str, ...]
+    demanded: tuple[str, ...]
+    """What the rollbacks so far demand before the next round."""
+    time_limit_s: float
+
+
+def build_brief(state: State, lessons: Sequence[Lesson] = ()) -> Brief:
+    tried = [item for item in state.rounds[1:] if item.settled is not None]
+    effective = [item for item in tried if item.settled is Settled.ACCEPTED]
+    ineffective = [item for item in tried if is_ineffective(item)]
+    rest = [item for item in tried if item not in effective and item not in ineffective]
+    return Brief(
+        campaign=state.manifest.name,
+        operator=state.manifest.target_op,
+        language=state.manifest.target_lang,
+        hardware=state.manifest.target_gpu,
+        metric=state.manifest.primary_metric,
+        allowed_files=state.manifest.kernel_files,
+        best_round=state.best.number,
+        effective=tuple(map(_describe, effective)),
+        ineffective=tuple(map(_describe, ineffective)),
+        inconclusive=tuple(map(_describe, rest)),
+        slowest=_find_slowest(state.best),
+        lessons=tuple(lesson.takeaway for lesson in lessons if not lesson.withdrawn),
+        demanded=tuple(duty.why for duty in find_duties(state)),
+        time_limit_s=state.manifest.time_limit_s,
+    )
+
+
+def _describe(item: Round) -> Direction:
+    interval = item.verdict.interval if item.verdict else None
+    said = " ".join(item.texts("diagnosis") or item.texts("attribution")) or (
+        item.verdict.reason if item.verdict else ""
+    )
+    return Direction(round=item.number, change=item.change, gain=interval.estimate if interval else None, reason=said)
+
+
+def _find_slowest(item: Round) -> tuple[ShapeTime, ...]:
+    table = item.last_run.table() if item.last_run else None
+    if table is None:
+        return ()
+    columns = [name for name in table.header if name.endswith("(ms)")]
+    times = [
+        ShapeTime(shape=row.label, milliseconds=sum(row.number(name) or 0.0 for name in columns)) for row in table.rows
+    ]
+    return tuple(sorted(times, key=lambda time: -time.milliseconds))
