@@ -75,8 +75,8 @@ def _register_acting(server: MCPServer[Any]) -> None:
     ) -> Packed:  # fmt: skip
         """Validate the edit in the work tree: gates, measure, judge; an accepted edit is committed, any other rolled back."""
         from layline.app.campaign import campaign_round as run
-        from layline.campaign.engine import Proposal
         from layline.campaign.model import Bucket
+        from layline.campaign.proposers import Proposal
 
         proposal = Proposal(
             hypothesis=hypothesis, change=change, bucket=Bucket(bucket), expect=expect, proposer="agent"
