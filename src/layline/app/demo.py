@@ -29,7 +29,9 @@ _OURS = (
     *("harbor", "workshop", "candidates", "fresh", "site", "keel-summary.pdf", _CACHE, TRANSCRIPT),
 )
 """What a demo may leave behind; an interrupted one, too."""
-_STEP_LIMIT_S = 600
+_STEP_LIMIT_S = 1200
+_TIMED_OUT = 124
+"""As `timeout` says it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,15 +85,18 @@ def run_step(sample: Sample, step: Step) -> Outcome:
     if step.copies is not None:
         shutil.copyfile(folder / step.copies[0], folder / step.copies[1])
     environment = os.environ | {"LAYLINE_CACHE": str(sample.root / _CACHE), "COLUMNS": "100", "NO_COLOR": "1"}
-    done = subprocess.run(
-        [sys.executable, "-m", "layline", *step.command],
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=_STEP_LIMIT_S,
-        check=False,
-    )
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "layline", *step.command],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_STEP_LIMIT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return Outcome(step=step, exit_code=_TIMED_OUT, output="", complaint=f"not done after {_STEP_LIMIT_S} s\n")
     output, complaint = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
     return Outcome(step=step, exit_code=done.returncode, output=output, complaint=complaint)
 

@@ -219,18 +219,25 @@ def _judge_copy(row: Drift, ours: Replacement | None, sides: Sides) -> Drift:
         return row
     if before.definition.kind not in {DefinitionKind.FUNCTION, DefinitionKind.CLASS} or before.is_implicit:
         return row
+    row = replace(row, retire=_find_reason_to_retire(comparison, ours))
     node = sides.pin.index.read_node(before.module, before.definition)
     theirs, mine = read_shingles(node) if node is not None else None, ours.shingles
     if theirs is None or min(theirs.total(), mine.total()) < SMALL:
         return row
     alike = compare_shingles(theirs, mine)
-    row = replace(row, copied=round(alike, 2)) if alike >= COPIED else row
-    after = comparison.after.definition
-    if after is not None and after.fingerprint == ours.definition.fingerprint and not comparison.after.is_implicit:
-        if before.definition.fingerprint != after.fingerprint:
-            return replace(row, retire="upstream's body at the tip equals ours: the patch can go")
-        return replace(row, retire="upstream's body equals ours at the pin already: the patch can go")
-    return row
+    return replace(row, copied=round(alike, 2)) if alike >= COPIED else row
+
+
+def _find_reason_to_retire(comparison: Comparison, ours: Replacement) -> str | None:
+    """Equal bodies need no patch, however short they are."""
+    before, after = comparison.before.definition, comparison.after.definition
+    if before is None or after is None or comparison.after.is_implicit:
+        return None
+    if after.fingerprint != ours.definition.fingerprint:
+        return None
+    if before.fingerprint != after.fingerprint:
+        return "upstream's body at the tip equals ours: the patch can go"
+    return "upstream's body equals ours at the pin already: the patch can go"
 
 
 def _judge_gates(row: Drift, patch: Patch, sides: Sides) -> Drift:

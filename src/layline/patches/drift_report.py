@@ -130,8 +130,9 @@ def _row(row: Drift, drift: DriftReport) -> tuple[Inline, ...]:
     target = Cell(row.target or "–", evidence=row.pin_evidence, code=True)
     home = row.suggestion
     suggestion: Inline = "–" if home is None else (Cell(home.target, evidence=row.tip_evidence, code=True), f" ({home.score:.2f}: {home.reason})")  # fmt: skip
-    copied = "" if row.copied is None else f"; ours is an edited copy ({row.copied:.0%} alike)"
-    return (Cell(row.patch, evidence=here), target, row.kind.value, f"{row.detail}{copied}" or "–", suggestion)
+    copied = "" if row.copied is None else f"ours is an edited copy ({row.copied:.0%} alike)"
+    why = "; ".join(part for part in (row.detail, copied) if part) or "–"
+    return (Cell(row.patch, evidence=here), target, row.kind.value, why, suggestion)
 
 
 def _since(row: Drift, drift: DriftReport) -> Inline:

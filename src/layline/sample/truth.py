@@ -110,7 +110,13 @@ PATCHES: tuple[ExpectedPatch, ...] = (
         priority=10,
         effects=(
             _effect(_BIND, "keel.training.arguments.parse_args", "unchanged"),
-            _effect(_BIND, "keel.training.initialize.parse_args", "binding-lost", culprit=80),
+            _effect(
+                _BIND,
+                "keel.training.initialize.parse_args",
+                "binding-lost",
+                "keel.training.arguments.parse_args",
+                80,
+            ),
         ),
     ),
     ExpectedPatch(
@@ -318,9 +324,15 @@ PATCHES: tuple[ExpectedPatch, ...] = (
 )
 """Every registration, inactive ones included; `keel.training.throughput` is commented out and is none."""
 
-UNREGISTERED = (("harbor/backends/keel/quiet.py", "keel.training.utils.print_rank_last"),)
+UNREGISTERED = (
+    ("harbor/backends/keel/patches/throughput_patches.py", "keel.training.training.training_log"),
+    ("harbor/backends/keel/quiet.py", "keel.training.utils.print_rank_last"),
+)
 """Assignments outside any registration: file, target."""
 
+
+RETIRED = ("keel.core.small_phases",)
+"""Patches that upstream has made unnecessary."""
 
 STALE_NOTES = {
     "cache_levels": "the default is false, not true",

@@ -73,6 +73,30 @@ STEPS: tuple[Step, ...] = (
         for key in ("keel", "spar")
     ),
     Step(
+        asks="Will they still fit upstream, and if not, who broke them?",
+        command=("patches", "drift", "keel", "--culprits", "--date", DATE),
+        exit_codes=(1,),
+        lines=40,
+    ),
+    *(
+        Step(
+            asks=f"The drift of {key}, for the dashboard",
+            command=("patches", "drift", key, "--culprits", "--date", DATE, *_board(f"{key}.drift.json")),
+            exit_codes=(1,),
+        )
+        for key in ("keel", "spar")
+    ),
+    Step(
+        asks="What did upstream change in the body that we copied?",
+        command=("patches", "diff", "keel.optimizer.weight_decay", "--to", "main"),
+        lines=30,
+    ),
+    Step(
+        asks="What is the edit for targets that moved?",
+        command=("patches", "retarget", "keel", "--to", "main"),
+        lines=30,
+    ),
+    Step(
         asks="What did the upstreams do, and what does it do to us?",
         command=("gap", "report", "--all", "--date", DATE),
         lines=18,

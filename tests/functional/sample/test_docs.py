@@ -12,7 +12,8 @@ PAGE = Path(__file__).parents[3] / "docs" / "sample.md"
 def row(patch: truth.ExpectedPatch, effect: truth.ExpectedEffect) -> str:
     untold = "never there: a stand-in" if "consolidate" in patch.id else "as its definition"
     state = effect.drift or ("moved or renamed" if effect.new_address else untold)
-    address = f" to `{effect.new_address}`" if effect.new_address else ""
+    word = "; see" if effect.drift == "binding-lost" else " to"
+    address = f"{word} `{effect.new_address}`" if effect.new_address else ""
     since = f"#{effect.culprit}" if effect.culprit else ""
     return f"| `{patch.id}` | `{effect.target}` | {state}{address} | {since} |"
 
