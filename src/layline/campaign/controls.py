@@ -13,15 +13,15 @@ from layline.campaign.judge import pair_ratios, say
 from layline.campaign.leg import LiveLeg, Setup
 from layline.campaign.link import Fault
 from layline.campaign.model import GateResult, Leg, Measurement, Operator, Shape, Snapshot
-from layline.campaign.pair import REQUEST_MS, Key, PairRun, pinned
-from layline.campaign.statistics import bound_mean, gain_interval, quantile
+from layline.campaign.pair import REQUEST_MS, Key, PairRun
+from layline.campaign.statistics import gain_interval, quantile
 from layline.errors import BenchError
 
 if TYPE_CHECKING:
     import numpy as np
 
-CONTROL_REQUESTS = 12
-TRIAL_SPIN = 100_000
+CONTROL_REQUESTS = 8
+TRIAL_SPIN = 400_000
 AA_ALPHA = 0.001
 AA_LIMIT = 0.01
 """A difference between the best and itself below this is never held against the instrument."""
@@ -115,12 +115,14 @@ def calibrate_canary(setup: Setup, leg: LiveLeg, rng: np.random.Generator) -> Ca
     cheapest = math.inf
     for step in operator.passes:
         bare, loaded = [], []
-        for _ in range(4):
+        for _ in range(5):
             given = draw(operator, shape, rng, operator.distributions[0])
             bare.append(leg.run(step, given).cpu_ns)
             loaded.append(leg.run(step, given, spin=TRIAL_SPIN).cpu_ns)
-        per_turn = max(1.0, (min(loaded) - min(bare)) / TRIAL_SPIN)
-        spins.append((step.name, round(setup.plan.canary * min(bare) / per_turn)))
+        per_turn = max(
+            1.0, quantile([with_ - without for with_, without in zip(loaded, bare, strict=True)], 0.5) / TRIAL_SPIN
+        )
+        spins.append((step.name, round(setup.plan.canary * quantile(bare, 0.5) / per_turn)))
         cheapest = min(cheapest, *bare)
     return Canary(shape=shape, spins=tuple(spins), count=max(1, min(8, round(REQUEST_MS * 1e6 / cheapest))))
 
@@ -135,7 +137,7 @@ def run_controls(
         legs = [best, *(stack.enter_context(LiveLeg(leg, built, setup, rng)) for leg in (Leg.AGAIN, Leg.CANARY))]
         for leg in legs[1:]:
             leg.worker.load()
-        stack.enter_context(pinned(legs, setup.plan.threads, rng))
+            leg.worker.pin(best.worker.cores)
         for request in range(CONTROL_REQUESTS + 1):
             given = draw(operator, shape, rng, operator.distributions[0], count=canary.count)
             for step in operator.passes:
@@ -156,8 +158,8 @@ def judge_controls(measurement: Measurement) -> tuple[GateResult, GateResult]:
     canary = pair_ratios(only, measurement.plan.clock, Leg.CANARY).whole
     null = gain_interval(again, AA_ALPHA)
     is_null = null.lower <= 0 <= null.upper or abs(null.estimate) < AA_LIMIT
-    _mean, _lower, upper = bound_mean(canary, 0.05)
     seen = gain_interval(canary, 0.05)
+    blind = sum(value >= 0 for value in canary)
     return (
         GateResult(
             property="a-a",
@@ -167,8 +169,9 @@ def judge_controls(measurement: Measurement) -> tuple[GateResult, GateResult]:
         ),
         GateResult(
             property="canary",
-            passed=upper < 0,
-            reason=f"The best slowed by {measurement.plan.canary:.0%} reads {seen.estimate:+.1%} ({say(seen)}); it must be seen as slower.",
+            passed=blind <= len(canary) // 5,  # one wild pair in five must not end a run on a busy machine
+            reason=f"The best slowed by {measurement.plan.canary:.0%} reads {seen.estimate:+.1%} ({say(seen)}), "
+            f"slower in {len(canary) - blind} of {len(canary)} pairs; it must be seen.",
             evidence=tuple(f"pair {at}: {math.expm1(value):+.2%}" for at, value in enumerate(canary)),
         ),
     )

@@ -77,14 +77,18 @@ class _Memory:
 class LiveLeg:
     """A worker and its arena. Every call it makes is checked before its time counts."""
 
-    def __init__(self, leg: Leg, built: Built, setup: Setup, rng: np.random.Generator) -> None:
+    def __init__(
+        self, leg: Leg, built: Built, setup: Setup, rng: np.random.Generator, *, masked: tuple[str, ...] = ()
+    ) -> None:
         self.leg = leg
         self.operator = setup.operator
         self._rng = rng
         self._mode = setup.mode
         self._arena = Arena(self.operator, setup.arena_bytes, rng)
         plan = setup.plan
-        kernel = Kernel(path=built.path, operator=self.operator, threads=plan.threads, timeout_s=plan.timeout_s)
+        kernel = Kernel(
+            path=built.path, operator=self.operator, threads=plan.threads, timeout_s=plan.timeout_s, masked=masked
+        )
         self.worker = Worker(kernel, self._arena, setup.shop)
         self._memory = _Memory()
         self.late_ns = 0
@@ -184,7 +188,26 @@ class LiveLeg:
                 given_bytes, got = filled.inputs[source].tobytes(), outputs[name].tobytes()
                 if len(got) > 8 and got[: len(given_bytes)] == given_bytes[: len(got)]:
                     return Fault("passthrough", f"{where} returned the input {source} as {name}.", *evidence)
+        if wrong.property == "correct" and self._differs_when_repeated(filled, outputs):
+            return Fault(
+                "repeatable", f"{where} gives different answers for the same inputs, by more than rounding.", *evidence
+            )
         return Fault(self._context(wrong.property, given), f"{where}: {wrong.reason}", *evidence)
+
+    def _differs_when_repeated(self, filled: Filled, outputs: Arrays) -> bool:
+        """Whether the same call, made three times more, ever gives something clearly else."""
+        import numpy as np
+
+        for _again in range(3):
+            self._arena.fill(filled.step, filled.shape, filled.place, filled.inputs)
+            self.worker.call((filled,))
+            now = self._arena.copy_outputs(filled)
+            if any(
+                not np.allclose(now[name], outputs[name], rtol=1e-3, atol=1e-3 * float(np.abs(now[name]).max()))
+                for name in now
+            ):
+                return True
+        return False
 
     def _context(self, property_: str, given: Given) -> str:
         if given.kind == "nudged":

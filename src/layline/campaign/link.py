@@ -52,6 +52,8 @@ class Kernel:
     operator: Operator
     threads: int = 1
     timeout_s: float = 20.0
+    masked: tuple[str, ...] = ()
+    """Files that shall be empty in its sandbox."""
 
 
 class Worker:
@@ -79,10 +81,11 @@ class Worker:
         """Confine the process, load the kernel in it; wall nanoseconds from load to ready."""
         config = json.dumps(self._configuration()).encode()
         self._send(struct.pack("<Q", len(config)) + config)
-        (self._pid,) = struct.unpack("<q", self._receive(8, "start"))
-        self._clock = (~self._pid << 3) | 2  # the POSIX CPU-time clock of that process
+        (first,) = struct.unpack("<q", self._receive(8, "start"))
         _kind, length = struct.unpack("<II", self._receive(8, "start"))
         self.weaker = tuple(json.loads(self._receive(length, "start")))
+        self._pid = int(Path(f"/proc/{first}/task/{first}/children").read_text().split()[0])
+        self._clock = (~self._pid << 3) | 2  # the POSIX CPU-time clock of that process
         began = time.perf_counter_ns()
         kind, length = struct.unpack("<II", self._receive(8, "loading the kernel"))
         took = time.perf_counter_ns() - began
@@ -117,14 +120,19 @@ class Worker:
         """Let it run without a request: CPU nanoseconds it used meanwhile (an idle worker uses none)."""
         self._signal(signal.SIGCONT)
         time.sleep(seconds)
-        self._freeze()
+        self._signal(signal.SIGSTOP)
         if select.select([self._started.reply], [], [], 0)[0]:
             raise Fault("forged-reply", "The worker answered although nothing was asked.")
         return self._charge()
 
-    def pin(self, core: int) -> None:
-        """Keep the worker on one core."""
-        os.sched_setaffinity(self._pid, {core})
+    def pin(self, cores: set[int]) -> None:
+        """Keep the worker on these cores."""
+        os.sched_setaffinity(self._pid, cores)
+
+    @property
+    def cores(self) -> set[int]:
+        """Where it may run."""
+        return os.sched_getaffinity(self._pid)
 
     def children(self) -> int:
         """Processes the kernel started that still live (the filter forbids it; where there is no filter this sees it)."""
@@ -175,6 +183,7 @@ class Worker:
             "confine": self._started.confine,
             "root": self._started.root,
             "is_confined": True,
+            "masked": list(self.kernel.masked),
             "memory_bytes": MEMORY_BYTES + self.arena.size,
         }
 
@@ -189,8 +198,12 @@ class Worker:
         deadline = time.monotonic() + self.kernel.timeout_s
         while len(data) < count:
             left = deadline - time.monotonic()
-            if left <= 0 or not select.select([self._started.reply], [], [], left)[0]:
+            if left <= 0:
                 raise Fault("answers-in-time", f"No answer within {self.kernel.timeout_s:g} s during {where}.")
+            if not select.select([self._started.reply], [], [], min(left, 0.2))[0]:
+                if self._pid and self._state() in "Tt":  # it stopped itself twice; only being stopped needs this
+                    self._signal(signal.SIGCONT)
+                continue
             more = os.read(self._started.reply, count - len(data))
             if not more:
                 raise self._death(where)
@@ -219,11 +232,23 @@ class Worker:
             raise self._death("a pause between calls") from None
 
     def _freeze(self) -> None:
-        """Stop it now: no thread of it runs another instruction of its own before it is thawed.
-
-        A thread on a processor is interrupted at once, one that waits for a processor takes the signal first.
-        """
+        """Wait until the worker has stopped itself, as it does right after each reply; stop it if it does not."""
+        for attempt in range(200):
+            if self._state() in "Tt":
+                return
+            time.sleep(0.00005 if attempt < 20 else 0.001)
         self._signal(signal.SIGSTOP)
+
+    def _state(self) -> str:
+        """One letter as in proc(5), `T` for stopped."""
+        try:
+            with open(f"/proc/{self._pid}/stat", encoding="ascii", errors="replace") as file:  # noqa: PTH123  hot path
+                state = file.read().rpartition(")")[2].split()[0]
+        except OSError:
+            raise self._death("a pause between calls") from None
+        if state in "ZX":
+            raise self._death("a pause between calls")
+        return state
 
     def _cpu_ns(self) -> int:
         try:

@@ -196,9 +196,10 @@ class _Run:
                     self._probe({leg.leg: leg for leg in legs})
                 self._probe_end(legs)
             with self._timed("controls"):
-                best = next(leg for leg in legs if leg.leg is Leg.BEST)
-                self._canary = self._canary or calibrate_canary(self._setup, best, self._rng)
-                run.times.update(run_controls(self._setup, best, self._builts[Leg.BEST], self._canary, self._rng))
+                if number < self._request.plan.looks[0]:  # as many as the first look needs
+                    best = next(leg for leg in legs if leg.leg is Leg.BEST)
+                    self._canary = self._canary or calibrate_canary(self._setup, best, self._rng)
+                    run.times.update(run_controls(self._setup, best, self._builts[Leg.BEST], self._canary, self._rng))
         if number == 0:
             self._keep(first_call_ms=loaded + run.first_call_ms)
         self._pairs.append(run)
@@ -224,12 +225,18 @@ class _Run:
         self._keep(state=carried.what, bucket=carried.bucket)
 
     def _probe_end(self, legs: list[LiveLeg]) -> None:
-        from layline.campaign.probes import probe_provenance
+        from layline.campaign.probes import find_foreign_code, probe_leftovers, probe_provenance
 
-        for leg in legs:
-            if leg.leg is self._on_trial:
-                leg.worker.settle(0.02)
-                probe_provenance(leg, vendor_allowed=self._request.plan.vendor_allowed)
+        trial = next(leg for leg in legs if leg.leg is self._on_trial)
+        trial.worker.settle(0.02)
+        probe_leftovers(trial)
+        foreign = find_foreign_code(trial)
+        if foreign and not self._request.plan.vendor_allowed:
+            built = self._builts[self._on_trial]
+            with LiveLeg(self._on_trial, built, self._setup, self._rng, masked=foreign) as masked:
+                masked.worker.load()
+                masked.worker.pin(trial.worker.cores)
+                probe_provenance(self._setup, trial, masked, foreign, self._rng)
 
     def _summarise(self) -> None:
         samples = tuple(sample for pair in self._pairs for sample in pair.samples())
@@ -252,11 +259,12 @@ class _Run:
         controls = (*self._measurement.controls, *judge_controls(self._measurement))
         gates = tuple(close_gates(self._measurement, self._request.operator, self._request.shapes, self._pairs))
         self._keep(controls=controls, gates=gates)
-        if any(not control.passed for control in controls):
-            self._keep(status=Status.CONTROLS_FAILED, problem="A control of this measuring run failed.")
-        elif any(not gate.passed for gate in gates):
-            failed = next(gate for gate in gates if not gate.passed)
-            self._keep(status=Status.REFUSED, problem=failed.reason)
+        failed_controls = [control for control in controls if not control.passed]
+        failed_gates = [gate for gate in gates if not gate.passed]
+        if failed_controls:
+            self._keep(status=Status.CONTROLS_FAILED, problem=failed_controls[0].reason)
+        elif failed_gates:
+            self._keep(status=Status.REFUSED, problem=failed_gates[0].reason)
 
     def refuse(self, fault: Fault) -> None:
         """Turn what a kernel did into a named result."""

@@ -104,7 +104,7 @@ def pinned(legs: list[LiveLeg], threads: int, rng: np.random.Generator) -> Itera
         return
     core = int(rng.choice(cores))
     for leg in legs:
-        leg.worker.pin(core)
+        leg.worker.pin({core})
     os.sched_setaffinity(0, set(cores) - {core})
     try:
         yield

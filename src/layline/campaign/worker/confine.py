@@ -48,8 +48,10 @@ def enter_namespaces() -> Iterator[str]:
             file.write(text)
 
 
-def build_root(root: str, read_only: tuple[str, ...], writable: tuple[str, ...]) -> Iterator[str]:
-    """Stand on a file system that holds only system folders and what is named; yield what did not work."""
+def build_root(
+    root: str, read_only: tuple[str, ...], writable: tuple[str, ...], masked: tuple[str, ...] = ()
+) -> Iterator[str]:
+    """Stand on a file system that holds only system folders and what is named, `masked` files emptied; yield what failed."""
     try:
         _mount("none", "/", "", MS_REC | MS_PRIVATE)
         _mount("tmpfs", root, "tmpfs", MS_NOSUID | MS_NODEV, "size=256m")
@@ -59,6 +61,9 @@ def build_root(root: str, read_only: tuple[str, ...], writable: tuple[str, ...])
             os.makedirs(root + folder, exist_ok=True)  # noqa: PTH103
         for device in DEVICES:
             _bind(device, root, is_read_only=False)
+        for file in masked:
+            if os.path.exists(root + file):  # noqa: PTH110
+                _mount("/dev/null", root + file, "", MS_BIND)
         for folder in writable:
             _bind(folder, root, is_read_only=False)
         os.makedirs(root + "/proc")  # noqa: PTH103
@@ -190,21 +195,24 @@ def forbid_system_calls() -> Iterator[str]:
         yield f"system call filter: {os.strerror(ctypes.get_errno())}"
 
 
-def fork_inside(status_fd: int) -> bool:
-    """Become the first process of the namespaces; the one outside waits and passes the end on.
+def fork_inside(status_fd: int) -> None:
+    """Become the second process of the namespaces; the first one, and the one outside, wait and pass the end on.
 
-    True inside. `status_fd` gets the inner process's number as the outside knows it.
+    The first process of a namespace cannot stop itself, and the worker must. `status_fd` gets the number of the first
+    one as the outside knows it; the worker is its only child.
     """
-    pid = os.fork()
-    if pid == 0:
-        _libc.prctl(PR_SET_PDEATHSIG, 9, 0, 0, 0)
-        return True
-    os.write(status_fd, struct.pack("<q", pid))
-    os.close(status_fd)
-    _code, status = os.waitpid(pid, 0)
-    if os.WIFSIGNALED(status):
-        os._exit(128 + os.WTERMSIG(status))
-    os._exit(os.waitstatus_to_exitcode(status))
+    for is_outer in (True, False):
+        pid = os.fork()
+        if pid == 0:
+            _libc.prctl(PR_SET_PDEATHSIG, 9, 0, 0, 0)
+            continue
+        if is_outer:
+            os.write(status_fd, struct.pack("<q", pid))
+        os.close(status_fd)
+        _code, status = os.waitpid(pid, 0)
+        if os.WIFSIGNALED(status):
+            os._exit(128 + os.WTERMSIG(status))
+        os._exit(os.waitstatus_to_exitcode(status))
 
 
 def prefixes() -> tuple[str, ...]:

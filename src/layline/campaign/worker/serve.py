@@ -12,6 +12,7 @@ import importlib.util
 import json
 import mmap
 import os
+import signal
 import struct
 import sys
 from collections.abc import Callable
@@ -93,6 +94,7 @@ class FloatingPoint:
 def serve(config: dict[str, Any], functions: list[Callable[..., Any]], base: int, fds: tuple[int, int]) -> None:
     request, reply = fds
     state = FloatingPoint()
+    me = os.getpid()
     while True:
         seq, entry, count, spin = HEAD.unpack(_read(request, HEAD.size))
         described = config["entries"][entry]
@@ -110,6 +112,7 @@ def serve(config: dict[str, Any], functions: list[Callable[..., Any]], base: int
         for _ in range(spin):
             pass
         os.write(reply, REPLY.pack(seq, status, mode))
+        os.kill(me, signal.SIGSTOP)  # nothing of this process runs on after the reply; the parent thaws it
 
 
 def _confine(config: dict[str, Any], reply: int) -> list[str]:
@@ -120,7 +123,8 @@ def _confine(config: dict[str, Any], reply: int) -> list[str]:
         weaker += confine.enter_namespaces()
     confine.fork_inside(reply)  # the outer process passes the end on and never sees the kernel
     if config["is_confined"] and not weaker:
-        weaker += confine.build_root(config["root"], (*confine.prefixes(), os.path.dirname(config["kernel"])), ())  # noqa: PTH120
+        seen = (*confine.prefixes(), os.path.dirname(config["kernel"]))  # noqa: PTH120
+        weaker += confine.build_root(config["root"], seen, (), tuple(config["masked"]))
     confine.limit_resources(config["memory_bytes"])
     weaker += confine.drop_privileges()
     if config["is_confined"]:
@@ -144,6 +148,7 @@ def main() -> None:
         os._exit(3)
     base = 0 if config["language"] == "python" else ctypes.addressof(ctypes.c_char.from_buffer(arena))
     os.write(reply, struct.pack("<II", READY, 0))
+    os.kill(os.getpid(), signal.SIGSTOP)
     serve(config, functions, base, (request, reply))
 
 
