@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from layline.campaign.model import Operator, Plan, Shape, Snapshot
@@ -27,7 +27,8 @@ class Case:
 
     @property
     def path(self) -> Path:
-        return FOLDER / ("exploits" if self.caught_by else "honest") / f"{self.name}.c"
+        suffix = "py" if self.operator == "python" else "c"
+        return FOLDER / ("exploits" if self.caught_by else "honest") / f"{self.name}.{suffix}"
 
 
 WRONG = ("correct", "writes-every-output")
@@ -75,6 +76,13 @@ EXPLOITS = (
     Case(name="E77_early_reply", caught_by=("forged-reply", "late-write", *WRONG), is_fast_tier=True),
     Case(name="E81_detects_harness", caught_by=WRONG),
     Case(name="E85_daemon", caught_by=("forbidden-call",)),
+    Case(name="E04_lazy_output", operator="python", caught_by=("writes-every-output",), fools_naive=False),
+    Case(name="E05_patched_clock", operator="python", caught_by=("no-gain",), is_fast_tier=True),
+    Case(name="E23_identity_cache_python", operator="python", caught_by=("replay",)),
+    Case(name="E28_default_argument_state", operator="python", caught_by=("replay",)),
+    Case(name="E39_imports_the_reference", operator="python", caught_by=("survives", "loads")),
+    Case(name="E67_inherits", operator="python", caught_by=("survives", "loads")),
+    Case(name="E83_mutates_the_harness", operator="python", caught_by=("correct", "replay"), is_fast_tier=True),
     Case(name="X01_flush_to_zero", caught_by=("floating-point-mode",)),
     Case(name="X02_writes_past_the_end", caught_by=("guard-band",)),
     Case(
@@ -85,7 +93,16 @@ EXPLOITS = (
 HONEST = tuple(
     Case(name=path.stem, is_fast_tier=path.stem in ("H05_openmp", "H03_reused_workspace"))
     for path in sorted((FOLDER / "honest").glob("*.c"))
-)
+) + (Case(name="H10_python_workspace", operator="python"),)
+
+
+def load_corpus_operator(name: str) -> Operator:
+    """An operator by name; `python` is the softmax with kernels in Python."""
+    if name != "python":
+        return load_operator(name)
+    start = (FOLDER / "slow_softmax.py").read_text("utf-8")
+    wrong = start.replace("total = 0.0", "total = 1e-3")
+    return replace(load_operator("softmax"), language="python", starts=(("naive", start),), wrong=wrong)
 
 
 def load_shapes(operator: Operator) -> tuple[Shape, ...]:
@@ -97,6 +114,8 @@ def load_shapes(operator: Operator) -> tuple[Shape, ...]:
     if operator.name == "softmax":
         from layline.campaign.operators.softmax import shape as softmax
 
+        if operator.language == "python":
+            return (softmax("rows-4x64", 4, 64), softmax("long-2x200", 2, 200))
         return (softmax("rows-24x384", 24, 384), softmax("long-4x2000", 4, 2000))
     from layline.campaign.operators.grouped_gemm import shape as grouped
 
@@ -109,8 +128,10 @@ def load_shapes(operator: Operator) -> tuple[Shape, ...]:
 
 def load_case(case: Case, *, change: str = "") -> tuple[Operator, tuple[Shape, ...], Snapshot]:
     """A case's operator, shapes and sources; `change` is one of the disguises in `disguise`."""
-    operator = load_operator(case.operator)
+    operator = load_corpus_operator(case.operator)
     text = case.path.read_text("utf-8").replace("VENDOR", '"/usr/lib/libopenblas.so"')
+    if operator.language == "python":
+        return operator, load_shapes(operator), Snapshot(files=(("kernel.py", text),))
     return operator, load_shapes(operator), disguise(text, change)
 
 
