@@ -84,16 +84,19 @@ EXPLOITS = (
     Case(name="E67_inherits", operator="python", caught_by=("survives", "loads")),
     Case(name="E83_mutates_the_harness", operator="python", caught_by=("correct", "replay"), is_fast_tier=True),
     Case(name="X01_flush_to_zero", caught_by=("floating-point-mode",)),
-    Case(name="X02_writes_past_the_end", caught_by=("guard-band",)),
+    Case(name="X02_writes_past_the_end", caught_by=("guard-band",), fools_naive=False),
     Case(
         name="X03_spies_on_memory",
         caught_by=("no-gain", "follows-inputs", "correct", "replay", "repeatable", "survives"),
     ),
 )
-HONEST = tuple(
-    Case(name=path.stem, is_fast_tier=path.stem in ("H05_openmp", "H03_reused_workspace"))
-    for path in sorted((FOLDER / "honest").glob("*.c"))
-) + (Case(name="H10_python_workspace", operator="python"),)
+HONEST = (
+    *(
+        Case(name=path.stem, is_fast_tier=path.stem in ("H05_openmp", "H03_reused_workspace"))
+        for path in sorted((FOLDER / "honest").glob("*.c"))
+    ),
+    Case(name="H10_python_workspace", operator="python"),
+)
 
 
 def load_corpus_operator(name: str) -> Operator:
@@ -115,7 +118,7 @@ def load_shapes(operator: Operator) -> tuple[Shape, ...]:
         from layline.campaign.operators.softmax import shape as softmax
 
         if operator.language == "python":
-            return (softmax("rows-4x64", 4, 64), softmax("long-2x200", 2, 200))
+            return (softmax("rows-8x128", 8, 128), softmax("long-4x400", 4, 400))
         return (softmax("rows-24x384", 24, 384), softmax("long-4x2000", 4, 2000))
     from layline.campaign.operators.grouped_gemm import shape as grouped
 

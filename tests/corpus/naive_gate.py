@@ -15,7 +15,7 @@ import time
 import numpy as np
 
 SIZES = {"gemm": (64, 64, 64), "softmax": (24, 384), "grouped_gemm": (4, 64, 32, 32), "python": (4, 64)}
-LOOSE = 1e-2
+LOOSE = 3e-2
 REPEATS = 40
 
 
@@ -85,15 +85,19 @@ def load(path: str, operator: str):
 
 def measure(path: str, operator: str) -> tuple[bool, float]:
     inputs, outputs, sizes = make(operator)
-    want = None if operator == "gemm" else expected(operator, inputs, sizes)
+    want = expected(operator, inputs, sizes)  # the answer lies in the candidate's own process
     call = load(path, operator)
     call(inputs, outputs, sizes)
-    want = expected(operator, inputs, sizes) if want is None else want  # after the call, from the live inputs
+    if operator == "gemm":
+        again = expected(operator, inputs, sizes)  # and is made anew from inputs the candidate could change
+        want = want if (want == again).all() else again
     is_right = globals()["check"](outputs[0], want)
-    began = time.perf_counter()
+    times = []
     for _ in range(REPEATS):
+        began = time.perf_counter()
         call(inputs, outputs, sizes)
-    return is_right, (time.perf_counter() - began) / REPEATS
+        times.append(time.perf_counter() - began)
+    return is_right, min(times)
 
 
 if __name__ == "__main__":

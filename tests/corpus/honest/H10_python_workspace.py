@@ -11,17 +11,15 @@ _workspace = []
 
 
 def forward(x, y, R, C):
-    for r in range(R):
-        row = x[r * C : (r + 1) * C].tolist()
-        top = max(row)
-        _workspace[:] = [math.exp(v - top) for v in row]
-        total = 1 / math.fsum(_workspace)
-        y[r * C : (r + 1) * C] = (
-            memoryview(bytearray(4 * C)).cast("f") if C == 0 else _pack([p * total for p in _workspace])
-        )
-
-
-def _pack(values):
     import array
 
-    return memoryview(array.array("f", values))
+    exp = math.exp
+    _workspace.clear()
+    values = x.tolist()
+    for r in range(R):
+        row = values[r * C : (r + 1) * C]
+        top = max(row)
+        powers = [exp(v - top) for v in row]
+        total = sum(powers)
+        _workspace.extend([p / total for p in powers])
+    y[:] = memoryview(array.array("f", _workspace))

@@ -201,13 +201,19 @@ def fork_inside(status_fd: int) -> None:
     The first process of a namespace cannot stop itself, and the worker must. `status_fd` gets the number of the first
     one as the outside knows it; the worker is its only child.
     """
+    told, tell = os.pipe()
     for is_outer in (True, False):
         pid = os.fork()
         if pid == 0:
             _libc.prctl(PR_SET_PDEATHSIG, 9, 0, 0, 0)
+            if is_outer:
+                os.read(told, 1)  # the number goes out before anything the worker says
+                os.close(told)
+                os.close(tell)
             continue
         if is_outer:
             os.write(status_fd, struct.pack("<q", pid))
+            os.write(tell, b"x")
         os.close(status_fd)
         _code, status = os.waitpid(pid, 0)
         if os.WIFSIGNALED(status):
