@@ -103,6 +103,34 @@ def test_subclasses(tmp_path: Path, change: tuple[str, str], expected: tuple[str
     assert expected in rows
 
 
+def test_inherited_members_used_through_self(tmp_path: Path) -> None:
+    ours = "from keel.layer import Layer\n\nclass Ours(Layer):\n    def go(self):\n        self.own()\n        return self.forward(1, 2)\n\n    def own(self):\n        return 1\n"
+    found = couple(tmp_path, ours, {"keel/layer.py": BASE}, {"keel/layer.py": BASE.replace("x, mask", "x")})
+    rows = [
+        (one.touch.value, one.target, one.state.value, one.consequence.value)
+        for one in found
+        if one.touch.value == "calls"
+    ]
+    assert rows == [("calls", "keel.layer.Layer.forward", "no longer binds", "will break")]
+
+
+def test_an_override_whose_upstream_method_returns_something_else(tmp_path: Path) -> None:
+    ours = "from keel.layer import Layer\n\nclass Ours(Layer):\n    def parts(self) -> tuple:\n        return ()\n"
+    base = "class Layer:\n    def parts(self) -> tuple[int, ...]:\n        return (1,)\n"
+    found = couple(
+        tmp_path, ours, {"keel/layer.py": base}, {"keel/layer.py": base.replace("tuple[int, ...]", "Builder")}
+    )
+    rows = [(one.state.value, one.consequence.value) for one in found if one.touch.value == "overrides"]
+    assert rows == [("signature changed", "may break")]
+
+
+def test_a_fallback_import_is_guarded(tmp_path: Path) -> None:
+    ours = "try:\n    from keel.new import run\nexcept ImportError:\n    from keel.run import run\n"
+    found = couple(tmp_path, ours, {"keel/run.py": RUN}, {"keel/run.py": None, "keel/new.py": RUN})
+    rows = [(one.target, one.consequence.value) for one in found if one.state.value != "undecided"]
+    assert rows == [("keel.run.run", "may break")]
+
+
 def test_what_follows_a_broken_import_is_the_same_trouble(tmp_path: Path) -> None:
     found = couple(tmp_path, SUBCLASS, {"keel/layer.py": BASE}, {"keel/layer.py": "x = 1\n"})
     assert [(one.touch.value, one.consequence.value) for one in found] == [("imports a name", "will break")]

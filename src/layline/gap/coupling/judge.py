@@ -167,6 +167,9 @@ class Judge:
             return Verdict(
                 state=State.CANNOT_ACCEPT, consequence=consequence, detail=f"our override {_listed(problems)}"
             )
+        if _returns_another(before.returns, after.returns):
+            text = f"upstream's method returned {before.returns} and returns {after.returns} now"
+            return Verdict(state=State.SIGNATURE, consequence=Consequence.MAY_BREAK, detail=text)
         state = _STATES[found.kind]
         detail = "; ".join(map(str, found.changes[:4])) if state is State.SIGNATURE else ""
         return Verdict(
@@ -269,6 +272,14 @@ def _callee(resolver: Resolver, symbol: Symbol) -> tuple[Definition, bool] | Non
     }:
         return None  # a decorator we do not know may change the signature
     return definition, bool(definition.owner) and "classmethod" in decorators
+
+
+def _returns_another(before: str | None, after: str | None) -> bool:
+    """True if the declared return type became another one; a narrower spelling of the same (`type` → `type[X]`) is none."""
+    if before is None or after is None or before == after:
+        return False
+    plain = [text.replace("typing.", "").replace("Optional[", "").strip("\"'").lower() for text in (before, after)]
+    return plain[0].partition("[")[0].partition(" |")[0] != plain[1].partition("[")[0].partition(" |")[0]
 
 
 def _place_of(resolver: Resolver, symbol: Symbol) -> Evidence | None:

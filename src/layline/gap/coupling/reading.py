@@ -108,10 +108,25 @@ class Finder:
                 yield Place(touch=Touch.SUBCLASS, target=base, location=Location(entry.path, definition.line))
             for base in bases[:1]:
                 yield from self._find_overrides(entry, definition, base)
+                yield from self._find_inherited(entry, definition)
                 for use in calls:
                     if use.scope.rpartition(".")[0] == definition.qualname and use.call is not None:
                         target = f"{base}.{use.chain.removeprefix('super().')}"
                         yield Place(touch=Touch.CALL, target=target, location=Location(entry.path, use.line), call=use.call, bound=True, guarded=use.guarded)  # fmt: skip
+
+    def _find_inherited(self, entry: ModuleEntry, owner: Definition) -> Iterator[Place]:
+        """`self.name` in our class, where upstream's class is the one that has the name."""
+        found, module = self.uses.get(entry.blob), self.index.module(entry.name)
+        prefix = f"{owner.qualname}."
+        own = frozenset(module.members(owner.qualname)) if module else frozenset()
+        for use in found.uses if found else ():
+            name = use.chain.removeprefix("self.")
+            if not use.chain.startswith("self.") or not use.scope.startswith(prefix) or name in own:
+                continue
+            theirs = self.resolver.resolve(f"{entry.name}.{owner.qualname}.{name}")
+            if theirs.exists and theirs.home and self.owns(theirs.home) and not theirs.is_implicit:
+                touch = Touch.CALL if use.call is not None else Touch.ATTRIBUTE
+                yield Place(touch=touch, target=theirs.home, location=Location(entry.path, use.line), call=use.call, bound=True, guarded=use.guarded)  # fmt: skip
 
     def _find_overrides(self, entry: ModuleEntry, owner: Definition, base: str) -> Iterator[Place]:
         module = self.index.module(entry.name)

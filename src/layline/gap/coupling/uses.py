@@ -13,7 +13,7 @@ from layline.core.evidence import Skipped
 from layline.source import parse_tree
 from layline.source.binding import CallShape, read_call
 
-ANALYSER = f"uses-3-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"uses-4-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _CATCHES = frozenset(
     {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException", "TypeError"}
@@ -152,9 +152,9 @@ class _Walker:
     def _visit_try(self, node: ast.Try) -> None:
         guarded = any(_catches(handler) for handler in node.handlers)
         self._guards += guarded
-        self._visit_all(node.body)
+        self._visit_all((*node.body, *node.handlers))  # a fallback runs only where the first choice failed
         self._guards -= guarded
-        self._visit_all((*node.handlers, *node.orelse, *node.finalbody))
+        self._visit_all((*node.orelse, *node.finalbody))
 
     def _visit_call(self, node: ast.Call) -> None:
         shape = read_call(node)
@@ -183,6 +183,8 @@ class _Walker:
             if words or call is not None:
                 self._add(node.lineno, ".".join(chain), call)
             return
+        if chain[0] == "self" and len(chain) > 1 and len(self._scope) > 1:
+            self._add(node.lineno, f"self.{chain[1]}", call if len(chain) == 2 else None)
         if chain[0] == "self" and len(chain) > 2 and self._fields[-1].get(chain[1]):
             self._read(node.lineno, self._fields[-1][chain[1]], chain[2:])
         elif words and self._variables[-1].get(inner.id):
