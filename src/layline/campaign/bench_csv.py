@@ -106,7 +106,7 @@ def parse_bench_csv(data: bytes, *, where: str, frozen: str | None = None) -> Be
     """Read a benchmark CSV, or name every problem at once; `frozen` is the header a baseline froze."""
     lines = _split(data, where)
     header_line = lines[0]
-    header = tuple(next(csv.reader([header_line]), ()))
+    header = tuple(next(iter(_read_records([header_line], where)), ()))
     if frozen is None:
         problems = list(find_header_problems(header, header_line))
     else:
@@ -116,7 +116,7 @@ def parse_bench_csv(data: bytes, *, where: str, frozen: str | None = None) -> Be
             where, tuple(problems), hint="The header is frozen: a harness writes it byte for byte, every round."
         )
     rows: list[BenchRow] = []
-    for number, record in enumerate(csv.reader(lines[1:], strict=True), 2):
+    for number, record in enumerate(_read_records(lines[1:], where), 2):
         found = _read_row(header, record, number)
         if isinstance(found, BenchRow):
             rows.append(found)
@@ -126,6 +126,13 @@ def parse_bench_csv(data: bytes, *, where: str, frozen: str | None = None) -> Be
     if problems:
         raise RecordError(where, tuple(problems))
     return BenchTable(where, header_line, tuple(rows))
+
+
+def _read_records(lines: list[str], where: str) -> list[list[str]]:
+    try:
+        return list(csv.reader(lines, strict=True))
+    except csv.Error as error:
+        raise RecordError(where, (f"is not CSV: {error}",), hint="The harness did not finish: run it again.") from None
 
 
 def find_header_problems(header: tuple[str, ...], header_line: str) -> Iterator[str]:

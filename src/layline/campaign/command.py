@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 SHAPES_VARIABLE = "LAYLINE_SHAPES"
 """Names a JSON file with the shapes to run, so that the harness itself never changes."""
+RUN_VARIABLE = "LAYLINE_RUN"
+"""Marks the processes of a campaign's commands, so that those a crash left behind can be found and ended."""
 LOOKS = (5, 8, 12)
 
 
@@ -91,7 +93,12 @@ class CommandBench:
         finally:
             self._place(candidate)
 
+    @property
+    def _mark(self) -> str:
+        return hashlib.sha256(f"{self.root}\0{self.manifest.name}".encode()).hexdigest()[:16]
+
     def _measure(self, start: Measurement, trial: Trial) -> Measured:
+        end_leftovers(self._mark)
         tested = self._test(trial.candidate or trial.best)
         if tested is not None:
             return Measured(measurement=_fail(start, tested))
@@ -198,7 +205,7 @@ class CommandBench:
         """Run a command of the user's in a session of its own; None for the exit code of one that had to be ended."""
         with tempfile.TemporaryFile() as output:
             process = subprocess.Popen(
-                ["/bin/sh", "-c", command], cwd=self.root, env={**os.environ, **extra}, stdin=subprocess.DEVNULL,
+                ["/bin/sh", "-c", command], cwd=self.root, env={**os.environ, RUN_VARIABLE: self._mark, **extra}, stdin=subprocess.DEVNULL,
                 stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
             code: int | None = None
@@ -211,6 +218,20 @@ class CommandBench:
                 _end_session(process)
             output.seek(0)
             return code, output.read(1 << 20).decode("utf-8", "replace")
+
+
+def end_leftovers(mark: str) -> int:
+    """End commands of this campaign that outlived the Layline that started them; how many. The campaign is locked."""
+    wanted = f"{RUN_VARIABLE}={mark}".encode()
+    ended = 0
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            if wanted in (place / "environ").read_bytes().split(b"\0") and int(place.name) != os.getpid():
+                os.kill(int(place.name), signal.SIGKILL)
+                ended += 1
+        except OSError:
+            continue  # it is gone, or not ours
+    return ended
 
 
 def _end_session(process: subprocess.Popen[bytes]) -> None:

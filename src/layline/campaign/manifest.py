@@ -144,7 +144,10 @@ def parse_yaml(text: str, *, where: str) -> Any:
     import yaml  # start-up of the CLI does not pay for it
 
     class Strict(yaml.SafeLoader):
-        pass
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if self.check_event(yaml.events.AliasEvent):  # a few of them can stand for gigabytes
+                raise ConfigError(f"{where} uses a YAML alias.", hint="Write the value out.")
+            return super().compose_node(parent, index)
 
     def construct(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Any, Any]:
         keys = [loader.construct_object(key, deep=True) for key, _ in node.value]
@@ -164,6 +167,8 @@ def parse_yaml(text: str, *, where: str) -> Any:
         return yaml.load(text, Loader=Strict)  # noqa: S506  a subclass of SafeLoader
     except yaml.YAMLError as error:
         raise ConfigError(f"{where} is not YAML: {' '.join(str(error).split())}.") from None
+    except (RecursionError, ValueError, TypeError):  # nested too deeply, an impossible number, an unhashable key
+        raise ConfigError(f"{where} is not plain YAML.") from None
 
 
 def render_manifest(manifest: Manifest) -> str:

@@ -123,6 +123,8 @@ def read_directory(path: Path) -> CampaignFolder:
             place = path.__class__(base) / name
             relative = place.relative_to(path).as_posix()
             files.append(relative)
+            if len(files) > MAX_FILES:
+                raise ConfigError(f"{path} holds more than {MAX_FILES} files.", hint="Give the campaign folder itself.")
             if place.is_symlink() or not place.is_file():
                 skipped.append(Skipped(relative, "is not a plain file"))
             elif place.stat().st_size <= MAX_TEXT:
@@ -134,13 +136,14 @@ def read_directory(path: Path) -> CampaignFolder:
 def read_revision(repository: Repository, commit: str, under: str) -> CampaignFolder:
     """Read a folder of a commit, with the history of the branch that led there."""
     under = under.strip("/")
-    entries = [entry for entry in repository.read_tree(commit, under) if entry.is_file][:MAX_FILES]
+    entries = [entry for entry in repository.read_tree(commit, under, sizes=True) if entry.is_file][:MAX_FILES]
     if not entries:
         raise GitError(f"{repository.name} has no folder {under!r} at {commit[:12]}.")
     texts: dict[str, str] = {}
     skipped: list[Skipped] = []
     for entry in entries:
-        _add_text(texts, skipped, entry.path.removeprefix(f"{under}/"), repository.read_blob(entry.oid))
+        if (entry.size or 0) <= MAX_TEXT:
+            _add_text(texts, skipped, entry.path.removeprefix(f"{under}/"), repository.read_blob(entry.oid))
     files = [entry.path.removeprefix(f"{under}/") for entry in entries]
     manifest = _manifest_of(texts)
     tips_path = _tips_path(manifest)
