@@ -84,7 +84,7 @@ def test_same_records_same_bytes_and_nothing_rendered_twice(project: Path) -> No
 def test_one_changed_document_renders_only_itself(project: Path) -> None:
     build(project)
     write(project / "docs/backend-gap/reports/engine/upstream-main/summary.md", "# Other\n\nwords\n")
-    assert build(project, "--format", "json").json["rendered"] == 2  # its page and its PDF
+    assert build(project, "--format", "json").json["rendered"] == 3  # its text, its page and its PDF
 
 
 def test_every_page_is_valid_html_and_says_what_it_must(project: Path) -> None:
@@ -230,7 +230,7 @@ def test_a_killed_build_leaves_the_old_site_and_the_next_one_sweeps(project: Pat
     write(project / "docs/backend-gap/reports/engine/upstream-main/report.md", "# New\n")
     script = (
         "import layline.app.dashboard_build as b, time\n"
-        "b.refuse_broken = lambda folder: time.sleep(60)\n"
+        "b.refuse_broken = lambda folder, cached: time.sleep(60)\n"
         "from pathlib import Path\n"
         f"b.dashboard_build(Path({str(site)!r}), Path({str(project / 'layline.toml')!r}), pdf=False)\n"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,10 @@ from layline.config import find_settings_file, load_settings
 from layline.core.progress import Progress, silent
 from layline.core.report import Answer, Report, Section, Table
 from layline.dashboard.build import Built, build_site
-from layline.dashboard.cache import Cache
+from layline.dashboard.cache import Cache, code_digest, digest
 from layline.dashboard.campaigns import SCHEMAS
 from layline.dashboard.check import check_site
+from layline.dashboard.check.markup import Page, decode_page, encode_page, read_page
 from layline.dashboard.content import (
     CAMPAIGNS_FOLDER,
     PATCHES_FOLDER,
@@ -47,15 +49,25 @@ def dashboard_build(
         files |= dict(read_section(loaded.root, section))
     with build_aside(place) as aside:
         write_files(aside, files)
-        refuse_broken(aside)
+        refuse_broken(aside, Cache(cached.folder))
         put_in_place(aside, place)
     cached.prune()
     return _build_answer(output_dir, files, built, cached)
 
 
-def refuse_broken(folder: Path) -> None:
-    """A site that does not pass its own check is not published."""
-    problems = check_site(folder).problems
+def refuse_broken(folder: Path, cached: Cache) -> None:
+    """A site that does not pass its own check is not published; a page read before is not parsed again."""
+
+    def read(text: str) -> Page:
+        key = digest("checked", code_digest(), text)
+        kept = cached.load(key)
+        if kept is not None:
+            return decode_page(json.loads(kept))
+        page = read_page(text)
+        cached.save(key, json.dumps(encode_page(page)).encode())
+        return page
+
+    problems = check_site(folder, read).problems
     if problems:
         raise RecordError("the site is not whole, so the old one stays", tuple(map(str, problems)))
 

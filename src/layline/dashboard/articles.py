@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import posixpath
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import quote_path
+from layline.dashboard.cache import Cache, code_digest, digest
 from layline.dashboard.content import Content
 from layline.dashboard.prose import Addresses
-from layline.render.html import Links, render_article
+from layline.render.html import Article, Links, render_article
 from layline.render.markup import Heading
 
 if TYPE_CHECKING:
@@ -24,7 +26,9 @@ class SetArticle:
     dead_links: tuple[str, ...]
 
 
-def set_article(markdown: str, page: str, content: Content, addresses: Addresses, *, folder: str | None) -> SetArticle:
+def set_article(
+    markdown: str, page: str, content: Content, addresses: Addresses, cached: Cache, *, folder: str | None
+) -> SetArticle:
     """The document on `page`; relative links lead to the sister pages of the site where those exist."""
     from markupsafe import Markup
 
@@ -40,7 +44,15 @@ def set_article(markdown: str, page: str, content: Content, addresses: Addresses
             return None
         return quote_path(posixpath.relpath(wanted, posixpath.dirname(page)))
 
-    article = render_article(markdown, Links(resolve=resolve, commits=addresses.commits))
+    key = digest("article", code_digest(), markdown, page, folder, sorted(published), addresses.commits)
+    kept = cached.load(key)
+    if kept is None:
+        article = render_article(markdown, Links(resolve=resolve, commits=addresses.commits))
+        cached.save(key, json.dumps(asdict(article)).encode())
+    else:
+        plain = json.loads(kept)
+        headings = tuple(Heading(**heading) for heading in plain.pop("headings"))
+        article = Article(**{**plain, "headings": headings, "dead_links": tuple(plain["dead_links"])})
     return SetArticle(
         title=article.title,
         markup=Markup(article.html),  # noqa: S704  our renderer escapes every word

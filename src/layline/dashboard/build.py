@@ -177,7 +177,9 @@ def _periodic(plan: Plan, pages: Pages, number: int, view: PeriodicView) -> Page
         if item.source == record.report_id and item.kind == view.kind
     )
     markdown = plan.content.periodic_articles.get(record.report_id)
-    article = set_article(markdown, view.page, plan.content, plan.addresses, folder=None) if markdown else None
+    article = (
+        set_article(markdown, view.page, plan.content, plan.addresses, pages.cache, folder=None) if markdown else None
+    )
     page = pages.render(
         view.page, "periodic", title=view.title, report=view, statuses=statuses,
         article=article.markup if article else None,
@@ -212,7 +214,7 @@ def _article(plan: Plan, pages: Pages, record: GapRecord, artifact: Any) -> Page
 
     path = article_page(artifact.path)
     article = set_article(
-        plan.content.articles[artifact.source], path, plan.content, plan.addresses, folder=artifact.source
+        plan.content.articles[artifact.source], path, plan.content, plan.addresses, pages.cache, folder=artifact.source
     )
     links = [
         {"label": f"The {artifact_words(other.kind, other.language)}", "href": article_page(other.path), "here": other is artifact, "button": False}

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
+
+from layline import __version__
 
 MOST_ENTRIES = 4_000
 
@@ -64,3 +69,21 @@ class Cache:
 def digest(*parts: object) -> str:
     """A key for everything that `repr` tells."""
     return hashlib.sha256("\x00".join(repr(part) for part in parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@cache
+def code_digest() -> str:
+    """Changes whenever anything that renders or checks does: templates, styles and our own code."""
+    found = hashlib.sha256(__version__.encode())
+    for package in ("layline.core", "layline.render", "layline.dashboard"):
+        for content in _find_sources(resources.files(package)):
+            found.update(hashlib.sha256(content).digest())
+    return found.hexdigest()
+
+
+def _find_sources(folder: Traversable) -> Iterator[bytes]:
+    for item in sorted(folder.iterdir(), key=lambda item: item.name):
+        if item.is_dir() and not item.name.startswith("__"):
+            yield from _find_sources(item)
+        elif item.name.endswith((".py", ".html", ".css", ".js", ".typ")):
+            yield item.read_bytes()

@@ -9,7 +9,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from layline import __version__
-from layline.dashboard.cache import Cache, digest
+from layline.dashboard.cache import Cache, code_digest, digest
 from layline.dashboard.campaigns import draw_gains, draw_shapes
 from layline.dashboard.prose import day_words, signed
 from layline.dashboard.standing import Standing, web_address
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 _PRE = re.compile(r"(<pre\b.*?</pre>)", re.DOTALL)
 _BLANK = re.compile(r"[ \t]*\n\s*")
 ASSETS = ("layline.css", "layline.js", "mark.svg")
-_TEMPLATES = ("base", "parts", "home", "backend", "periodic", "report", "data", "patches", "campaign")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +55,7 @@ class Pages:
     cache: Cache
 
     def render(self, path: str, template: str, /, **context: Any) -> bytes:
-        key = digest("page", template_digest(), self.site, path, template, sorted(context.items()))
+        key = digest("page", code_digest(), self.site, path, template, sorted(context.items()))
         return self.cache.render(key, lambda: self._render(path, template, context))
 
     def _render(self, path: str, template: str, context: dict[str, Any]) -> bytes:
@@ -82,13 +81,6 @@ def tidy(html: str) -> str:
 
 def asset(name: str) -> bytes:
     return resources.files("layline.dashboard").joinpath("assets", name).read_bytes()
-
-
-@cache
-def template_digest() -> str:
-    """Changes whenever a template, the script's contract or Layline itself does."""
-    folder = resources.files("layline.dashboard").joinpath("templates")
-    return digest(__version__, *(folder.joinpath(f"{name}.html").read_bytes() for name in _TEMPLATES))
 
 
 @cache

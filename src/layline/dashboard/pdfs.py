@@ -6,13 +6,10 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from multiprocessing import get_context
 
-from layline import __version__
 from layline.core.progress import Progress, silent
-from layline.dashboard.cache import Cache, digest
+from layline.dashboard.cache import Cache, code_digest, digest
 from layline.dashboard.content import Content
 from layline.errors import Error, RecordError
 from layline.render.pdf import Sheet, engine_version, render_pdf
@@ -59,7 +56,10 @@ def build_pdfs(
 ) -> Iterator[tuple[str, bytes]]:
     """Yields (path, bytes) in the order of the jobs; every document that cannot be set is named at once."""
     jobs = list(find_jobs(content))
-    keys = {job.path: digest("pdf", _version(engine), engine, job.markdown, job.sheet) for job in jobs}
+    keys = {
+        job.path: digest("pdf", code_digest(), engine_version(engine.name), engine, job.markdown, job.sheet)
+        for job in jobs
+    }
     done = {job.path: found for job in jobs if (found := cached.load(keys[job.path])) is not None}
     todo = [job for job in jobs if job.path not in done]
     problems = []
@@ -90,14 +90,3 @@ def _render(job: Job, engine: Engine) -> bytes | str:
         return render_pdf(job.markdown, job.sheet, engine=engine.name, style=engine.style)
     except Error as error:
         return error.message
-
-
-@cache
-def _version(engine: Engine) -> str:
-    """Everything outside the document that its PDF depends on."""
-    folder = resources.files("layline.render")
-    look = [
-        folder.joinpath(name).read_bytes()
-        for name in ("preamble.typ", "paper.css", "typst.py", "weasyprint.py", "pdf.py")
-    ]
-    return digest(__version__, engine_version(engine.name), *look)

@@ -248,7 +248,7 @@ def _periodic_entry(view: PeriodicView) -> Entry:
         date=view.date, kind=view.kind, page=view.page, title=view.title, advice=view.advice,
         note=f"{count_words(view.merged, 'merged pull request')}, {view.window}",
         labels="|".join(sorted({recommendation_label(item.text) or "" for item in view.advice} - {""})),
-        text=" ".join([view.id, view.title, *(f"{item.head} {item.shown.striptags()}" for item in view.findings), *(item.short for item in view.advice)]),
+        text=" ".join([view.id, view.title, *(f"{item.head} {item.shown.striptags()}"[:160] for item in view.findings), *(item.short for item in view.advice)]),
     )  # fmt: skip
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from html.parser import HTMLParser
+from typing import Any
 
 _VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())  # noqa: SIM905
 _BLOCKS = frozenset("address article aside blockquote details div dl figure footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p pre section table ul".split())  # fmt: skip  # noqa: SIM905
@@ -36,6 +37,16 @@ def read_page(text: str) -> Page:
     reader.feed(text)
     reader.close()
     return reader.finish()
+
+
+def encode_page(page: Page) -> dict[str, Any]:
+    """Plain data that `decode_page` turns back into the same page."""
+    return {**asdict(page), "ids": sorted(page.ids), "seen": sorted(page.seen)}
+
+
+def decode_page(plain: dict[str, Any]) -> Page:
+    links = [(address, probed) for address, probed in plain["links"]]
+    return Page(**{**plain, "ids": set(plain["ids"]), "seen": set(plain["seen"]), "links": links})
 
 
 def find_page_problems(page: Page) -> Iterator[str]:

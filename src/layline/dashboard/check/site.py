@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,14 +37,17 @@ class Checked:
     bytes: int
 
 
-def check_site(folder: Path) -> Checked:
-    """Read a whole site; sections of other makers are only looked at for their entry page."""
+def check_site(folder: Path, read: Callable[[str], Page] = read_page) -> Checked:
+    """Read a whole site; sections of other makers are only looked at for their entry page.
+
+    `read` lets a build keep what it found in a page that has not changed.
+    """
     problems: list[Problem] = []
     files = dict(_list_files(folder, problems))
     sections = _read_sections(folder, files, problems)
     own = {path: size for path, size in files.items() if path.split("/")[0] not in sections}
     problems += _check_sizes(own)
-    pages = {path: read_page(_text(folder / path)) for path in own if path.endswith(".html")}
+    pages = {path: read(_text(folder / path)) for path in own if path.endswith(".html")}
     for path, page in pages.items():
         problems += [Problem("", reason, file=path) for reason in find_page_problems(page)]
         problems += [*_check_fetches(path, page, files), *_check_links(path, page, files, pages)]
