@@ -52,17 +52,33 @@ def patches_list(workspace: Workspace, backend: str | None = None, wanted: Filte
     return Answer(report=_join_reports(reports), data=data)
 
 
+@dataclass(slots=True, eq=False)
+class Opened:
+    """A downstream read once, with its upstreams at their pins."""
+
+    reading: Reading
+    upstreams: Upstreams
+    tree: Tree
+
+
+def open_reading(workspace: Workspace) -> Opened:
+    tree = Tree(workspace.downstream, workspace.commit)
+    return Opened(read_downstream(tree, workspace.settings), open_upstreams(workspace), tree)
+
+
+def read_all(opened: Opened, backends: tuple[str, ...]) -> list[Inventory]:
+    inventories = [_read_one(opened.reading, opened.upstreams, key) for key in backends]
+    opened.upstreams.save()
+    return inventories
+
+
 def read_inventories(workspace: Workspace, backends: tuple[str, ...]) -> list[Inventory]:
     """The inventories of several backends over one reading of the downstream."""
     for key in backends:
         workspace.settings.backend(key)
     if not backends:
         raise ConfigError("No backend is configured.", hint="`layline init` writes layline.toml by looking around.")
-    upstreams = open_upstreams(workspace)
-    reading = read_downstream(Tree(workspace.downstream, workspace.commit), workspace.settings)
-    inventories = [_read_one(reading, upstreams, key) for key in backends]
-    upstreams.save()
-    return inventories
+    return read_all(open_reading(workspace), backends)
 
 
 def _read_one(reading: Reading, upstreams: Upstreams, key: str) -> Inventory:

@@ -37,5 +37,34 @@ def patches_list(
     return show(app_patches.patches_list(open_workspace(config, at=at), backend, wanted), format_, output)
 
 
+@patches.command("find")
+@click.argument("word")
+@click.option("--backend", default=None, help="Only this backend.")
+@at_option
+@format_option("text", "json", "md")
+@config_option
+def patches_find(
+    word: str, backend: str | None, at: str, format_: str, output: Path | None, config: Path | None
+) -> int:  # fmt: skip
+    """Where WORD stands: ids, descriptions, targets, guards, config keys, implementation names."""
+    from layline.app.patches_find import patches_find as find
+    from layline.app.workspace import open_workspace
+
+    return show(find(open_workspace(config, at=at), word, backend), format_, output)
+
+
+@patches.command("notes")
+@click.argument("file", type=click.Path(path_type=Path))
+@at_option
+@format_option("text", "json", "md")
+@config_option
+def patches_notes(file: Path, at: str, format_: str, output: Path | None, config: Path | None) -> int:
+    """Hold the tables of hand-written patch notes (FILE) against the code."""
+    from layline.app.patches_find import patches_notes as notes
+    from layline.app.workspace import open_workspace
+
+    return show(notes(open_workspace(config, at=at), file), format_, output)
+
+
 for command in (patches_drift, patches_diff, patches_retarget):
     patches.add_command(command)

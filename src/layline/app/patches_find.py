@@ -1,0 +1,102 @@
+"""`patches find` and `patches notes`: where a feature is, and whether hand-written notes are right."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from layline.app.patches import open_reading, read_all
+from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
+from layline.errors import Error
+from layline.patches.declared import Schema, read_schema
+from layline.patches.finding import find_word
+from layline.patches.notes import Claim, Verdict, check_notes
+
+if TYPE_CHECKING:
+    from layline.app.workspace import Workspace
+    from layline.core.report import Inline
+    from layline.source import Tree
+
+
+def patches_find(workspace: Workspace, word: str, backend: str | None = None) -> Answer:
+    """Every place that speaks of `word`, best first."""
+    if len(word.strip()) < 2:
+        raise Error("Give at least two letters to look for.")
+    opened = open_reading(workspace)
+    keys = (backend,) if backend else tuple(workspace.settings.backends)
+    hits = [
+        hit
+        for inventory in read_all(opened, keys)
+        for hit in find_word(inventory, _schema(workspace, opened.tree, inventory.backend), word)
+    ]
+    hits.sort(key=lambda hit: (hit.rank, hit.backend, hit.patch or "~", hit.location))
+    rows: list[tuple[Inline, ...]] = [
+        (hit.backend, Cell(hit.patch or "–", code=True), hit.where, _shorten(hit.text), Cell(hit.location, code=True))
+        for hit in hits
+    ]
+    table = Table(columns=("Backend", "Patch", "Where", "Text", "Code location"), rows=tuple(rows))
+    blocks = (table,) if hits else (Paragraph(f"Nothing speaks of {word!r}."),)
+    report = Report(title=f"{len(hits)} places speak of {word!r}", sections=(Section(title="", blocks=blocks),))
+    data = {
+        "schema": "layline.patches-find/1",
+        "word": word,
+        "commit": workspace.commit,
+        "hits": [asdict(hit) for hit in hits],
+    }
+    return Answer(report=report, data=data)
+
+
+def patches_notes(workspace: Workspace, file: Path) -> Answer:
+    """Hold the tables of hand-written notes against the code; the code wins."""
+    text = _read_notes(workspace, file)
+    opened = open_reading(workspace)
+    inventories = read_all(opened, tuple(workspace.settings.backends))
+    schemas = {key: _schema(workspace, opened.tree, key) for key in workspace.settings.backends}
+    claims = check_notes(text, inventories, schemas, opened.reading.texts)
+    counts = Counter(claim.verdict.value for claim in claims)
+    data = {
+        "schema": "layline.patches-notes/1",
+        "file": str(file),
+        "commit": workspace.commit,
+        "counts": {verdict.value: counts.get(verdict.value, 0) for verdict in Verdict},
+        "claims": [{**asdict(claim), "verdict": claim.verdict.value} for claim in claims],
+    }
+    return Answer(report=_report(file, claims, counts), data=data)
+
+
+def _report(file: Path, claims: list[Claim], counts: Counter[str]) -> Report:
+    summary = ", ".join(f"{counts.get(verdict.value, 0)} {verdict.value}" for verdict in Verdict)
+    sections = [
+        Section(title=f"{verdict.value} ({counts[verdict.value]})", blocks=(_table(found),))
+        for verdict in (Verdict.CONTRADICTED, Verdict.STALE, Verdict.MISSING, Verdict.NOT_CHECKABLE, Verdict.CONFIRMED)
+        if (found := [claim for claim in claims if claim.verdict is verdict])
+    ]
+    return Report(title=f"{file.name}: {summary}", sections=tuple(sections))
+
+
+def _table(claims: list[Claim]) -> Table:
+    rows: list[tuple[Inline, ...]] = [
+        (str(claim.line or ""), Cell(claim.flag, code=True), claim.kind, claim.said, claim.reason, Cell(claim.evidence, code=True))
+        for claim in claims
+    ]  # fmt: skip
+    return Table(columns=("Line", "Flag", "Claim", "Notes say", "Code says", "Evidence"), rows=tuple(rows))
+
+
+def _read_notes(workspace: Workspace, file: Path) -> str:
+    """A file on disk, else a path of the downstream at the commit looked at."""
+    if file.is_file():
+        return file.read_text(encoding="utf-8", errors="replace")
+    data = workspace.downstream.read_file(workspace.commit, file.as_posix())
+    if data is None:
+        raise Error(f"There is no file {file}.", hint="Give a file on disk or a path inside the downstream.")
+    return data.decode("utf-8", "replace")
+
+
+def _schema(workspace: Workspace, tree: Tree, key: str) -> Schema:
+    return read_schema(tree, workspace.settings.backend(key).configs)
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= 160 else f"{text[:157]}…"
