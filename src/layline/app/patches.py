@@ -14,6 +14,8 @@ from layline.patches.report import build_report
 from layline.source import Tree
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from layline.app.workspace import Workspace
     from layline.patches.model import Inventory, Patch
 
@@ -85,6 +87,42 @@ def _read_one(reading: Reading, upstreams: Upstreams, key: str) -> Inventory:
     inventory = read_inventory(reading, key, upstreams.look_up, upstreams.pins.get(key))
     mine = tuple(item for item in upstreams.skipped if item.what == f"upstream {key}")
     return replace(inventory, skipped=(*inventory.skipped, *mine))
+
+
+def render_list(workspace: Workspace, answer: Answer, format_: str) -> str:
+    """The list as CSV or as one self-contained page."""
+    inventories = answer.data.get("backends") or [answer.data]
+    if format_ == "html":
+        from layline.render.inventory_html import render_inventory_page
+
+        return render_inventory_page(inventories, workspace.downstream.name, workspace.settings.project.name)
+    from layline.render.csv import render_csv
+
+    return render_csv(CSV_COLUMNS, (row for inventory in inventories for row in _find_csv_rows(inventory)))
+
+
+CSV_COLUMNS = ("backend", "patch", "description", "phase", "priority", "active", "guard", "style", "target", "replacement", "moment", "certain", "target_kind", "alias_of", "location", "registered_at")  # fmt: skip
+
+
+def _find_csv_rows(inventory: dict[str, Any]) -> Iterator[tuple[object, ...]]:
+    """One row per effect; a patch without effects still has one."""
+    empty = dict.fromkeys(
+        ("style", "target", "replacement", "moment", "certain", "target_kind", "alias_of", "location")
+    )
+    for patch in inventory["patches"]:
+        for effect in patch["effects"] or [empty]:
+            yield (
+                inventory["backend"], patch["id"], " ".join(patch["description"].split()), patch["phase"],
+                patch["priority"], patch["active"], patch["guard"]["expression"], effect["style"], effect["target"],
+                effect["replacement"], effect["moment"], effect["certain"], effect["target_kind"], effect["alias_of"],
+                effect["location"], f"{patch['file']}:{patch['line']}",
+            )  # fmt: skip
+    for item in inventory["unregistered"]:
+        yield (
+            inventory["backend"], f"unregistered: {item['within']}", "", "", "", "", item["when"], item["style"],
+            item["target"], item["replacement"], item["moment"], item["certain"], item["target_kind"], item["alias_of"],
+            item["location"], "",
+        )  # fmt: skip
 
 
 def _join_reports(reports: list[Report]) -> Report:

@@ -46,11 +46,16 @@ class Schema:
 
 
 def _specific(path: str) -> int:
-    """Files of single models come after modules and base files."""
+    """Files of single models come after everything that models build on."""
     name = path.rpartition("/")[2]
-    if "base" in name or "default" in name:
-        return 0
-    return 1 if "/modules/" in path else 2 if name.startswith(path.split("/", 1)[0]) else 3
+    if "/models/" in f"/{path}":
+        return 2 if name.startswith(path.split("/", 1)[0]) else 3
+    return 0 if "base" in name or "default" in name else 1
+
+
+def is_shared(item: Declared) -> bool:
+    """Whether a declaration holds for every model."""
+    return _specific(item.location.path) < 3
 
 
 def read_schema(tree: Tree, places: tuple[str, ...]) -> Schema:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from layline.patches.declared import is_shared
+
 if TYPE_CHECKING:
     from layline.patches.declared import Schema
     from layline.patches.model import Inventory, Patch
@@ -139,6 +141,8 @@ def _check_default(row: Row, schemas: dict[str, Schema]) -> Iterator[Claim]:
         yield _claim(row, "default", row.default, Verdict.NOT_CHECKABLE, "no config file declares it")
     elif _same(base.value, row.default):
         yield _claim(row, "default", row.default, Verdict.CONFIRMED, f"declared as {base.value}", str(base.location))
+    elif not is_shared(base) and any(_same(item.value, row.default) for item in found):
+        yield _claim(row, "default", row.default, Verdict.NOT_CHECKABLE, "only single models declare it, and they differ", str(base.location))  # fmt: skip
     else:
         others = sorted({item.value for item in found})
         yield _claim(row, "default", row.default, Verdict.CONTRADICTED, f"declared as {base.value} (all declared values: {', '.join(others)})", str(base.location))  # fmt: skip

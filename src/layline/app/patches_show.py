@@ -1,0 +1,221 @@
+"""`patches show`: everything about one patch on one page."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Any
+
+from layline.app.patches import Opened, open_reading, read_all
+from layline.core.evidence import Evidence
+from layline.core.report import Answer, Bullets, Cell, Code, Paragraph, Report, Section, Table
+from layline.errors import Error
+from layline.history import read_log
+from layline.patches.data import encode_patch
+from layline.patches.declared import read_schema
+from layline.patches.model import TargetKind
+from layline.patches.report import describe_effect, describe_enabling, describe_logic, find_shared_targets
+from layline.patches.signatures import find_differences, read_definition, show_signature
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from layline.app.workspace import Workspace
+    from layline.core.report import Block, Inline
+    from layline.patches.model import Effect, Inventory, Patch
+
+_MOST_COMMITS = 15
+
+
+def patches_show(workspace: Workspace, patch_id: str, backend: str | None = None) -> Answer:
+    """What a patch does, when, where, upstream beside ours, rivals, history, porting plan."""
+    opened = open_reading(workspace)
+    inventories = read_all(opened, (backend,) if backend else tuple(workspace.settings.backends))
+    inventory, patch = find_patch(inventories, patch_id)
+    sections = [
+        _build_summary(patch),
+        _build_logic(patch),
+        _build_places(workspace, opened, inventory, patch),
+        *_build_upstream(opened, patch),
+        *_build_rivals(inventory, patch),
+        _build_history(workspace, patch),
+        _build_plan_hint(patch),
+    ]
+    data = {"schema": "layline.patch/1", "commit": workspace.commit, "pin": inventory.pin, "patch": encode_patch(patch), "upstream": _encode_upstream(opened, patch), "history": _encode_history(workspace, patch)}  # fmt: skip
+    opened.upstreams.save()
+    return Answer(report=Report(title=patch.id, sections=tuple(sections), meta=(("downstream", f"{workspace.downstream.name} at {workspace.commit}"), ("pin", inventory.pin or "unknown"))), data=data)  # fmt: skip
+
+
+def find_patch(inventories: list[Inventory], patch_id: str) -> tuple[Inventory, Patch]:
+    """The patch of that id; of two, the active one."""
+    found = [(inventory, patch) for inventory in inventories for patch in inventory.patches if patch.id == patch_id]
+    if found:
+        return max(found, key=lambda pair: pair[1].active)
+    known = sorted({patch.id for inventory in inventories for patch in inventory.patches})
+    near = difflib.get_close_matches(patch_id, known, n=1, cutoff=0.5) or [i for i in known if patch_id in i][:1]
+    raise Error(
+        f"There is no patch called {patch_id!r}.",
+        hint=f"Did you mean {near[0]!r}?" if near else "`layline patches list` shows them all.",
+    )
+
+
+def _build_summary(patch: Patch) -> Section:
+    items: list[Inline] = [
+        patch.description or "It has no description.",
+        f"Applies when: {describe_enabling(patch)}.",
+        f"{'Active' if patch.active else 'Never active'}: {patch.active_reason}.",
+    ]
+    items += [f"Needs {need}." for need in patch.guard.other]
+    items += [f"Note: {note}." for note in patch.notes]
+    return Section(title="What it does and when", blocks=(Bullets(tuple(items)),))
+
+
+def _build_logic(patch: Patch) -> Section:
+    rows: list[tuple[Inline, ...]] = []
+    for effect in patch.effects:
+        what = describe_effect(effect) if effect.target else describe_logic((effect,))
+        remark = effect.when or ""
+        if effect.anchors:
+            remark = f"searches for {'; '.join(repr(anchor) for anchor in effect.anchors)} {remark}".strip()
+        rows.append((what, effect.replacement or "", Cell(str(effect.location), code=True), remark))
+    blocks: list[Block] = [
+        Table(columns=("Effect", "Replacement", "Installed at", "Inside the handler"), rows=tuple(rows))
+    ]
+    if patch.guard.text:
+        blocks.append(Paragraph(("Guard as written: ", Cell(patch.guard.text, code=True))))
+    return Section(title="Exact logic", blocks=tuple(blocks))
+
+
+def _build_places(workspace: Workspace, opened: Opened, inventory: Inventory, patch: Patch) -> Section:
+    commit, repo = workspace.commit, workspace.downstream.name
+
+    def place(path: str, first: int, last: int) -> Cell:
+        return Cell(f"{path}:{first}", Evidence(repo=repo, commit=commit, path=path, lines=(first, last)), code=True)
+
+    items: list[Inline] = [("Installer: ", place(patch.file, *patch.handler_lines), f", function {patch.handler}")]
+    items.extend(("Implementation: ", place(path, 1, 1)) for path in patch.implementation)
+    schema = read_schema(opened.tree, workspace.settings.backend(inventory.backend).configs)
+    for key in (*patch.guard.keys, *patch.body_keys):
+        declared = schema.default(key)
+        if declared is not None:
+            line = declared.location.line
+            items.append((f"Config key {key}, default {declared.value}: ", place(declared.location.path, line, line)))
+        else:
+            items.append(f"Config key {key}: no YAML of the downstream declares it; {find_upstream_flag(opened, key)}")
+    return Section(title="Code location", blocks=(Bullets(tuple(items)),))
+
+
+def find_upstream_flag(opened: Opened, key: str) -> str:
+    """Where upstream itself has a flag or field of that name; a key is never simply unknown."""
+    name = key.rpartition(".")[2]
+    words = (f'"--{name.replace("_", "-")}"', f"'--{name.replace('_', '-')}'", f"    {name}:", f'"{name}"')
+    for part in opened.upstreams.index.parts:
+        out = _grep(part.tree.repository, part.tree.commit, words)
+        if out:
+            return f"upstream has it at {out}"
+    return "nor does upstream name it as a flag or field (it may come from the command line or another layer)"
+
+
+def _grep(repository: Any, commit: str, words: tuple[str, ...]) -> str | None:
+    from layline.errors import GitError
+
+    options = [option for word in words for option in ("-e", word)]
+    try:
+        out = repository.git("grep", "-n", "-m", "1", "-F", *options, commit, "--", "*.py").decode("utf-8", "replace")
+    except GitError:  # git grep exits with 1 where nothing is found
+        return None
+    first = out.splitlines()[0].split(":", 3) if out else []
+    return f"{first[1]}:{first[2]}" if len(first) >= 3 else None
+
+
+def _build_upstream(opened: Opened, patch: Patch) -> Iterator[Section]:
+    blocks: list[Block] = []
+    for effect in _distinct(patch):
+        blocks += list(_describe_target(opened, effect))
+    if blocks:
+        yield Section(title="Upstream at the pin, beside ours", blocks=tuple(blocks))
+
+
+def _distinct(patch: Patch) -> list[Effect]:
+    return list({effect.target: effect for effect in patch.effects if effect.target}.values())
+
+
+def _describe_target(opened: Opened, effect: Effect) -> Iterator[Block]:
+    symbol = opened.upstreams.resolver.resolve(effect.target or "")
+    if effect.target_kind is TargetKind.EXTERNAL:
+        yield Paragraph((Cell(effect.target or "", code=True), " is outside the configured upstreams."))
+        return
+    if effect.target_kind is TargetKind.ABSENT:
+        hint = f"; {effect.suggestion} may be meant" if effect.suggestion else ""
+        yield Paragraph((Cell(effect.target or "", code=True), f" does not exist at the pin{hint}: the write creates it, nobody reads it unless the replacement's users do."))  # fmt: skip
+        return
+    if symbol.definition is None or symbol.module is None:
+        yield Paragraph((Cell(effect.target or "", code=True), f" is a {effect.target_kind.value} at the pin{f', of {effect.alias_of}' if effect.alias_of else ''}."))  # fmt: skip
+        return
+    where = opened.upstreams.index.evidence(symbol.module, symbol.definition.lines)
+    alias = f" (an imported name of {effect.alias_of})" if effect.alias_of else ""
+    yield Paragraph((Cell(effect.target or "", where, code=True), f"{alias}, lines {symbol.definition.lines[0]}–{symbol.definition.lines[1]} of {where.path}"))  # fmt: skip
+    theirs = show_signature(symbol.definition)
+    ours = read_definition(opened.tree, effect.replacement_at) if effect.replacement_at else None
+    shown = f"upstream  {theirs}" + (f"\nours      {show_signature(ours)}" if ours else "")
+    yield Code(shown, "python")
+    differences = list(find_differences(symbol.definition, ours)) if ours else []
+    if differences:
+        yield Bullets(tuple(differences))
+    if symbol.shadowed_by:
+        yield Paragraph(
+            f"A package binds the submodule's name to {symbol.shadowed_by}: `import … as m` reaches that, not the module."
+        )
+
+
+def _encode_upstream(opened: Opened, patch: Patch) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for effect in _distinct(patch):
+        symbol = opened.upstreams.resolver.resolve(effect.target or "")
+        definition = symbol.definition
+        where = opened.upstreams.index.evidence(symbol.module, definition.lines) if definition and symbol.module in opened.upstreams.index.entries else None  # fmt: skip
+        ours = read_definition(opened.tree, effect.replacement_at) if effect.replacement_at else None
+        rows.append(
+            {
+                "target": effect.target,
+                "kind": effect.target_kind.value,
+                "alias_of": effect.alias_of,
+                "signature": show_signature(definition) if definition else None,
+                "ours": show_signature(ours) if ours else None,
+                "differences": list(find_differences(definition, ours)) if definition and ours else [],
+                "evidence": str(where) if where else None,
+                "permalink": where.permalink if where else None,
+            }
+        )
+    return rows
+
+
+def _build_rivals(inventory: Inventory, patch: Patch) -> Iterator[Section]:
+    rows = tuple(
+        (Cell(target, code=True), "; ".join(f"{other.id} ({other.phase}, {other.priority})" for other in patches))
+        for target, patches in find_shared_targets(inventory).items()
+        if any(other.id == patch.id for other in patches)
+    )
+    if rows:
+        table = Table(columns=("Target", "Patches in the order they run"), rows=rows)
+        yield Section(title="Other patches on the same target", blocks=(table,))
+
+
+def _build_history(workspace: Workspace, patch: Patch) -> Section:
+    commits = list(read_log(workspace.downstream, None, workspace.commit, paths=(patch.file,)))
+    rows: tuple[tuple[Inline, ...], ...] = tuple(
+        (commit.date, Cell(commit.hash[:12], Evidence(repo=workspace.downstream.name, commit=commit.hash), code=True), commit.subject)
+        for commit in commits[:_MOST_COMMITS]
+    )  # fmt: skip
+    table = Table(columns=("Date", "Commit", "Subject"), rows=rows, more=max(0, len(commits) - _MOST_COMMITS), more_where="the log of the file")  # fmt: skip
+    return Section(title="History of the installer", blocks=(table,))
+
+
+def _encode_history(workspace: Workspace, patch: Patch) -> list[dict[str, str]]:
+    commits = read_log(workspace.downstream, None, workspace.commit, paths=(patch.file,))
+    return [{"commit": commit.hash, "date": commit.date, "subject": commit.subject} for commit in commits]
+
+
+def _build_plan_hint(patch: Patch) -> Section:
+    command = f"layline patches port {patch.id}"
+    text: Inline = (Cell(command, code=True), " prints the ordered plan; with ", Cell("--to DIR", code=True), " it writes a bundle that installs.")  # fmt: skip
+    return Section(title="Porting", blocks=(Paragraph(text),))
