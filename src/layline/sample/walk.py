@@ -58,6 +58,7 @@ BUSY = 2
 """On a busy machine the controls of a measurement fail, and it says so instead of judging."""
 CAMPAIGN = "docs/campaigns/dashboard-data/gemm.json"
 PDF = () if find_spec("typst") else ("--no-pdf",)
+RECORD = "docs/backend-gap/dashboard-data/reports/keel-upstream-main.json"
 SUMMARY = "docs/backend-gap/reports/keel/upstream-main/summary.md"
 WEEKS = ("2026-W12", "2026-W17", "2026-W21", "2026-W25", "2026-W26")
 STEPS: tuple[Step, ...] = (
@@ -121,11 +122,13 @@ STEPS: tuple[Step, ...] = (
     ),
     _round("Is this one really faster?", "Blocks stay in the cache", "Loop over blocks", "blocked", (0, 1, BUSY)),
     _measure("Where does the campaign stand?", "status"),
+    _measure("What happened, entry by entry?", "log"),
     _measure("Does the ledger hold?", "verify"),
     _measure("The campaign, for the dashboard", "report", "--format", "json", "-o", f"../harbor/{CAMPAIGN}"),
     Step(asks="What have earlier campaigns taught?", command=("lessons", "list"), folder="workshop"),
     Step(asks="Are all published records valid?", command=("dashboard", "index"), lines=8),
     Step(asks="Do the facts of our reports still hold?", command=("gap", "verify"), lines=10),
+    Step(asks="And would a foreign eye confirm them?", command=("gap", "audit", RECORD), lines=16),
     Step(asks="What would the team see?", command=("dashboard", "build", "--output-dir", "../site", *PDF)),
     Step(asks="Would a stranger find anything wrong with it?", command=("dashboard", "check", "../site")),
     Step(
@@ -133,5 +136,6 @@ STEPS: tuple[Step, ...] = (
         command=("pdf", SUMMARY, "-o", "../keel-summary.pdf", "--one-page"),
         needs=("typst",),
     ),
+    Step(asks="Which keys may the settings have?", command=("schema", "config"), lines=6),
     Step(asks="What can an agent be told?", command=("skills", "list"), lines=6),
 )

@@ -9,7 +9,7 @@ import pytest
 
 from layline.app import demo as app_demo
 from layline.cli.demo import is_known
-from layline.cli.main import main
+from layline.cli.main import COMMANDS, main
 from layline.errors import Error
 from layline.sample import truth
 from layline.sample.walk import STEPS, Step
@@ -32,6 +32,13 @@ def test_the_walk_ends_well_and_is_written_down(tmp_path: Path, capfd: pytest.Ca
         assert f"$ {app_demo.show_step(step)}" in transcript
         assert f"$ {app_demo.show_step(step)}" in shown
     assert truth.GAPS["keel"].pin in transcript
+
+
+def test_every_command_has_a_step() -> None:
+    """`mcp` speaks to a program, not to a person; the walk itself needs no step."""
+    walked = {step.command[0] for step in STEPS}
+
+    assert set(COMMANDS) - walked <= {"demo", "mcp"}
 
 
 def test_a_second_demo_replaces_the_first_and_keeps_what_is_not_ours(tmp_path: Path) -> None:

@@ -8,18 +8,24 @@ from typing import Any
 import pytest
 
 from commands import layline
-from layline.sample import DATE, truth, write_sample
+from layline.sample import DATE, Sample, truth, write_sample
 
 Facts = dict[str, dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def facts(tmp_path_factory: pytest.TempPathFactory) -> Facts:
-    """Backend → name of a fact → its value, as the evidence files tell them."""
+def world(tmp_path_factory: pytest.TempPathFactory) -> Sample:
+    """The sample with the reports of all backends."""
     world = write_sample(tmp_path_factory.mktemp("gap") / "world")
     cache = {"LAYLINE_CACHE": str(world.root / "cache")}
     result = layline("gap", "report", "--all", "--date", DATE, cwd=world.harbor, env=cache)
     assert result.code == 0, result.err
+    return world
+
+
+@pytest.fixture(scope="module")
+def facts(world: Sample) -> Facts:
+    """Backend → name of a fact → its value, as the evidence files tell them."""
     folder = world.harbor / "docs" / "backend-gap" / "dashboard-data" / "evidence"
     told = {key: json.loads((folder / f"{key}-upstream-main.json").read_text()) for key in truth.GAPS}
     return {key: {fact["name"]: fact["value"] for fact in file["facts"]} for key, file in told.items()}
@@ -69,3 +75,12 @@ def test_couplings_that_break(facts: Facts, backend: str) -> None:
 def test_a_change_and_its_revert_are_left_out(facts: Facts) -> None:
     assert facts["keel"]["changes.reverted"] == facts["spar"]["changes.reverted"] == 2
     assert not {"change.#63", "change.#64"} & facts["keel"].keys()
+
+
+def test_our_own_records_are_not_contradicted(world: Sample) -> None:
+    records = sorted((world.harbor / "docs" / "backend-gap" / "dashboard-data" / "reports").glob("*.json"))
+
+    audited = layline("gap", "audit", *map(str, records), "--format", "json", cwd=world.harbor)
+
+    assert audited.code == 0, audited.out
+    assert len(audited.json["records"]) == len(truth.GAPS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import posixpath
+import re
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -51,11 +53,18 @@ class Ground:
         return tuple(read_version(self.upstream, commit, self.backend.packages) for commit in (self.pin, self.tip))  # type: ignore[return-value]
 
     @cached_property
+    def trees(self) -> tuple[Tree, Tree]:
+        return Tree(self.upstream, self.pin), Tree(self.upstream, self.tip)
+
+    def has_name(self, dotted: str) -> bool:
+        """True if upstream spells such a name on either side: a module, or a word in the module it would stand in."""
+        return any(_has_name(tree, dotted, root) for tree in self.trees for root in self.backend.source_roots)
+
+    @cached_property
     def declarations(self) -> tuple[Declarations, Declarations]:
         only = self.backend.dependencies
-        return read_declarations(Tree(self.upstream, self.pin), only), read_declarations(
-            Tree(self.upstream, self.tip), only
-        )
+        before, after = self.trees
+        return read_declarations(before, only), read_declarations(after, only)
 
     @cached_property
     def differences(self) -> tuple[Difference, ...]:
@@ -84,3 +93,14 @@ class Ground:
     def places(self, items: list[Declaration]) -> Iterator[str]:
         for item in items:
             yield f"{item.place} {item.spec}".strip()
+
+
+def _has_name(tree: Tree, dotted: str, root: str) -> bool:
+    parts = dotted.split(".")
+    for cut in range(len(parts), 0, -1):
+        stem = posixpath.normpath(posixpath.join(root, *parts[:cut]))
+        for path in (f"{stem}.py", f"{stem}/__init__.py"):
+            text = tree.read_text(path)
+            if isinstance(text, str) and (cut == len(parts) or re.search(rf"\b{parts[cut]}\b", text)):
+                return True
+    return any(tree.paths(posixpath.normpath(posixpath.join(root, *parts)), ".py"))
