@@ -70,9 +70,11 @@ def policy_inputs(behind: int, age_days: int, broken: int | None, differences: I
 
 
 def count_broken(couplings: Iterable[Coupling], patches: Iterable[PatchRow]) -> int:
-    """Places that will break; a patch that stands where a coupling breaks already is the same place."""
-    places = {str(one.location) for one in couplings if one.consequence is Consequence.WILL_BREAK}
-    return len(places | {row.location for row in patches if row.severity == "breaks" and row.active})
+    """Couplings that will break, and patches that do where no coupling breaks already."""
+    broken = [one for one in couplings if one.consequence is Consequence.WILL_BREAK]
+    places = {str(one.location) for one in broken}
+    elsewhere = {row.location for row in patches if row.severity == "breaks" and row.active} - places
+    return len(broken) + len(elsewhere)
 
 
 def slug_of(ref: str) -> str:

@@ -8,7 +8,7 @@ from layline.core.report import Bullets, Paragraph, Report, Section, Table
 from layline.gap import statements
 from layline.gap.cells import commit_cell
 from layline.gap.coupling.model import Consequence
-from layline.gap.prose import count, listed
+from layline.gap.prose import count, listed, shorten
 from layline.gap.report_coupling import build_integration, build_sources
 from layline.gap.report_overview import DATE_RULE, build_overview
 from layline.gap.report_tree import build_capabilities, build_dependencies, change_item
@@ -80,7 +80,10 @@ def _high_level(gap: Gap) -> Section:
 def _key_dependencies(gap: Gap) -> Section:
     return Section(
         title="Key dependency differences",
-        blocks=(Paragraph(statements.dependency_sentence(gap)), Bullets(statements.dependency_deltas(gap, most=6))),
+        blocks=(
+            Paragraph(statements.dependency_sentence(gap)),
+            Bullets(tuple(shorten(one, 160) for one in statements.dependency_deltas(gap, most=6))),
+        ),
     )
 
 
@@ -103,7 +106,7 @@ def _integration(gap: Gap) -> Section:
         else []
     )
     lines += [next(iter(statements.find_reasons(gap)))] if gap.surface else []
-    risks = statements.integration_risks(gap, most=4)
+    risks = tuple(shorten(risk, 210) for risk in statements.integration_risks(gap, most=4))
     counted = statements.count_consequences(gap)
     more = counted[Consequence.WILL_BREAK] - len(risks)
     items = (
