@@ -2,27 +2,48 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from layline import codec
 from layline.app.campaign_open import read_campaign
 from layline.app.lessons import read_lessons
 from layline.campaign.proposers import Brief, Direction, build_brief
-from layline.core.report import Answer, Bullets, Paragraph, Report, Section
+from layline.campaign.trusted import TrustedBench
+from layline.core.report import Answer, Bullets, Code, Paragraph, Report, Section
+from layline.render import render_markdown
+
+if TYPE_CHECKING:
+    from layline.campaign.engine import Campaign
+
+ANSWER = "Edit the allowed files in this folder and write proposal.json beside this brief; anything else you leave is dropped."
+EXAMPLE = (
+    '{"hypothesis": "…", "change": "…", "bucket": "K1", "expect": "+4 %", "diagnosis": "why the last round failed"}'
+)
 
 
 def campaign_brief(chosen: str | None = None) -> Answer:
     """The best kernel and its history, without seeds, measurements or the ledger."""
-    campaign = read_campaign(chosen)
-    brief = build_brief(campaign.state, read_lessons(campaign))
-    kernel = {
-        file.path: file.data.decode("utf-8", "replace")
-        for file in campaign.state.kernel(campaign.state.best.kernel).files
-    }
-    return Answer(
-        report=_build_report(brief), data={"schema": "layline.brief/1", **codec.encode(brief), "kernel": kernel}
-    )
+    brief = brief_campaign(read_campaign(chosen))
+    return Answer(report=_build_report(brief), data=encode_brief(brief))
 
 
-def _build_report(brief: Brief) -> Report:
+def brief_campaign(campaign: Campaign) -> Brief:
+    """The brief for the next round of an open campaign."""
+    operator = campaign.bench.operator if isinstance(campaign.bench, TrustedBench) else None
+    return build_brief(campaign.state, read_lessons(campaign), operator)
+
+
+def encode_brief(brief: Brief) -> dict[str, Any]:
+    return {"schema": "layline.brief/1", **codec.encode(brief), "kernel": dict(brief.kernel)}
+
+
+def describe_brief(brief: Brief) -> dict[str, str]:
+    """The brief as the files a program finds in its folder."""
+    answer = render_markdown(_build_report(brief, is_for_program=True))
+    return {"brief.md": answer, "brief.json": codec.to_json(encode_brief(brief))}
+
+
+def _build_report(brief: Brief, *, is_for_program: bool = False) -> Report:
     facts = (
         f"Make {brief.operator} ({brief.language}, {brief.hardware}) faster: {brief.metric}.",
         f"You may change {', '.join(brief.allowed_files)} and nothing else; the best is round {brief.best_round}.",
@@ -38,8 +59,14 @@ def _build_report(brief: Brief) -> Report:
             "Where the time goes (best kernel)",
             tuple(f"{item.shape}: {item.milliseconds:.4f} ms" for item in brief.slowest),
         ),
+        _list(
+            "What holds it back",
+            tuple(f"{item.shape}: {item.rate:.1f} GFLOP/s; {item.reading}" for item in brief.bounds),
+        ),
         _list("Lessons", brief.lessons),
     ]
+    if is_for_program:
+        sections.insert(1, Section(title="Answer", blocks=(Paragraph(ANSWER), Code(EXAMPLE, "json"))))
     return Report(title=f"Brief for campaign {brief.campaign}", sections=tuple(sections))
 
 

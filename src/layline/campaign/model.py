@@ -161,6 +161,8 @@ class Operator:
     """A kernel that is subtly wrong: the control every gate must refuse."""
     weights: tuple[str, ...] = ()
     """Inputs that live across training steps; every other input is fresh each step."""
+    variants: tuple[tuple[str, str], ...] = ()
+    """Structures the search may try in place of the working kernel, by name; their knobs are declared in the text."""
     exact: str | None = None
     """The distribution whose results are exactly representable: the kernel must hit every bit."""
 

@@ -18,7 +18,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "schema": ("layline.cli.project:schema", "Print a JSON Schema."),
     "gap": ("layline.cli.gap:gap", "How far is each pinned backend behind its upstream?"),
     "patches": ("layline.cli.patches:patches", "What does each monkey patch replace, and when is it on?"),
-    "campaign": ("layline.cli.campaign:campaign", "Is this kernel change really an improvement?"),
+    "campaign": ("layline.cli.campaign_run:campaign", "Is this kernel change really an improvement?"),
     "lessons": ("layline.cli.lessons:lessons", "What earlier campaigns learned."),
     "bench": ("layline.cli.bench:bench", "Read benchmark CSV files strictly."),
     "periodic": ("layline.cli.periodic:periodic", "Weekly and monthly engineering reports from git history alone."),

@@ -118,6 +118,7 @@ OPERATOR = Operator(
     oracle=_oracle,
     neighbours=_neighbours,
     starts=(("naive", read_kernel("gemm_naive.c")), ("blocked", read_kernel("gemm_blocked.c"))),
+    variants=(("tiled", read_kernel("gemm_tiled.c")),),
     wrong=read_kernel("gemm_wrong.c"),
     weights=("b",),
     exact="integers",

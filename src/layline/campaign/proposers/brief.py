@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layline.campaign.engine import is_ineffective
+from layline.campaign.proposers.bounds import Bound, find_bounds
 from layline.campaign.rules import find_duties
 from layline.campaign.state import Settled
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from layline.campaign.lessons import Lesson
+    from layline.campaign.model import Operator
     from layline.campaign.state import Round, State
 
 
@@ -53,9 +56,16 @@ class Brief:
     demanded: tuple[str, ...]
     """What the rollbacks so far demand before the next round."""
     time_limit_s: float
+    kernel: tuple[tuple[str, str], ...] = ()
+    """Path and text of the working kernel."""
+    diff: str = ""
+    """From the starting kernel to the working one."""
+    bounds: tuple[Bound, ...] = ()
+    """What holds the working kernel back, by shape."""
 
 
-def build_brief(state: State, lessons: Sequence[Lesson] = ()) -> Brief:
+def build_brief(state: State, lessons: Sequence[Lesson] = (), operator: Operator | None = None) -> Brief:
+    best, start = _texts(state, state.best.kernel), _texts(state, state.rounds[0].kernel)
     tried = [item for item in state.rounds[1:] if item.settled is not None]
     effective = [item for item in tried if item.settled is Settled.ACCEPTED]
     ineffective = [item for item in tried if is_ineffective(item)]
@@ -75,7 +85,20 @@ def build_brief(state: State, lessons: Sequence[Lesson] = ()) -> Brief:
         lessons=tuple(lesson.takeaway for lesson in lessons if not lesson.withdrawn),
         demanded=tuple(duty.why for duty in find_duties(state)),
         time_limit_s=state.manifest.time_limit_s,
+        kernel=tuple(best.items()),
+        diff="".join(_diff(start, best)),
+        bounds=tuple(find_bounds(state, operator)) if operator else (),
     )
+
+
+def _texts(state: State, kernel: str) -> dict[str, str]:
+    return {file.path: file.data.decode("utf-8", "replace") for file in state.kernel(kernel).files}
+
+
+def _diff(old: dict[str, str], new: dict[str, str]) -> Iterator[str]:
+    for path in sorted({*old, *new}):
+        before, after = old.get(path, "").splitlines(keepends=True), new.get(path, "").splitlines(keepends=True)
+        yield from difflib.unified_diff(before, after, f"start/{path}", f"best/{path}")
 
 
 def _describe(item: Round) -> Direction:

@@ -1,0 +1,239 @@
+"""`campaign run`: the loop by itself, with a search or with any program; every round takes the path a person's takes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from layline.app.campaign import campaign_baseline, campaign_resume, campaign_round, campaign_stop
+from layline.app.campaign_brief import brief_campaign, describe_brief
+from layline.app.campaign_open import read_campaign, write_campaign
+from layline.app.campaign_places import clock, quiet
+from layline.campaign.engine import Campaign
+from layline.campaign.proposers import Brief, Declined, Proposal, Proposed, Proposer
+from layline.campaign.proposers.command import Command
+from layline.campaign.proposers.knobs import fingerprint_source
+from layline.campaign.rules import check_termination, find_duties
+from layline.campaign.snapshot import write_kernel_files
+from layline.campaign.state import Level, Phase, Settled, State
+from layline.campaign.trusted import TrustedBench, choose_shapes
+from layline.core.report import Answer, Paragraph, Report, Section, Table
+from layline.errors import BenchError, ConfigError
+
+if TYPE_CHECKING:
+    from layline.campaign.model import Operator
+
+DECLINES = 5
+"""Answers without a usable proposal in a row after which the loop ends."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """When the loop ends by itself."""
+
+    rounds: int | None = None
+    budget_s: float | None = None
+    time_limit_s: float = 600.0
+    """For one answer of a program."""
+
+
+@dataclass(slots=True)
+class _Loop:
+    """One run of the loop: what it was given and what it saw."""
+
+    chosen: str | None
+    limits: Limits
+    now: Callable[[], str]
+    progress: Callable[[str], None]
+    started: float = field(default_factory=time.monotonic)
+    declined: list[tuple[int, str]] = field(default_factory=list)
+    streak: int = 0
+    why: str = ""
+
+    def has_time(self) -> bool:
+        return self.limits.budget_s is None or time.monotonic() - self.started < self.limits.budget_s
+
+    def state(self) -> State:
+        return read_campaign(self.chosen).state
+
+
+def campaign_run(
+    proposer: str, chosen: str | None = None, *, limits: Limits = Limits(), passed: tuple[str, ...] = (),  # noqa: B008  frozen
+    now: Callable[[], str] = clock, progress: Callable[[str], None] = quiet,
+) -> Answer:  # fmt: skip
+    """Propose, validate, accept or roll back, until the target, the limits or the proposer's ideas are reached."""
+    loop = _Loop(chosen, limits, now, progress)
+    _begin(loop)
+    before = len(loop.state().rounds)
+    chosen_proposer = _choose(proposer, loop, passed)
+    while _goes_on(loop, before):
+        progress(f"asking {chosen_proposer.name} for round {len(loop.state().rounds) + 1}")
+        brief = replace(brief_campaign(read_campaign(chosen)), time_limit_s=limits.time_limit_s)
+        answer = chosen_proposer.propose(brief)
+        if isinstance(answer, Proposed):
+            duplicate = _find_duplicate(loop.state(), answer)
+            answer = Declined(reason=duplicate) if duplicate else answer
+        if isinstance(answer, Declined):
+            _decline(loop, chosen_proposer, answer)
+            continue
+        _validate(loop, chosen_proposer, answer, brief)
+    return _build_answer(loop, before)
+
+
+def _begin(loop: _Loop) -> None:
+    """Finish what an earlier run left open; measure the baseline where there is none."""
+    if loop.state().open_round is not None:
+        campaign_resume(loop.chosen, now=loop.now, progress=loop.progress)
+    if loop.state().baseline is None:
+        campaign_baseline(loop.chosen, now=loop.now, progress=loop.progress)
+
+
+def _choose(proposer: str, loop: _Loop, passed: tuple[str, ...]) -> Proposer:
+    kind, _, command = proposer.partition(":")
+    if kind == "command" and command.strip():
+        return Command(command, describe_brief, passed)
+    if proposer != "search":
+        raise ConfigError(f"There is no proposer {proposer!r}.", hint="`search`, or `command:PROGRAM ARGUMENTS`.")
+    operator = _find_operator(loop)
+    if operator is None:
+        raise ConfigError(
+            "The search needs an operator definition.", hint="Begin the campaign with --operator, or use `command:…`."
+        )
+    from layline.campaign.proposers.search import Search
+
+    state = loop.state()
+    shapes = tuple(shape for shape in choose_shapes(operator, state.manifest) if shape.label in state.representative)
+    return Search(operator, shapes, loop.has_time)
+
+
+def _find_operator(loop: _Loop) -> Operator | None:
+    bench = read_campaign(loop.chosen).bench
+    return bench.operator if isinstance(bench, TrustedBench) else None
+
+
+def _goes_on(loop: _Loop, before: int) -> bool:
+    state = loop.state()
+    if state.phase is not Phase.ANALYZE:
+        loop.why = f"the campaign is in {state.phase}"
+    elif any(holds for _name, holds, _why in check_termination(state, None)):
+        campaign_stop(None, loop.chosen, now=loop.now)
+        loop.why = "; ".join(why for _name, holds, why in check_termination(state, None) if holds)
+    elif loop.limits.rounds is not None and len(state.rounds) - before >= loop.limits.rounds:
+        loop.why = f"{loop.limits.rounds} rounds were asked for"
+    elif not loop.has_time():
+        loop.why = f"the budget of {loop.limits.budget_s:.0f} s is used up"
+    elif loop.streak >= DECLINES:
+        loop.why = f"{loop.streak} answers in a row held no usable proposal"
+    return not loop.why
+
+
+def _find_duplicate(state: State, proposed: Proposed) -> str | None:
+    """Why a proposal was measured before, comments and spacing aside; None if it is new."""
+    best = {file.path: file.data for file in state.kernel(state.best.kernel).files}
+    wanted = _fingerprint({**best, **proposed.files})
+    for item in state.rounds:
+        if _fingerprint({file.path: file.data for file in state.kernel(item.kernel).files}) == wanted:
+            return f"the proposal is round {item.number}'s kernel but for comments and spacing"
+    return None
+
+
+def _fingerprint(files: dict[str, bytes]) -> tuple[tuple[str, str], ...]:
+    return tuple(
+        (path, fingerprint_source(path, data.decode("utf-8", "replace"))) for path, data in sorted(files.items())
+    )
+
+
+def _decline(loop: _Loop, proposer: Proposer, answer: Declined) -> None:
+    """Write down that there was no proposal; the loop goes on unless asking again is pointless."""
+    with write_campaign(loop.chosen, now=loop.now) as campaign:
+        number = len(campaign.state.rounds) + 1
+        campaign.record("declined", round=number, proposer=proposer.name, reason=answer.reason)
+    loop.declined.append((number, answer.reason))
+    loop.streak += 1
+    if answer.is_final:
+        loop.why = f"{proposer.name} has nothing more to propose: {answer.reason}"
+
+
+def _validate(loop: _Loop, proposer: Proposer, proposed: Proposed, brief: Brief) -> None:
+    with write_campaign(loop.chosen, now=loop.now) as campaign:
+        _pay_duties(campaign, proposed, brief)
+        campaign.record(
+            "proposed", round=len(campaign.state.rounds) + 1, proposer=proposer.name, remarks=list(proposed.remarks)
+        )
+        for path, data in proposed.files.items():
+            (campaign.kernel_root / path).write_bytes(data)
+    said = Proposal(
+        hypothesis=proposed.hypothesis, change=proposed.change, bucket=proposed.bucket, expect=proposed.expect,
+        proposer=proposer.name, level=Level.QUICK,
+    )  # fmt: skip
+    try:
+        campaign_round(said, loop.chosen, now=loop.now, progress=loop.progress)
+    except ConfigError as error:
+        _put_back(loop)
+        _decline(loop, proposer, Declined(reason=error.message))
+        return
+    except BenchError:
+        # a control failed or the machine was busy: the round is open, once more is fair, then it is the user's turn
+        campaign_resume(loop.chosen, now=loop.now, progress=loop.progress)
+    loop.streak = 0
+
+
+def _put_back(loop: _Loop) -> None:
+    with write_campaign(loop.chosen, now=loop.now) as campaign:
+        state = campaign.state
+        write_kernel_files(campaign.kernel_root, state.kernel(state.best.kernel), state.manifest.kernel_files)
+
+
+def _pay_duties(campaign: Campaign, proposed: Proposed, brief: Brief) -> None:
+    """What a rollback demands, written from what is known; a note says that nobody looked where nobody did."""
+    bounds = "; ".join(f"{row.shape}: {row.reading}" for row in brief.bounds) or "no figures"
+    texts = {
+        "diagnosis": proposed.diagnosis,
+        "profile": f"Figures of the best kernel: {bounds}.",
+        "inspection": "Nobody read the machine code.",
+        "comparison": "No other kernel was compared.",
+    }
+    while duties := list(find_duties(campaign.state)):
+        duty, last = duties[0], campaign.state.rounds[-1]
+        reason = last.verdict.reason if last.verdict else "it was not measured"
+        written = len({text for item in campaign.state.streak for text in item.texts("direction")})
+        text = f"Direction {written + 1}: {proposed.change}" if duty.note == "direction" else texts[duty.note] or reason
+        campaign.record("noted", round=last.number, kind=duty.note, text=f"Unattended: {text}")
+
+
+def _build_answer(loop: _Loop, before: int) -> Answer:
+    campaign = read_campaign(loop.chosen)
+    state = campaign.state
+    made = state.rounds[before:]
+    accepted = [item for item in made if item.settled is Settled.ACCEPTED]
+    rows = tuple(
+        (
+            str(item.number),
+            item.change,
+            item.settled.value if item.settled else "open",
+            item.verdict.reason if item.verdict else "",
+        )
+        for item in made
+    )
+    summary = (
+        f"{len(made)} rounds, {len(accepted)} accepted, {len(loop.declined)} answers without a usable proposal; "
+        f"ended because {loop.why}."
+    )
+    declined = tuple((str(number), reason) for number, reason in loop.declined)
+    sections = [
+        Section(
+            title="", blocks=(Paragraph(summary), Table(columns=("round", "change", "became", "reason"), rows=rows))
+        )
+    ]
+    if declined:
+        sections.append(Section(title="No proposal", blocks=(Table(columns=("before round", "why"), rows=declined),)))
+    data = {
+        "schema": "layline.campaign-run/1",
+        "campaign": state.manifest.name,
+        "rounds": [{"round": int(number), "change": change, "became": became, "reason": reason} for number, change, became, reason in rows],
+        "declined": [{"round": number, "reason": reason} for number, reason in loop.declined],
+        "ended": loop.why,
+    }  # fmt: skip
+    return Answer(report=Report(title=f"Campaign {state.manifest.name}", sections=tuple(sections)), data=data)

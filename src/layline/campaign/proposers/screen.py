@@ -1,0 +1,85 @@
+"""A quick look at many settings of one kernel, to choose which one deserves a round.
+
+Screening decides nothing: calls are checked, but few, and times come from single processes. Whatever it picks goes
+through the same gate as any other proposal.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from layline.campaign.build import NotBuilt, build_kernel, workshop
+from layline.campaign.feed import draw
+from layline.campaign.leg import LiveLeg, Setup
+from layline.campaign.link import Fault
+from layline.campaign.measure import ARENA_BYTES
+from layline.campaign.model import Leg, Operator, Plan, Shape, Snapshot
+
+if TYPE_CHECKING:
+    import numpy as np
+
+TODAY = "today"
+"""The working kernel among the candidates: it goes on to every look, as the yardstick."""
+KEEP = 3
+"""Of every so many candidates one goes on to the next, longer look."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Screened:
+    """What a quick look saw of one candidate: mean log CPU milliseconds over shapes, or why there is no time."""
+
+    name: str
+    score: float | None
+    reason: str = ""
+
+
+def screen(
+    operator: Operator, shapes: tuple[Shape, ...], candidates: dict[str, Snapshot], *, calls: tuple[int, ...] = (3, 8),
+    may_go_on: Callable[[], bool] = lambda: True,
+) -> list[Screened]:  # fmt: skip
+    """Successive halving: a short look at all, a longer one at the better third; fastest first, failures last."""
+    import numpy as np
+
+    rng = np.random.default_rng(int.from_bytes(secrets.token_bytes(16), "big"))
+    remaining, failed = dict(candidates), []
+    ranked: list[Screened] = []
+    with workshop() as shop:
+        setup = Setup(operator=operator, shapes=shapes, plan=Plan(), shop=shop, arena_bytes=ARENA_BYTES)
+        for count in calls:
+            looked = [_look(setup, name, snapshot, count, rng) for name, snapshot in remaining.items() if may_go_on()]
+            failed += [item for item in looked if item.score is None]
+            ranked = sorted((item for item in looked if item.score is not None), key=lambda item: item.score or 0.0)
+            kept = {TODAY, *(item.name for item in ranked[: max(2, math.ceil(len(ranked) / KEEP))])}
+            remaining = {name: snapshot for name, snapshot in remaining.items() if name in kept}
+    return [*ranked, *failed]
+
+
+def _look(setup: Setup, name: str, snapshot: Snapshot, calls: int, rng: np.random.Generator) -> Screened:
+    built = build_kernel(snapshot, setup.operator, setup.shop)
+    if isinstance(built, NotBuilt):
+        return Screened(
+            name=name, score=None, reason=f"does not build: {built.reason.splitlines()[-1] if built.reason else ''}"
+        )
+    try:
+        with ExitStack() as stack:
+            leg = stack.enter_context(LiveLeg(Leg.CANDIDATE, built, setup, rng))
+            leg.worker.load()
+            logs = [math.log(_fastest(setup, leg, shape, calls, rng)) for shape in setup.shapes]
+    except Fault as fault:
+        return Screened(name=name, score=None, reason=str(fault))
+    return Screened(name=name, score=math.fsum(logs) / len(logs))
+
+
+def _fastest(setup: Setup, leg: LiveLeg, shape: Shape, calls: int, rng: np.random.Generator) -> float:
+    """Least CPU milliseconds of a whole step; the first is warm-up."""
+    operator = setup.operator
+    times = []
+    for _ in range(calls + 1):
+        given = draw(operator, shape, rng, operator.distributions[0], count=2)
+        times.append(sum(leg.run(step, given).cpu_ns for step in operator.passes) / 1e6)
+    return max(min(times[1:]), 1e-6)

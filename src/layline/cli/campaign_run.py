@@ -1,0 +1,42 @@
+"""`layline campaign run`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+
+from layline.cli.campaign import _progress, campaign, recording
+from layline.cli.show import format_option, show
+
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def parse_duration(_context: click.Context, _option: click.Parameter, text: str | None) -> float | None:
+    """`90s`, `30m`, `1.5h` → seconds."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text.strip())
+    if not found:
+        raise click.BadParameter(f"{text!r} is not a duration; write 90s, 30m or 1h.")
+    return float(found[1]) * _UNITS[found[2]]
+
+
+@campaign.command("run")
+@click.option("--proposer", required=True, metavar="search|command:…", help="Who proposes: the built-in search, or a program run once per round.")  # fmt: skip
+@click.option("--rounds", type=click.IntRange(1), default=None, help="End after so many rounds.")
+@click.option("--budget", default=None, callback=parse_duration, metavar="TIME", help="End after this long, e.g. 30m; the round going on is finished.")  # fmt: skip
+@click.option("--time-limit", default="10m", show_default=True, callback=parse_duration, metavar="TIME", help="For one answer of a program.")  # fmt: skip
+@click.option("--pass-env", "passed", multiple=True, metavar="NAME", help="Environment variable the program needs; nothing else of yours is passed.")  # fmt: skip
+@recording
+@format_option("text", "json", "md")
+def run(
+    proposer: str, rounds: int | None, budget: float | None, time_limit: float, passed: tuple[str, ...],
+    chosen: str | None, format_: str, output: Path | None,
+) -> int:  # fmt: skip
+    """Run the loop unattended: propose, validate, accept or roll back; run it again to go on where it stopped."""
+    from layline.app.campaign_run import Limits, campaign_run
+
+    limits = Limits(rounds=rounds, budget_s=budget, time_limit_s=time_limit)
+    return show(campaign_run(proposer, chosen, limits=limits, passed=passed, progress=_progress), format_, output)
