@@ -17,8 +17,9 @@ from layline.campaign.ledger import Ledger
 from layline.campaign.manifest import Manifest, Measuring, find_contradictions, render_manifest
 from layline.campaign.model import Bucket
 from layline.campaign.proposers import Proposal
+from layline.campaign.replay import fold
 from layline.campaign.rules import NOTES, check_termination, find_duties
-from layline.campaign.state import Level, Phase, fold
+from layline.campaign.state import Level, Phase
 from layline.campaign.workspace import copy_files, is_workspace
 from layline.core.report import Answer, Bullets, Paragraph, Section
 from layline.errors import ConfigError, RecordError

@@ -11,7 +11,8 @@ from layline.app.campaign_publish import publish
 from layline.campaign.engine import Campaign, prepare
 from layline.campaign.ledger import FILE_NAME, Ledger
 from layline.campaign.manifest import Measuring
-from layline.campaign.state import Phase, fold
+from layline.campaign.replay import fold
+from layline.campaign.state import Phase
 from layline.campaign.workspace import find_kernel_root, is_workspace
 from layline.errors import BenchError, ConfigError
 from layline.git.write import WorkTree, open_work_tree

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from layline.campaign.log import build_logs
 from layline.campaign.manifest import Manifest, render_manifest, shape_list
-from layline.campaign.state import APPLY, fold
+from layline.campaign.replay import replay
 from layline.campaign.summary import build_summary
 from layline.errors import BenchError
 
@@ -33,7 +33,7 @@ APPEND_ONLY = ("logs/optimize.md", "logs/performance_trend.md")
 
 def derive_folder(entries: Sequence[Entry], place: str) -> dict[str, bytes]:
     """Every derived file by its path in the campaign folder."""
-    states = list(_states(entries))
+    states = list(replay(entries))
     if not states:
         raise BenchError("The ledger is empty: there is nothing to derive.")
     state = states[-1]
@@ -50,17 +50,6 @@ def derive_folder(entries: Sequence[Entry], place: str) -> dict[str, bytes]:
         if item.settled is not None:
             files.update(_round_files(state, item))
     return files
-
-
-def _states(entries: Sequence[Entry]) -> Iterator[State]:
-    state: State | None = None
-    for entry in entries:
-        if state is None:
-            state = fold((entry,))
-        elif entry.kind in APPLY:
-            state = replace(APPLY[entry.kind](state, entry), head=entry.hash)
-        if state is not None:
-            yield state
 
 
 def with_representative(state: State) -> Manifest:

@@ -15,9 +15,10 @@ from layline.campaign.faults import crash_point
 from layline.campaign.judge import needs_full_validation
 from layline.campaign.messages import build_commit_message
 from layline.campaign.model import Outcome, Status
+from layline.campaign.replay import fold
 from layline.campaign.representative import choose_representative
 from layline.campaign.snapshot import encode_content, encode_kernel_files, read_kernel_files, write_kernel_files
-from layline.campaign.state import Level, Settled, State, fold
+from layline.campaign.state import Level, Settled, State
 from layline.campaign.statistics import spend_campaign
 from layline.campaign.workspace import copy_files, find_kernel_root, integrate, is_workspace
 from layline.errors import BenchError
