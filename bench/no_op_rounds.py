@@ -19,7 +19,7 @@ from pathlib import Path
 
 from layline.campaign.judge import judge
 from layline.campaign.measure import Request, measure_pair
-from layline.campaign.model import Plan, Snapshot
+from layline.campaign.model import Leg, Plan, Snapshot
 from layline.campaign.operators import load_operator
 from layline.campaign.statistics import false_accept_bound
 
@@ -72,6 +72,8 @@ def _round(number: int, gain: float) -> dict[str, object]:
         "upper": verdict.interval.upper if verdict.interval else None,
         "literal": verdict.amd_literal.accepts if verdict.amd_literal else None,
         "pairs": measurement.pairs,
+        "ratios": [ratio.cpu for ratio in measurement.ratios if ratio.leg is Leg.CANDIDATE],
+        "again": [ratio.cpu for ratio in measurement.ratios if ratio.leg is Leg.AGAIN],
         "load": measurement.environment.load_after,
         "spent": dict(measurement.seconds),
         "seconds": round(time.monotonic() - began, 1),

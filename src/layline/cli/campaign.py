@@ -127,6 +127,17 @@ def status(chosen: str | None, format_: str, output: Path | None) -> int:
 
 
 @campaign.command()
+@click.argument("number", type=int)
+@recording
+@format_option("text", "json", "md")
+def explain(number: int, chosen: str | None, format_: str, output: Path | None) -> int:
+    """Measure round NUMBER's candidate again and show every property with its evidence."""
+    from layline.app.campaign_explain import campaign_explain
+
+    return show(campaign_explain(number, chosen, progress=_progress), format_, output)
+
+
+@campaign.command()
 @recording
 @format_option("text", "json", "md")
 def brief(chosen: str | None, format_: str, output: Path | None) -> int:

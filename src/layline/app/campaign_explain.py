@@ -1,0 +1,83 @@
+"""`campaign explain ROUND`: measure a round's candidate again and show every property with its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from layline import codec
+from layline.app.campaign_open import read_campaign
+from layline.app.campaign_places import quiet
+from layline.campaign.bench import Trial
+from layline.core.report import Answer, Bullets, Report, Section, Table
+from layline.errors import BenchError
+
+if TYPE_CHECKING:
+    from layline.campaign.model import GateResult, Measurement, Verdict
+    from layline.campaign.state import Round
+
+
+def campaign_explain(number: int, chosen: str | None = None, *, progress: Callable[[str], None] = quiet) -> Answer:
+    """Say why round NUMBER ended as it did, by measuring its candidate once more; nothing is recorded."""
+    campaign = read_campaign(chosen, progress)
+    state = campaign.state
+    item = state.round(number)
+    if item.number == 1:
+        raise BenchError("Round 1 is the baseline: there is no candidate to explain.")
+    run = item.last_run
+    labels = run.measurement.shapes if run else state.representative
+    trial = Trial(
+        best=state.kernel(state.round(item.best).kernel),
+        candidate=state.kernel(item.kernel),
+        start=state.kernel(state.rounds[0].kernel),
+        labels=labels,
+        alpha=run.measurement.plan.alpha if run else 0.01,
+    )
+    with campaign.ledger.lock():  # a second measurement beside it would disturb both
+        measurement = campaign.bench.measure(trial).measurement
+    return _answer(item, measurement, campaign.bench.judge(measurement, item.bucket))
+
+
+def _answer(item: Round, measurement: Measurement, verdict: Verdict) -> Answer:
+    before = item.last_run.measurement if item.last_run else None
+    recorded = item.verdict.reason if item.verdict else "no verdict"
+    lines = [
+        f"Recorded: {item.verdict.outcome if item.verdict else 'open'}: {recorded}",
+        f"Measured again: {verdict.outcome}: {verdict.reason}",
+        _compare(before, measurement),
+        *verdict.notes,
+    ]
+    sections = (
+        Section(title="Then and now", blocks=(Bullets(tuple(line for line in lines if line)),)),
+        Section(title="Properties", blocks=(_table(measurement.gates),)),
+        Section(title="Controls", blocks=(_table(measurement.controls),)),
+    )
+    data = {
+        "schema": "layline.campaign-explain/1",
+        "round": item.number,
+        "recorded": codec.encode(item.verdict) if item.verdict else None,
+        "verdict": codec.encode(verdict),
+        "gates": [codec.encode(gate) for gate in measurement.gates],
+        "controls": [codec.encode(control) for control in measurement.controls],
+    }
+    return Answer(report=Report(title=f"Round {item.number}, explained", sections=sections), data=data)
+
+
+def _compare(before: Measurement | None, now: Measurement) -> str:
+    """Whether the same property failed both times."""
+    then = {gate.property for gate in before.failed_gates} if before else set()
+    again = {gate.property for gate in now.failed_gates}
+    if not then and not again:
+        return "No property was violated either time; the verdict rests on the times."
+    if then == again:
+        return f"The same property was violated both times: {', '.join(sorted(then))}."
+    return f"Violated then: {', '.join(sorted(then)) or 'none'}; now: {', '.join(sorted(again)) or 'none'}."
+
+
+def _table(results: tuple[GateResult, ...]) -> Table:
+    ordered = sorted(results, key=lambda one: one.passed)
+    rows = tuple(
+        ("holds" if one.passed else "VIOLATED", one.property, one.reason, "; ".join(one.evidence[:4]))
+        for one in ordered
+    )
+    return Table(columns=("", "property", "reason", "evidence"), rows=rows)
