@@ -80,13 +80,13 @@ class Judge:
 
     def _shorten(self, place: Place) -> str | None:
         """The longest part of a chain that the pin knows; None where there is nothing to say beyond the import."""
-        if place.touch not in {Touch.ATTRIBUTE, Touch.CALL} or place.bound:
+        if place.touch not in {Touch.ATTRIBUTE, Touch.CALL, Touch.PATCH} or place.bound:
             return place.target
         target = place.target
         while target.count(".") > place.imported.count("."):
             if self._comparer.pin.resolve(target).exists:
                 return target
-            if place.call is not None:
+            if place.call is not None or place.touch is Touch.PATCH:
                 return None  # a method of a value: only a run knows whose
             target = target.rpartition(".")[0]
         return target if place.call is not None and place.target == place.imported else None
@@ -119,6 +119,8 @@ class Judge:
         if place.touch is Touch.OVERRIDE:
             text = "upstream no longer has this method, so our override is not called"
             return Verdict(state=state, consequence=Consequence.MAY_BREAK, detail=text, new_target=new)
+        if place.touch is Touch.PATCH:
+            detail = "assigning to it raises nothing: what we install is never called"
         if place.type_checking:
             return Verdict(
                 state=state, consequence=Consequence.LOOK, detail="imported for type checking only", new_target=new

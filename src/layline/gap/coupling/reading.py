@@ -91,7 +91,7 @@ class Finder:
                     continue
             else:
                 target = f"{imported}.{rest}" if rest else imported
-            touch = Touch.CALL if use.call is not None else Touch.ATTRIBUTE
+            touch = Touch.CALL if use.call is not None else Touch.PATCH if use.assigned else Touch.ATTRIBUTE
             yield Place(
                 touch=touch, target=target, location=Location(entry.path, use.line), call=use.call,
                 guarded=use.guarded, imported=imported, type_checking=item.type_checking,

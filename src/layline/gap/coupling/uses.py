@@ -13,7 +13,7 @@ from layline.core.evidence import Skipped
 from layline.source import parse_tree
 from layline.source.binding import CallShape, read_call
 
-ANALYSER = f"uses-4-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"uses-5-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _CATCHES = frozenset(
     {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException", "TypeError"}
@@ -30,6 +30,8 @@ class Use:
     chain: str
     call: CallShape | None
     guarded: bool
+    assigned: bool = False
+    """Something is put in its place: `module.name = ours`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +60,10 @@ def encode_uses(data: bytes) -> str:
     if isinstance(tree, Skipped):
         return json.dumps(tree.why)
     walker = _Walker(tree)
-    rows = [[use.line, use.scope, use.chain, _encode_call(use.call), int(use.guarded)] for use in walker.found.uses]
+    rows = [
+        [use.line, use.scope, use.chain, _encode_call(use.call), int(use.guarded), int(use.assigned)]
+        for use in walker.found.uses
+    ]
     reads = [[read.line, read.scope, read.origin, read.attributes, int(read.guarded)] for read in walker.found.reads]
     return json.dumps({"u": rows, "r": reads, "g": walker.found.guarded_imports}, separators=(",", ":"))
 
@@ -68,8 +73,10 @@ def decode_uses(text: str) -> Uses | str:
     if isinstance(plain, str):
         return plain
     uses = [
-        Use(line=line, scope=scope, chain=chain, call=_decode_call(call), guarded=bool(guarded))
-        for line, scope, chain, call, guarded in plain["u"]
+        Use(
+            line=line, scope=scope, chain=chain, call=_decode_call(call), guarded=bool(guarded), assigned=bool(assigned)
+        )
+        for line, scope, chain, call, guarded, assigned in plain["u"]
     ]
     reads = [
         FieldRead(line=line, scope=scope, origin=origin, attributes=attributes, guarded=bool(guarded))
@@ -181,7 +188,7 @@ class _Walker:
         chain = [inner.id, *reversed(words)]
         if inner.id in self._aliases and inner.id not in self._variables[-1]:
             if words or call is not None:
-                self._add(node.lineno, ".".join(chain), call)
+                self._add(node.lineno, ".".join(chain), call, assigned=isinstance(node.ctx, ast.Store))
             return
         if chain[0] == "self" and len(chain) > 1 and len(self._scope) > 1:
             self._add(node.lineno, f"self.{chain[1]}", call if len(chain) == 2 else None)
@@ -190,8 +197,10 @@ class _Walker:
         elif words and self._variables[-1].get(inner.id):
             self._read(node.lineno, self._variables[-1][inner.id], chain[1:])
 
-    def _add(self, line: int, chain: str, call: CallShape | None) -> None:
-        use = Use(line=line, scope=".".join(self._scope), chain=chain, call=call, guarded=self._guards > 0)
+    def _add(self, line: int, chain: str, call: CallShape | None, *, assigned: bool = False) -> None:
+        use = Use(
+            line=line, scope=".".join(self._scope), chain=chain, call=call, guarded=self._guards > 0, assigned=assigned
+        )
         self.found.uses.append(use)
 
     def _read(self, line: int, origin: str, attributes: list[str]) -> None:
