@@ -26,7 +26,7 @@ TRANSCRIPT = "transcript.md"
 _CACHE = "cache"
 _OURS = (
     *(f"{name}.git" for name in (*CHRONICLES, "workshop")),
-    *("harbor", "workshop", "candidates", "fresh", "site", "keel-summary.pdf", _CACHE, TRANSCRIPT),
+    *("harbor", "workshop", "candidates", "fresh", "port", "site", "keel-summary.pdf", _CACHE, TRANSCRIPT),
 )
 """What a demo may leave behind; an interrupted one, too."""
 _STEP_LIMIT_S = 1200

@@ -69,6 +69,14 @@ STEPS: tuple[Step, ...] = (
     Step(asks="How far is Keel behind?", command=("gap", "show", "keel", "--date", DATE), lines=24),
     Step(asks="And Rivet, which a workflow variable pins?", command=("gap", "show", "rivet", "--date", DATE), lines=6),
     Step(asks="Which patches do we have, and which do nothing?", command=("patches", "list", "keel"), lines=24),
+    Step(asks="Where is Rivet used?", command=("patches", "find", "rivet"), lines=12),
+    Step(asks="How does the step timer work?", command=("patches", "show", "keel.training.step_timer"), lines=30),
+    Step(asks="Are our notes still true?", command=("patches", "notes", "docs/patch-notes.md"), lines=18),
+    Step(
+        asks="How is a patch taken elsewhere?",
+        command=("patches", "port", "keel.layers.remember", "--to", "../port"),
+        lines=30,
+    ),
     *(
         Step(asks=f"The patches of {key}, for the dashboard", command=("patches", "list", key, *_board(f"{key}.json")))
         for key in ("keel", "spar")
