@@ -1,0 +1,36 @@
+"""CONTRIBUTING.md sends nobody to a file or a name that is not there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+PATHS = sorted({path for path in re.findall(r"`((?:src|docs|tests)/[^`<]*)", PAGE) if "<" not in path})
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_paths_exist(path: str) -> None:
+    assert (ROOT / path).exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("DETECTORS", "src/layline/patches/idioms/__init__.py"),
+        ("NAMES", "src/layline/campaign/operators/__init__.py"),
+    ],
+)
+def test_tables_are_where_the_page_says(name: str, file: str) -> None:
+    assert f"`{name}` in `{file}`" in PAGE
+    assert re.search(rf"^{name}\b", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_every_step_list_has_five_steps() -> None:
+    lists = [part for part in PAGE.split("\n## ") if part.startswith("Add ")]
+
+    assert len(lists) == 3
+    assert all(len(re.findall(r"^\d\. ", part, re.MULTILINE)) == 5 for part in lists)
