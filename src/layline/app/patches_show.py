@@ -13,8 +13,9 @@ from layline.history import read_log
 from layline.patches.data import encode_patch
 from layline.patches.declared import read_schema
 from layline.patches.model import TargetKind
+from layline.patches.replacements import Replacements
 from layline.patches.report import describe_effect, describe_enabling, describe_logic, find_shared_targets
-from layline.patches.signatures import find_differences, read_definition, show_signature
+from layline.patches.signatures import find_differences, show_signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from layline.app.workspace import Workspace
     from layline.core.report import Block, Inline
     from layline.patches.model import Effect, Inventory, Patch
+    from layline.source import Definition
 
 _MOST_COMMITS = 15
 
@@ -155,7 +157,7 @@ def _describe_target(opened: Opened, effect: Effect) -> Iterator[Block]:
     alias = f" (an imported name of {effect.alias_of})" if effect.alias_of else ""
     yield Paragraph((Cell(effect.target or "", where, code=True), f"{alias}, lines {symbol.definition.lines[0]}–{symbol.definition.lines[1]} of {where.path}"))  # fmt: skip
     theirs = show_signature(symbol.definition)
-    ours = read_definition(opened.tree, effect.replacement_at) if effect.replacement_at else None
+    ours = _read_ours(opened, effect)
     shown = f"upstream  {theirs}" + (f"\nours      {show_signature(ours)}" if ours else "")
     yield Code(shown, "python")
     differences = list(find_differences(symbol.definition, ours)) if ours else []
@@ -167,13 +169,18 @@ def _describe_target(opened: Opened, effect: Effect) -> Iterator[Block]:
         )
 
 
+def _read_ours(opened: Opened, effect: Effect) -> Definition | None:
+    found = Replacements(opened.tree).read(effect.replacement_at)
+    return found.definition if found is not None else None
+
+
 def _encode_upstream(opened: Opened, patch: Patch) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for effect in _distinct(patch):
         symbol = opened.upstreams.resolver.resolve(effect.target or "")
         definition = symbol.definition
         where = opened.upstreams.index.evidence(symbol.module, definition.lines) if definition and symbol.module in opened.upstreams.index.entries else None  # fmt: skip
-        ours = read_definition(opened.tree, effect.replacement_at) if effect.replacement_at else None
+        ours = _read_ours(opened, effect)
         rows.append(
             {
                 "target": effect.target,

@@ -87,5 +87,22 @@ def patches_notes(file: Path, at: str, format_: str, output: Path | None, config
     return show(notes(open_workspace(config, at=at), file), format_, output)
 
 
+@patches.command("port")
+@click.argument("patch_id", metavar="ID")
+@click.option("--to", type=click.Path(file_okay=False, path_type=Path), default=None, help="Write a bundle that installs into this folder.")  # fmt: skip
+@click.option("--backend", default=None, help="Only look in this backend.")
+@at_option
+@format_option("text", "json", "md")
+@config_option
+def patches_port(
+    patch_id: str, to: Path | None, backend: str | None, at: str, format_: str, output: Path | None, config: Path | None
+) -> int:  # fmt: skip
+    """How to bring patch ID into another framework: the plan, and with --to a bundle that installs."""
+    from layline.app.patches_port import patches_port as port
+    from layline.app.workspace import open_workspace
+
+    return show(port(open_workspace(config, at=at), patch_id, to=to, backend=backend), format_, output)
+
+
 for command in (patches_drift, patches_diff, patches_retarget):
     patches.add_command(command)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from layline.source import ParameterKind, parse_module
+from layline.source import ParameterKind
 
 if TYPE_CHECKING:
-    from layline.core.evidence import Location
-    from layline.source import Definition, Tree
+    from layline.source import Definition
 
 
 def show_signature(definition: Definition) -> str:
@@ -52,15 +51,3 @@ def find_differences(theirs: Definition, ours: Definition) -> Iterator[str]:
             yield f"ours needs `{item.name}`, which upstream does not pass by that name"
     if theirs.is_async != ours.is_async:
         yield "one is async, the other is not"
-
-
-def read_definition(tree: Tree, place: Location) -> Definition | None:
-    """The function or class of the downstream that begins at a line."""
-    entry = tree.find(place.path)
-    if entry is None:
-        return None
-    module = parse_module(place.path, tree.repository.read_blob(entry.oid))
-    found = [
-        item for item in getattr(module, "definitions", ()) if item.line == place.line or item.lines[0] == place.line
-    ]
-    return found[0] if found else None

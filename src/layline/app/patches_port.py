@@ -1,0 +1,77 @@
+"""`patches port`: how one patch comes into another framework, as a plan and as a bundle that installs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from layline.app.files import write_inside
+from layline.app.patches import Opened, open_reading, read_all
+from layline.app.patches_show import find_patch
+from layline.core.report import Answer, Cell, Paragraph, Report, Section
+from layline.errors import Error
+from layline.patches.declared import read_schema
+from layline.patches.inventory import find_handler_calls
+from layline.patches.porting.bundle import Origin, build_bundle, name_package
+from layline.patches.porting.plan import build_plan, find_consumers
+from layline.patches.porting.slicing import Slice, Slicer
+from layline.render import render_markdown
+
+if TYPE_CHECKING:
+    from layline.app.workspace import Workspace
+    from layline.patches.model import Patch
+
+_MARK = ".layline-port"
+
+
+def patches_port(workspace: Workspace, patch_id: str, *, to: Path | None = None, backend: str | None = None) -> Answer:
+    """The porting plan of a patch; with `to`, a bundle is written there."""
+    opened = open_reading(workspace)
+    inventories = read_all(opened, (backend,) if backend else tuple(workspace.settings.backends))
+    inventory, patch = find_patch(inventories, patch_id)
+    modules = opened.reading.machine.modules
+    module = modules.names_by_path.get(patch.file)
+    if module is None:
+        raise Error(f"{patch.file} is no module of the downstream.", hint="Set project.source_roots.")
+    found = Slicer(modules, find_handler_calls(workspace.settings)).follow(module, patch.handler.partition(".")[0])
+    consumers = list(find_consumers(patch, opened.upstreams.index, opened.upstreams.resolver))
+    opened.upstreams.save()
+    schema = read_schema(opened.tree, workspace.settings.backend(inventory.backend).configs)
+    plan = build_plan(patch, found, modules, schema, consumers)
+    report = Report(title=f"Port of {patch.id}", sections=(plan,), meta=(("downstream", f"{workspace.downstream.name} at {workspace.commit}"), ("pin", inventory.pin or "unknown")))  # fmt: skip
+    files = _write(workspace, opened, patch, found, report, to) if to is not None else ()
+    if to is not None:
+        written = Section(title="Bundle", blocks=(Paragraph((Cell(str(to), code=True), f": {len(files)} files, package {name_package(patch.id)}.")),))  # fmt: skip
+        report = Report(title=report.title, sections=(plan, written), meta=report.meta)
+    data = {
+        "schema": "layline.port/1", "patch": patch.id, "commit": workspace.commit, "pin": inventory.pin,
+        "package": name_package(patch.id), "modules": found.modules, "needs": sorted(found.outside),
+        "stubbed": sorted({stub for stubs in found.stubs.values() for stub in stubs}),
+        "targets": [effect.target for effect in patch.effects if effect.target],
+        "consumers": [asdict(item) for item in consumers], "problems": found.problems, "files": list(files),
+    }  # fmt: skip
+    return Answer(report=report, data=data)
+
+
+def _write(
+    workspace: Workspace, opened: Opened, patch: Patch, found: Slice, report: Report, to: Path
+) -> tuple[str, ...]:
+    if "." in patch.handler:
+        raise Error(f"{patch.id} is installed inside {patch.handler}; only a handler of its own can be bundled.")
+    if to.exists() and any(to.iterdir()) and not (to / _MARK).is_file():
+        raise Error(f"{to} is not empty and was not written by Layline.", hint="Name a new or an empty folder.")
+    origin = Origin(repository=workspace.downstream.name, commit=workspace.commit)
+    modules, registers = opened.reading.machine.modules, find_handler_calls(workspace.settings)
+    files = build_bundle(patch, found, modules, opened.tree, opened.reading.roots, origin, registers)
+    files["README.md"] = _write_readme(patch, report)
+    files[_MARK] = f"{patch.id}\n{workspace.commit}\n"
+    for path, text in sorted(files.items()):
+        write_inside(to, path, text)
+    return tuple(sorted(files))
+
+
+def _write_readme(patch: Patch, report: Report) -> str:
+    package = name_package(patch.id)
+    use = f"\n## Use\n\n```python\nfrom {package} import apply, is_applied, remove\n\napply({{}})  # the config keys of the plan, as a dict\nassert is_applied()\nremove()\n```\n\nThe files under `{package}/vendor` are copied from the downstream and stay under its license.\n"
+    return render_markdown(report) + use
