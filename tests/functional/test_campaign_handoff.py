@@ -9,6 +9,7 @@ import pytest
 from campaign_project import inside, now
 from histories import History
 from layline.app.campaign_handoff import campaign_handoff
+from layline.campaign.environment import read_package_name
 from layline.campaign.handoff import Request, recommend_mode
 from layline.campaign.manifest import parse_manifest
 from layline.errors import ConfigError
@@ -90,3 +91,25 @@ MODES = [
 def test_the_mode_table(backend: str, new_kernel: bool, mode: str, rebuild: str | None) -> None:
     found = recommend_mode(backend, "gfx942", new_kernel=new_kernel)
     assert (found.execution_mode, found.rebuild) == (mode, rebuild)
+
+
+def test_a_benchmark_of_a_family_is_named_but_not_guessed(tmp_path: Path) -> None:
+    rows = ask(tmp_path)["prerequisites"]
+    assert isinstance(rows, list)
+    found = next(row for row in rows if row["name"] == "Focused benchmark command")
+    assert found["value"] is None
+    assert "bench_gemm_turbo.py serves every precision of gemm" in found["found"]
+
+
+SETUPS = [
+    ('setup(name="turbo")\n', "turbo"),
+    ('NAME = "turbo"\nExtension(name="kernels")\nsetuptools.setup(name=NAME, ext_modules=[])\n', "turbo"),
+    ("setup(name=compute())\n", None),
+    ("not python(", None),
+]
+
+
+@pytest.mark.parametrize(("text", "name"), SETUPS)
+def test_the_package_name_is_read_not_run(tmp_path: Path, text: str, name: str | None) -> None:
+    (tmp_path / "setup.py").write_text(text)
+    assert read_package_name(tmp_path) == name

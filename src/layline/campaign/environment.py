@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -74,10 +75,28 @@ def read_package_name(root: Path) -> str | None:
         tree = ast.parse((root / "setup.py").read_text(encoding="utf-8"))
     except (OSError, SyntaxError, ValueError):
         return None
+    constants = {
+        target.id: node.value.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
     for node in ast.walk(tree):
-        if isinstance(node, ast.keyword) and node.arg == "name" and isinstance(node.value, ast.Constant):
-            return node.value.value if isinstance(node.value.value, str) else None
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "setup":
+            return next((_read_name(word.value, constants) for word in node.keywords if word.arg == "name"), None)
     return None
+
+
+def _read_name(node: ast.expr, constants: Mapping[str, object]) -> str | None:
+    match node:
+        case ast.Constant(value=str() as name):
+            return name
+        case ast.Name(id=variable):
+            value = constants.get(variable)
+            return value if isinstance(value, str) else None
+        case _:
+            return None
 
 
 def find_compiler() -> str | None:

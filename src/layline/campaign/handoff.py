@@ -77,7 +77,7 @@ def find_prerequisites(request: Request, files: Sequence[str]) -> Iterator[Prere
     kernel = _choose(request, "kernel", find_kernels(request, files), "Kernel source file path")
     yield kernel
     yield _command(request, "test", find_tests(request, files), "Focused test command", "pytest {} -v")
-    yield _command(request, "bench", find_benches(request, files), "Focused benchmark command", "python {}")
+    yield _find_bench(request, files)
     yield _choose(request, "quick", [], "Quick validation harness")
     yield Prerequisite(
         name="Benchmark output format", value="frozen CSV",
@@ -116,11 +116,22 @@ def _command(request: Request, option: str, candidates: list[str], name: str, fo
     return Prerequisite(name=name, value=form.format(found.value), found=found.found)
 
 
+def _find_bench(request: Request, files: Sequence[str]) -> Prerequisite:
+    """The benchmark of this very operator; one that serves a whole family needs options nobody may guess."""
+    name = "Focused benchmark command"
+    own = find_benches(files, _stems(request.operator))
+    shared = find_benches(files, [family(request.operator)])
+    if request.option("bench") or own or not shared:
+        return _command(request, "bench", own, name, "python {}")
+    said = f"missing: {shared[0]} serves every precision of {family(request.operator)}; say --bench with the options of this one"
+    return Prerequisite(name=name, value=None, found=said)
+
+
 def find_kernels(request: Request, files: Sequence[str]) -> list[str]:
     """Files of the right language whose name holds every word of the operator that a kernel file would carry."""
     language = LANGUAGES.get(request.backend.upper(), request.backend.upper())
     endings = (".py",) if language in ("TRITON", "FLYDSL") else (".c", ".cu", ".hip", ".cpp", ".cuh", ".h")
-    folder = re.compile(r"(^|/)(triton|flydsl)/") if endings == (".py",) else re.compile(r"(^|/)(csrc|kernels?)/")
+    folder = re.compile(rf"(^|/){language.lower()}/") if endings == (".py",) else re.compile(r"(^|/)(csrc|kernels?)/")
     stems = _stems(request.operator)
     return [file for file in files if file.endswith(endings) and folder.search(file) and _matches(file, stems)]
 
@@ -130,9 +141,16 @@ def find_tests(request: Request, files: Sequence[str]) -> list[str]:
     return [file for file in files if file.rsplit("/", 1)[-1] in wanted]
 
 
-def find_benches(request: Request, files: Sequence[str]) -> list[str]:
-    stems = _stems(request.operator)
+def find_benches(files: Sequence[str], stems: list[str]) -> list[str]:
     return [file for file in files if re.search(r"(^|/)bench", file) and file.endswith(".py") and _matches(file, stems)]
+
+
+def family(operator: str) -> str:
+    """gemm_fp8_blockwise → gemm: one benchmark often serves all precisions of an operator by its options."""
+    precision = re.compile(r"(?:mx)?(?:fp|bf|int)\d+|(?:tensor|row|block|channel)wise")
+    words = operator.split("_")
+    kept = [word for index, word in enumerate(words) if index == 0 or not precision.fullmatch(word)]
+    return "_".join(kept)
 
 
 def _stems(operator: str) -> list[str]:
