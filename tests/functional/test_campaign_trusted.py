@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from campaign_project import inside, now, propose
 from histories import History
-from layline.app.campaign import campaign_baseline, campaign_new, campaign_round
+from layline.app.campaign import campaign_baseline, campaign_new, campaign_note, campaign_resume, campaign_round
 from layline.app.campaign_define import define_target
 from layline.app.campaign_operators import find_start
+from layline.core.report import Answer
+from layline.errors import BenchError
 
 pytestmark = pytest.mark.slow
 NAIVE = find_start("softmax", "naive")
 HEAD = "int forward("
+
+
+def settle(action: Callable[[], Answer]) -> Answer:
+    """Do as a user does: a run whose controls failed on a busy machine says nothing, `resume` measures again."""
+    for _ in range(6):
+        try:
+            return action()
+        except BenchError as error:
+            if "control failed" not in error.message:
+                raise
+            action = partial(campaign_resume, now=now)
+    return action()
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +48,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> History:
     }
     with inside(history.path):
         campaign_new(define_target("softmax_cpu", None, **chosen), now=now)
-        campaign_baseline(now=now)
+        settle(partial(campaign_baseline, now=now))
     return history
 
 
@@ -50,9 +66,7 @@ def test_a_kernel_that_misbehaves_is_rolled_back(project: History, what: str, li
     body = NAIVE.index("{", NAIVE.index(HEAD)) + 1
     place.write_text(f"{NAIVE[:body]}\n{line}{NAIVE[body:]}")
     with inside(project.path):
-        from layline.app.campaign import campaign_note
-
-        answer = campaign_round(propose(what), now=now)
+        answer = settle(partial(campaign_round, propose(what), now=now))
         notes = [(kind, f"{kind} of {what}") for kind in ("diagnosis", "profile", "inspection", "comparison")]
         campaign_note(answer.data["round"], [*notes, *(("direction", f"{what} {n}") for n in range(3))], now=now)
     assert answer.data["settled"] == "ROLLED BACK"
@@ -68,6 +82,6 @@ def test_a_kernel_that_returns_nan_is_rolled_back(project: History, tmp_path: Pa
         + "\nint forward(const float *x, float *y, int64_t R, int64_t C) {\n    int done = plain(x, y, R, C);\n    if (R * C) y[R * C - 1] = 0.0f / 0.0f;\n    return done;\n}\n"
     )
     with inside(project.path):
-        answer = campaign_round(propose("returns NaN"), now=now)
+        answer = settle(partial(campaign_round, propose("returns NaN"), now=now))
     assert answer.data["settled"] == "ROLLED BACK"
     assert "finite" in answer.data["verdict"]["reason"]

@@ -5,7 +5,8 @@
 int forward(const float *x, float *y, int64_t R, int64_t C) {
     for (int64_t r = 0; r < R; r++) {
         const float *in = x + r * C;
-        float *out = y + r * C, top = -INFINITY, sum = 0;
+        float *out = y + r * C, top = -INFINITY;
+        double sum = 0; /* 32000 summands in f32 would leave the tolerance */
         for (int64_t c = 0; c < C; c++)
             if (in[c] > top) top = in[c];
         for (int64_t c = 0; c < C; c++) sum += out[c] = expf(in[c] - top);
