@@ -177,7 +177,8 @@ class Tracer:
                     continue
                 alike = compare_shingles(body, arrival)
                 same = there.rpartition(".")[2] == gone.name
-                if self._is_move(alike, same, min(body.total(), arrival.total()), place, other.path) and (
+                kept = same and ("." in there) == ("." in place.qualname)
+                if self._is_move(alike, kept, min(body.total(), arrival.total()), place, other.path) and (
                     best is None or (alike, same) > best[:2]
                 ):
                     best = alike, same, Place(other.path, there)
