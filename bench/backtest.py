@@ -89,7 +89,7 @@ def score(chosen: argparse.Namespace, config: Path, commit: str, new: str) -> di
     workspace = open_workspace(config, at=f"{commit}^")
     opened = open_drift(workspace, "up", new)
     rows = [row for row in find_drifts(opened.inventory, opened.sides) if row.severity is Severity.BREAKS]
-    hits = [item for item in find_couplings(workspace, "up", opened) if item.consequence in {Consequence.WILL_BREAK, Consequence.MAY_BREAK}]  # fmt: skip
+    hits = [item for item in find_couplings(workspace, opened) if item.consequence in {Consequence.WILL_BREAK, Consequence.MAY_BREAK}]  # fmt: skip
     universe = {path for path in git(chosen.downstream, "ls-tree", "-r", "--name-only", f"{commit}^", chosen.folder).split("\n") if path.endswith(".py")}  # fmt: skip
     edited = set(git(chosen.downstream, "diff", "--name-only", f"{commit}^", commit, "--", chosen.folder).split("\n")) & universe  # fmt: skip
     why: dict[str, list[str]] = {}

@@ -30,6 +30,7 @@ from layline.patches.retarget import build_retarget
 from layline.patches.threeway import build_three_way
 from layline.source import Cache, Part, Resolver, Tree, build_index, open_cache
 from layline.source.compare import Comparer
+from layline.source.names import find_packages
 from layline.source.trace import Tracer
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def patches_drift(workspace: Workspace, backend: str, options: DriftOptions) -> 
         downstream=Evidence(repo=workspace.downstream.name, commit=workspace.commit),
         pin=read_commit(opened.upstream, opened.pin), tip=read_commit(opened.upstream, opened.tip), rows=counted,
         accepted=accepted, stale=stale, skipped=opened.skipped, culprits=options.culprits,
-        elsewhere=tuple(_find_elsewhere(workspace, backend, opened)),
+        elsewhere=tuple(_find_elsewhere(workspace, opened)),
     )  # fmt: skip
     severities = {*(row.severity for row in counted), *(item.severity for item in drift.elsewhere)}
     needs = bool(severities & set(FAIL_ON[options.fail_on]))
@@ -95,7 +96,8 @@ def open_drift(workspace: Workspace, backend: str, to: str | None) -> Opened:
     pin = upstream.resolve(read_pin(workspace.downstream, workspace.commit, backend, settings).revision)
     tip = upstream.resolve_upstream(to or settings.ref)
     (inventory,) = read_inventories(workspace, (backend,))
-    parts = [Part(tree=Tree(upstream, pin), source_roots=settings.source_roots, packages=settings.packages)]
+    packages = settings.packages or find_packages(Tree(upstream, pin).entries, settings.source_roots)
+    parts = [Part(tree=Tree(upstream, pin), source_roots=settings.source_roots, packages=packages)]
     others = list(_other_parts(workspace, backend))
     cache = open_cache(cache_directory())
     then = build_index([*parts, *others], cache)
@@ -113,10 +115,10 @@ def open_drift(workspace: Workspace, backend: str, to: str | None) -> Opened:
     return Opened(inventory, sides, upstream, pin, tip, skipped)
 
 
-def _find_elsewhere(workspace: Workspace, backend: str, opened: Opened) -> Iterator[Elsewhere]:
+def _find_elsewhere(workspace: Workspace, opened: Opened) -> Iterator[Elsewhere]:
     """Overrides that cannot take what upstream passes, and calls that no longer bind; imports are `gap report`'s."""
     severities = {Consequence.WILL_BREAK: Severity.BREAKS, Consequence.MAY_BREAK: Severity.LOOK}
-    for item in find_couplings(workspace, backend, opened):
+    for item in find_couplings(workspace, opened):
         if item.touch in {Touch.OVERRIDE, Touch.CALL} and item.consequence in severities:
             yield Elsewhere(
                 touch=item.touch.value, target=item.target, location=item.location, culprit=item.culprit,
@@ -125,11 +127,9 @@ def _find_elsewhere(workspace: Workspace, backend: str, opened: Opened) -> Itera
             )  # fmt: skip
 
 
-def find_couplings(workspace: Workspace, backend: str, opened: Opened) -> tuple[Coupling, ...]:
+def find_couplings(workspace: Workspace, opened: Opened) -> tuple[Coupling, ...]:
     """Every other place of ours that touches the upstream: what we import, subclass, override and call."""
-    packages = workspace.settings.backend(backend).packages
-    if not packages:
-        return ()
+    packages = opened.sides.pin.index.parts[opened.sides.part].packages
     cache = open_cache(cache_directory())
     ours = Part(tree=Tree(workspace.downstream, workspace.commit), source_roots=workspace.settings.project.source_roots)
     both = build_index([ours, opened.sides.pin.index.parts[opened.sides.part]], cache)

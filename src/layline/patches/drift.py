@@ -20,7 +20,7 @@ from layline.source import Resolver, SymbolKind
 from layline.source.compare import Comparer, Comparison
 from layline.source.definitions import DefinitionKind
 from layline.source.homes import Suggestion
-from layline.source.names import longest_root
+from layline.source.names import longest_root, parents
 from layline.source.similarity import SMALL, compare_shingles, read_shingles
 
 COPIED = 0.5
@@ -107,7 +107,21 @@ def find_drifts(inventory: Inventory, sides: Sides) -> Iterator[Drift]:
                 yield judge_effect(patch, effect, sides, fitter)
         yield from _find_dropped_keys(patch, sides)
     for item in inventory.unregistered:
-        yield judge_effect(_unregistered(item), item.effect, sides, fitter)
+        if _concerns(item.effect, sides):
+            yield judge_effect(_unregistered(item), item.effect, sides, fitter)
+
+
+def _concerns(effect: Effect, sides: Sides) -> bool:
+    """True if an effect outside any registration is on this upstream: the downstream has others, too."""
+    if effect.target is None:
+        return False
+    index = sides.pin.index
+    held = next(
+        (index.entries[name] for name in (effect.target, *parents(effect.target)) if name in index.entries), None
+    )
+    if held is not None:
+        return held.part == sides.part
+    return longest_root(effect.target, index.parts[sides.part].packages) > 0
 
 
 def _unregistered(item: Unregistered) -> Patch:
@@ -263,9 +277,8 @@ def _judge_anchors(row: Drift, effect: Effect, sides: Sides) -> Drift:
     """A source rewrite lives on the text that it searches for in the source of its target."""
     comparison = row.comparison
     if comparison is None or row.kind in LOST or row.kind in {DriftKind.DEAD_AT_PIN, DriftKind.EXTERNAL, DriftKind.UNRESOLVED}:  # fmt: skip
-        dead = row.kind is DriftKind.DEAD_AT_PIN
-        known = row.kind in LOST
-        return replace(row, dead_today=dead, severity=Severity.BREAKS if known else Severity.LOOK)
+        severities = dict.fromkeys(LOST, Severity.BREAKS) | {DriftKind.EXTERNAL: Severity.OK}
+        return replace(row, dead_today=row.kind is DriftKind.DEAD_AT_PIN, severity=severities.get(row.kind, Severity.LOOK))  # fmt: skip
     then, now = (read_source(side, symbol) for side, symbol in ((sides.pin, comparison.before), (sides.tip, comparison.after)))  # fmt: skip
     gone_then = [anchor for anchor in effect.anchors if anchor not in then]
     gone_now = [anchor for anchor in effect.anchors if anchor not in now]

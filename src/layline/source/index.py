@@ -88,11 +88,8 @@ class Index:
         packages = [package for part in self.parts for package in part.packages]
         if any(is_within(dotted, package) for package in packages):
             return True
-        top = dotted.partition(".")[0]
-        if packages and any(package.partition(".")[0] == top for package in packages):
-            # a namespace shared with others (`megatron.bridge`): ours as far as our files reach
-            return any(above in self.entries for above in parents(dotted))
-        return top in self.entries or top in self.namespaces
+        # a folder without `__init__.py` may go on in another repository (`megatron.bridge`); a package may not
+        return any(above in self.entries for above in parents(dotted))
 
     def location(self, module: str, line: int) -> Location:
         return Location(self.entries[module].path, line)

@@ -61,3 +61,35 @@ def _depth(path: str, source_roots: Sequence[str]) -> int:
         if folder not in {"", "."} and path.startswith(folder + "/"):
             depths.append(folder.count("/") + 1)
     return max(depths)
+
+
+_NOT_PACKAGES = frozenset(
+    [
+        "tests",
+        "test",
+        "docs",
+        "doc",
+        "examples",
+        "example",
+        "tools",
+        "scripts",
+        "benchmarks",
+        "benchmark",
+        "ci",
+        "docker",
+        "setup",
+    ]
+)
+
+
+def find_packages(paths: Iterable[str], source_roots: Sequence[str] = (".",)) -> tuple[str, ...]:
+    """The packages a tree offers: top folders with an `__init__.py`, and those one below a namespace folder."""
+    found: set[str] = set()
+    for path in paths:
+        name = module_name(path, source_roots) if path.endswith("/__init__.py") else None
+        parts = name.split(".") if name else []
+        if parts and len(parts) <= 2 and parts[0] not in _NOT_PACKAGES:
+            found.add(".".join(parts))
+    return tuple(
+        sorted(name for name in found if name.partition(".")[0] == name or name.partition(".")[0] not in found)
+    )

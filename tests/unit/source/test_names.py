@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from layline.source.names import absolute_name, longest_root, module_name
+from layline.source.names import absolute_name, find_packages, longest_root, module_name
 
 NAMES = [
     ("a/b.py", (".",), "a.b"),
@@ -44,3 +44,8 @@ def test_relative_imports_become_absolute(
 def test_longest_root_wins_and_prefixes_end_at_dots() -> None:
     assert longest_root("megatron.core.x", ("megatron", "megatron.core")) == len("megatron.core")
     assert longest_root("megatron.corex", ("megatron.core",)) == 0
+
+
+def test_packages_a_tree_offers() -> None:
+    paths = ["a/__init__.py", "a/b/__init__.py", "ns/core/__init__.py", "ns/core/x/__init__.py", "tests/__init__.py", "src/s/__init__.py", "setup.py"]  # fmt: skip
+    assert find_packages(paths, (".", "src")) == ("a", "ns.core", "s")
