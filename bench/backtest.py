@@ -19,6 +19,7 @@ from typing import Any
 
 from layline.app.patches_drift import find_couplings, open_drift
 from layline.app.workspace import open_workspace
+from layline.core.drift import DriftKind
 from layline.core.evidence import Severity
 from layline.gap.coupling.model import Consequence
 from layline.patches.drift import find_drifts
@@ -94,7 +95,11 @@ def score(chosen: argparse.Namespace, config: Path, commit: str, new: str) -> di
     edited = set(git(chosen.downstream, "diff", "--name-only", f"{commit}^", commit, "--", chosen.folder).split("\n")) & universe  # fmt: skip
     why: dict[str, list[str]] = {}
     for row in rows:
-        why.setdefault(row.location.path, []).append(f"patch {row.kind}: {row.target}: {row.detail}"[:200])
+        # where only our replacement's signature is wrong, the work is in the replacement
+        at = row.effect.replacement_at if row.effect is not None and row.kind is DriftKind.SIGNATURE_CHANGED else None
+        why.setdefault(at.path if at is not None else row.location.path, []).append(
+            f"patch {row.kind}: {row.target}: {row.detail}"[:200]
+        )
     for item in hits:
         why.setdefault(item.location.path, []).append(f"{item.touch} {item.state}: {item.target}: {item.detail}"[:200])
     flagged = set(why) & universe

@@ -233,6 +233,7 @@ def encode_row(row: Drift, accepted: Accepted | None = None) -> dict[str, Any]:
         "severity": row.severity.value,
         "dead_today": row.dead_today,
         "location": str(row.location),
+        "replacement_at": str(row.effect.replacement_at) if row.effect is not None and row.effect.replacement_at else None,
         "pin_evidence": encode_evidence(row.pin_evidence),
         "tip_evidence": encode_evidence(row.tip_evidence),
         "suggestion": None if suggestion is None else {"target": suggestion.target, "score": suggestion.score, "reason": suggestion.reason},

@@ -181,6 +181,10 @@ class Judge:
     def _judge_present(self, place: Place, found: Comparison) -> Verdict:
         """The name is still there; how much that matters depends on how deep we rely on it."""
         state = _STATES[found.kind]
+        if place.touch in {Touch.IMPORT, Touch.SUBCLASS} and _is_class_no_more(found):
+            consequence = Consequence.WILL_BREAK if place.touch is Touch.SUBCLASS else Consequence.MAY_BREAK
+            text = "the class is a function at the tip: isinstance and subclassing fail"
+            return Verdict(state=State.SIGNATURE, consequence=consequence, detail=text)
         if found.kind is DriftKind.MOVED:
             return Verdict(
                 state=state,
@@ -245,6 +249,13 @@ class Judge:
 def build_couplings(judge: Judge, places: Iterable[Place]) -> tuple[Coupling, ...]:
     """All couplings, what breaks first in front."""
     return tuple(sorted(judge.find_couplings(places), key=breaks_first))
+
+
+def _is_class_no_more(found: Comparison) -> bool:
+    before, after = found.before.definition, found.after.definition
+    if before is None or after is None:
+        return False
+    return before.kind is DefinitionKind.CLASS and after.kind is DefinitionKind.FUNCTION
 
 
 def _callee(resolver: Resolver, symbol: Symbol) -> tuple[Definition, bool] | None:
