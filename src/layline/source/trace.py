@@ -15,10 +15,10 @@ from functools import lru_cache
 
 from layline.core.evidence import Skipped
 from layline.git import Repository
-from layline.history.timeline import BlobChange, read_timeline
+from layline.history.timeline import BlobChange, Step, read_timeline
 from layline.source.definitions import Definition, DefinitionKind, Module
 from layline.source.parsing import parse_module, parse_tree
-from layline.source.similarity import SMALL, Shingles, compare_names, compare_shingles, read_shingles
+from layline.source.similarity import SMALL, Shingles, compare_names, compare_shingles, read_shingles, share_kept
 from layline.source.slices import read_definition, slice_definition
 
 _MANY_FILES = 400
@@ -57,6 +57,18 @@ class Trail:
     """The commit that removed it."""
     last: Shingles | None = None
     """Its body as it was just before it was removed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrival:
+    """Something a commit added, held against what it took out."""
+
+    place: Place
+    alike: float
+    kept: float
+    """How much of the old body is found in it."""
+    same_name: bool
+    size: int
 
 
 class Tracer:
@@ -169,28 +181,24 @@ class Tracer:
         body = self._shingles(change.before, place.qualname)
         if gone is None or body is None or len(step.changes) > _MANY_FILES:
             return None
-        best: tuple[float, bool, Place] | None = None
+        ranked = sorted(
+            self._rank(step, gone, place, body), key=lambda item: (-item.alike, not item.same_name, item.place.path)
+        )
+        for rank, item in enumerate(ranked[:3]):
+            runner_up = max((other.alike for other in ranked[rank + 1 :]), default=0.0)
+            if _is_move(item, place, runner_up) and not self._has_rival(step.changes, place, item):
+                return Hop(commit=step.commit, origin=place, arrival=item.place, similarity=round(item.alike, 3))
+        return None
+
+    def _rank(self, step: Step, gone: Definition, place: Place, body: Shingles) -> Iterator[_Arrival]:
+        """Everything the commit adds that could be what it took out."""
         for other in step.changes:
             for there in self._find_new(other, gone):
                 arrival = self._shingles(other.after, there)
-                if arrival is None:
-                    continue
-                alike = compare_shingles(body, arrival)
-                same = there.rpartition(".")[2] == gone.name
-                kept = same and ("." in there) == ("." in place.qualname)
-                if self._is_move(alike, kept, min(body.total(), arrival.total()), place, other.path) and (
-                    best is None or (alike, same) > best[:2]
-                ):
-                    best = alike, same, Place(other.path, there)
-        if best is None or self._has_rival(step.changes, place, best):
-            return None
-        return Hop(commit=step.commit, origin=place, arrival=best[2], similarity=round(best[0], 3))
-
-    @staticmethod
-    def _is_move(alike: float, same_name: bool, size: int, place: Place, path: str) -> bool:
-        if same_name and "." not in place.qualname:  # members share their names with strangers
-            return alike >= _KEPT or size < SMALL
-        return alike >= _RENAMED and (size >= SMALL or (alike == 1.0 and path == place.path))
+                if arrival is not None:
+                    same = there.rpartition(".")[2] == gone.name and ("." in there) == ("." in place.qualname)
+                    size = min(body.total(), arrival.total())
+                    yield _Arrival(Place(other.path, there), compare_shingles(body, arrival), share_kept(body, arrival), same, size)  # fmt: skip
 
     def _find_new(self, change: BlobChange, gone: Definition) -> Iterator[str]:
         """Qualified names that the change adds to its file and that could be `gone`."""
@@ -205,11 +213,11 @@ class Tracer:
             if (before is None or not before.find(qualname)) and _is_plausible(found, gone):
                 yield qualname
 
-    def _has_rival(self, changes: tuple[BlobChange, ...], place: Place, best: tuple[float, bool, Place]) -> bool:
+    def _has_rival(self, changes: tuple[BlobChange, ...], place: Place, best: _Arrival) -> bool:
         """True if another definition that the commit removes is more like the arrival than ours."""
-        arrival_change = next((item for item in changes if item.path == best[2].path), None)
-        arrival = self._shingles(arrival_change.after, best[2].qualname) if arrival_change is not None else None
-        name = best[2].qualname
+        name = best.place.qualname
+        arrival_change = next((item for item in changes if item.path == best.place.path), None)
+        arrival = self._shingles(arrival_change.after, name) if arrival_change is not None else None
         word = re.compile(rf"\b{re.escape(name.rpartition('.')[2])}\b")
         for other in changes:
             if other.path == place.path or other.before is None or arrival is None:
@@ -218,7 +226,7 @@ class Tracer:
             if not word.search(text) or slice_definition(self.read_text(other.after), name) is not None:
                 continue
             theirs = self._shingles(other.before, name)
-            if theirs is not None and compare_shingles(theirs, arrival) > best[0] + 0.02:
+            if theirs is not None and compare_shingles(theirs, arrival) > best.alike + 0.02:
                 return True
         return False
 
@@ -246,6 +254,17 @@ class Tracer:
             return None
         found = parse_tree("", self.read_text(blob).encode("utf-8", "surrogatepass"))
         return None if isinstance(found, Skipped) else found
+
+
+def _is_move(item: _Arrival, place: Place, runner_up: float) -> bool:
+    """Whether the arrival is what the commit took out; members share their names with strangers, so theirs count for less."""
+    if item.same_name and "." not in place.qualname:
+        return item.alike >= _KEPT or item.size < SMALL
+    if item.size < SMALL:
+        return item.alike == 1.0 and item.place.path == place.path
+    # under another name: much alike, or most of it kept in something larger with nothing else near
+    grown = item.alike >= 0.45 and item.kept >= 0.7 and item.size >= 2 * SMALL and item.alike - runner_up >= 0.1
+    return item.alike >= _RENAMED or grown
 
 
 def _is_plausible(found: Definition, gone: Definition) -> bool:

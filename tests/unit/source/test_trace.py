@@ -159,3 +159,16 @@ def test_merges_are_one_step(history: History) -> None:
     merge = history.git("rev-parse", "HEAD")
     found = Tracer(open_repository(history.path), history.commits[0], merge)
     assert found.follow("pkg/a.py", "f").lost_in == merge
+
+
+def test_a_class_kept_inside_a_larger_one_was_renamed(history: History) -> None:
+    def klass(name: str, *bodies: str) -> str:
+        methods = [f"def m{number}(self, items, limit, rate=1):{body}" for number, body in enumerate(bodies)]
+        return f"class {name}:\n" + "".join(
+            f"    {line}\n" if line else "\n" for text in methods for line in text.splitlines()
+        )
+
+    history.commit("pin", {"one/model.py": klass("Attention", BODY, OTHER), "two/model.py": klass("Attention", OTHER)})
+    merged = klass("GroupedAttention", BODY, OTHER, BODY.replace("total", "other").replace("weight", "size"))
+    history.commit("Merge", {"one/model.py": None, "two/model.py": klass("Attention", OTHER), "common.py": merged})
+    assert tracer(history).follow("one/model.py", "Attention").end == Place("common.py", "GroupedAttention")
