@@ -61,7 +61,7 @@ def show(answer: Answer, format_: str, output: Path | None = None) -> int:
     return 1 if answer.needs_person else 0
 
 
-def render(answer: Answer, format_: str, *, terminal: bool = False) -> str:
+def render(answer: Answer, format_: str, *, terminal: bool = False) -> str:  # noqa: PLR0911  one return per format
     match format_:
         case "json":
             from layline import codec
@@ -80,6 +80,10 @@ def render(answer: Answer, format_: str, *, terminal: bool = False) -> str:
             from layline.render.annotations import render_annotations
 
             return render_annotations(answer.findings)
+        case "html":
+            from layline.render.html import render_page
+
+            return render_page(answer.report)
         case _:
             from layline.render import render_text
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from importlib import resources
 from typing import TYPE_CHECKING, assert_never
 
 from layline.core.report import Bullets, Chart, Code, Paragraph, Table
@@ -197,6 +200,20 @@ def render_html(report: Report) -> str:
         items = "".join(f"<li>{escape(str(skipped))}</li>" for skipped in report.skipped)
         lines.append(f'{_heading(2, anchors.fresh("Skipped"), "Skipped", "Skipped")}<ul class="skipped">{items}</ul>\n')
     return "".join(lines)
+
+
+def render_page(report: Report) -> str:
+    """The report as one file that needs nothing else: its style is inside, and its policy allows nothing more."""
+    style = resources.files("layline.render").joinpath("page.css").read_text(encoding="utf-8").strip()
+    allowed = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{allowed}'; base-uri 'none'; form-action 'none'"
+    head = (
+        '<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(report.title)}</title>\n<style>{style}</style>\n"
+    )
+    return f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}</head>\n<body>\n<main>\n{render_html(report)}</main>\n</body>\n</html>\n'
 
 
 def render_sections(sections: Iterable[Section]) -> str:

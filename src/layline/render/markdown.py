@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, assert_never
 
 from layline.core.report import Bullets, Chart, Code, Paragraph, Table
+from layline.render.charts import fence_of
 from layline.render.inline import link_of, parts, plain
 
 if TYPE_CHECKING:
@@ -84,9 +85,7 @@ def _render_block(block: Block) -> Iterator[str]:
         case Table():
             yield from _render_table(block)
         case Chart():
-            yield f"*{escape(block.title)}*: " + "; ".join(
-                f"{escape(name)} {', '.join(f'{x}={y:g}' for x, y in points)}" for name, points in block.series
-            )
+            yield fence_of(block)  # data to any reader, a drawing on our pages and in our PDFs
         case _:
             assert_never(block)
 

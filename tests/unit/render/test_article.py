@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from layline.core.evidence import Alert, Evidence, Severity, Skipped
 from layline.core.report import Bullets, Cell, Chart, Code, Paragraph, Report, Section, Table
-from layline.render.html import Links, render_article, render_html
+from layline.render.html import Links, render_article, render_html, render_page
 from layline.render.markup import parse_document, safe_link
 
 SHOWN: list[tuple[str, str]] = [
@@ -117,6 +117,13 @@ def test_report_is_valid_html_with_its_evidence() -> None:
     assert "2 more in the evidence file" in html
     assert '<h3 id="inner">' in html
     assert "too &lt;large&gt;" in html
+
+
+def test_page_is_one_valid_file_whose_policy_allows_its_own_style_alone() -> None:
+    page = render_page(REPORT)
+    html5lib.HTMLParser(strict=True).parse(page)
+    assert "default-src 'none'; style-src 'sha256-" in page
+    assert "<script" not in page
 
 
 @settings(deadline=None)
