@@ -43,7 +43,9 @@ class Session:
             raise Error(f"{text!r} is not a date.", hint="Write YYYY-MM-DD.") from None
 
 
-async def answer(context: Context[Any, Any], job: Job, *, offset: int = 0, limit: int = 50) -> Packed:
+async def answer(
+    context: Context[Any, Any], job: Job, *, of: str | None = None, offset: int = 0, limit: int = 50
+) -> Packed:
     """Run a job in a thread; the second error boundary."""
 
     def report(what: str, done: int, total: int) -> None:
@@ -57,4 +59,4 @@ async def answer(context: Context[Any, Any], job: Job, *, offset: int = 0, limit
         raise
     except Exception as error:
         raise ToolError(f"layline has a bug: {type(error).__name__}: {error}") from error
-    return pack(found, offset=max(offset, 0), limit=min(max(limit, 1), 500))
+    return pack(found, of=of, offset=max(offset, 0), limit=min(max(limit, 1), 500))

@@ -43,6 +43,15 @@ def register(server: MCPServer[Any], session: Session) -> None:
         return await answer(ctx, job)
 
     @server.tool(annotations=READS)
+    async def gap_audit(ctx: Context[Any, Any], records: list[str], offset: int = 0) -> Packed:
+        """Hold published records against git: each field confirmed, contradicted (with the right value) or not checkable."""
+        from layline.app.gap_audit import gap_audit as run
+
+        return await answer(
+            ctx, lambda _: run(session.workspace(), tuple(Path(name) for name in records)), offset=offset
+        )
+
+    @server.tool(annotations=READS)
     async def gap_verify(ctx: Context[Any, Any], records: list[str] | None = None, offset: int = 0) -> Packed:
         """Recompute every fact of our own records from its evidence; changed, gone or unreachable facts are named."""
         from layline.app.gap_verify import gap_verify as run

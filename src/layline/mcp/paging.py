@@ -14,7 +14,7 @@ from layline.render.inline import plain
 BUDGET = 24_000
 """Characters of JSON in one answer; about six thousand tokens."""
 _LONG_TEXT = 1_200
-_INNER_ROWS = 30
+_INNER_ROWS = 12
 
 
 class Page(BaseModel, frozen=True):
@@ -36,15 +36,15 @@ class Packed(BaseModel, frozen=True):
     page: Page | None
 
 
-def pack(answer: Answer, *, offset: int = 0, limit: int = 50, budget: int = BUDGET) -> Packed:
-    """The answer's summary and as many rows of its longest list from `offset` on as fit."""
+def pack(answer: Answer, *, of: str | None = None, offset: int = 0, limit: int = 50) -> Packed:
+    """The answer's summary and as many rows of its list `of` (default: the longest) from `offset` on as fit."""
     data = dict(answer.data)
-    key = longest_list(data)
+    key = of if of is not None and isinstance(data.get(of), list) else longest_list(data)
     summary = summarise(answer)
     if key is None:
         return Packed(summary=summary, needs_person=answer.needs_person, data=shorten(data), page=None)
     rows = data[key]
-    fitting = fit(rows[offset : offset + limit], budget - len(summary) - size({**data, key: []}))
+    fitting = fit(rows[offset : offset + limit], BUDGET - len(summary) - size(shorten(data, without=key)))
     end = offset + len(fitting)
     page = Page(
         of=key, offset=offset, shown=len(fitting), total=len(rows), next_offset=end if end < len(rows) else None

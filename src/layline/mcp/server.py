@@ -9,7 +9,7 @@ from typing import Any
 from mcp.server import MCPServer
 
 from layline import __version__
-from layline.mcp import campaign_tools, gap_tools, prompts, record_tools
+from layline.mcp import campaign_tools, gap_tools, patch_tools, prompts, record_tools
 from layline.mcp.calls import Session
 
 INSTRUCTIONS = """\
@@ -18,7 +18,13 @@ which monkey patches exist, when they are on and whether they still fit (patches
 faster (campaign_*). Every figure carries its evidence. Answers are paged: `page.next_offset` is the handle for more.
 Start with `doctor` to see the configured backends. Only claim what an answer shows; repeat what was skipped."""
 
-REGISTRARS = (gap_tools.register, record_tools.register, campaign_tools.register, prompts.register)
+REGISTRARS = (
+    gap_tools.register,
+    patch_tools.register,
+    record_tools.register,
+    campaign_tools.register,
+    prompts.register,
+)
 
 
 def build_server(config: Path | None = None, *, today: date | None = None) -> MCPServer[Any]:
