@@ -162,7 +162,8 @@ def _shims(gap: Gap) -> Section:
     items: tuple[Inline, ...] = tuple(
         (place_cell(gap.upstream, gap.tip.commit.hash, Location(path, line)),) for path, line in gap.shims[:MOST_ROWS]
     )
-    text = f"{count(len(gap.shims), 'module')} of the tip warn of deprecation when imported; they still work."
+    one = len(gap.shims) == 1
+    text = f"{count(len(gap.shims), 'module')} of the tip {'warns' if one else 'warn'} of deprecation when imported and still {'works' if one else 'work'}."
     return Section(title="Deprecation shims", blocks=(Paragraph(text[:1].upper() + text[1:]), Bullets(items)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -55,11 +56,16 @@ class Difference:
 
 def compare_declarations(pin: Declarations, tip: Declarations) -> tuple[Difference, ...]:
     """Every difference, strongest rank first, then by file and name."""
-    pin_files, tip_files = {path for _, path in pin.files}, {path for _, path in tip.files}
+    pin_files, tip_files = _files_of(pin), _files_of(tip)
     rows: list[Difference] = []
     for before, after in _grouped(pin.items, tip.items).values():
         rows += [_mark_files(row, pin_files, tip_files) for row in _compare_group(before, after)]
     return tuple(sorted(rows, key=_order))
+
+
+def _files_of(declarations: Declarations) -> set[str]:
+    """Every file that was read, those that others include too."""
+    return {path for _, path in declarations.files} | {item.place.path for item in declarations.items}
 
 
 def _grouped(
@@ -105,8 +111,13 @@ def _as_lists(items: list[Declaration]) -> list[Declaration]:
     """Several values of one setting are one list: pairing them by order would invent a change from one to another."""
     if items[0].kind in {Kind.REQUIREMENT, Kind.SOURCE} or len(items) == 1:
         return items
-    values = ", ".join(sorted({item.spec for item in items}))
+    values = ", ".join(sorted({item.spec for item in items}, key=_natural))
     return [replace(items[0], spec=values)]
+
+
+def _natural(text: str) -> list[tuple[int, str]]:
+    """3.9 before 3.10."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", text)]
 
 
 def _compare_scope(before: list[Declaration], after: list[Declaration]) -> Iterator[Difference]:

@@ -26,8 +26,7 @@ _MAX_DEPTH = 8
 def find_requirement_declarations(
     tree: Tree, path: str, *, rank: Rank = Rank.REQUIREMENTS, scope: str | None = None, depth: int = 0
 ) -> Iterator[Declaration | Skipped]:
-    """The needs of one file and of those it includes; the scope is the file asked for."""
-    scope = scope or path
+    """The needs of one file and of those it includes; each belongs to the file it stands in unless a scope is given."""
     if depth > _MAX_DEPTH:
         yield Skipped(path, f"includes nest deeper than {_MAX_DEPTH}")
         return
@@ -45,7 +44,7 @@ def find_requirement_declarations(
             inner = posixpath.normpath(posixpath.join(posixpath.dirname(path), include.group(1)))
             yield from find_requirement_declarations(tree, inner, rank=rank, scope=scope, depth=depth + 1)
         else:
-            yield from _find_line(path, number, line, rank, scope)
+            yield from _find_line(path, number, line, rank, scope or path)
 
 
 def _find_line(path: str, number: int, line: str, rank: Rank, scope: str) -> Iterator[Declaration | Skipped]:
