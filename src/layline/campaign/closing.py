@@ -56,6 +56,7 @@ def close_gates(
         reason=f"State outlives a call: {measurement.state} ({measurement.bucket})."
         if measurement.state
         else "Repeating inputs makes nothing faster.",
+        evidence=(_trace(measurement),) if measurement.hit_trace else (),
     )
 
 
@@ -97,3 +98,8 @@ def _check_physics(measurement: Measurement, operator: Operator, shapes: Sequenc
             )
             return
     yield GateResult(property="physically-possible", passed=True, reason="No time is below what the arithmetic needs.")
+
+
+def _trace(measurement: Measurement) -> str:
+    hits = measurement.hit_trace.count("h")
+    return f"eight training steps: {measurement.hit_trace}, {hits} of {len(measurement.hit_trace)} served from memory"

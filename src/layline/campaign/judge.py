@@ -38,7 +38,7 @@ def judge(measurement: Measurement, *, bucket: Bucket | None = None, weight_shar
     """The verdict of a finished measuring run.
 
     `bucket` is the one declared; what the measurement found outranks it. `weight_share` is quant_time(weight) / step_time,
-    the most a W1 cache can bring.
+    the most a W1 cache can bring; the share a training simulation measured outranks it.
     """
     refused = _refuse(measurement, bucket)
     if refused:
@@ -46,7 +46,8 @@ def judge(measurement: Measurement, *, bucket: Bucket | None = None, weight_shar
     verdict = look(measurement, is_last=True)
     assert verdict is not None  # noqa: S101  the last look always decides
     bucket = measurement.bucket or bucket
-    return replace(verdict, bucket=bucket, transferred=_transfer(verdict, bucket, weight_share))
+    share = measurement.weight_share if measurement.weight_share is not None else weight_share
+    return replace(verdict, bucket=bucket, transferred=_transfer(verdict, bucket, share))
 
 
 def _refuse(measurement: Measurement, bucket: Bucket | None) -> Verdict | None:

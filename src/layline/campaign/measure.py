@@ -222,7 +222,7 @@ class _Run:
             leg.worker.load()
             probe_errors(setup, trial, leg, rng)
         carried = probe_state(setup, trial, legs[Leg.BEST], rng)
-        self._keep(state=carried.what, bucket=carried.bucket)
+        self._keep(state=carried.what, bucket=carried.bucket, hit_trace=carried.trace, weight_share=carried.share)
 
     def _probe_end(self, legs: list[LiveLeg]) -> None:
         from layline.campaign.probes import find_foreign_code, probe_leftovers, probe_provenance

@@ -332,6 +332,10 @@ class Measurement:
     """Loading the candidate and its first call, wall time: the price of a cold process."""
     state: str = ""
     """What outlives a call, measured: which inputs, when repeated, make the candidate faster; empty for none."""
+    hit_trace: str = ""
+    """Eight training steps, fresh activations, weight updated in between: `h` or `m` per pass; empty without state."""
+    weight_share: float | None = None
+    """What the remembered weight saved in those steps, as a share of their time: the bound of a W1 gain."""
     bucket: Bucket | None = None
     """The bucket the measurement itself puts the candidate in, where it can."""
     problem: str = ""

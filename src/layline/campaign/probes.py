@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 REPEATS = 3
 STATE_CALLS = 9
+TRAINING_STEPS = 8
 STATE_RATIO = 1.2
 """How much faster repeated inputs must make a call, beyond what they do for the best kernel, to count as state."""
 PROVENANCE_CALLS = 6
@@ -31,6 +32,8 @@ class Carried:
 
     what: str
     bucket: Bucket | None = None
+    trace: str = ""
+    share: float | None = None
 
 
 def probe_inputs(setup: Setup, leg: LiveLeg, rng: np.random.Generator) -> None:
@@ -114,13 +117,16 @@ def probe_state(setup: Setup, leg: LiveLeg, best: LiveLeg, rng: np.random.Genera
         if not repeating_helps(names):
             continue
         single = [name for name in names if repeating_helps((name,))]
-        if single and all(name in operator.weights for name in single):
-            return Carried(
+        if not single:
+            found = Carried(what=f"repeating all inputs together makes {shape.label} faster", bucket=Bucket.W3)
+        elif all(name in operator.weights for name in single):
+            found = Carried(
                 what=f"repeating {', '.join(single)} (a weight) makes {shape.label} faster", bucket=Bucket.W1
             )
-        if single:
-            return Carried(what=f"repeating {', '.join(single)} makes {shape.label} faster", bucket=Bucket.W2)
-        return Carried(what=f"repeating all inputs together makes {shape.label} faster", bucket=Bucket.W3)
+        else:
+            found = Carried(what=f"repeating {', '.join(single)} makes {shape.label} faster", bucket=Bucket.W2)
+        trace, share = simulate_training(setup, leg, shape, rng)
+        return replace(found, trace=trace, share=share)
     return Carried(what="")
 
 
@@ -152,6 +158,39 @@ def _speed_up(
     return max(
         quantile(ratios[True, step.name], 0.25) / quantile(ratios[False, step.name], 0.5) for step in operator.passes
     )
+
+
+def simulate_training(setup: Setup, leg: LiveLeg, shape: Shape, rng: np.random.Generator) -> tuple[str, float]:
+    """Eight steps as in training: activations and gradients fresh, one weight for all passes of a step, then updated.
+
+    Which passes were served from memory (`h`) and which not (`m`), and the share of time that saved.
+    """
+    operator = setup.operator
+    known = {step.name: _hit_and_miss(setup, leg, shape, rng, at) for at, step in enumerate(operator.passes)}
+    trace, saved, spent = [], 0.0, 0.0
+    for _step in range(TRAINING_STEPS):
+        given = draw(operator, shape, rng, operator.distributions[0])
+        for step in operator.passes:
+            cost = leg.run(step, given).cpu_ns
+            hit, miss = known[step.name]
+            is_hit = hit * STATE_RATIO < miss and cost < hit + (miss - hit) / 4
+            trace.append("h" if is_hit else "m")
+            saved += max(0.0, miss - cost) if is_hit else 0.0
+            spent += cost
+            given = keep(operator, given, rng, operator.weights)  # the next pass sees the same weight, all else is new
+    return "".join(trace), saved / (saved + spent)
+
+
+def _hit_and_miss(setup: Setup, leg: LiveLeg, shape: Shape, rng: np.random.Generator, at: int) -> tuple[float, float]:
+    """CPU nanoseconds of one pass with every input repeated, and with none."""
+    operator = setup.operator
+    step = operator.passes[at]
+    hits, misses = [], []
+    for _call in range(5):
+        given = draw(operator, shape, rng, operator.distributions[0])
+        misses.append(leg.run(step, given).cpu_ns)
+        hits.append(leg.run(step, replace(repeat(operator, given), on_same_place=True)).cpu_ns)
+    return quantile(hits, 0.5), quantile(misses, 0.5)
 
 
 def find_foreign_code(leg: LiveLeg) -> tuple[str, ...]:

@@ -136,3 +136,10 @@ def test_a_hopeless_one_stops_at_the_first_look() -> None:
 def test_quick_results_under_five_per_cent_need_full_validation() -> None:
     assert needs_full_validation(judge(measured({"s": 1.03}, noise=0.3)))
     assert not needs_full_validation(judge(measured({"s": 1.2})))
+
+
+def test_a_measured_weight_share_outranks_the_declared_one() -> None:
+    measurement = replace(
+        measured({"s": 1.4}), bucket=Bucket.W1, weight_share=0.0, state="repeating b", hit_trace="mm" * 8
+    )
+    assert judge(measurement, bucket=Bucket.K1, weight_share=0.5).transferred == 0.0
