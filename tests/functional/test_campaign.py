@@ -111,6 +111,20 @@ def test_a_hanging_candidate_is_ended_at_the_time_limit(tmp_path: Path) -> None:
     assert "did not end within 1 s" in answer.data["verdict"]["reason"]
 
 
+def test_a_small_quick_gain_is_measured_on_all_shapes(tmp_path: Path) -> None:
+    more = "".join(f"- {{label: {label}, M: 256, N: 256, K: 256}}\n" for label in ("tiny", "wide", "huge"))
+    history = start_project(tmp_path / "project")
+    with inside(history.path):
+        campaign_new(read_manifest(MANIFEST.replace("kernel_source:", f"{more}kernel_source:")), now=now)
+        campaign_baseline(now=now)
+        assert len(campaign_status().data["representative_shapes"]) == 3
+        edit(history, "COST=0.97\n")
+        answer = campaign_round(propose("a little cheaper"), now=now)
+    assert (answer.data["settled"], answer.data["level"]) == ("ACCEPTED", "full")
+    assert len(answer.data["verdict"]["shapes"]) == 6
+    assert (history.path / FOLDER / "rounds/round-2/artifacts/quick-1.csv").is_file()
+
+
 def test_a_rollback_demands_a_diagnosis_and_two_a_review(project: History) -> None:
     with inside(project.path):
         for number, cost in ((2, "1.10"), (3, "1.20")):
@@ -148,6 +162,14 @@ def test_what_is_no_round_is_refused_before_it_has_a_number(
         with pytest.raises(Error, match=said):
             campaign_round(propose(bucket=bucket), now=now)
         assert len(campaign_status().data["rounds"]) == 1
+
+
+def test_another_branch_is_left_alone(project: History) -> None:
+    project.git("switch", "-q", "main")
+    edit(project, "COST=0.80\n")
+    with inside(project.path), pytest.raises(ConfigError, match="works on optimize/demo, you stand on main"):
+        campaign_round(propose(), now=now)
+    assert (project.path / "kernel.sh").read_text() == "COST=0.80\n"
 
 
 def test_a_dirty_tree_is_refused(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from layline.campaign.snapshot import encode_content, encode_kernel_files, read_
 from layline.campaign.state import Level, Settled, State
 from layline.campaign.statistics import spend_campaign
 from layline.campaign.workspace import copy_files, find_kernel_root, integrate, is_workspace
-from layline.errors import BenchError
+from layline.errors import BenchError, ConfigError
 from layline.git.write import Identity
 
 if TYPE_CHECKING:
@@ -87,8 +87,17 @@ def prepare(campaign: Campaign) -> None:
     campaign.record("prepared", branch=campaign.tree.branch(), upstream=state.origin["commit"], copied=copied)
 
 
+def check_branch(campaign: Campaign) -> None:
+    """Rounds happen on the campaign's branch: elsewhere the kernel and its parent commit are other ones."""
+    state = campaign.state
+    wanted, now = state.manifest.branch or state.origin["branch"], campaign.tree.branch()
+    if wanted is not None and now != wanted:
+        raise ConfigError(f"The campaign works on {wanted}, you stand on {now or 'no branch'}.", hint=f"`git switch {wanted}` first.")  # fmt: skip
+
+
 def open_round(campaign: Campaign, proposal: Proposal) -> None:
     """Write down what will be tried, with the bytes of the kernel; from here on the round has a number."""
+    check_branch(campaign)
     state, kernel = campaign.state, campaign.read_kernel()
     for file in kernel.files:
         if file.sha256 not in campaign.state.contents:
@@ -112,6 +121,7 @@ def open_round(campaign: Campaign, proposal: Proposal) -> None:
 
 def finish_round(campaign: Campaign) -> Round:
     """Take the steps the open round still needs; the settled round."""
+    check_branch(campaign)
     _rescue(campaign)
     while (item := campaign.state.open_round) is not None:
         level = next_level(campaign, item)
