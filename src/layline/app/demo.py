@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layline.app.files import write_atomically
@@ -16,7 +17,6 @@ from layline.sample import CHRONICLES, Sample, write_sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from layline.core.progress import Progress
     from layline.sample.walk import Step
@@ -84,12 +84,13 @@ def run_step(sample: Sample, step: Step) -> Outcome:
     folder = sample.root / step.folder
     if step.copies is not None:
         shutil.copyfile(folder / step.copies[0], folder / step.copies[1])
-    environment = os.environ | {"LAYLINE_CACHE": str(sample.root / _CACHE), "COLUMNS": "100", "NO_COLOR": "1"}
+    path = os.pathsep.join(filter(None, (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH"))))
+    settings = {"LAYLINE_CACHE": str(sample.root / _CACHE), "COLUMNS": "100", "NO_COLOR": "1", "PYTHONPATH": path}
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "layline", *step.command],
+            [sys.executable, "-P", "-m", "layline", *step.command],  # -P: nothing is imported from the folder
             cwd=folder,
-            env=environment,
+            env=os.environ | settings,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_STEP_LIMIT_S,
