@@ -85,8 +85,8 @@ def remove() -> None:
 
 
 def is_applied() -> bool:
-    """True while at least one target is rebound."""
-    return _before is not None and any(_changed(target, old) for target, old in _before["values"].items())
+    """True while at least one target is rebound; where the patch rebinds none, from `apply` to `remove`."""
+    return _before is not None and (not TARGETS or any(_changed(target, old) for target, old in _before["values"].items()))
 
 
 def _changed(target: str, old: tuple[Any, Any]) -> bool:

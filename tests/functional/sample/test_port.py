@@ -1,0 +1,45 @@
+"""Every active patch of the sample can be ported: beside a vanilla upstream its bundle rebinds and restores."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from layline.app.patches_port import patches_port
+from layline.app.workspace import open_workspace
+from layline.sample import Sample, truth
+
+RUN_ALL = """
+import runpy, sys
+from pathlib import Path
+for folder in sorted(Path(sys.argv.pop()).iterdir()):
+    sys.path.insert(0, str(folder))
+    (script,) = folder.glob("*_smoke_test.py")
+    print(folder.name, end=" ")
+    runpy.run_path(str(script), run_name="__main__")
+"""
+
+
+def test_bundles_rebind_and_restore(sample: Sample, tmp_path: Path) -> None:
+    workspace = open_workspace(sample.config)
+    ids = sorted({patch.id for patch in truth.PATCHES if patch.active})
+    for patch_id in ids:
+        patches_port(workspace, patch_id, to=tmp_path / "ports" / patch_id)
+    for name, gap in truth.GAPS.items():
+        sample.export(name, gap.pin, tmp_path / name)
+    path = os.pathsep.join(str(tmp_path / part) for part in ("keel", "spar/src", "rivet"))
+
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", RUN_ALL, str(tmp_path / "ports")],
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": path},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines()] == ids
+    assert all("rebound and restored" in line for line in done.stdout.splitlines())
