@@ -5,19 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from layline import codec
+from layline.app.results import Results, result_key
 from layline.app.upstreams import Upstreams, open_upstreams
 from layline.core.report import Answer, Report
-from layline.errors import ConfigError
+from layline.errors import ConfigError, Error
+from layline.history import read_pin
 from layline.patches.data import SCHEMA, encode_inventory
 from layline.patches.inventory import Reading, read_downstream, read_inventory
+from layline.patches.model import Inventory
 from layline.patches.report import build_report
 from layline.source import Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from layline.app.workspace import Workspace
-    from layline.patches.model import Inventory, Patch
+    from layline.patches.model import Patch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,17 +65,17 @@ class Opened:
     reading: Reading
     upstreams: Upstreams
     tree: Tree
+    workspace: Workspace
 
 
 def open_reading(workspace: Workspace) -> Opened:
     tree = Tree(workspace.downstream, workspace.commit)
-    return Opened(read_downstream(tree, workspace.settings), open_upstreams(workspace), tree)
+    return Opened(read_downstream(tree, workspace.settings), open_upstreams(workspace), tree, workspace)
 
 
 def read_all(opened: Opened, backends: tuple[str, ...]) -> list[Inventory]:
-    inventories = [_read_one(opened.reading, opened.upstreams, key) for key in backends]
-    opened.upstreams.save()
-    return inventories
+    """The inventories of backends whose downstream is open already."""
+    return _read_kept(opened.workspace, backends, lambda: opened)
 
 
 def read_inventories(workspace: Workspace, backends: tuple[str, ...]) -> list[Inventory]:
@@ -80,7 +84,37 @@ def read_inventories(workspace: Workspace, backends: tuple[str, ...]) -> list[In
         workspace.settings.backend(key)
     if not backends:
         raise ConfigError("No backend is configured.", hint="`layline init` writes layline.toml by looking around.")
-    return read_all(open_reading(workspace), backends)
+    return _read_kept(workspace, backends, lambda: open_reading(workspace))
+
+
+def _read_kept(workspace: Workspace, backends: tuple[str, ...], open_: Callable[[], Opened]) -> list[Inventory]:
+    """An inventory is a function of commits, settings and our own code: read once, kept by a digest of all three."""
+    results, inputs = Results("inventory"), _find_inputs(workspace)
+    keys = {key: result_key("inventory", key, *inputs) for key in backends}
+    kept = {key: found for key in backends if (found := results.load(keys[key])) is not None}
+    found = {key: codec.decode(Inventory, plain, where="cache") for key, plain in kept.items()}
+    missing = [key for key in backends if key not in found]
+    if missing:
+        opened = open_()
+        for key in missing:
+            found[key] = _read_one(opened.reading, opened.upstreams, key)
+            results.store(keys[key], codec.encode(found[key]))
+        opened.upstreams.save()
+    return [found[key] for key in backends]
+
+
+def _find_inputs(workspace: Workspace) -> tuple[object, ...]:
+    """Everything an inventory depends on besides our code: the downstream, its settings, each pin and whether it is here."""
+    pins: list[tuple[str, str]] = []
+    for key, backend in workspace.settings.backends.items():
+        try:
+            pin = workspace.open_backend(key).resolve(
+                read_pin(workspace.downstream, workspace.commit, key, backend).revision
+            )
+        except Error as error:
+            pin = error.message
+        pins.append((key, pin))
+    return workspace.downstream.name, workspace.commit, workspace.settings, pins
 
 
 def _read_one(reading: Reading, upstreams: Upstreams, key: str) -> Inventory:
