@@ -170,7 +170,7 @@ def _encode_report(campaign: Campaign) -> dict[str, Any]:
         "head_to_head": codec.encode(head) if head else None,
         "attribution": {
             "S_benchmark": found.structural_benchmark, "S_real": found.structural, "W_benchmark": found.weight_benchmark,
-            "W_real": found.weight, "R": found.residual, "headline": found.headline, "real": found.real,
+            "W_real": found.weight, "R": found.residual, "headline": find_headline(state), "real": found.real,
             "inflation_gap": found.gap, "verdict": found.verdict,
         },
         "termination": [list(check) for check in state.termination.checks] if state.termination else None,

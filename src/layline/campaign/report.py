@@ -22,21 +22,25 @@ if TYPE_CHECKING:
 
 def build_report(state: State) -> Report:
     """Head-to-head first; the product of the rounds' gains is never the headline."""
-    attribution = attribute(state, find_headline(state) or 0.0)
+    headline = find_headline(state)
+    attribution = attribute(state, headline or 0.0)
     return Report(
-        title=f"Campaign {state.manifest.name}: final report",
+        title=f"Campaign {state.manifest.name}: {'final report' if state.termination else 'report so far'}",
         sections=(
             Section(title="Baseline against best", blocks=tuple(_head_to_head(state))),
             Section(title="Rounds", blocks=tuple(_rounds(state))),
             Section(title="Effective directions", blocks=(_directions(state, Settled.ACCEPTED),)),
             Section(title="Ineffective directions", blocks=(_ineffective(state),)),
             Section(title="Next three steps", blocks=(_next_steps(state),)),
-            Section(title="Real-training applicability audit", blocks=tuple(_applicability(attribution))),
+            Section(
+                title="Real-training applicability audit",
+                blocks=tuple(_applicability(attribution, measured=headline is not None)),
+            ),
             Section(title="What the machine allows", blocks=tuple(_roof(state))),
             Section(title="Termination check", blocks=(_termination(state),)),
             Section(title="How it was measured", blocks=(Bullets(tuple(_conditions(state))),)),
         ),
-        alerts=tuple(_alerts(attribution)),
+        alerts=tuple(_alerts(attribution)) if headline is not None else (),
         skipped=tuple(_skipped(state)),
         meta=(
             ("operator", state.manifest.target_op),
@@ -57,7 +61,8 @@ def find_headline(state: State) -> float | None:
 
 def _head_to_head(state: State) -> Iterator[Block]:
     if state.head_to_head is None:
-        yield Paragraph("No round was accepted: the best is the baseline.")
+        going = state.baseline is None or state.best.number > 1
+        yield Paragraph("Not measured yet: it is when the campaign has been stopped." if going else "No round was accepted: the best is the baseline.")  # fmt: skip
         return
     run, verdict = state.head_to_head
     if verdict.interval is not None:
@@ -155,8 +160,8 @@ def _next_steps(state: State) -> Bullets | Paragraph:
     )
 
 
-def _applicability(found: Attribution) -> Iterator[Block]:
-    rows = (
+def _applicability(found: Attribution, *, measured: bool) -> Iterator[Block]:
+    rows = [
         (
             "Structural kernel work",
             "K1 / K2 / K3 / K4",
@@ -165,13 +170,17 @@ def _applicability(found: Attribution) -> Iterator[Block]:
         ),
         ("Bounded weight cache", "W1", f"{found.weight_benchmark:+.2%}", f"{found.weight:+.2%}"),
         ("Benchmark-only residual", "must be 0", f"{found.residual:+.2%}", "+0 %"),
-        ("Total", "head-to-head", f"{found.headline:+.2%}", f"{found.real:+.2%}"),
-    )
+    ]
+    if measured:
+        rows.append(("Total", "head-to-head", f"{found.headline:+.2%}", f"{found.real:+.2%}"))
     yield Table(
         columns=("source", "buckets", "benchmark gain", "real-training-equivalent gain"),
-        rows=rows,
+        rows=tuple(rows),
         numeric=frozenset({2, 3}),
     )
+    if not measured:
+        yield Paragraph("No head-to-head run: there is no headline to hold these against.")
+        return
     yield Bullets(
         (
             f"Headline benchmark improvement: {found.headline:+.2%}",
