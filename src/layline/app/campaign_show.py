@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING, Any
 
 from layline import codec
@@ -11,6 +12,8 @@ from layline.core.evidence import Alert, Severity
 from layline.core.report import Answer, Bullets, Paragraph, Report, Section, Table
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from layline.campaign.model import Verdict
     from layline.campaign.state import Round, State
 
@@ -163,5 +166,21 @@ def encode_round(state: State, item: Round) -> dict[str, Any]:
         "score": read_score(state, item),
         "commit": item.commit,
         "kernel": item.kernel,
+        "diff": "".join(_diff(state, item)),
         "verdict": verdict,
     }
+
+
+def _diff(state: State, item: Round) -> Iterator[str]:
+    """What the round changed in the kernel it was compared with."""
+    compared = state.round(item.best).kernel if 1 <= item.best < item.number else item.kernel
+    if not {compared, item.kernel} <= state.kernels.keys():
+        return
+    old, new = _texts(state, compared), _texts(state, item.kernel)
+    for path in sorted({*old, *new}):
+        before, after = old.get(path, "").splitlines(keepends=True), new.get(path, "").splitlines(keepends=True)
+        yield from difflib.unified_diff(before, after, f"round {item.best}/{path}", f"round {item.number}/{path}")
+
+
+def _texts(state: State, kernel: str) -> dict[str, str]:
+    return {file.path: file.data.decode("utf-8", "replace") for file in state.kernel(kernel).files}
