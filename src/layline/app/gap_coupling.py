@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import posixpath
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from layline.app.workspace import cache_directory
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from layline.config import Backend
     from layline.gap.coupling.model import Coupling
     from layline.gap.surface.model import StaleKey, Surface
+    from layline.git import TreeEntry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +48,12 @@ def measure_impact(workspace: Workspace, backend: Backend, pin: Tree, tip: Tree)
     if not packages:
         return Impact(surface=None)
     cache = open_cache(cache_directory())
-    ours = Part(tree=Tree(workspace.downstream, workspace.commit))
-    before, after = (Part(tree=tree, packages=packages, source_roots=backend.source_roots) for tree in (pin, tip))
+    ours = Part(tree=SelectedTree(Tree(workspace.downstream, workspace.commit), _is_not_test))
+    chosen = _package_files(backend)
+    before, after = (
+        Part(tree=SelectedTree(tree, chosen), packages=packages, source_roots=backend.source_roots)
+        for tree in (pin, tip)
+    )
     indexes = build_index([before], cache), build_index([after], cache)
     resolvers = Resolver(indexes[0]), Resolver(indexes[1])
     comparer = Comparer(*resolvers, [Tracer(pin.repository, pin.commit, tip.commit)])
@@ -66,6 +73,32 @@ def measure_impact(workspace: Workspace, backend: Backend, pin: Tree, tip: Tree)
         shims=tuple(find_shims(indexes[1])),
         skipped=(*unread, *unreadable, *options[1].skipped, *indexes[1].skipped()),
     )
+
+
+class SelectedTree(Tree):
+    """The files of a commit that a question is about: the rest is not listed, so nobody parses it."""
+
+    def __init__(self, tree: Tree, keep: Callable[[str], bool]) -> None:
+        super().__init__(tree.repository, tree.commit)
+        self._keep = keep
+
+    @cached_property
+    def entries(self) -> dict[str, TreeEntry]:
+        """Paths that are kept, in order."""
+        return {path: entry for path, entry in Tree(self.repository, self.commit).entries.items() if self._keep(path)}
+
+
+def _package_files(backend: Backend) -> Callable[[str], bool]:
+    """Files below the backend's packages and, since scripts are renamed, every file at the top."""
+    roots = [root.strip("/").removeprefix("./").rstrip(".") for root in backend.source_roots]
+    places = [posixpath.join(root, package.replace(".", "/")) for root in roots for package in backend.packages]
+    folders = tuple(f"{place}/" for place in places)
+    files = frozenset(f"{place}.py" for place in places)
+    return lambda path: "/" not in path or path in files or path.startswith(folders)
+
+
+def _is_not_test(path: str) -> bool:
+    return not path.startswith(("tests/", "test/")) and "/tests/" not in path
 
 
 def find_shims(index: Index) -> Iterator[tuple[str, int]]:
