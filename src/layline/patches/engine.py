@@ -80,8 +80,9 @@ def _find_switches(module: Module) -> Iterator[tuple[str, int, str]]:
 def _explain(function: ast.FunctionDef) -> str:
     """What the values mean: the constants compared with, and what the function returns for each."""
     words: list[str] = []
-    for node in ast.walk(function):
-        if isinstance(node, ast.Compare):
+    compares = [node for node in ast.walk(function) if isinstance(node, ast.Compare)]
+    for node in sorted(compares, key=lambda node: node.lineno):
+        if True:
             constants = (item for side in node.comparators for item in ast.walk(side) if isinstance(item, ast.Constant))
             words += [item.value for item in constants if isinstance(item.value, str) and item.value]
     splits = any(

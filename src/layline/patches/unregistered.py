@@ -7,8 +7,9 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from layline.core.evidence import Location
 from layline.patches.chains import loosen
 from layline.patches.conditions import Reader, simplify
 from layline.patches.idioms.paths import name_registry
@@ -26,6 +27,7 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _BOUND = re.compile(r"`(?:forward|__class__|__call__|generate)` of an object|a method bound onto")
 _FLAGS = re.compile(r"\.(?:backends|config|_config|knobs|envs|flags)\.[\w.]+$")
 """Switches that a package offers to be set: `torch.backends.cudnn.benchmark`."""
+_MARK = re.compile(r"_+(?:self_+)?([a-z0-9]+)_\w+$")
 _STDLIB = frozenset(sys.stdlib_module_names)
 
 
@@ -61,7 +63,21 @@ def find_unregistered(installer: Installer, texts: dict[str, bytes], packages: t
             if key not in found or len(item.effect.when or "") < len(found[key].effect.when or ""):
                 found[key] = item  # of several ways to a line, the one with the fewest conditions
     machine.follows = lambda _: True
-    return list(_settle(found.values()))
+    return list(_drop_marks(list(_settle(found.values()))))
+
+
+def _drop_marks(items: list[Unregistered]) -> Iterator[Unregistered]:
+    """Private names that begin with one word on many packages are the downstream's own marks: `_datadog_pin`."""
+    owners: dict[str, set[str]] = {}
+    for item in items:
+        found = _MARK.match((item.effect.target or "").rpartition(".")[2])
+        if found:
+            owners.setdefault(found.group(1), set()).add((item.effect.target or "").partition(".")[0])
+    own = {word for word, tops in owners.items() if len(tops) >= 4}
+    for item in items:
+        found = _MARK.match((item.effect.target or "").rpartition(".")[2])
+        if found is None or found.group(1) not in own:
+            yield item
 
 
 def select(items: Iterable[Unregistered], scope: Scope, known: Iterable[Effect]) -> list[Unregistered]:
@@ -140,6 +156,7 @@ def _find_in_module(
 def _collect(events: list[Event], within: str, installer: Installer) -> Iterator[Unregistered]:
     reader = Reader(loosen(installer.roots))
     for event, effect in find_all_effects(events, installer):
+        effect = _leave_helper(event, effect)  # noqa: PLW2901
         test = simplify(conjoin(tuple(getattr(event, "when", ()))))
         if (
             effect.target
@@ -154,6 +171,18 @@ def _collect(events: list[Event], within: str, installer: Installer) -> Iterator
             registry=name_registry(event),
             keys=tuple(sorted(dict.fromkeys(reader.find_keys(test)))),
         )
+
+
+def _leave_helper(event: Event, effect: Effect) -> Effect:
+    """An effect made by a helper is listed where the helper was called."""
+    trail: tuple[tuple[Location, Any], ...] = getattr(event, "trail", ())
+    place = effect.location
+    while len(trail) > 1 and look_at(trail[-1][1]).is_helper:
+        trail = trail[:-1]
+        place = trail[-1][0]
+    if place == effect.location:
+        return effect
+    return replace(effect, location=place, reason=effect.reason or f"written by a helper at {effect.location}")
 
 
 def _enclosing(effect: Effect, installer: Installer) -> str | None:

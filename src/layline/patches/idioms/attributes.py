@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from layline.patches.conditions import walk
 from layline.patches.idioms.installer import Installer, moment_of
 from layline.patches.model import Effect, Style, TargetKind
 from layline.patches.reading.events import Event, Write
@@ -15,6 +16,7 @@ from layline.patches.reading.values import (
     Element,
     Function,
     Inside,
+    Literal,
     Outside,
     Partial,
     Test,
@@ -54,10 +56,24 @@ def _find_outside(event: Write, owner: str, installer: Installer) -> Iterator[Ef
         elif name in {"default", "default_factory"} and _is_field(owner, installer):
             if name == "default":
                 yield installer.build_effect(event, owner, event.value)
+        elif name == "__code__":
+            yield installer.build_effect(event, owner, event.value)
+        elif _is_mark(event, f"{owner}.{name}"):
+            continue
         elif f"{owner}.{name}" in installer.machine.stashes and not isinstance(event.value, Outside):
             yield installer.build_effect(event, installer.machine.stashes[f"{owner}.{name}"], event.value)
         elif not installer.is_bookkeeping(owner, name, event.value):
             yield installer.build_effect(event, f"{owner}.{name}", event.value)
+
+
+def _is_mark(event: Write, target: str) -> bool:
+    """A private flag that the installer itself asks first: `if m._done: return` … `m._done = True`."""
+    name = target.rpartition(".")[2]
+    if not name.startswith("_") or name.endswith("__") or not isinstance(event.value, Literal):
+        return False
+    return isinstance(event.value.value, bool) and any(
+        inner == Outside(target) for test in event.when for inner in walk(test, lambda _: False)
+    )
 
 
 def _is_field(owner: str, installer: Installer) -> bool:
@@ -124,7 +140,9 @@ def _is_behaviour(value: Value | None) -> bool:
 def _is_restore(event: Write) -> bool:
     """The original put back where it was: the end of a transient effect, not one of its own."""
     name = text_of(event.name)
-    if not isinstance(event.owner, Outside) or not isinstance(event.value, Outside):
+    if not isinstance(event.owner, Outside) or event.value is None:
         return False
     place = f"{event.owner.path}.{name}"
-    return event.value.path == place or event.value.path.startswith(f"{place}._")  # `m.f = m.f._original`
+    values = find_alternatives(event.value)
+    back = any(isinstance(v, Outside) and (v.path == place or v.path.startswith(f"{place}._")) for v in values)
+    return back and not any(isinstance(v, Function | Class | Partial) for v in values)  # `m.f = m.f._original`

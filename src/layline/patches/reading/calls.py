@@ -110,6 +110,7 @@ class Interpreter(Statements, Writes):
                 activation=self.frame.number,
                 within=self.frame.within,
                 when=self.conditions(),
+                trail=self.trail(),
             )
         )
         return Called(callee, tuple(arguments), tuple(keywords.items()))

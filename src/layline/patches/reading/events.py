@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    import ast
+
     from layline.core.evidence import Location
     from layline.patches.reading.modules import Module
     from layline.patches.reading.values import Function, Value
@@ -28,7 +30,8 @@ class Write:
     """Which run of which function made it; a later write of the original in the same run puts it back."""
     within: str = ""
     when: tuple[Value, ...] = ()
-    original_read: bool = False
+    trail: tuple[tuple[Location, ast.AST], ...] = ()
+    """Where each caller stood, and the function it was in, outermost first."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -43,6 +46,7 @@ class Call:
     activation: int = 0
     within: str = ""
     when: tuple[Value, ...] = ()
+    trail: tuple[tuple[Location, ast.AST], ...] = ()
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

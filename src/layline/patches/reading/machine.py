@@ -44,6 +44,8 @@ class Frame:
     within: str
     number: int
     function: Function | None = None
+    line: int = 1
+    """Of the statement that runs."""
     conditions: list[tuple[Value, bool]] = field(default_factory=list)
     """Tests on the way here; True marks one that an early return left behind."""
     returns: list[tuple[tuple[Value, ...], Value]] = field(default_factory=list)
@@ -119,6 +121,14 @@ class Machine(ABC):
     def conditions(self) -> tuple[Value, ...]:
         """Every test on the way here, callers included."""
         return tuple(test for frame in self.frames for test, _ in frame.conditions)
+
+    def trail(self) -> tuple[tuple[Location, ast.AST], ...]:
+        """Callers of the running function, outermost first."""
+        return tuple(
+            (Location(frame.module.path or frame.module.name, frame.line), frame.function.node)
+            for frame in self.frames
+            if frame.function is not None
+        )
 
     def record(self, event: Event) -> None:
         self.log.events.append(event)

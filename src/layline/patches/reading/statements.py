@@ -53,6 +53,7 @@ class Statements(Expressions):
         return flow
 
     def _run(self, node: ast.stmt, scope: Scope) -> Flow:  # noqa: C901  one case per statement of the language
+        self.frame.line = node.lineno
         match node:
             case ast.Expr(value=value):
                 self.evaluate(value, scope)

@@ -184,6 +184,7 @@ class Writes(Machine):
         event = Write(
             owner=owner, name=name, value=value, at=self.place(node), is_item=is_item, deferred=self.deferred,
             activation=self.frame.number, within=self.frame.within, when=self.conditions(),
+            trail=self.trail(),
         )  # fmt: skip
         if value is not None and self._puts_back(event):
             event.transient = True

@@ -1,0 +1,86 @@
+"""Conditions: what they truly depend on, and how they read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from snippets import handler, only, read_snippet
+
+BEFORE = """
+import importlib.util
+import os
+
+KEYS = ("x", "y")
+NAME = "named"
+
+
+def is_on(ctx):
+    args = get_args(ctx)
+    if not getattr(args, "on", False):
+        return False
+    if importlib.util.find_spec("turbo") is None:
+        return False
+    return True
+
+
+def any_key(ctx):
+    args = get_args(ctx)
+    for key in KEYS:
+        if getattr(args, key, None):
+            return True
+    return False
+
+
+def importable(ctx):
+    try:
+        import turbo
+    except ImportError:
+        return False
+    return getattr(get_args(ctx), "on", False)
+
+
+class Gate:
+    @classmethod
+    def opens(cls, ctx):
+        return getattr(get_args(ctx), NAME, False)
+"""
+READS: list[tuple[str, str, tuple[str, ...], str]] = [
+    # idiom, condition, config keys, readable expression
+    ("no condition", "None", (), "always"),
+    ("constant", "lambda ctx: True", (), "always"),
+    ("getattr on args", 'lambda ctx: getattr(get_args(ctx), "a", False)', ("a",), "a"),
+    ("dotted parameter", 'lambda ctx: get_param(ctx, "a.b.c", False)', ("a.b.c",), "a.b.c"),
+    ("nested object", "lambda ctx: get_args(ctx).a.b", ("a.b",), "a.b"),
+    ("and, or, not", 'lambda ctx: (getattr(get_args(ctx), "a", 0) or getattr(get_args(ctx), "b", 0)) and not getattr(get_args(ctx), "c", 0)', ("a", "b", "c"), "(a or b) and not c"),
+    ("comparison", 'lambda ctx: getattr(get_args(ctx), "n", 0) > 1', ("n",), "n > 1"),
+    ("helper with early returns", "is_on", ("on",), "on and turbo is importable"),
+    ("loop over a table of keys", "any_key", ("x", "y"), "x or y"),
+    ("any over a generator", "lambda ctx: any(getattr(get_args(ctx), k, None) for k in KEYS)", ("x", "y"), "x or y"),
+    ("import in a try", "importable", ("on",), "turbo is importable and on"),
+    ("classmethod and constant name", "Gate.opens", ("named",), "named"),
+    ("environment", 'lambda ctx: os.environ.get("FLAG", "0") == "1"', (), "env FLAG (default '0') == '1'"),
+    ("is not None", 'lambda ctx: getattr(get_args(ctx), "p", None) is not None', ("p",), "p is not None"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "condition", "keys", "expression"), READS, ids=[row[0] for row in READS])
+def test_guard_is_reduced(tmp_path: Path, name: str, condition: str, keys: tuple[str, ...], expression: str) -> None:
+    arguments = f'"the.id", backend="up", phase="setup", condition={condition}'
+    guard = only(read_snippet(tmp_path, handler("pass", arguments=arguments, before=BEFORE))).guard
+    assert guard.keys == keys
+    assert guard.expression == expression
+
+
+def test_other_requirements_are_named(tmp_path: Path) -> None:
+    arguments = '"the.id", condition=lambda ctx: os.environ.get("FLAG") == "1" and is_on(ctx)'
+    guard = only(read_snippet(tmp_path, handler("pass", arguments=arguments, before=BEFORE))).guard
+    assert [need.split(" ")[0] for need in guard.other] == ["env:FLAG", "package:turbo"]
+
+
+def test_early_returns_are_told_apart(tmp_path: Path) -> None:
+    body = 'if not getattr(get_args(ctx), "inner", False):\n    return\nimport up.a as m\nm.f = print'
+    patch = only(read_snippet(tmp_path, handler(body)))
+    assert patch.guard.expression == "always"
+    assert patch.body_keys == ("inner",)

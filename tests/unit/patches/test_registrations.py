@@ -1,0 +1,71 @@
+"""Registrations: what counts as one, which are active, who wins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from snippets import HEAD, handler, only, read_files, read_snippet
+
+
+def test_everything_a_registration_says_is_read(tmp_path: Path) -> None:
+    arguments = 'patch_id=ID, backend="up", phase="setup", priority=-5, tags=["a"], backend_versions=["<2"]'
+    patch = only(read_snippet(tmp_path, handler('"""Docstring."""', arguments=arguments, before='ID = "x." + "y"')))
+    assert (patch.id, patch.phase, patch.priority, patch.tags) == ("x.y", "setup", -5, ("a",))
+    assert patch.version_gates == ("backend_versions: <2",)
+    assert patch.description == "Docstring."
+    assert patch.file == "own/patches/case_patches.py"
+    assert patch.active
+
+
+def test_engine_tells_phases_and_switch(tmp_path: Path) -> None:
+    engine = read_snippet(tmp_path, handler("pass")).engine
+    assert engine.phases == ("setup", "before_train", "convert")
+    assert engine.switch == "OWN_PATCHES"
+    assert engine.switch_text == "all | none | id1,id2"
+
+
+def test_commented_and_quoted_registrations_do_not_count(tmp_path: Path) -> None:
+    source = f'{HEAD}\n# @register_patch("no")\ndef f(ctx):\n    """@register_patch("no")"""\n'
+    assert read_snippet(tmp_path, source).patches == ()
+
+
+def test_a_module_nobody_imports_is_never_active(tmp_path: Path) -> None:
+    inventory = read_snippet(tmp_path, handler("pass"), name="forgotten")
+    patch = only(inventory)
+    assert not patch.active
+    assert "names ending in _patches" in patch.active_reason
+
+
+def test_the_later_registration_of_an_id_wins(tmp_path: Path) -> None:
+    files = {"own/patches/a_patches.py": handler("pass"), "own/patches/b_patches.py": handler("pass")}
+    first, second = read_files(tmp_path, files).patches
+    assert (first.active, second.active) == (False, True)
+    assert "own/patches/b_patches.py" in first.active_reason
+
+
+def test_registrations_in_a_loop_are_several(tmp_path: Path) -> None:
+    source = f'{HEAD}\nfor name in ("a", "b"):\n    @register_patch(f"loop.{{name}}", phase="setup")\n    def install(ctx):\n        pass\n'
+    assert [patch.id for patch in read_snippet(tmp_path, source).patches] == ["loop.a", "loop.b"]
+
+
+def test_helpers_in_other_files_are_followed(tmp_path: Path) -> None:
+    more = {"own/tools.py": "def put(module, name, new):\n    setattr(module, name, new)\n"}
+    body = "import up.a as m\nfrom own.tools import put\nput(m, 'f', print)"
+    (effect,) = only(read_snippet(tmp_path, handler(body), more)).effects
+    assert effect.target == "up.a.f"
+    assert str(effect.location) == "own/tools.py:2"
+
+
+def test_a_stash_of_another_patch_is_seen_through(tmp_path: Path) -> None:
+    first = handler("import up.a as m\nm._own_original_f = m.f\nm.f = print", arguments='"a"')
+    second = handler("import up.a as m\nm._own_original_f = len", arguments='"b"')
+    patches = read_files(tmp_path, {"own/patches/b_patches.py": first, "own/patches/a_patches.py": second}).patches
+    assert {effect.target for patch in patches for effect in patch.effects} == {"up.a.f"}
+
+
+def test_undecidable_rows_stay_with_their_reason(tmp_path: Path) -> None:
+    body = "import up.a as m\nfor name in ctx.names:\n    setattr(m, name, print)"
+    (effect,) = only(read_snippet(tmp_path, handler(body))).effects
+    assert not effect.certain
+    assert effect.target is None
+    assert "up.a" in (effect.reason or "")
