@@ -167,7 +167,7 @@ def _without_self(parameters: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
 def find_call_sites(resolver: Resolver, names: Iterable[str]) -> dict[str, list[CallSite]]:
     """Every call in the index of these dotted names: functions and classes by meaning, methods by name.
 
-    Only modules whose text holds the name are parsed. A method call counts as certain only where no other class of
+    Only modules whose text holds `name(`, or that import it under another name, are parsed. A method call counts as certain only where no other class of
     the index has a method of that name; names that many classes share (`forward`) say nothing and are not searched.
     """
     wanted = _Wanted(resolver, names)
@@ -239,6 +239,11 @@ class _Wanted:
                         certain = self._is_call_of(module, node, dotted)
                         if certain is not None:
                             yield dotted, CallSite(module=module, location=Location(path, node.lineno), shape=read_call(node), certain=certain)  # fmt: skip
+
+    def has_alias(self, module: str) -> bool:
+        holder = self._resolver.index.module(module)
+        imports = holder.imports if holder is not None else ()
+        return any(item.name in self.by_last and item.alias != item.name for item in imports)
 
     def _spellings(self, module: str) -> dict[str, list[str]]:
         """The last word of a call → the names it may mean; `from m import f as g` makes `g` another word for `f`."""
