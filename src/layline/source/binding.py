@@ -178,7 +178,7 @@ def find_call_sites(resolver: Resolver, names: Iterable[str]) -> dict[str, list[
         rb"\b(?:" + b"|".join(re.escape(word.encode()) for word in sorted(wanted.by_last)) + rb")\s*\("
     )
     for name, data in _read_modules(resolver):
-        if pattern.search(data):
+        if pattern.search(data) or wanted.has_alias(name):
             for dotted, site in wanted.find(name, data):
                 found[dotted].append(site)
     for sites in found.values():

@@ -136,6 +136,7 @@ def test_call_sites_by_meaning_and_methods_by_name(tmp_path: Path) -> None:
         "pkg/b.py": "from pkg.a import f as g, C\nimport pkg.a\ng(1)\npkg.a.f(2, y=3)\nc = C(1)\nc.only(4)\nthing.shared()\n"
         "def late():\n    from pkg import a\n    a.f(*xs)\ndef f(): ...\nf()\n",
         "pkg/c.py": "class D:\n    def shared(self): ...\n",
+        "pkg/d.py": "from pkg.a import f as other\nother(1, 2)\n",
     }
     commit = history.commit("all", files)
     resolver = Resolver(build_index([Part(tree=Tree(open_repository(history.path), commit), packages=("pkg",))]))
@@ -148,5 +149,5 @@ def test_call_sites_by_meaning_and_methods_by_name(tmp_path: Path) -> None:
         "pkg.a.C.__init__": [(5, 1, True)],
         "pkg.a.C.only": [(6, 1, True)],
         "pkg.a.C.shared": [(7, 0, False)],
-        "pkg.a.f": [(3, 1, True), (4, 1, True), (10, 0, True)],
+        "pkg.a.f": [(3, 1, True), (4, 1, True), (10, 0, True), (2, 2, True)],
     }
