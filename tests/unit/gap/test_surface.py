@@ -143,3 +143,19 @@ def test_yaml_keys_that_only_the_pin_knows(tmp_path: Path) -> None:
         ("old_key", Location("configs/a.yaml", 4), 1, "older_key")
     ]
     assert [one.what for one in skipped] == ["configs/bad.yaml"]
+
+
+def test_a_nested_yaml_key_is_told_once() -> None:
+    place, line = Evidence(repo="up", commit="c", path="a.py", lines=(1, 1)), Location("a.yaml", 3)
+    keys = {"steps": [line], "training.steps": [line], "seed": [line]}
+    stale = find_stale_keys(keys, dict.fromkeys(keys, place), {"seed"})
+    assert [one.key for one in stale] == ["training.steps"]
+
+
+def test_flags_that_tyro_makes_are_said_to_be_elsewhere(tmp_path: Path) -> None:
+    history = History.start(tmp_path / "up")
+    commit = history.commit(
+        "pin", {"keel/__init__.py": "", "keel/manager.py": "import tyro\nconfig = tyro.cli(object)\n"}
+    )
+    resolver = Resolver(build_index([Part(tree=Tree(open_repository(history.path), commit), packages=PACKAGES)]))
+    assert [one.what for one in read_options(resolver, PACKAGES).skipped] == ["keel/manager.py"]

@@ -53,6 +53,12 @@ def read_flags(
                 written.setdefault(found.dest, found)
         for flag in _Generated(resolver, classes, factories).find(module, tree):
             generated.setdefault(flag.dest, flag)
+    skipped += [
+        Skipped(path, "tyro makes flags of dataclasses there; they are told as config fields")
+        for part in index.parts
+        for path in find_files_with(part.tree, "tyro.cli(")
+        if path in part.tree.entries
+    ]
     return generated | written, tuple(skipped)
 
 

@@ -17,7 +17,11 @@ def find_stale_keys(
 ) -> Iterator[StaleKey]:
     """Every key that `before` (name → where the pin has it) knows and `after` does not; by name."""
     new = sorted(after - before.keys())
-    for key in sorted(keys.keys() & before.keys() - after):
+    gone = keys.keys() & before.keys() - after
+    told = {(key.rpartition(".")[2], keys[key][0]) for key in gone if "." in key}
+    for key in sorted(gone):
+        if (key, keys[key][0]) in told:
+            continue  # `section.key` says the same of the same line
         near = difflib.get_close_matches(key, new, n=1, cutoff=0.75)
         places = keys[key]
         yield StaleKey(
