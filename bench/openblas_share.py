@@ -1,0 +1,56 @@
+"""What share of single-threaded OpenBLAS (through numpy) a GEMM kernel reaches, call by call on the same inputs.
+
+OPENBLAS_NUM_THREADS=1 python -m bench.openblas_share kernel.c
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import time
+from pathlib import Path
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+import numpy as np
+
+from layline.campaign.build import NotBuilt, build_kernel, workshop
+from layline.campaign.controls import wrap
+from layline.campaign.feed import draw
+from layline.campaign.leg import LiveLeg, Setup
+from layline.campaign.model import Leg, Plan
+from layline.campaign.operators import load_operator
+from layline.campaign.statistics import quantile
+
+
+def main() -> None:
+    operator = load_operator("gemm")
+    rng = np.random.default_rng()
+    with workshop() as shop:
+        built = build_kernel(wrap(operator, Path(sys.argv[1]).read_text()), operator, shop)
+        if isinstance(built, NotBuilt):
+            sys.exit(built.reason)
+        setup = Setup(operator=operator, shapes=operator.shapes, plan=Plan(), shop=shop, arena_bytes=64 << 20)
+        shares = []
+        with LiveLeg(Leg.BEST, built, setup, rng) as leg:
+            leg.worker.load()
+            for shape in operator.shapes:
+                ratios = []
+                for _call in range(25):
+                    given = draw(operator, shape, rng, operator.distributions[0], count=4)
+                    ours = sum(leg.run(step, given).cpu_ns for step in operator.passes)
+                    began = time.thread_time_ns()
+                    for one in given.inputs:
+                        a, b, dout = one["a"], one["b"], one["dout"]
+                        _results = a @ b.T, dout @ b, dout.T @ a
+                    ratios.append((time.thread_time_ns() - began) / 4 / ours)
+                shares.append(quantile(ratios, 0.5))
+                print(f"{shape.label}: {shares[-1]:.0%} of OpenBLAS")
+        print(
+            f"geometric mean: {math.exp(math.fsum(map(math.log, shares)) / len(shares)):.0%}, load {os.getloadavg()[0]:.1f}"
+        )
+
+
+if __name__ == "__main__":
+    main()
