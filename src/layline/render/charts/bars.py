@@ -9,7 +9,7 @@ Amount = tuple[str, float]
 _ROW = 26.0
 
 
-def bars(amounts: tuple[Amount, ...], label: str, *, unit: str = "", width: float = 560) -> str:
+def bars(amounts: tuple[Amount, ...], label: str, *, unit: str = "", width: float = 440) -> str:
     """One horizontal bar per amount, in the order given; names left, figures at the end of each bar."""
     room = min(220.0, 14 + max((len(name) for name, _ in amounts), default=0) * 6.8)
     top = max((value for _, value in amounts), default=0.0)

@@ -98,7 +98,7 @@ def _axes(frame: Frame, unit: str) -> list[str]:
         shapes.append(svg.element("line", x1=frame.across.start - 6, x2=frame.across.end, y1=y, y2=y, class_="grid", stroke=svg.FAINT, stroke_width=1, stroke_opacity="0.7"))  # fmt: skip
         shapes.append(svg.text(frame.across.start - 10, y + 4, short(level), text_anchor="end"))
     if unit:
-        shapes.append(svg.text(frame.across.end + 8, 12, unit, class_="label axis"))
+        shapes.append(svg.text(frame.across.start - 6, 9, unit, class_="label axis", font_size=11))
     for place, words in frame.labels:
         shapes.append(svg.text(frame.across(place), frame.height - 8, words, text_anchor="middle"))
     return shapes
