@@ -31,6 +31,7 @@ def build_report(state: State) -> Report:
             Section(title="Rounds", blocks=tuple(_rounds(state))),
             Section(title="Effective directions", blocks=(_directions(state, Settled.ACCEPTED),)),
             Section(title="Ineffective directions", blocks=(_ineffective(state),)),
+            Section(title="Could not be decided", blocks=(_undecided(state),)),
             Section(title="Next three steps", blocks=(_next_steps(state),)),
             Section(
                 title="Real-training applicability audit",
@@ -147,6 +148,16 @@ def _ineffective(state: State) -> Table | Paragraph:
         for item in found
     )
     return Table(columns=("direction", "round", "why it failed"), rows=rows)
+
+
+def _undecided(state: State) -> Bullets | Paragraph:
+    """Rolled back without being shown not to help: a quieter machine or more pairs may decide otherwise."""
+    found = [item for item in state.rounds if item.settled is Settled.ROLLED_BACK and not is_ineffective(item)]
+    return (
+        Bullets(tuple(f"round {item.number}, {item.change}: {_gain(item)}" for item in found))
+        if found
+        else Paragraph("Nothing.")
+    )
 
 
 def _next_steps(state: State) -> Bullets | Paragraph:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -125,23 +126,41 @@ def _derivation(bucket: Bucket | None) -> str:
 
 
 def attribute(state: State, headline: float) -> Attribution:
-    """Split the measured head-to-head gain over the accepted rounds by their buckets."""
-    structural = structural_benchmark = weight = weight_benchmark = 1.0
-    residual = 0.0
-    for item in state.rounds:
-        if item.settled is not Settled.ACCEPTED or item.verdict is None or item.verdict.interval is None:
-            continue
-        gain, bucket = item.verdict.interval.estimate, bucket_of(item)
-        if bucket is Bucket.W1:
-            weight_benchmark *= 1 + gain
-            weight *= 1 + min(gain, item.verdict.transferred or 0.0)
-        elif bucket is not None and bucket.is_refused:
-            residual += gain
-        else:
-            structural_benchmark *= 1 + gain
-            structural *= 1 + min(gain, item.verdict.transferred or 0.0)
+    """Split the head-to-head gain over the accepted rounds, by their shares of the sum of log-gains.
+
+    The rounds' own gains say who contributed how much; the headline says how much there is to share.
+    """
+    accepted = [
+        item for item in state.rounds if item.settled is Settled.ACCEPTED and item.verdict and item.verdict.interval
+    ]
+    kinds = {"structural": 0.0, "structural_real": 0.0, "weight": 0.0, "weight_real": 0.0, "residual": 0.0}
+    for item in accepted:
+        gain, real = _read_gains(item)
+        bucket = bucket_of(item)
+        kind = (
+            "weight"
+            if bucket is Bucket.W1
+            else "residual"
+            if bucket is not None and bucket.is_refused
+            else "structural"
+        )
+        kinds[kind] += math.log1p(gain)
+        if kind != "residual":
+            kinds[f"{kind}_real"] += math.log1p(real)
+    total = kinds["structural"] + kinds["weight"] + kinds["residual"]
+    scale = math.log1p(headline) / total if total > 0 and headline > -1 else 1.0
     return Attribution(
-        structural_benchmark=structural_benchmark - 1,
-        structural=structural - 1, weight_benchmark=weight_benchmark - 1, weight=weight - 1,
-        residual=residual, headline=headline,
-    )  # fmt: skip
+        structural_benchmark=math.expm1(scale * kinds["structural"]),
+        structural=math.expm1(scale * kinds["structural_real"]),
+        weight_benchmark=math.expm1(scale * kinds["weight"]),
+        weight=math.expm1(min(scale * kinds["weight"], kinds["weight_real"])),
+        residual=math.expm1(scale * kinds["residual"]),
+        headline=headline,
+    )
+
+
+def _read_gains(item: Round) -> tuple[float, float]:
+    """A round's gain in the benchmark, and the part of it that survives real training; 0 where nobody showed it."""
+    verdict = item.verdict
+    gain = verdict.interval.estimate if verdict and verdict.interval else 0.0
+    return gain, min(gain, verdict.transferred or 0.0) if verdict else 0.0
