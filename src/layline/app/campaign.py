@@ -12,7 +12,15 @@ from layline.app.campaign_places import LESSONS, WORKSPACE, clock, quiet
 from layline.app.campaign_publish import publish
 from layline.app.campaign_show import answer_round, answer_status
 from layline.app.lessons import read_lessons
-from layline.campaign.engine import Campaign, find_duplicates, finish_round, hash_text, open_round, prepare
+from layline.campaign.engine import (
+    Campaign,
+    check_frozen,
+    find_duplicates,
+    finish_round,
+    hash_text,
+    open_round,
+    prepare,
+)
 from layline.campaign.ledger import Ledger
 from layline.campaign.manifest import Manifest, Measuring, find_contradictions, render_manifest
 from layline.campaign.model import Bucket
@@ -140,7 +148,8 @@ def _finish(campaign: Campaign) -> Answer:
 
 
 def check_ready(campaign: Campaign) -> None:
-    """A new round may begin: nothing is open, nothing is owed, the limit is not reached."""
+    """A new round may begin: nothing is open, nothing is owed, the limit is not reached, the harness is the same."""
+    check_frozen(campaign)
     state = campaign.state
     if state.phase is not Phase.ANALYZE:
         hints = {Phase.BASELINE: "Run `layline campaign baseline` first.", Phase.VALIDATE: "Run `layline campaign resume`: a round is open."}  # fmt: skip

@@ -13,7 +13,7 @@ from layline.app.campaign_show import encode_state
 from layline.app.files import write_atomically
 from layline.campaign.bench import Trial
 from layline.campaign.ceilings import find_points, measure_ceilings
-from layline.campaign.engine import Campaign, encode_measured
+from layline.campaign.engine import Campaign, check_frozen, encode_measured
 from layline.campaign.model import Leg, Status
 from layline.campaign.report import build_report, find_headline
 from layline.campaign.state import Level, Phase, Settled
@@ -103,6 +103,7 @@ def _compare(campaign: Campaign) -> None:
     state = campaign.state
     if state.head_to_head is not None or state.best.number == 1:
         return
+    check_frozen(campaign)
     start, best = state.kernel(state.rounds[0].kernel), state.kernel(state.best.kernel)
     trial = Trial(best=start, candidate=best, start=start, labels=campaign.bench.labels, alpha=0.01)
     measured = campaign.bench.measure(trial)

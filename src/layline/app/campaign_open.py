@@ -79,7 +79,6 @@ def write_campaign(
     with ledger.lock():
         mend(ledger, now)
         campaign = _open(tree, ledger.folder, progress, ledger, now)
-        check_frozen(campaign)
         prepare(campaign)
         try:
             yield campaign
@@ -105,14 +104,3 @@ def _open(tree: WorkTree, folder: Path, progress: Callable[[str], None], ledger:
         )
     bench = choose_bench(state.manifest, tree.root, folder, dict(state.origin["frozen"]), progress)
     return Campaign(folder, tree, ledger, bench, now)
-
-
-def check_frozen(campaign: Campaign) -> None:
-    """The harness, the operator and the tolerances are those the campaign began with."""
-    frozen, now = campaign.state.origin["frozen"], campaign.bench.frozen()
-    changed = sorted(name for name in {*frozen, *now} if frozen.get(name) != now.get(name))
-    if changed:
-        raise BenchError(
-            f"{changed[0]} is not what it was when the campaign began.",
-            hint="Figures of two harnesses are never compared: restore it, or begin a new campaign.",
-        )

@@ -95,9 +95,21 @@ def check_branch(campaign: Campaign) -> None:
         raise ConfigError(f"The campaign works on {wanted}, you stand on {now or 'no branch'}.", hint=f"`git switch {wanted}` first.")  # fmt: skip
 
 
+def check_frozen(campaign: Campaign) -> None:
+    """The harness, the operator and the tolerances are those the campaign began with."""
+    frozen, now = campaign.state.origin["frozen"], campaign.bench.frozen()
+    changed = sorted(name for name in {*frozen, *now} if frozen.get(name) != now.get(name))
+    if changed:
+        raise BenchError(
+            f"{changed[0]} is not what it was when the campaign began.",
+            hint="Figures of two harnesses are never compared: restore it, or begin a new campaign.",
+        )
+
+
 def open_round(campaign: Campaign, proposal: Proposal) -> None:
     """Write down what will be tried, with the bytes of the kernel; from here on the round has a number."""
     check_branch(campaign)
+    check_frozen(campaign)
     state, kernel = campaign.state, campaign.read_kernel()
     for file in kernel.files:
         if file.sha256 not in campaign.state.contents:
@@ -151,6 +163,7 @@ def next_level(campaign: Campaign, item: Round) -> Level | None:
 
 
 def _measure(campaign: Campaign, item: Round, level: Level) -> None:
+    check_frozen(campaign)
     state = campaign.state
     labels = state.representative if level is Level.QUICK else campaign.bench.labels
     trial = Trial(

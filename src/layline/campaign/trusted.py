@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import sys
 from typing import TYPE_CHECKING
 
 from layline.campaign.bench import Measured
@@ -56,10 +55,25 @@ class TrustedBench:
         return judge(measurement, bucket=bucket, weight_share=self.manifest.weight_share)
 
     def frozen(self) -> dict[str, str]:
-        """The operator's definition: inputs, oracle, tolerances and shapes, by the hash of the file that says them."""
-        source = inspect.getsource(sys.modules[f"layline.campaign.operators.{self.operator.name}"])
-        header = ",".join(build_header(self.operator))
-        return {f"operator:{self.operator.name}": hashlib.sha256(f"{source}\0{header}".encode()).hexdigest()}
+        """The operator's definition: what is fed, checked and counted; starting kernels may come and go."""
+        return {f"operator:{self.operator.name}": hashlib.sha256(describe_operator(self.operator).encode()).hexdigest()}
+
+
+def describe_operator(operator: Operator) -> str:
+    """Everything of an operator that figures depend on, as text."""
+    work = [[(step.flops(shape), step.bytes_moved(shape)) for step in operator.passes] for shape in operator.shapes]
+    sources = [inspect.getsource(function) for function in (operator.draw, operator.oracle, operator.neighbours)]
+    passes = [(step.name, step.symbol, step.inputs, step.outputs) for step in operator.passes]
+    buffers = [(buffer.name, buffer.dtype) for buffer in operator.buffers]
+    facts = (
+        operator.shapes,
+        operator.tolerance,
+        operator.metric,
+        operator.distributions,
+        operator.exact,
+        operator.weights,
+    )
+    return repr((facts, passes, buffers, work, sources, build_header(operator)))
 
 
 def choose_shapes(operator: Operator, manifest: Manifest) -> tuple[Shape, ...]:
