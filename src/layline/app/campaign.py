@@ -219,6 +219,7 @@ def campaign_note(round_: int, notes: list[tuple[str, str]], chosen: str | None 
 
 
 def campaign_status(chosen: str | None = None) -> Answer:
+    """Where a campaign stands and what comes next."""
     campaign = read_campaign(chosen)
     return answer_status(campaign.state, campaign.place)
 
