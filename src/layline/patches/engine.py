@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location
 from layline.patches.model import Engine
-from layline.patches.reading.values import Function, Items, Literal
+from layline.patches.reading.values import Items, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -82,15 +82,11 @@ def _explain(function: ast.FunctionDef) -> str:
     words: list[str] = []
     compares = [node for node in ast.walk(function) if isinstance(node, ast.Compare)]
     for node in sorted(compares, key=lambda node: node.lineno):
-        if True:
-            constants = (item for side in node.comparators for item in ast.walk(side) if isinstance(item, ast.Constant))
-            words += [item.value for item in constants if isinstance(item.value, str) and item.value]
+        constants = (item for side in node.comparators for item in ast.walk(side) if isinstance(item, ast.Constant))
+        words += [item.value for item in constants if isinstance(item.value, str) and item.value]
     splits = any(
         isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "split"
         for node in ast.walk(function)
     )
     values = list(dict.fromkeys(words)) + (["id1,id2"] if splits else [])
     return " | ".join(values)
-
-
-__all__ = ["Function", "read_engine"]

@@ -42,6 +42,7 @@ FINDS: list[tuple[str, str, list[tuple[str, str]]]] = [
     ("stash on upstream", "import up.a as m\nm._orig_f = m.f\ndef g(x): return m._orig_f(x)\nm.f = g", [(W, "up.a.f")]),
     ("wraps that never calls", "import functools, up.a as m\n@functools.wraps(m.f)\ndef g(x): return x\nm.f = g", [(R, "up.a.f")]),
     ("original returned", "import up.a as m\nold = m.f\ndef g(x): return old if x else None\nm.f = g", [(W, "up.a.f")]),
+    ("branch that returns", "import up.a as m\nif ctx.new:\n    old = m.f\n    def g(x): return old(x)\n    m.f = g\n    return\nold = None", [(W, "up.a.f")]),
     ("class swapped for a subclass", "import up.a as m\nclass D(m.C): pass\nm.C = D", [(R, "up.a.C")]),
     ("transient swap", "import up.a as m\nold = m.f\ndef g(x):\n    saved = m.h\n    m.h = len\n    try: return old(x)\n    finally: m.h = saved\nm.f = g", [(W, "up.a.f"), (R, "up.a.h")]),
     ("version alternatives", "try:\n    import up.new as m\nexcept ImportError:\n    import up.old as m\nm.f = print", [(R, "up.new.f"), (R, "up.old.f")]),

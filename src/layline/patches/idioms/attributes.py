@@ -53,6 +53,8 @@ def _find_outside(event: Write, owner: str, installer: Installer) -> Iterator[Ef
         name = text_of(alternative)
         if name is None:
             yield _unresolved(event, owner)
+        elif not name.isidentifier():
+            yield _misnamed(event, owner, name)
         elif name in {"default", "default_factory"} and _is_field(owner, installer):
             if name == "default":
                 yield installer.build_effect(event, owner, event.value)
@@ -128,6 +130,14 @@ def _unresolved(event: Write, owner: str) -> Effect:
     return Effect(
         style=Style.BINDING_REPLACEMENT, target=None, location=event.at, certain=False, moment=moment_of(event),
         reason=f"an attribute of {owner} whose name is only known at run time", target_kind=TargetKind.UNKNOWN,
+    )  # fmt: skip
+
+
+def _misnamed(event: Write, owner: str, name: str) -> Effect:
+    """`setattr(m, "C.f", g)` makes an attribute called "C.f"; C.f stays as it was."""
+    return Effect(
+        style=Style.BINDING_REPLACEMENT, target=None, location=event.at, certain=False, moment=moment_of(event),
+        reason=f"sets an attribute of {owner} that is literally called {name!r}, which no code can read by name",
     )  # fmt: skip
 
 

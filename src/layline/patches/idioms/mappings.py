@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING
 from layline.patches.idioms.installer import Installer, moment_of
 from layline.patches.model import Effect, Style
 from layline.patches.reading.events import Call, Event, Write
-from layline.patches.reading.values import Class, Function, Literal, Outside, Partial, Table, Value, find_alternatives
+from layline.patches.reading.values import (
+    Called,
+    Class,
+    Element,
+    Function,
+    Literal,
+    Outside,
+    Partial,
+    Table,
+    Value,
+    find_alternatives,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +32,9 @@ _NOT_REGISTERS = ("atexit.", "signal.", "argparse.", "logging.", "builtins.", "o
 def find_mapping_writes(event: Event, installer: Installer) -> Iterator[Effect]:
     """`UPSTREAM["key"] = x`, `UPSTREAM.update({...})`, `upstream.register("key", x)`."""
     match event:
-        case Write(is_item=True, owner=Outside(path=path)) if not path.startswith(_NOT_TABLES):
+        case Write(is_item=True, owner=Outside(path=path)) if not path.startswith(_NOT_TABLES) and not _is_put_back(
+            event
+        ):
             yield _entry(event, path, event.name, event.value, installer)
         case Call(callee=Outside(path=path), arguments=arguments):
             if path.endswith(".update") and len(arguments) == 1 and isinstance(arguments[0], Table):
@@ -31,6 +44,18 @@ def find_mapping_writes(event: Event, installer: Installer) -> Iterator[Effect]:
                         yield _entry(event, owner, key, value, installer)
             elif _REGISTERS.search(path) and not path.startswith(_NOT_REGISTERS):
                 yield from _find_register_call(event, path, installer)
+
+
+def _is_put_back(event: Write) -> bool:
+    """The entry that stood there, read before: the end of an effect, not one of its own."""
+    path = event.owner.path if isinstance(event.owner, Outside) else ""
+    for value in find_alternatives(event.value) if event.value is not None else ():
+        match value:
+            case Element(owner=owner, key=key) if owner == event.owner and key == event.name:
+                return True
+            case Called(callee=Outside(path=callee), arguments=(key, *_)) if key == event.name:
+                return callee in {f"{path}.get", f"{path}.pop"}
+    return False
 
 
 def _entry(event: Write | Call, table: str, key: Value, value: Value | None, installer: Installer) -> Effect:

@@ -16,7 +16,7 @@ from layline.patches.reading.machine import (
     Flow,
     text_of,
 )
-from layline.patches.reading.scope import Scope
+from layline.patches.reading.scope import Scope, open_closure
 from layline.patches.reading.statements import RAISES, Statements
 from layline.patches.reading.values import (
     INERT,
@@ -141,7 +141,7 @@ class Interpreter(Statements, Writes):
             return Called(Outside(function.dotted), tuple(arguments), tuple(keywords.items()))
         if function.bound is not None and function.kind != "staticmethod":
             arguments = [function.bound, *arguments]
-        scope = Scope(function.module, function.scope)
+        scope = Scope(function.module, open_closure(function))
         scope.names.update(bind_arguments(function, arguments, keywords))
         frame = self.push(function.module, function.name, function)
         if function.module.path is not None:
@@ -232,7 +232,14 @@ class Interpreter(Statements, Writes):
         rest: list[Value] = [Argument(name) for name in names[len(given) :] if name not in named]
         keywords = {**{arg.arg: Argument(arg.arg) for arg in parameters.kwonlyargs}, **named}
         plain = Function(
-            function.node, function.module, function.scope, function.name, None, "function", function.defaults
+            function.node,
+            function.module,
+            function.scope,
+            function.name,
+            None,
+            "function",
+            function.defaults,
+            captured=function.captured,
         )
         saved, self.frames = self.frames, []
         self.push(function.module, function.name)

@@ -72,7 +72,9 @@ class Expressions(Machine):
             case ast.Dict(keys=keys, values=values):
                 return self._evaluate_table(keys, values, scope)
             case ast.Lambda():
-                return Function(node, self.frame.module, scope, _name_inside(self.frame.within, "<lambda>"))
+                made = Function(node, self.frame.module, scope, _name_inside(self.frame.within, "<lambda>"))
+                made.captured = scope.names if scope.parent is not None else None
+                return made
             case ast.JoinedStr(values=values):
                 return self._evaluate_text(values, scope)
             case ast.BinOp(left=left, op=operator, right=right):

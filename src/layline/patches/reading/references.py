@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from layline.patches.reading.scope import open_closure
 from layline.patches.reading.values import INERT, Function, Later, Outside, find_alternatives
 
 if TYPE_CHECKING:
@@ -16,9 +17,10 @@ if TYPE_CHECKING:
 def find_references(function: Function) -> Iterator[str]:
     """Outside names in the places where a function can use what it is given: called, passed on, returned."""
     own = {arg.arg for arg in ast.walk(function.node.args) if isinstance(arg, ast.arg)}
+    scope = open_closure(function)
     for node in ast.walk(function.node):
-        for used in _used(node, function.scope, own):
-            yield from _resolve(used, function.scope, own)
+        for used in _used(node, scope, own):
+            yield from _resolve(used, scope, own)
 
 
 def _used(node: ast.AST, scope: Scope, own: set[str]) -> Iterator[ast.expr]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from layline.patches.reading.values import Choice
+from layline.patches.reading.values import Choice, Unknown
 
 if TYPE_CHECKING:
     from layline.patches.reading.modules import Module
-    from layline.patches.reading.values import Value
+    from layline.patches.reading.values import Function, Value
 
 
 @dataclass(slots=True, eq=False)
@@ -47,6 +47,21 @@ class Scope:
                 scope = scope.parent
             if scope is not None:
                 self.outer[name] = scope
+
+
+def open_closure(function: Function) -> Scope:
+    """The names a function sees: those around it now, and those of the branch it was defined in."""
+    scope, captured = function.scope, function.captured
+    if captured is None or captured is scope.names:
+        return scope
+    names = dict(scope.names)
+    for name, value in captured.items():
+        now = names.get(name)
+        names[name] = value if now is None or now is value or now == value else Choice(_WHEN, value, now)
+    return Scope(scope.module, scope.parent, names, scope.outer, scope.is_class)
+
+
+_WHEN = Unknown("which branch was taken")
 
 
 def merge_names(test: Value, yes: dict[str, Value], no: dict[str, Value]) -> dict[str, Value]:

@@ -286,6 +286,7 @@ class Statements(Expressions):
     def define_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> Value:
         function = Function(node, self.frame.module, scope, self._name(node.name))
         function.defaults = self.evaluate_defaults(node.args, scope)
+        function.captured = scope.names if scope.parent is not None else None
         value: Value = function
         for decorator in reversed(node.decorator_list):
             if isinstance(decorator, ast.Name) and decorator.id in _KINDS:

@@ -165,6 +165,8 @@ class Function:
     """function, staticmethod, classmethod or property."""
     defaults: dict[str, Value] = field(default_factory=dict)
     attributes: dict[str, Value] = field(default_factory=dict)
+    captured: dict[str, Value] | None = None
+    """The names around it when it was defined; a branch that returned leaves them nowhere else."""
     decorates: Function | None = None
     """The function that a decorator of ours put this one around."""
 
@@ -335,5 +337,6 @@ def conjoin(values: tuple[Value, ...]) -> Value:
 def bind(function: Function, owner: Value) -> Function:
     """The function as a bound method."""
     return Function(
-        function.node, function.module, function.scope, function.name, owner, function.kind, function.defaults
-    )
+        function.node, function.module, function.scope, function.name, owner, function.kind, function.defaults,
+        captured=function.captured,
+    )  # fmt: skip
