@@ -17,7 +17,8 @@ import pytest
 
 from commands import Result, layline
 from layline.cli.main import main
-from layline.dashboard.place import MARKER
+from layline.dashboard.place import MARKER, write_files
+from layline.errors import Error
 from record_samples import gap_record, monthly_record, spoil, weekly_record, write, write_record
 from sites import SETTINGS, make_project, make_weeks, read_site
 
@@ -306,3 +307,21 @@ def test_marker_says_whose_folder_it_is(project: Path) -> None:
     build(project, "--no-pdf")
     assert json.loads((project.parent / "site" / MARKER).read_text())["schema"] == "layline.site/1"
     assert len(make_weeks(3)) == 3
+
+
+@pytest.mark.parametrize("key", ["../../../evil", "/tmp/evil", "a b", "<script>", "x/y", "a#b?c", ""])
+def test_status_keys_that_are_no_names_are_refused(project: Path, key: str) -> None:
+    record = make_weeks(1)[0]
+    record[f"{key}_status"] = dict(record["engine_status"])
+    write_record(project, "weekly", json.dumps(record), name=record["report_id"])
+    done = build(project, "--no-pdf")
+    assert done.code == 2
+    assert "names a target" in done.err
+    assert sorted(path.name for path in project.parent.iterdir()) == ["harbor"]
+
+
+@pytest.mark.parametrize("path", ["../x.html", "/tmp/x.html", "a/../../x.html", "a//b.html", "./x.html"])
+def test_no_file_is_written_outside_the_site(tmp_path: Path, path: str) -> None:
+    with pytest.raises(Error, match="does not stand inside the site"):
+        write_files(tmp_path / "site", {path: b"x"})
+    assert not list(tmp_path.rglob("*.html"))

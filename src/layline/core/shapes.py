@@ -202,6 +202,9 @@ def _find_status_problems(plain: Mapping[str, Any], required: Collection[str]) -
             yield Problem(f"recommendations.{key}", "is missing")
     for key, value in plain.items():
         if key.endswith("_status"):
+            wrong = checks.identifier(key.removesuffix("_status"))  # it names a page and a badge
+            if wrong is not None:
+                yield Problem(key, f"names a target: {wrong}")
             yield from _find_wrong_status(key, value)
 
 

@@ -6,6 +6,7 @@ import ctypes
 import errno
 import fcntl
 import os
+import posixpath
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -72,6 +73,8 @@ def build_aside(place: Path) -> Iterator[Path]:
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
     for path, content in files.items():
+        if posixpath.normpath(path) != path or path.startswith(("/", "..")):
+            raise Error(f"{path!r} does not stand inside the site.")  # whatever else fails: nothing outside is written
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
