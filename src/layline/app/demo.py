@@ -45,7 +45,11 @@ class Outcome:
 
     @property
     def is_expected(self) -> bool:
-        return self.exit_code in self.step.exit_codes
+        return self.is_excused or self.exit_code in self.step.exit_codes
+
+    @property
+    def is_excused(self) -> bool:
+        return self.step.excuse is not None and self.step.excuse in self.complaint
 
 
 def demo(directory: Path, progress: Progress = silent) -> Sample:

@@ -86,6 +86,14 @@ def test_steps_of_commands_still_to_come_are_left_out(command: tuple[str, ...], 
     assert is_known(Step(asks="", command=command)) is known
 
 
+def test_only_the_excuse_of_a_step_is_accepted() -> None:
+    step = Step(asks="", command=("campaign", "round"), excuse="could not be measured")
+
+    busy = app_demo.Outcome(step=step, exit_code=2, output="", complaint="error: Round 2 could not be measured: busy.")
+    wrong = app_demo.Outcome(step=step, exit_code=2, output="", complaint="error: Not yet.")
+    assert (busy.is_expected, wrong.is_expected) == (True, False)
+
+
 def test_a_step_whose_package_is_not_installed_is_left_out() -> None:
     assert not is_known(Step(asks="", command=("doctor",), needs=("no_such_package",)))
     assert not is_known(Step(asks="", command=("doctor",), needs=("program:no_such_program",)))
