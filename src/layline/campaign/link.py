@@ -16,6 +16,7 @@ from typing import Self
 from layline.campaign.arena import Arena, Filled
 from layline.campaign.model import Operator
 from layline.campaign.sandbox import MEMORY_BYTES, Started, start_process
+from layline.errors import BenchError
 
 _HEAD = struct.Struct("<QIIQ")
 _REPLY = struct.Struct("<Qqq")
@@ -84,7 +85,7 @@ class Worker:
         (first,) = struct.unpack("<q", self._receive(8, "start"))
         _kind, length = struct.unpack("<II", self._receive(8, "start"))
         self.weaker = tuple(json.loads(self._receive(length, "start")))
-        self._pid = int(Path(f"/proc/{first}/task/{first}/children").read_text().split()[0])
+        self._pid = _find_child(first)
         self._clock = (~self._pid << 3) | 2  # the POSIX CPU-time clock of that process
         began = time.perf_counter_ns()
         kind, length = struct.unpack("<II", self._receive(8, "loading the kernel"))
@@ -260,3 +261,18 @@ class Worker:
         now = self._cpu_ns()
         used, self._charged_ns = now - self._charged_ns, now
         return used
+
+
+def _find_child(pid: int) -> int:
+    """The only child of a process; kernels without `children` in /proc are searched."""
+    told = Path(f"/proc/{pid}/task/{pid}/children")
+    if told.exists():
+        return int(told.read_text().split()[0])
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = place.read_text(errors="replace").rpartition(")")[2].split()
+        except OSError:
+            continue
+        if fields[1] == str(pid):
+            return int(place.parent.name)
+    raise BenchError(f"The worker of process {pid} cannot be found in /proc.")

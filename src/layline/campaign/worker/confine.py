@@ -238,7 +238,9 @@ def main() -> None:
     limit_resources(8 << 30)
     weaker += drop_privileges()
     os.chdir(folder)
-    os.execve("/usr/bin/" + command[0], command, dict(os.environ))  # noqa: S606  the compiler
+    folders = ("/usr/local/bin/", "/usr/bin/", "/bin/")
+    program = next(found for found in (folder + command[0] for folder in folders) if os.path.exists(found))  # noqa: PTH110
+    os.execve(program, command, dict(os.environ))  # noqa: S606  the compiler
 
 
 if __name__ == "__main__":
