@@ -9,6 +9,9 @@ from typing import Any
 from layline.render.charts import Interval, heat_map, interval_trend
 
 SCHEMAS = ("layline.campaign/1", "layline.campaign-report/1")
+MOST_DRAWN = 40
+"""Rounds a drawing shows, the newest; all of them stand below it."""
+MOST_DIFF = 20_000
 _TONES = {"ACCEPTED": "good", "BASELINE": "none", "ROLLED BACK": "bad"}
 
 
@@ -51,11 +54,11 @@ class CampaignView:
 
     @property
     def shapes(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for item in self.rounds for name, _ in item.shapes))
+        return tuple(dict.fromkeys(name for item in self.measured for name, _ in item.shapes))[:MOST_DRAWN]
 
     @property
     def measured(self) -> tuple[RoundView, ...]:
-        return tuple(item for item in self.rounds if item.gain is not None)
+        return tuple(item for item in self.rounds if item.gain is not None)[-MOST_DRAWN:]
 
 
 def view_campaign(plain: Mapping[str, Any]) -> CampaignView:
@@ -106,7 +109,7 @@ def _view_round(item: Mapping[str, Any]) -> RoundView:
         reason=" ".join(part for part in (outcome.replace("_", " ").lower(), _text(verdict.get("reason"))) if part) if verdict else "",
         literal=_literal(verdict.get("amd_literal")) if verdict else "",
         shapes=tuple((_text(row.get("shape")), gain[0]) for row in _objects(verdict.get("shapes")) if (gain := _percents(row.get("gain")))) if verdict else (),
-        diff=_text(item.get("diff")),
+        diff=_text(item.get("diff"))[:MOST_DIFF],
     )  # fmt: skip
 
 

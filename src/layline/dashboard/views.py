@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from layline.core.records import GapRecord, PeriodicRecord, RecordStatus, recommendation_label
@@ -20,6 +20,8 @@ from layline.dashboard.standing import (
 
 FEW = 6
 """With no more entries than this a filter would only get in the way."""
+MANY = 150
+"""With more entries than this the search looks at titles and recommendations only: the page must stay light."""
 OPEN = 8
 """Entries of the archive that stand open; older ones are folded by year."""
 
@@ -229,6 +231,8 @@ def current_gaps(gaps: Iterable[GapRecord]) -> tuple[GapRecord, ...]:
 def view_archive(views: Sequence[PeriodicView], gaps: Sequence[GapRecord]) -> tuple[Group, ...]:
     """Everything newest first; the first few stand open, the rest is folded by year."""
     entries = [_periodic_entry(view) for view in views] + [_gap_entry(record) for record in gaps]
+    if len(entries) > MANY:
+        entries = [replace(entry, text=f"{entry.page} {entry.title} {entry.labels}") for entry in entries]
     entries.sort(key=lambda entry: (entry.date, entry.kind != "gap report", entry.page), reverse=True)
     if len(entries) <= OPEN + 3:
         return (Group(title="", count="", entries=tuple(entries)),) if entries else ()
