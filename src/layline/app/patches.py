@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -157,6 +158,19 @@ def _find_csv_rows(inventory: dict[str, Any]) -> Iterator[tuple[object, ...]]:
             item["target"], item["replacement"], item["moment"], item["certain"], item["target_kind"], item["alias_of"],
             item["location"], "",
         )  # fmt: skip
+
+
+def find_patch(inventories: list[Inventory], patch_id: str) -> tuple[Inventory, Patch]:
+    """The patch of that id; of two, the active one."""
+    found = [(inventory, patch) for inventory in inventories for patch in inventory.patches if patch.id == patch_id]
+    if found:
+        return max(found, key=lambda pair: pair[1].active)
+    known = sorted({patch.id for inventory in inventories for patch in inventory.patches})
+    near = difflib.get_close_matches(patch_id, known, n=1, cutoff=0.5) or [i for i in known if patch_id in i][:1]
+    raise Error(
+        f"There is no patch called {patch_id!r}.",
+        hint=f"Did you mean {near[0]!r}?" if near else "`layline patches list` shows them all.",
+    )
 
 
 def _join_reports(reports: list[Report]) -> Report:

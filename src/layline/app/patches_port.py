@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layline.app.files import write_inside
-from layline.app.patches import Opened, open_reading, read_all
-from layline.app.patches_show import find_patch
+from layline.app.patches import Opened, find_patch, open_reading, read_all
 from layline.core.report import Answer, Cell, Paragraph, Report, Section
 from layline.errors import Error
 from layline.patches.declared import read_schema

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any
 
-from layline.app.patches import Opened, open_reading, read_all
+from layline.app.patches import Opened, find_patch, open_reading, read_all
 from layline.core.evidence import Evidence
 from layline.core.report import Answer, Bullets, Cell, Code, Paragraph, Report, Section, Table
-from layline.errors import Error
 from layline.history import read_log
 from layline.patches.data import encode_patch
 from layline.patches.declared import read_schema
+from layline.patches.inventory import find_handler_calls
 from layline.patches.model import TargetKind
+from layline.patches.porting.plan import build_plan
+from layline.patches.porting.slicing import Slicer
 from layline.patches.replacements import Replacements
 from layline.patches.report import describe_effect, describe_enabling, describe_logic, find_shared_targets
 from layline.patches.signatures import find_differences, show_signature
@@ -26,6 +27,14 @@ if TYPE_CHECKING:
     from layline.source import Definition
 
 _MOST_COMMITS = 15
+_A_KIND = {
+    TargetKind.DEFINITION: "a definition",
+    TargetKind.IMPORTED_NAME: "an imported name",
+    TargetKind.MODULE_ASSIGNMENT: "a module assignment",
+    TargetKind.ABSENT: "absent",
+    TargetKind.EXTERNAL: "external",
+    TargetKind.UNKNOWN: "not decided",
+}
 
 
 def patches_show(workspace: Workspace, patch_id: str, backend: str | None = None) -> Answer:
@@ -40,24 +49,11 @@ def patches_show(workspace: Workspace, patch_id: str, backend: str | None = None
         *_build_upstream(opened, patch),
         *_build_rivals(inventory, patch),
         _build_history(workspace, patch),
-        _build_plan_hint(patch),
+        _build_plan(workspace, opened, inventory, patch),
     ]
     data = {"schema": "layline.patch/1", "commit": workspace.commit, "pin": inventory.pin, "patch": encode_patch(patch), "upstream": _encode_upstream(opened, patch), "history": _encode_history(workspace, patch)}  # fmt: skip
     opened.upstreams.save()
     return Answer(report=Report(title=patch.id, sections=tuple(sections), meta=(("downstream", f"{workspace.downstream.name} at {workspace.commit}"), ("pin", inventory.pin or "unknown"))), data=data)  # fmt: skip
-
-
-def find_patch(inventories: list[Inventory], patch_id: str) -> tuple[Inventory, Patch]:
-    """The patch of that id; of two, the active one."""
-    found = [(inventory, patch) for inventory in inventories for patch in inventory.patches if patch.id == patch_id]
-    if found:
-        return max(found, key=lambda pair: pair[1].active)
-    known = sorted({patch.id for inventory in inventories for patch in inventory.patches})
-    near = difflib.get_close_matches(patch_id, known, n=1, cutoff=0.5) or [i for i in known if patch_id in i][:1]
-    raise Error(
-        f"There is no patch called {patch_id!r}.",
-        hint=f"Did you mean {near[0]!r}?" if near else "`layline patches list` shows them all.",
-    )
 
 
 def _build_summary(patch: Patch) -> Section:
@@ -151,7 +147,7 @@ def _describe_target(opened: Opened, effect: Effect) -> Iterator[Block]:
         yield Paragraph((Cell(effect.target or "", code=True), f" does not exist at the pin{hint}: the write creates it, nobody reads it unless the replacement's users do."))  # fmt: skip
         return
     if symbol.definition is None or symbol.module is None:
-        yield Paragraph((Cell(effect.target or "", code=True), f" is a {effect.target_kind.value} at the pin{f', of {effect.alias_of}' if effect.alias_of else ''}."))  # fmt: skip
+        yield Paragraph((Cell(effect.target or "", code=True), f" is {_A_KIND[effect.target_kind]} at the pin{f', of {effect.alias_of}' if effect.alias_of else ''}."))  # fmt: skip
         return
     where = opened.upstreams.index.evidence(symbol.module, symbol.definition.lines)
     alias = f" (an imported name of {effect.alias_of})" if effect.alias_of else ""
@@ -222,7 +218,12 @@ def _encode_history(workspace: Workspace, patch: Patch) -> list[dict[str, str]]:
     return [{"commit": commit.hash, "date": commit.date, "subject": commit.subject} for commit in commits]
 
 
-def _build_plan_hint(patch: Patch) -> Section:
-    command = f"layline patches port {patch.id}"
-    text: Inline = (Cell(command, code=True), " prints the ordered plan; with ", Cell("--to DIR", code=True), " it writes a bundle that installs.")  # fmt: skip
-    return Section(title="Porting", blocks=(Paragraph(text),))
+def _build_plan(workspace: Workspace, opened: Opened, inventory: Inventory, patch: Patch) -> Section:
+    """The plan of `patches port`, without the upstream modules that copy a target (it lists those)."""
+    modules = opened.reading.machine.modules
+    module = modules.names_by_path.get(patch.file, "")
+    found = Slicer(modules, find_handler_calls(workspace.settings)).follow(module, patch.handler.partition(".")[0])
+    schema = read_schema(opened.tree, workspace.settings.backend(inventory.backend).configs)
+    plan = build_plan(patch, found, modules, schema, [])
+    hint: Inline = (Cell(f"layline patches port {patch.id}", code=True), " adds who copies the target by value; ", Cell("--to DIR", code=True), " writes a bundle that installs.")  # fmt: skip
+    return Section(title=plan.title, blocks=(*plan.blocks, Paragraph(hint)))
