@@ -56,7 +56,7 @@ class Replacements:
                 lines = text.splitlines()[first - 1 : node.end_lineno]
                 if definition is not None:
                     return Replacement(definition, node, "\n".join(lines), location)
-        return None
+        return _read_lambda(tree, text, location)
 
     def _parse(self, path: str) -> tuple[ast.Module, str] | None:
         text = self._tree.read_text(path)
@@ -64,6 +64,17 @@ class Replacements:
             return None
         tree = parse_tree(path, text.encode("utf-8", "surrogatepass"))
         return None if isinstance(tree, Skipped) else (tree, text)
+
+
+def _read_lambda(tree: ast.Module, text: str, location: Location) -> Replacement | None:
+    """The only lambda on a line, as the function it is; None where there is none, or more than one."""
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda) and node.lineno == location.line]
+    if len(found) != 1:
+        return None
+    node = ast.FunctionDef(name="_lambda", args=found[0].args, body=[ast.Return(found[0].body)], decorator_list=[])
+    ast.fix_missing_locations(node)
+    definition = define(node)
+    return None if definition is None else Replacement(definition, node, text.split("\n")[location.line - 1], location)
 
 
 def define(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> Definition | None:

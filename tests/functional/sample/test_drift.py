@@ -60,3 +60,20 @@ def test_every_drift_kind_of_the_plan_is_planted() -> None:
         "unchanged", "body-changed", "signature-changed", "moved", "renamed", "removed", "dead-at-pin", "binding-lost",
         "anchor-lost",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("patches", "drift", "kel"), "Did you mean 'keel'?"),
+        (("patches", "drift", "spar", "--to", "nowhere"), "no ref called 'nowhere'"),
+        (("patches", "drift", "spar", "--to=-x"), "is not a ref"),
+        (("patches", "retarget", "spar", "--to", "0123456789"), "0123456789"),
+        (("patches", "drift", "spar", "--baseline", "missing.toml"), "cannot be read"),
+    ],
+)
+def test_bad_input_is_one_sentence(sample: Sample, words: tuple[str, ...], complaint: str) -> None:
+    result = layline(*words, cwd=sample.harbor)
+    assert result.code == 2, result.out
+    assert complaint in result.err
+    assert "Traceback" not in result.err
