@@ -161,6 +161,6 @@ def _caller(text: str) -> str:
     """Entry points that reach the kernel through a table of functions."""
     if "*sizes" in text:
         return "#include <stdint.h>\ntypedef const float *p; int inner_forward(p, p, const int64_t *, float *, int64_t, int64_t, int64_t, int64_t);\nstatic int (*volatile entry)(p, p, const int64_t *, float *, int64_t, int64_t, int64_t, int64_t) = inner_forward;\nint forward(p a, p b, const int64_t *s, float *o, int64_t g, int64_t m, int64_t n, int64_t k) { return entry(a, b, s, o, g, m, n, k); }\n"
-    if "float *y" in text:
+    if "float *y, int64_t R" in text or "int64_t C)" in text:
         return "#include <stdint.h>\nint inner_forward(const float *, float *, int64_t, int64_t);\nstatic int (*volatile entry)(const float *, float *, int64_t, int64_t) = inner_forward;\nint forward(const float *x, float *y, int64_t r, int64_t c) { return entry(x, y, r, c); }\n"
     return "#include <stdint.h>\ntypedef const float *p; int inner_forward(p, p, float *, int64_t, int64_t, int64_t); int inner_backward(p, p, p, float *, float *, int64_t, int64_t, int64_t);\nstatic int (*volatile entry)(p, p, float *, int64_t, int64_t, int64_t) = inner_forward;\nint forward(p a, p b, float *o, int64_t m, int64_t n, int64_t k) { return entry(a, b, o, m, n, k); }\nint backward(p a, p b, p d, float *x, float *y, int64_t m, int64_t n, int64_t k) { return inner_backward(a, b, d, x, y, m, n, k); }\n"

@@ -30,12 +30,12 @@ def keep(operator: Operator, given: Given, rng: np.random.Generator, kept: tuple
     return replace(_with_answers(operator, given.shape, inputs, "repeated"), on_same_place=True)
 
 
-def nudge(operator: Operator, given: Given, rng: np.random.Generator) -> Given:
-    """The same place and values, but one element of one input changed by much: the output must follow."""
+def nudge(operator: Operator, given: Given, rng: np.random.Generator, name: str | None = None) -> Given:
+    """The same place and values, but one element of one input (`name`, or any) changed by much: the output must follow."""
     import numpy as np
 
     changed: dict[str, np.ndarray[Any, Any]] = {name: array.copy() for name, array in given.inputs[0].items()}
-    names = [name for name, array in changed.items() if array.dtype == np.float32 and array.size]
+    names = [one for one, array in changed.items() if array.dtype == np.float32 and array.size and name in (None, one)]
     if names:
         array = changed[str(rng.choice(names))]
         at = int(rng.integers(0, array.size))

@@ -44,10 +44,17 @@ def probe_inputs(setup: Setup, leg: LiveLeg, rng: np.random.Generator) -> None:
             given = draw(operator, shape, rng, str(kind))
             for step in operator.passes:
                 leg.run(step, given)
-        given = draw(operator, shape, rng, operator.distributions[0])
-        for one in (given, nudge(operator, given, rng), nudge(operator, given, rng)):
-            for step in operator.passes:
-                leg.run(step, one)
+        _probe_every_input(setup, leg, shape, rng)
+
+
+def _probe_every_input(setup: Setup, leg: LiveLeg, shape: Shape, rng: np.random.Generator) -> None:
+    """Each input of each pass in turn: a call, then the same call with one element of that input changed, twice over."""
+    operator = setup.operator
+    for step in operator.passes:
+        for name in (*step.inputs, *step.inputs):
+            given = draw(operator, shape, rng, operator.distributions[0])
+            leg.run(step, given)
+            leg.run(step, nudge(operator, given, rng, name))
 
 
 def probe_held_out(setup: Setup, leg: LiveLeg, rng: np.random.Generator) -> None:
