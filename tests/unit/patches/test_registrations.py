@@ -69,3 +69,16 @@ def test_undecidable_rows_stay_with_their_reason(tmp_path: Path) -> None:
     assert not effect.certain
     assert effect.target is None
     assert "up.a" in (effect.reason or "")
+
+
+def test_an_original_read_under_another_name_outside_is_still_wrapped(tmp_path: Path) -> None:
+    """`new = partial(ours, old=lib.f); lib.f = lib.sub.f = new`: both names mean one function of a package not indexed."""
+    from layline.patches.idioms.installer import Known
+    from layline.patches.inventory import read_inventory
+    from layline.patches.model import TargetKind
+    from snippets import open_reading
+
+    body = "import lib, lib.sub\nold = lib.f\ndef g(x): return old(x)\nlib.f = g\nlib.sub.f = g"
+    reading = open_reading(tmp_path, {"own/patches/case_patches.py": handler(body)})
+    patch = only(read_inventory(reading, "up", lambda _: Known(TargetKind.EXTERNAL)))
+    assert [effect.style.value for effect in patch.effects] == ["function-wrapping", "function-wrapping"]

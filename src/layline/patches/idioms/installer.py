@@ -127,7 +127,7 @@ class Installer:
         if owner[:1].isupper() or other[:1].isupper():
             return False  # a method of another class
         left, right = self.look_up(path), self.look_up(target)
-        if TargetKind.UNKNOWN in {left.kind, right.kind}:
+        if {left.kind, right.kind} & {TargetKind.UNKNOWN, TargetKind.EXTERNAL}:
             return path.partition(".")[0] == target.partition(".")[0]
         return (left.alias_of or path) == (right.alias_of or target)
 
