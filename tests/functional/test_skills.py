@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import click
 import pytest
 
 from commands import layline
 from layline.app.skills import find_skills_folder, read_skill
+from layline.cli.main import COMMANDS
+from layline.cli.main import layline as root
 from layline.errors import RecordError
 
 SKILLS = ["backend-gap-report", "backend-patch-explorer", "kernel-optimize", "optimize-handoff"]
@@ -44,3 +48,14 @@ def test_install_copies_and_refuses_what_it_did_not_write(tmp_path: Path) -> Non
     assert refused.code == 2
     assert "was not written by Layline" in refused.err
     assert (tmp_path / ".claude/skills/kernel-optimize/SKILL.md").read_text() == "mine"
+
+
+def test_skills_name_only_commands_that_exist() -> None:
+    context = click.Context(root)
+    for folder in find_skills_folder().iterdir():
+        for words in re.findall(r"`layline ([a-z]+(?: [a-z]+)?)", (folder / "SKILL.md").read_text()):
+            first, *rest = words.split()
+            assert first in COMMANDS, f"{folder.name}: layline {words}"
+            command = root.get_command(context, first)
+            if isinstance(command, click.Group) and rest:
+                assert command.get_command(context, rest[0]) is not None, f"{folder.name}: layline {words}"
