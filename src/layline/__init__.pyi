@@ -17,6 +17,7 @@ from layline.app.patches import patches_list as patches_list
 from layline.app.patches_drift import patches_drift as patches_drift
 from layline.app.patches_find import patches_find as patches_find
 from layline.app.patches_find import patches_notes as patches_notes
+from layline.app.patches_port import patches_port as patches_port
 from layline.app.patches_show import patches_show as patches_show
 from layline.app.periodic import periodic_monthly as periodic_monthly
 from layline.app.periodic import periodic_weekly as periodic_weekly

@@ -10,7 +10,7 @@ from mcp.server.mcpserver import Context
 
 from layline.core.progress import Progress
 from layline.core.report import Answer
-from layline.mcp.annotations import READS
+from layline.mcp.annotations import READS, WRITES
 from layline.mcp.calls import Session, answer
 from layline.mcp.paging import Packed
 
@@ -63,6 +63,13 @@ def _register_inventory(server: MCPServer[Any], session: Session) -> None:
         from layline.app.patches_show import patches_show as run
 
         return await answer(ctx, lambda _: run(session.workspace(at), patch, backend))
+
+    @server.tool(annotations=WRITES)
+    async def patches_port(ctx: Context[Any, Any], patch: str, to: str | None = None, at: str = "HEAD") -> Packed:
+        """The porting plan of a patch: files, symbol to rebind, by-value importers, constraints; with `to`, writes a bundle there."""
+        from layline.app.patches_port import patches_port as run
+
+        return await answer(ctx, lambda _: run(session.workspace(at), patch, to=Path(to) if to else None))
 
     @server.tool(annotations=READS)
     async def patches_notes(ctx: Context[Any, Any], file: str, at: str = "HEAD", offset: int = 0) -> Packed:
