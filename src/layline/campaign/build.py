@@ -15,7 +15,7 @@ from pathlib import Path
 from layline.campaign.model import Build, Operator, Snapshot
 from layline.errors import BenchError
 
-SOURCES = {"c": (".c", ".h"), "python": (".py",)}
+SOURCES = {"c": (".c", ".h"), "python": (".py",), "triton": (".py",)}
 FLAGS = ("-O2", "-march=native", "-std=gnu11", "-fPIC", "-shared", "-fopenmp", "-Wl,--build-id=none")
 LIBRARIES = ("-lm", "-lpthread", "-ldl")
 _SCRIPTS = Path(__file__).parent / "worker"
@@ -64,7 +64,7 @@ def build_kernel(snapshot: Snapshot, operator: Operator, shop: Path, *, timeout_
             return NotBuilt(reason=f"{name} lies outside the kernel's folder")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
-    if operator.language == "python":
+    if operator.language != "c":
         return _take_python(kept, folder, dropped)
     units = [name for name, _text in kept if name.endswith(".c")]
     if not units:

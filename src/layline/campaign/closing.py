@@ -48,7 +48,7 @@ def close_gates(
     if measurement.candidate is None:
         return
     if pairs and pairs[0].held_out:
-        yield _check_carry(measurement, pairs)
+        yield check_carry(measurement, pairs)
     refused = measurement.bucket in (Bucket.W2, Bucket.W3)
     yield GateResult(
         property="no-forbidden-state",
@@ -60,7 +60,7 @@ def close_gates(
     )
 
 
-def _check_carry(measurement: Measurement, pairs: Sequence[PairRun]) -> GateResult:
+def check_carry(measurement: Measurement, pairs: Sequence[PairRun]) -> GateResult:
     """A gain on the listed shapes must be there on equally aligned shapes nobody listed."""
     listed = math.fsum(pair_ratios(measurement, "cpu").whole) / measurement.pairs
     labels = measurement.shapes

@@ -140,7 +140,7 @@ class Operator:
     name: str
     title: str
     language: str
-    """Kernel language of the candidates: `c` or `python`."""
+    """Kernel language of the candidates: `c`, `python`, or `triton` (torch and Triton, on an accelerator)."""
     buffers: tuple[Buffer, ...]
     passes: tuple[Pass, ...]
     shapes: tuple[Shape, ...]
@@ -206,6 +206,8 @@ class Environment:
     weaker: tuple[str, ...]
     """What could not be confined here, and why."""
     is_contended: bool
+    accelerator: str = ""
+    """Product, driver and library versions, where the kernels run on one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,7 +232,8 @@ class Sample:
     step: str
     """The pass."""
     cpu: Timing
-    """CPU time of the whole process tree, everything it does until the next call charged."""
+    """CPU time of the whole process tree, everything it does until the next call charged; on an accelerator the time
+    between two device events."""
     wall: Timing
 
 
@@ -294,7 +297,7 @@ class Plan:
     shape_loss: float = 0.05
     """Loss of one shape that no aggregate gain excuses."""
     clock: str = "cpu"
-    """What decides: `cpu` (process tree; one core's work) or `wall` (multi-threaded kernels)."""
+    """What decides: `cpu` (process tree; one core's work) or `wall` (multi-threaded kernels, accelerators)."""
     threads: int = 1
     timeout_s: float = 20.0
     """Longest a single call may take."""
@@ -342,6 +345,8 @@ class Measurement:
     """Why there is nothing more, for every status but MEASURED."""
     seconds: tuple[tuple[str, float], ...] = ()
     """Where the run's own time went: build, gates, timing, controls."""
+    conditions: tuple[str, ...] = ()
+    """On an accelerator: clocks, power, temperature and throttle reasons after each block of calls."""
 
     @property
     def failed_gates(self) -> tuple[GateResult, ...]:

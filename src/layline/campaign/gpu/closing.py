@@ -1,0 +1,74 @@
+"""Gates that need the whole run on an accelerator: does the gain reach held-out shapes, is the time physically possible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from layline.campaign.closing import PASSED, check_carry
+from layline.campaign.gpu.ceilings import DeviceCeilings, measure_ceilings
+from layline.campaign.model import Bucket, GateResult, Leg, Measurement
+from layline.campaign.operators.tensors import find_device
+
+if TYPE_CHECKING:
+    from layline.campaign.measure import Request
+    from layline.campaign.pair import PairRun
+
+HEADROOM = 1.35
+"""How far above torch's own large operations a kernel may be before the time is called impossible."""
+NOT_HERE = ("floating-point-mode", "own-code")
+"""Properties of the CPU's gate that nothing checks on an accelerator."""
+PASSED_HERE = (
+    ("clocks-agree", "The parent's clock and the device's events told of the same work on every block."),
+    ("timers-untouched", "Functions that time or wait were left alone."),
+    ("persisting-l2", "No L2 memory was set aside to survive the flush."),
+    ("global-state", "Precision flags and the current stream were left alone."),
+)
+
+
+def close_gates(measurement: Measurement, request: Request, pairs: Sequence[PairRun]) -> Iterator[GateResult]:
+    """Every property with its result; those checked call by call have passed if we got here."""
+    calls = sum(sample.cpu.calls for sample in measurement.samples)
+    for name, reason in (*PASSED, *PASSED_HERE):
+        if name in NOT_HERE or (name == "exact-integers" and request.operator.exact is None):
+            continue
+        yield GateResult(property=name, passed=True, reason=reason, evidence=(f"{calls} timed requests and the probes",))
+    yield _check_physics(measurement, request, measure_ceilings(find_device()))
+    if measurement.candidate is None:
+        return
+    if pairs and pairs[0].held_out:
+        yield check_carry(measurement, pairs)
+    yield GateResult(
+        property="no-forbidden-state",
+        passed=measurement.bucket not in (Bucket.W2, Bucket.W3),
+        reason=f"State outlives a call: {measurement.state} ({measurement.bucket})."
+        if measurement.state
+        else "Repeating inputs makes nothing faster.",
+    )
+
+
+def _check_physics(measurement: Measurement, request: Request, ceilings: DeviceCeilings) -> GateResult:
+    """No time below what the bytes and the arithmetic need at the rates torch reaches here, with headroom."""
+    by_label = {shape.label: shape for shape in request.shapes}
+    steps = {step.name: step for step in request.operator.passes}
+    leg = Leg.CANDIDATE if measurement.candidate is not None else Leg.BEST
+    is_fp8 = any(buffer.dtype.startswith("float8") for buffer in request.operator.buffers)
+    rate = HEADROOM * (ceilings.fp8_flops_per_s if is_fp8 else ceilings.bf16_flops_per_s)
+    for sample in measurement.samples:
+        if sample.leg is not leg or sample.shape not in by_label or not rate:
+            continue
+        step, shape = steps[sample.step], by_label[sample.shape]
+        floor = max(step.flops(shape) / rate, step.bytes_moved(shape) / (HEADROOM * ceilings.copy_bytes_per_s)) * 1e3
+        if sample.wall.low < floor:
+            return GateResult(
+                property="physically-possible",
+                passed=False,
+                reason=f"{sample.step} on {sample.shape} took {sample.wall.low:.4f} ms; bytes and arithmetic need {floor:.4f} ms.",
+            )
+    told = f"copy {ceilings.copy_bytes_per_s / 1e12:.2f} TB/s, bf16 {ceilings.bf16_flops_per_s / 1e12:.0f} TFLOPS, fp8 {ceilings.fp8_flops_per_s / 1e12:.0f} TFLOPS"
+    return GateResult(
+        property="physically-possible",
+        passed=True,
+        reason="No time is below what bytes and arithmetic need.",
+        evidence=(f"measured in this run with torch: {told}",),
+    )

@@ -1,0 +1,57 @@
+"""Inputs on the device, from the parent's secret generator. torch is the machine's own and imported late."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+DISTRIBUTIONS = ("normal", "scaled", "uneven", "offset", "sparse", "outliers")
+
+
+def find_device() -> str:
+    """Where GPU operators live: the accelerator; the host where `LAYLINE_TORCH_DEVICE=cpu` asks for a rehearsal."""
+    return os.environ.get("LAYLINE_TORCH_DEVICE", "cuda")
+
+
+def start_generator(rng: np.random.Generator) -> Any:
+    """A generator of the device, seeded from the parent's."""
+    import torch
+
+    return torch.Generator(device=find_device()).manual_seed(int(rng.integers(0, 1 << 62)))
+
+
+def draw_normal(extent: tuple[int, ...], generator: Any) -> Any:
+    """Standard normal, f32."""
+    import torch
+
+    return torch.randn(extent, generator=generator, device=find_device(), dtype=torch.float32)
+
+
+def draw_floats(extent: tuple[int, ...], generator: Any, distribution: str) -> Any:
+    """One of the named distributions, f32; the caller rounds it to its format."""
+    import torch
+
+    x = draw_normal(extent, generator)
+    match distribution:
+        case "scaled":
+            return x * 2.0 ** int(torch.randint(-6, 7, (1,), generator=generator, device=find_device()))
+        case "uneven":  # rows of very different size
+            return x * torch.exp2(2 * draw_normal((*extent[:-1], 1), generator))
+        case "offset":
+            return x + 3.0
+        case "sparse":
+            return x * (torch.rand(extent, generator=generator, device=find_device()) < 0.1)
+        case "outliers":
+            return x * torch.where(torch.rand(extent, generator=generator, device=find_device()) < 0.002, 30.0, 1.0)
+    return x
+
+
+def draw_integers(extent: tuple[int, ...], generator: Any, limit: int) -> Any:
+    """Integers from −limit to limit, f32."""
+    import torch
+
+    low, high = -limit, limit + 1
+    return torch.randint(low, high, extent, generator=generator, device=find_device()).to(torch.float32)

@@ -1,0 +1,223 @@
+"""Answer call requests with a torch or Triton kernel. Runs as a script: `python -I SCRIPT REQUEST_FD REPLY_FD`.
+
+Standard library, torch and triton of the machine alone. The first message is the configuration, the second one says
+"load", all others ask for calls or for an inspection. Every message is a length and JSON; a reply to calls is
+`seq, status, device milliseconds, length of text`. The parent believes none of it: it holds its own clock beside the
+device time told here, reads the outputs itself, and owns inputs, reference and verdict.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import json
+import mmap
+import os
+import struct
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+REPLY = struct.Struct("<QqdI")
+LENGTH = struct.Struct("<Q")
+PERSISTING_L2 = 6
+"""CU_LIMIT_PERSISTING_L2_CACHE_SIZE"""
+CLONE_NEWNET = 0x40000000
+PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38
+
+
+def _read(fd: int, count: int) -> bytes:
+    data = b""
+    while len(data) < count:
+        more = os.read(fd, count - len(data))
+        if not more:
+            os._exit(0)  # the parent is gone or done
+        data += more
+    return data
+
+
+def _receive(fd: int) -> Any:
+    (length,) = LENGTH.unpack(_read(fd, LENGTH.size))
+    return json.loads(_read(fd, length))
+
+
+def _tell(fd: int, what: object) -> None:
+    data = json.dumps(what).encode()
+    os.write(fd, LENGTH.pack(len(data)) + data)
+
+
+def confine() -> list[str]:
+    """Give up what can be given up here; what stays is told by name."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(PR_SET_PDEATHSIG, 9, 0, 0, 0)
+    libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    weaker = [
+        "the worker sees this machine's files: torch, the driver and Triton's compiler need them",
+        "the worker may start programs: Triton's compiler does",
+    ]
+    if libc.unshare(CLONE_NEWNET) != 0:
+        weaker.append(f"the network is not closed to it: {os.strerror(ctypes.get_errno())}")
+    return weaker
+
+
+class Device:
+    """Clock, quiescence and memory of the device, by functions taken before the kernel is loaded."""
+
+    def __init__(self, torch: Any, config: dict[str, Any]) -> None:
+        self.is_cuda = config["device"] != "cpu"
+        self._torch = torch
+        self._arena = _open_arena(torch, config)
+        self._typed = {name: self._arena.view(getattr(torch, name)) for name in config["dtypes"]}
+        self._clock = time.perf_counter_ns
+        if self.is_cuda:
+            torch.cuda.init()
+            self._stream = torch.cuda.default_stream()
+            self._start, self._end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+            base = torch._C._CudaEventBase
+            self._record, self._elapsed, self._wait = base.record, base.elapsed_time, torch._C._cuda_synchronize
+            self._sleep = torch._C._cuda_sleep
+            self._driver = _open_driver()
+        self._names = list(_find_watched(torch, is_cuda=self.is_cuda))
+        self._before = self._look()
+
+    def view(self, described: list[Any]) -> Any:
+        """One argument of a call: `[dtype, offset in elements, extents]`."""
+        dtype, offset, extents = described
+        strides, step = [], 1
+        for extent in reversed(extents):
+            strides.append(step)
+            step *= max(1, extent)
+        return self._typed[dtype].as_strided(extents, strides[::-1], offset)
+
+    def time(self, work: Callable[[], None], spin: int) -> float:
+        """Milliseconds between two device events around the work, then wait for everything the device was given."""
+        if not self.is_cuda:
+            began = self._clock()
+            work()
+            for _ in range(spin):
+                pass
+            return (self._clock() - began) / 1e6
+        self._record(self._start, self._stream)
+        work()
+        if spin:
+            self._sleep(spin)
+        self._record(self._end, self._stream)
+        self._wait()
+        return float(self._elapsed(self._start, self._end))
+
+    def inspect(self) -> dict[str, Any]:
+        """What a kernel has no business changing, and whether it did."""
+        now = self._look()
+        changed = sorted(name for name, value in now.items() if value != self._before[name])
+        return {"changed": changed, "threads": len(os.listdir("/proc/self/task"))}  # noqa: PTH208  no pathlib needed
+
+    def _look(self) -> dict[str, Any]:
+        torch = self._torch
+        seen: dict[str, Any] = {}
+        for name, owner, attribute in self._names:
+            value = getattr(owner, attribute)
+            seen[name] = (id(value), id(getattr(value, "__code__", None)))
+        flags = torch.backends.cuda.matmul
+        seen["matmul flags"] = (flags.allow_tf32, flags.allow_bf16_reduced_precision_reduction)
+        seen["float32 precision"] = torch.get_float32_matmul_precision()
+        if self.is_cuda and self._driver is not None:
+            size = ctypes.c_size_t()
+            self._driver.cuCtxGetLimit(ctypes.byref(size), PERSISTING_L2)
+            seen["persisting L2 limit"] = size.value
+            seen["current stream"] = torch.cuda.current_stream().cuda_stream
+        return seen
+
+    def reset_cache(self) -> None:
+        """Lines a kernel asked the L2 cache to keep lose that mark."""
+        if self.is_cuda and self._driver is not None:
+            self._driver.cuCtxResetPersistingL2Cache()
+
+
+def _find_watched(torch: Any, *, is_cuda: bool) -> list[tuple[str, Any, str]]:
+    """Timers and waits: (name, owner, attribute)."""
+    watched = [("time.perf_counter", time, "perf_counter"), ("time.perf_counter_ns", time, "perf_counter_ns")]
+    watched += [("time.time", time, "time"), ("time.monotonic", time, "monotonic")]
+    if is_cuda:
+        event, stream = torch.cuda.Event, torch.cuda.Stream
+        watched += [(f"torch.cuda.Event.{name}", event, name) for name in ("record", "elapsed_time", "synchronize")]
+        watched += [("torch.cuda.Stream.synchronize", stream, "synchronize")]
+        watched += [("torch.cuda.synchronize", torch.cuda, "synchronize"), ("torch.cuda.Event", torch.cuda, "Event")]
+    return watched
+
+
+def _open_arena(torch: Any, config: dict[str, Any]) -> Any:
+    shared = config["arena"]
+    if config["device"] == "cpu":
+        memory = mmap.mmap(shared["fd"], shared["bytes"])
+        return torch.frombuffer(memory, dtype=torch.uint8)
+    words = [bytes.fromhex(word["hex"]) if isinstance(word, dict) else word for word in shared["handle"]]
+    torch.cuda.init()
+    storage = torch.UntypedStorage._new_shared_cuda(*words)
+    whole = torch.empty(0, dtype=torch.uint8, device=config["device"]).set_(storage)
+    return whole[shared["start"] : shared["start"] + shared["bytes"]]
+
+
+def _open_driver() -> Any:
+    try:
+        return ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return None
+
+
+def _load(path: str, symbols: list[str]) -> list[Callable[..., Any]]:
+    spec = importlib.util.spec_from_file_location("kernel", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["kernel"] = module
+    spec.loader.exec_module(module)
+    return [getattr(module, symbol) for symbol in symbols]
+
+
+def serve(functions: list[Callable[..., Any]], device: Device, request: int, reply: int) -> None:
+    """Calls and inspections until the parent closes the pipe."""
+    pack, write, receive, tell = REPLY.pack, os.write, _receive, _tell
+    while True:
+        message = receive(request)
+        if "inspect" in message:
+            tell(reply, device.inspect())
+            continue
+        if message["resets"]:
+            device.reset_cache()
+        function = functions[message["entry"]]
+        calls = [[device.view(one) for one in call] for call in message["calls"]]
+        status, text, took = 0, b"", 0.0
+
+        def work(function: Callable[..., Any] = function, calls: list[list[Any]] = calls) -> None:
+            for call in calls:
+                function(*call)
+
+        try:
+            took = device.time(work, message["spin"])
+        except Exception as error:  # noqa: BLE001  whatever the kernel raised is told to the parent
+            status, text = 1, f"{type(error).__name__}: {error}".encode()[:2000]
+        write(reply, pack(message["seq"], status, took, len(text)) + text)
+
+
+def main() -> None:
+    request, reply = (int(word) for word in sys.argv[1:])
+    config = _receive(request)
+    weaker = confine()
+    import torch
+
+    device = Device(torch, config)
+    versions = {"torch": torch.__version__}
+    _tell(reply, {"weaker": weaker, "versions": versions})
+    _receive(request)  # "load": from here on nothing in this process is trusted
+    try:
+        functions = _load(config["kernel"], config["symbols"])
+    except Exception as error:  # noqa: BLE001  a kernel that cannot be loaded is an answer
+        _tell(reply, {"failed": f"{type(error).__name__}: {error}"[:4000]})
+        os._exit(3)
+    _tell(reply, {"loaded": True})
+    serve(functions, device, request, reply)
+
+
+if __name__ == "__main__":
+    main()
