@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ def _from_operator(name: str, chosen: dict[str, Any]) -> Manifest:
         target_op=operator.name,
         target_backend=operator.language.upper(),
         target_lang=operator.language.upper(),
-        target_gpu="cpu",
+        target_gpu=_find_gpu() if operator.language == "triton" else "cpu",
         execution_mode=ExecutionMode.REPO,
         project_skill=None,
         performance_target=chosen["target"],
@@ -59,6 +60,13 @@ def _from_root(kernel: Path) -> str:
     if not place.resolve().is_relative_to(root):
         raise ConfigError(f"{kernel} lies outside {root}.", hint="A kernel is a file of this repository.")
     return place.resolve().relative_to(root).as_posix()
+
+
+def _find_gpu() -> str:
+    """The accelerator as a word that can name a folder; `gpu` where none answers."""
+    from layline.campaign.environment import find_gpu
+
+    return re.sub(r"[^a-z0-9]+", "-", (find_gpu() or "gpu").lower()).strip("-")
 
 
 def describe_target(manifest: Manifest) -> str:

@@ -12,7 +12,7 @@ from layline.app.campaign_publish import publish
 from layline.app.campaign_show import encode_state
 from layline.app.files import write_atomically
 from layline.campaign.bench import Trial
-from layline.campaign.ceilings import find_points, measure_ceilings
+from layline.campaign.ceilings import Ceilings, find_points, measure_ceilings
 from layline.campaign.engine import Campaign, check_frozen, encode_measured
 from layline.campaign.model import Leg, Status
 from layline.campaign.report import build_report, find_headline
@@ -119,13 +119,21 @@ def _find_roof(campaign: Campaign) -> None:
     run = state.head_to_head[0] if state.head_to_head else None
     if state.ceilings is not None or run is None or not isinstance(campaign.bench, TrustedBench):
         return
-    found = measure_ceilings()
+    found = _measure_device_ceilings() if campaign.bench.operator.language == "triton" else measure_ceilings()
     if found is None:
         return
     legs = ((Leg.BEST, "start"), (Leg.CANDIDATE, "best"))
     points = [point for leg, name in legs for point in find_points(campaign.bench.operator, run.measurement, leg, name)]
     listed = [{"label": point.label, "intensity": point.intensity, "rate": point.rate} for point in points]
     campaign.record("ceilings", flops_per_s=found.flops_per_s, bytes_per_s=found.bytes_per_s, points=listed)
+
+
+def _measure_device_ceilings() -> Ceilings:
+    from layline.campaign.gpu.ceilings import measure_ceilings as measure_device_ceilings
+    from layline.campaign.operators.tensors import find_device
+
+    found = measure_device_ceilings(find_device())
+    return Ceilings(flops_per_s=found.bf16_flops_per_s, bytes_per_s=found.copy_bytes_per_s)
 
 
 def _write_report(campaign: Campaign) -> None:

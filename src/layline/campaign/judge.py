@@ -150,15 +150,18 @@ def _hold_against_other_clocks(
     """An accepted gain must not be denied by the other clock or by another part of the distribution."""
     plan = measurement.plan
     other = "wall" if plan.clock == "cpu" else "cpu"
+    called = "device" if measurement.environment.accelerator and other == "cpu" else other
     beside = gain_interval(pair_ratios(measurement, other).whole, 0.01)
     name, estimate = ("low quantiles", _low) if measurement.ratios else ("medians", _median)
     differently = gain_interval(read_ratios(measurement, plan.clock, estimate).whole, 0.01)
     notes = (
-        f"By the {other} clock the gain is {beside.estimate:+.1%} ({say(beside)}).",
+        f"By the {called} clock the gain is {beside.estimate:+.1%} ({say(beside)}).",
         f"By {name} of each leg it is {differently.estimate:+.1%} ({say(differently)}).",
     )
     if outcome.is_accepted and plan.clock == "cpu" and beside.upper < 0:
         return Outcome.ROLLBACK, f"Less CPU time but more waiting: {notes[0]}", notes
+    if outcome.is_accepted and called == "device" and beside.upper < 0:
+        return Outcome.ROLLBACK, f"The parent's clock and the device's contradict each other: {notes[0]}", notes
     if outcome.is_accepted and differently.upper < plan.min_effect:
         return Outcome.ROLLBACK, f"Only some calls are faster: {notes[1]}", notes
     return outcome, reason, notes

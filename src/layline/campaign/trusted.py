@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from layline.campaign.bench import Measured
 from layline.campaign.figures import build_csv, build_header
+from layline.campaign.gpu.measure import measure_device, plan_device
 from layline.campaign.judge import judge
 from layline.campaign.measure import Request, measure_baseline, measure_pair
 from layline.campaign.model import Leg, Plan, Snapshot
@@ -37,15 +38,20 @@ class TrustedBench:
 
     def measure(self, trial: Trial) -> Measured:
         shapes = tuple(shape for shape in self.operator.shapes if shape.label in trial.labels)
-        plan = Plan(alpha=trial.alpha, min_effect=self.manifest.min_effect)
+        is_device = self.operator.language == "triton"
+        plan = (
+            plan_device(trial.alpha, self.manifest.min_effect)
+            if is_device
+            else Plan(alpha=trial.alpha, min_effect=self.manifest.min_effect)
+        )
         request = Request(
             operator=self.operator, shapes=shapes, best=to_snapshot(trial.best), plan=plan,
             candidate=to_snapshot(trial.candidate) if trial.candidate else None, start=to_snapshot(trial.start),
         )  # fmt: skip
         if trial.candidate is None:
-            measurement = measure_baseline(request, progress=self._progress)
+            measurement = (measure_device if is_device else measure_baseline)(request, progress=self._progress)
             return Measured(measurement=measurement, csv=build_csv(self.operator, measurement, Leg.BEST))
-        measurement = measure_pair(request, progress=self._progress)
+        measurement = (measure_device if is_device else measure_pair)(request, progress=self._progress)
         return Measured(
             measurement=measurement, csv=build_csv(self.operator, measurement, Leg.CANDIDATE),
             best_csv=build_csv(self.operator, measurement, Leg.BEST),

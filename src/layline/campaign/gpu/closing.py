@@ -32,7 +32,9 @@ def close_gates(measurement: Measurement, request: Request, pairs: Sequence[Pair
     for name, reason in (*PASSED, *PASSED_HERE):
         if name in NOT_HERE or (name == "exact-integers" and request.operator.exact is None):
             continue
-        yield GateResult(property=name, passed=True, reason=reason, evidence=(f"{calls} timed requests and the probes",))
+        yield GateResult(
+            property=name, passed=True, reason=reason, evidence=(f"{calls} timed requests and the probes",)
+        )
     yield _check_physics(measurement, request, measure_ceilings(find_device()))
     if measurement.candidate is None:
         return

@@ -15,7 +15,7 @@ from layline.campaign.gpu.link import Source, TorchWorker
 from layline.campaign.leg import Given, Ran
 from layline.campaign.link import Fault
 from layline.campaign.model import Leg, Operator, Pass, Shape
-from layline.campaign.oracle import Wrong
+from layline.campaign.oracle import Error, Wrong
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,7 +25,8 @@ FLUSH_BYTES = 256 << 20
 LATE_FREE_NS = 150_000
 """How much longer the fingerprint at return may take than the same right after it; more means work was still going on,
 and is charged to the call."""
-SETTLE_S = 0.03
+SETTLE_S = 0.3
+"""How long a wrong answer is given to become a late one."""
 
 
 def synchronize(device: str) -> None:
@@ -97,14 +98,11 @@ class GpuLeg:
             return Ran(wall_ns=answer.wall_ns / count, cpu_ns=answer.device_ns / count, errors=(), outputs=())
         if settles:
             self.worker.settle(0.002)
-        errors = [
-            error
-            for one, view, right in zip(laid, views, dict(given.right)[step.name], strict=True)
-            for error in self._check(one, view, right, given)
-        ]
-        self._check_late(laid[0], seen, again, _read_fingerprints(views, start)[0])
-        for view in views:
+        errors: list[Error] = []
+        for one, view, right in zip(laid, views, dict(given.right)[step.name], strict=True):
+            errors += self._check(one, view, right, given)
             self._memory.outputs.extend(digest(output) for output in view.values() if output.numel() > 1)
+        self._check_late(laid[0], seen, again, _read_fingerprints(views, start)[0])
         return Ran(
             wall_ns=(answer.wall_ns + late) / count,
             cpu_ns=answer.device_ns / count,
@@ -132,7 +130,7 @@ class GpuLeg:
             for place, inputs in zip(places, given.inputs, strict=False)
         ]
 
-    def _check(self, laid: Laid, view: dict[str, Any], right: Any, given: Given) -> list[Any]:
+    def _check(self, laid: Laid, view: dict[str, Any], right: Any, given: Given) -> list[Error]:
         wrong = next(find_wrong(self.operator, laid, view, right, is_exact=given.is_exact), None)
         if wrong is not None:
             raise self._diagnose(wrong, laid, view, given)

@@ -184,7 +184,9 @@ class TorchWorker:
         code = self._process.wait(timeout=20)
         said = self._said.read_text(errors="replace").strip()[-1200:]
         name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
-        return Fault("survives", f"The worker died during {where}: {name}.", *((f"it printed: {said}",) if said else ()))
+        return Fault(
+            "survives", f"The worker died during {where}: {name}.", *((f"it printed: {said}",) if said else ())
+        )
 
     def _thaw(self) -> None:
         if self._frozen:

@@ -40,7 +40,9 @@ SANDBOX = (
 
 def plan_device(alpha: float, min_effect: float) -> Plan:
     """What is measured on an accelerator: the parent's wall clock decides, calls are few and checked in full."""
-    return Plan(looks=(5, 8, 12), calls=12, seconds=0.4, alpha=alpha, min_effect=min_effect, clock="wall", timeout_s=90.0)
+    return Plan(
+        looks=(5, 8, 12), calls=8, seconds=1.0, alpha=alpha, min_effect=min_effect, clock="wall", timeout_s=90.0
+    )
 
 
 def measure_device(request: Request, *, progress: Progress = lambda _said: None) -> Measurement:
@@ -66,7 +68,7 @@ def measure_device(request: Request, *, progress: Progress = lambda _said: None)
 
 
 def check_device() -> None:
-    """torch and an accelerator are here."""
+    """Torch and an accelerator are here."""
     try:
         import torch
     except ImportError:

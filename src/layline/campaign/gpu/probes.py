@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from layline.campaign.feed import keep, repeat
 from layline.campaign.gpu.check import measure_error
@@ -52,7 +53,8 @@ def probe_repetition(stage: Stage, leg: GpuLeg) -> None:
     given = draw_given(stage, shape)
     for step in operator.passes:
         first = leg.run(step, repeat(operator, given))
-        kept = {name: output.clone() for name, output in first.outputs[0].items()}
+        outputs: dict[str, Any] = dict(first.outputs[0])
+        kept = {name: output.clone() for name, output in outputs.items()}
         allowed = max(ERROR_FLOOR, 4 * max(error.rms for error in first.errors))
         for _turn in range(REPEATS - 1):
             again = leg.run(step, repeat(operator, given))

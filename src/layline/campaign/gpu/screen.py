@@ -18,9 +18,11 @@ from layline.campaign.gpu.stage import Stage, draw_given, find_arena_bytes, take
 from layline.campaign.link import Fault
 from layline.campaign.model import Leg, Operator, Shape, Snapshot
 from layline.campaign.operators.tensors import find_device
-from layline.campaign.proposers.screened import Screened
+from layline.campaign.proposers.screen import Screened
 
 CALLS = 3
+TOGETHER = 4
+"""Calls per request: launching the next hides behind the one that runs, as in training."""
 AT_ONCE = 13
 """Workers alive together: they compile on cores of their own and share one arena, for only one is asked at a time."""
 
@@ -92,6 +94,6 @@ def _fastest(stage: Stage, leg: GpuLeg, shape: Shape) -> float:
     """Least device milliseconds of a whole step, checked; the first is warm-up and may compile."""
     times = []
     for _turn in range(CALLS + 1):
-        given = draw_given(stage, shape)
+        given = draw_given(stage, shape, count=TOGETHER)
         times.append(sum(leg.run(step, given).cpu_ns for step in stage.operator.passes) / 1e6)
     return max(min(times[1:]), 1e-6)

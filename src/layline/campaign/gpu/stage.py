@@ -20,9 +20,9 @@ from layline.errors import BenchError
 if TYPE_CHECKING:
     import numpy as np
 
-REQUEST_MS = 3.0
+REQUEST_MS = 8.0
 """Short calls are made several to a request, on as many distinct inputs, until a request takes about this long."""
-MOST_CALLS = 8
+MOST_CALLS = 16
 LEGS = (Leg.BEST, Leg.CANDIDATE, Leg.AGAIN, Leg.CANARY)
 
 
@@ -97,8 +97,11 @@ def nudge(stage: Stage, given: Given) -> Given:
     import torch
 
     operator, rng = stage.operator, stage.rng
-    changed: dict[str, Any] = {name: value.clone() for name, value in given.inputs[0].items()}
-    names = [name for name, value in changed.items() if value.dtype in (torch.bfloat16, torch.float32) and value.numel()]
+    inputs: dict[str, Any] = dict(given.inputs[0])
+    changed = {name: value.clone() for name, value in inputs.items()}
+    names = [
+        name for name, value in changed.items() if value.dtype in (torch.bfloat16, torch.float32) and value.numel()
+    ]
     if names:
         array = changed[str(rng.choice(names))].view(-1)
         at = int(rng.integers(0, array.numel()))

@@ -43,6 +43,10 @@ def screen(
     may_go_on: Callable[[], bool] = lambda: True,
 ) -> list[Screened]:  # fmt: skip
     """Successive halving: a short look at all, a longer one at the better third; fastest first, failures last."""
+    if operator.language == "triton":
+        from layline.campaign.gpu.screen import screen_device
+
+        return screen_device(operator, shapes, candidates, may_go_on)
     import numpy as np
 
     rng = np.random.default_rng(int.from_bytes(secrets.token_bytes(16), "big"))

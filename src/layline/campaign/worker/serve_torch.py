@@ -186,12 +186,12 @@ def serve(functions: list[Callable[..., Any]], device: Device, request: int, rep
         if message["resets"]:
             device.reset_cache()
         function = functions[message["entry"]]
-        calls = [[device.view(one) for one in call] for call in message["calls"]]
         status, text, took = 0, b"", 0.0
 
-        def work(function: Callable[..., Any] = function, calls: list[list[Any]] = calls) -> None:
+        # arguments are made inside the timed work: the next call's while the device is busy with this one
+        def work(function: Callable[..., Any] = function, calls: Any = message["calls"]) -> None:
             for call in calls:
-                function(*call)
+                function(*[device.view(one) for one in call])
 
         try:
             took = device.time(work, message["spin"])

@@ -19,8 +19,20 @@ PERSISTENT = 0  # knob: 0 1
 
 @triton.jit
 def _product(
-    x, y, z, rows, columns, depth, programs, X_TURNED: tl.constexpr, Y_TURNED: tl.constexpr,
-    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr, PERSISTENT: tl.constexpr,
+    x,
+    y,
+    z,
+    rows,
+    columns,
+    depth,
+    programs,
+    X_TURNED: tl.constexpr,
+    Y_TURNED: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    GROUP: tl.constexpr,
+    PERSISTENT: tl.constexpr,
 ):
     down, across = tl.cdiv(rows, BLOCK_M), tl.cdiv(columns, BLOCK_N)
     for tile in tl.range(tl.program_id(0), down * across, programs, flatten=PERSISTENT):
@@ -39,8 +51,19 @@ def _product(
 
 @triton.jit
 def _plain(
-    x, y, z, rows, columns, depth, x_row, x_depth, y_depth, y_column,
-    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+    x,
+    y,
+    z,
+    rows,
+    columns,
+    depth,
+    x_row,
+    x_depth,
+    y_depth,
+    y_column,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
 ):
     tiles = tl.cdiv(columns, BLOCK_N)
     row = tl.program_id(0) // tiles * BLOCK_M + tl.arange(0, BLOCK_M)
@@ -48,8 +71,14 @@ def _plain(
     total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
     for start in range(0, depth, BLOCK_K):
         at = start + tl.arange(0, BLOCK_K)
-        left = tl.load(x + row[:, None] * x_row + at[None, :] * x_depth, (row[:, None] < rows) & (at[None, :] < depth), 0.0)
-        right = tl.load(y + at[:, None] * y_depth + column[None, :] * y_column, (at[:, None] < depth) & (column[None, :] < columns), 0.0)
+        left = tl.load(
+            x + row[:, None] * x_row + at[None, :] * x_depth, (row[:, None] < rows) & (at[None, :] < depth), 0.0
+        )
+        right = tl.load(
+            y + at[:, None] * y_depth + column[None, :] * y_column,
+            (at[:, None] < depth) & (column[None, :] < columns),
+            0.0,
+        )
         total = tl.dot(left, right, total)
     inside = (row[:, None] < rows) & (column[None, :] < columns)
     tl.store(z + row[:, None] * columns + column[None, :], total.to(tl.bfloat16), inside)
@@ -73,9 +102,22 @@ def _multiply(x, y, z, x_turned, y_turned):
     tiles = triton.cdiv(rows, BLOCK_M) * triton.cdiv(columns, BLOCK_N)
     programs = min(tiles, _processors(x.device)) if PERSISTENT else tiles
     _product[(programs,)](
-        _describe(x, x_turned, (BLOCK_M, BLOCK_K)), _describe(y, y_turned, (BLOCK_K, BLOCK_N)),
-        TensorDescriptor.from_tensor(z, [BLOCK_M, BLOCK_N]), rows, columns, depth, programs, x_turned, y_turned,
-        BLOCK_M, BLOCK_N, BLOCK_K, GROUP, PERSISTENT, num_warps=WARPS, num_stages=STAGES,
+        _describe(x, x_turned, (BLOCK_M, BLOCK_K)),
+        _describe(y, y_turned, (BLOCK_K, BLOCK_N)),
+        TensorDescriptor.from_tensor(z, [BLOCK_M, BLOCK_N]),
+        rows,
+        columns,
+        depth,
+        programs,
+        x_turned,
+        y_turned,
+        BLOCK_M,
+        BLOCK_N,
+        BLOCK_K,
+        GROUP,
+        PERSISTENT,
+        num_warps=WARPS,
+        num_stages=STAGES,
     )
 
 

@@ -13,8 +13,21 @@ STAGES = 3  # knob: 3 4
 
 @triton.jit
 def _product(
-    x, y, z, rows, columns, depth, x_row, x_depth, y_depth, y_column, EVEN: tl.constexpr,
-    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr,
+    x,
+    y,
+    z,
+    rows,
+    columns,
+    depth,
+    x_row,
+    x_depth,
+    y_depth,
+    y_column,
+    EVEN: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    GROUP: tl.constexpr,
 ):
     tile = tl.program_id(0)
     down, across = tl.cdiv(rows, BLOCK_M), tl.cdiv(columns, BLOCK_N)
@@ -48,8 +61,23 @@ def _multiply(x, y, z):
     if rows and columns:
         grid = (triton.cdiv(rows, BLOCK_M) * triton.cdiv(columns, BLOCK_N),)
         _product[grid](
-            x, y, z, rows, columns, depth, x.stride(0), x.stride(1), y.stride(0), y.stride(1), depth % BLOCK_K == 0,
-            BLOCK_M, BLOCK_N, BLOCK_K, GROUP, num_warps=WARPS, num_stages=STAGES,
+            x,
+            y,
+            z,
+            rows,
+            columns,
+            depth,
+            x.stride(0),
+            x.stride(1),
+            y.stride(0),
+            y.stride(1),
+            depth % BLOCK_K == 0,
+            BLOCK_M,
+            BLOCK_N,
+            BLOCK_K,
+            GROUP,
+            num_warps=WARPS,
+            num_stages=STAGES,
         )
 
 

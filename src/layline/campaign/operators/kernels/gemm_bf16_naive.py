@@ -12,8 +12,19 @@ STAGES = 1  # knob: 1 2 3 4
 
 @triton.jit
 def _product(
-    x, y, z, rows, columns, depth, x_row, x_depth, y_depth, y_column,
-    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr,
+    x,
+    y,
+    z,
+    rows,
+    columns,
+    depth,
+    x_row,
+    x_depth,
+    y_depth,
+    y_column,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
 ):
     tiles = tl.cdiv(columns, BLOCK_N)
     row = tl.program_id(0) // tiles * BLOCK_M + tl.arange(0, BLOCK_M)
@@ -21,8 +32,14 @@ def _product(
     total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
     for start in range(0, depth, BLOCK_K):
         at = start + tl.arange(0, BLOCK_K)
-        left = tl.load(x + row[:, None] * x_row + at[None, :] * x_depth, (row[:, None] < rows) & (at[None, :] < depth), 0.0)
-        right = tl.load(y + at[:, None] * y_depth + column[None, :] * y_column, (at[:, None] < depth) & (column[None, :] < columns), 0.0)
+        left = tl.load(
+            x + row[:, None] * x_row + at[None, :] * x_depth, (row[:, None] < rows) & (at[None, :] < depth), 0.0
+        )
+        right = tl.load(
+            y + at[:, None] * y_depth + column[None, :] * y_column,
+            (at[:, None] < depth) & (column[None, :] < columns),
+            0.0,
+        )
         total = tl.dot(left, right, total)
     inside = (row[:, None] < rows) & (column[None, :] < columns)
     tl.store(z + row[:, None] * columns + column[None, :], total.to(tl.bfloat16), inside)
@@ -34,8 +51,21 @@ def _multiply(x, y, z):
     if rows and columns:
         grid = (triton.cdiv(rows, BLOCK_M) * triton.cdiv(columns, BLOCK_N),)
         _product[grid](
-            x, y, z, rows, columns, depth, x.stride(0), x.stride(1), y.stride(0), y.stride(1),
-            BLOCK_M, BLOCK_N, BLOCK_K, num_warps=WARPS, num_stages=STAGES,
+            x,
+            y,
+            z,
+            rows,
+            columns,
+            depth,
+            x.stride(0),
+            x.stride(1),
+            y.stride(0),
+            y.stride(1),
+            BLOCK_M,
+            BLOCK_N,
+            BLOCK_K,
+            num_warps=WARPS,
+            num_stages=STAGES,
         )
 
 

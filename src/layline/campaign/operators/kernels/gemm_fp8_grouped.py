@@ -15,8 +15,20 @@ STAGES = 3  # knob: 2 3 4 5
 
 @triton.jit
 def _product(
-    a, b, sa, sb, out, rows, columns, depth, blocks, EVEN: tl.constexpr,
-    BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr,
+    a,
+    b,
+    sa,
+    sb,
+    out,
+    rows,
+    columns,
+    depth,
+    blocks,
+    EVEN: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+    GROUP: tl.constexpr,
 ):
     tile = tl.program_id(0)
     down, across = tl.cdiv(rows, BLOCK_M), tl.cdiv(columns, BLOCK_N)
@@ -52,6 +64,20 @@ def forward(a, b, sa, sb, out):
     if rows and columns:
         grid = (triton.cdiv(rows, BLOCK_M) * triton.cdiv(columns, BLOCK_N),)
         _product[grid](
-            a, b, sa, sb, out, rows, columns, depth, sa.shape[1], depth % 128 == 0,
-            BLOCK_M, BLOCK_N, 128, GROUP, num_warps=WARPS, num_stages=STAGES,
+            a,
+            b,
+            sa,
+            sb,
+            out,
+            rows,
+            columns,
+            depth,
+            sa.shape[1],
+            depth % 128 == 0,
+            BLOCK_M,
+            BLOCK_N,
+            128,
+            GROUP,
+            num_warps=WARPS,
+            num_stages=STAGES,
         )

@@ -20,7 +20,9 @@ def _product(
     for block in range(0, blocks):
         at = block * BLOCK_K + tl.arange(0, BLOCK_K)
         left = tl.load(a + row[:, None] * depth + at[None, :], (row[:, None] < rows) & (at[None, :] < depth), 0.0)
-        right = tl.load(b + column[None, :] * depth + at[:, None], (column[None, :] < columns) & (at[:, None] < depth), 0.0)
+        right = tl.load(
+            b + column[None, :] * depth + at[:, None], (column[None, :] < columns) & (at[:, None] < depth), 0.0
+        )
         scale_a = tl.load(sa + row * blocks + block, row < rows, 0.0)
         scale_b = tl.load(sb + column // BLOCK_K * blocks + block, column < columns, 0.0)
         total += tl.dot(left, right) * scale_a[:, None] * scale_b[None, :]
@@ -34,5 +36,18 @@ def forward(a, b, sa, sb, out):
     if rows and columns:
         grid = (triton.cdiv(rows, BLOCK_M) * triton.cdiv(columns, BLOCK_N),)
         _product[grid](
-            a, b, sa, sb, out, rows, columns, depth, sa.shape[1], BLOCK_M, BLOCK_N, 128, num_warps=WARPS, num_stages=STAGES
+            a,
+            b,
+            sa,
+            sb,
+            out,
+            rows,
+            columns,
+            depth,
+            sa.shape[1],
+            BLOCK_M,
+            BLOCK_N,
+            128,
+            num_warps=WARPS,
+            num_stages=STAGES,
         )

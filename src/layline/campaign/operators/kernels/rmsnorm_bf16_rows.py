@@ -7,7 +7,8 @@ import triton.language as tl
 WARPS = 8  # knob: 2 4 8 16
 BACKWARD_WARPS = 8  # knob: 4 8 16
 ROWS = 1  # knob: 1 2 4
-PER_PROCESSOR = 2  # knob: 1 2 4 8
+PER_PROCESSOR = 4  # knob: 1 2 3 4 6 8
+STAGES = 1  # knob: 1 2 3
 
 EPSILON = 1e-6
 
@@ -26,16 +27,16 @@ def _forward(x, w, y, rows, columns, epsilon, BLOCK: tl.constexpr, ROWS: tl.cons
 
 
 @triton.jit
-def _backward(x, w, dy, dx, partial, rows, columns, programs, epsilon, BLOCK: tl.constexpr):
+def _backward(x, w, dy, dx, partial, rows, columns, programs, epsilon, BLOCK: tl.constexpr, STAGES: tl.constexpr):
     column = tl.arange(0, BLOCK)
     inside = column < columns
-    weight = tl.load(w + column, inside, 0.0).to(tl.float32)
     total = tl.zeros((BLOCK,), tl.float32)
     wide = tl.zeros((), tl.int64)  # rows × columns may exceed 2³¹
-    for row in range(tl.program_id(0), rows, programs):
+    for row in tl.range(tl.program_id(0), rows, programs, num_stages=STAGES):
         at = (wide + row) * columns + column
         value = tl.load(x + at, inside, 0.0).to(tl.float32)
         slope = tl.load(dy + at, inside, 0.0).to(tl.float32)
+        weight = tl.load(w + column, inside, 0.0).to(tl.float32)  # from the cache: registers are dearer
         scale = tl.rsqrt(tl.sum(value * value) / columns + epsilon)
         value *= scale
         mean = tl.sum(value * weight * slope) / columns
@@ -70,7 +71,9 @@ def backward(x, w, dy, dx, dw):
     programs = min(rows, PER_PROCESSOR * _processors(x.device))
     partial = torch.empty(programs, columns, dtype=torch.float32, device=x.device)
     block = triton.next_power_of_2(columns)
-    _backward[(programs,)](x, w, dy, dx, partial, rows, columns, programs, EPSILON, block, num_warps=BACKWARD_WARPS)
+    _backward[(programs,)](
+        x, w, dy, dx, partial, rows, columns, programs, EPSILON, block, STAGES, num_warps=BACKWARD_WARPS
+    )
     _sum[(triton.cdiv(columns, 32),)](partial, dw, programs, columns, 32, 32, num_warps=4)
 
 

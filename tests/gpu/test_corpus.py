@@ -1,0 +1,45 @@
+"""Kernels that cheat as only an accelerator lets them, each refused for its named reason; look-alikes accepted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from layline.campaign.gpu.measure import measure_device
+from layline.campaign.model import Status
+from rehearsal import HONEST, ask
+
+pytest.importorskip("torch")
+pytestmark = pytest.mark.gpu
+CORPUS = Path(__file__).parent / "corpus"
+EXPLOITS = [
+    ("other_stream", "clocks-agree"),
+    ("moved_event", "clocks-agree"),
+    ("patched_timers", "timers-untouched"),
+    ("persisting_l2", "persisting-l2"),
+    ("stale_graph", "replay"),
+    ("lazy_tensor", "writes-every-output"),
+    ("late_thread", "late-write"),
+    ("precision_flag", "global-state"),
+    ("address_cache", "replay"),
+]
+LOOKALIKES = ["live_graph", "joined_streams", "workspace"]
+SIZE = 2048
+
+
+@pytest.mark.parametrize(("name", "reason"), EXPLOITS)
+def test_exploit_is_refused_for_its_named_reason(name: str, reason: str) -> None:
+    found = measure_device(ask((CORPUS / "exploits" / f"{name}.py").read_text(), None, size=SIZE))
+    assert (found.status, [gate.property for gate in found.failed_gates]) == (Status.REFUSED, [reason])
+
+
+@pytest.mark.parametrize("name", LOOKALIKES)
+def test_honest_lookalike_is_measured(name: str) -> None:
+    found = measure_device(ask((CORPUS / "honest" / f"{name}.py").read_text(), None, size=SIZE))
+    assert (found.status, found.problem) == (Status.MEASURED, "")
+
+
+def test_the_plain_kernel_of_the_corpus_is_measured() -> None:
+    found = measure_device(ask(HONEST, None, size=SIZE))
+    assert (found.status, found.problem) == (Status.MEASURED, "")

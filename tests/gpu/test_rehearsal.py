@@ -1,0 +1,67 @@
+"""The accelerator's whole path on the host: the same parent, worker and checks, with kernels in plain torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from layline.campaign.build import workshop
+from layline.campaign.gpu.stage import Stage, draw_given, find_arena_bytes, live, nudge, take_own
+from layline.campaign.link import Fault
+from layline.campaign.model import Leg
+from rehearsal import HONEST, ask
+
+pytest.importorskip("torch")
+np = pytest.importorskip("numpy")
+
+IDLE = "def forward(*_): pass\ndef backward(*_): pass\n"
+REPLAY = HONEST.replace(
+    "def forward(a, b, out):\n",
+    "kept = []\n\n\ndef forward(a, b, out):\n    if kept:\n        out.copy_(kept[0])\n        return\n    kept.append((a.float() @ b.float().T).to(torch.bfloat16))\n",
+)
+CASES = [
+    (IDLE, "writes-every-output"),
+    (HONEST.replace("b.float().T)", "b.float().T * 1.05)"), "correct"),
+    (HONEST.replace("def forward(a, b, out):\n", "def forward(a, b, out):\n    a.zero_()\n"), "input-modified"),
+    (
+        HONEST.replace("def forward(a, b, out):\n", "def forward(a, b, out):\n    raise ValueError('no')\n"),
+        "supports-shape",
+    ),
+    (REPLAY, "replay"),
+    ("import nothing_of_that_name\n", "loads"),
+]
+
+
+@pytest.fixture
+def stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    monkeypatch.setenv("LAYLINE_TORCH_DEVICE", "cpu")
+    request = ask(HONEST, None)
+    with workshop() as shop:
+        yield Stage(
+            operator=request.operator, shapes=request.shapes, plan=request.plan, shop=Path(shop), device="cpu",
+            arena_bytes=find_arena_bytes(request.operator, request.shapes, "cpu"), rng=np.random.default_rng(7),
+        )  # fmt: skip
+
+
+def _call_twice(stage: Stage, text: str) -> None:
+    with live([stage.open(Leg.BEST, take_own(stage, text), "test")]) as (leg,):
+        leg.worker.load()
+        for _turn in range(2):
+            given = draw_given(stage, stage.shapes[0], count=2)
+            for step in stage.operator.passes:
+                leg.run(step, given, settles=True)
+        for step in stage.operator.passes:
+            leg.run(step, nudge(stage, given))
+
+
+def test_an_honest_kernel_passes_every_check(stage: Stage) -> None:
+    _call_twice(stage, HONEST)
+
+
+@pytest.mark.parametrize(("text", "reason"), CASES, ids=[reason for _text, reason in CASES])
+def test_a_dishonest_kernel_is_refused_by_name(stage: Stage, text: str, reason: str) -> None:
+    with pytest.raises(Fault) as caught:
+        _call_twice(stage, text)
+    assert caught.value.property == reason
