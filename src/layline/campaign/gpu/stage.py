@@ -52,7 +52,8 @@ def find_arena_bytes(operator: Operator, shapes: tuple[Shape, ...], device: str)
     if device == "cpu":
         return 64 << 20
     largest = max(footprint(operator, shape) for shape in shapes)
-    need = max(4 * largest, 2 * MOST_CALLS * min(footprint(operator, shape) for shape in shapes), 2 << 30)
+    wanted = 2 * MOST_CALLS * min(footprint(operator, shape) for shape in shapes)
+    need = max(4 * largest, min(wanted, 12 << 30), 2 << 30)
     return -(-int(need) // (1 << 21)) * (1 << 21)
 
 
