@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     import numpy as np
 
 Arrays = Mapping[str, "np.ndarray[Any, Any]"]
-"""Buffers by name."""
 
 
 class Bucket(StrEnum):
@@ -34,7 +33,6 @@ class Bucket(StrEnum):
 
     @property
     def is_refused(self) -> bool:
-        """Whether no gain of this kind may be accepted, however it measures."""
         return self in (Bucket.W2, Bucket.W3)
 
 
@@ -50,7 +48,6 @@ class Outcome(StrEnum):
 
     @property
     def is_accepted(self) -> bool:
-        """Whether the candidate becomes the new best."""
         return self in (Outcome.ACCEPT, Outcome.ACCEPT_TRADEOFF)
 
 
@@ -93,7 +90,6 @@ class Shape:
     """Rows per group, for grouped operators; a run-time input of the kernel."""
 
     def size(self, name: str) -> int:
-        """One integer argument."""
         return dict(self.sizes)[name]
 
 
@@ -167,11 +163,9 @@ class Operator:
     """The distribution whose results are exactly representable: the kernel must hit every bit."""
 
     def buffer(self, name: str) -> Buffer:
-        """One of the buffers."""
         return next(buffer for buffer in self.buffers if buffer.name == name)
 
     def start(self, name: str) -> str:
-        """One of the starting kernels."""
         return dict(self.starts)[name]
 
 
@@ -230,7 +224,6 @@ class Sample:
     leg: Leg
     shape: str
     step: str
-    """The pass."""
     cpu: Timing
     """CPU time of the whole process tree, everything it does until the next call charged; on an accelerator the time
     between two device events."""
@@ -350,7 +343,6 @@ class Measurement:
 
     @property
     def failed_gates(self) -> tuple[GateResult, ...]:
-        """The violated properties."""
         return tuple(gate for gate in self.gates if not gate.passed)
 
 

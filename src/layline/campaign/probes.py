@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 REPEATS = 3
 STATE_CALLS = 9
 TRAINING_STEPS = 8
-STATE_RATIO = 1.2
+STATE_RATIO = 1.3
 """How much faster repeated inputs must make a call, beyond what they do for the best kernel, to count as state."""
 PROVENANCE_CALLS = 6
 PROVENANCE_RATIO = 1.3
@@ -118,8 +118,8 @@ def probe_state(setup: Setup, leg: LiveLeg, best: LiveLeg, rng: np.random.Genera
     for shape in _extremes(setup.shapes, operator.passes[0].flops):
 
         def repeating_helps(kept: tuple[str, ...], shape: Shape = shape) -> bool:
-            # Twice, because once could be the neighbours' noise.
-            return all(_speed_up(setup, leg, best, shape, rng, kept) >= STATE_RATIO for _ in range(2))
+            # Three times, because once or twice could be the neighbours' noise.
+            return all(_speed_up(setup, leg, best, shape, rng, kept) >= STATE_RATIO for _ in range(3))
 
         if not repeating_helps(names):
             continue
