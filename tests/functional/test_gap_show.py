@@ -146,3 +146,15 @@ def test_json_is_strict(tmp_path: Path) -> None:
     make_layered(tmp_path)
     result = layline("gap", "show", "keel", "--format", "json", cwd=tmp_path)
     assert codec.parse_json(result.out, where="stdout")["schema"] == "layline.gap/1"
+
+
+def test_packages_are_known_from_the_upstream_tree(tmp_path: Path) -> None:
+    """`init` leaves `packages` out where it has no objects; every command fills them in."""
+    layered = make_layered(tmp_path)
+    assert "packages" not in CONFIG
+    (tmp_path / "layline.toml").write_text(CONFIG + 'integration = ["harbour"]\n')
+    assert layline("gap", "report", "keel", "--date", "2026-01-05", cwd=tmp_path).code == 0
+    report = (tmp_path / "docs/backend-gap/reports/keel/upstream-main/report.md").read_text()
+    assert "keel.run" in report
+    assert layline("gap", "verify", cwd=tmp_path).code == 0
+    assert layered.tip[:12] in report

@@ -11,6 +11,7 @@ from layline.app.gap import Endpoints, find_alerts, find_endpoints
 from layline.app.gap_files import Places, find_places, refuse_foreign, write_gap
 from layline.app.gap_measure import Options, measure_between
 from layline.app.results import Results, result_key
+from layline.app.workspace import know_packages
 from layline.core.progress import Progress, silent
 from layline.core.records import encode_record
 from layline.core.report import Answer, Bullets, Cell, Paragraph, Report, Section
@@ -41,6 +42,7 @@ def gap_report(
     if not keys:
         raise ConfigError("No backend is configured.", hint="`layline init` looks for them.")
     wanted = Wanted(to=to, today=today, take_over=take_over, options=Options(patches=patches))
+    workspace = know_packages(workspace)
     made = [_make(workspace, key, wanted, progress) for key in keys]
     written = {one.places.id: write_gap(one.places, one.texts, one.record, one.evidence) for one in made}
     return _build_answer(workspace, made, written, today)

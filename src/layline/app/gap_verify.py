@@ -12,6 +12,7 @@ from layline.app.gap import Endpoints, find_endpoints
 from layline.app.gap_files import FOLDER, evidence_path, find_places, with_remarks, without_remarks
 from layline.app.gap_measure import Options, measure_between
 from layline.app.gap_report import SCHEMA, build_texts
+from layline.app.workspace import know_packages
 from layline.core.progress import Progress, silent
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
 from layline.errors import Error, GitError, RecordError
@@ -73,7 +74,7 @@ def _verify(workspace: Workspace, path: Path, progress: Progress) -> Verified:
 def _recompute(workspace: Workspace, evidence: dict[str, Any], progress: Progress) -> _Now:
     """The same downstream commit, pin and tip, read again; the pin is read where the downstream writes it."""
     key = str(evidence["backend"])
-    at = replace(workspace, commit=workspace.downstream.resolve(str(evidence["downstream_commit"])))
+    at = know_packages(replace(workspace, commit=workspace.downstream.resolve(str(evidence["downstream_commit"]))))
     upstream = at.open_backend(key)
     ends: Endpoints = find_endpoints(at, upstream, key, to=str(evidence["tip"]))
     gap = measure_between(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from layline import codec
 from layline.app.results import Results, result_key
 from layline.app.upstreams import Upstreams, open_upstreams
+from layline.app.workspace import know_packages
 from layline.core.report import Answer, Report
 from layline.errors import ConfigError, Error
 from layline.history import read_pin
@@ -70,6 +71,7 @@ class Opened:
 
 
 def open_reading(workspace: Workspace) -> Opened:
+    workspace = know_packages(workspace)
     tree = Tree(workspace.downstream, workspace.commit)
     return Opened(read_downstream(tree, workspace.settings), open_upstreams(workspace), tree, workspace)
 
@@ -85,7 +87,8 @@ def read_inventories(workspace: Workspace, backends: tuple[str, ...]) -> list[In
         workspace.settings.backend(key)
     if not backends:
         raise ConfigError("No backend is configured.", hint="`layline init` writes layline.toml by looking around.")
-    return _read_kept(workspace, backends, lambda: open_reading(workspace))
+    known = know_packages(workspace)
+    return _read_kept(known, backends, lambda: open_reading(known))
 
 
 def _read_kept(workspace: Workspace, backends: tuple[str, ...], open_: Callable[[], Opened]) -> list[Inventory]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layline.app.patches import read_inventories
-from layline.app.workspace import cache_directory
+from layline.app.workspace import cache_directory, know_packages
 from layline.core.evidence import Evidence, Severity, Skipped
 from layline.core.report import Answer, Block, Bullets, Code, Paragraph, Report, Section
 from layline.errors import ConfigError, Error
@@ -30,7 +30,6 @@ from layline.patches.retarget import build_retarget
 from layline.patches.threeway import build_three_way
 from layline.source import Cache, Part, Resolver, Tree, build_index, open_cache
 from layline.source.compare import Comparer
-from layline.source.names import find_packages
 from layline.source.trace import Tracer
 
 if TYPE_CHECKING:
@@ -91,13 +90,13 @@ def patches_drift(workspace: Workspace, backend: str, options: DriftOptions) -> 
 
 def open_drift(workspace: Workspace, backend: str, to: str | None) -> Opened:
     """Read the inventory and both upstream refs."""
+    workspace = know_packages(workspace)
     settings = workspace.settings.backend(backend)
     upstream = workspace.open_backend(backend)
     pin = upstream.resolve(read_pin(workspace.downstream, workspace.commit, backend, settings).revision)
     tip = upstream.resolve_upstream(to or settings.ref)
     (inventory,) = read_inventories(workspace, (backend,))
-    packages = settings.packages or find_packages(Tree(upstream, pin).entries, settings.source_roots)
-    parts = [Part(tree=Tree(upstream, pin), source_roots=settings.source_roots, packages=packages)]
+    parts = [Part(tree=Tree(upstream, pin), source_roots=settings.source_roots, packages=settings.packages)]
     others = list(_other_parts(workspace, backend))
     cache = open_cache(cache_directory())
     then = build_index([*parts, *others], cache)

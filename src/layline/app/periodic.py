@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from layline.app.periodic_files import find_places, write_report
+from layline.app.workspace import know_packages
 from layline.core.checks import clean_line
 from layline.core.evidence import Skipped
 from layline.core.period import Cadence
@@ -60,6 +61,7 @@ def periodic_monthly(workspace: Workspace, span: Span, *, write: bool = True, re
 
 def _report(workspace: Workspace, cadence: Cadence, span: Span, *, write: bool, replace_foreign: bool) -> Answer:
     settings = fill_preset(workspace.settings.periodic)
+    workspace = know_packages(workspace) if span.couplings else workspace
     targets, missing = _open_targets(workspace)
     head = workspace.downstream.resolve(settings.ref)
     newest = [read_commit(workspace.downstream, head)]

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layline.config import find_settings_file, load_settings
-from layline.errors import ConfigError
+from layline.errors import ConfigError, Error
 from layline.git import Repository, open_repository
 from layline.git.mirror import fetch_mirror
 from layline.git.repository import find_git_dir
 from layline.history import read_pin
+from layline.source import Tree, survey
 
 if TYPE_CHECKING:
     from layline.config import Backend, Settings
@@ -87,3 +88,25 @@ def fetch_backend(workspace: Workspace, key: str) -> Path:
     mirror = mirror_path(key, backend)
     fetch_mirror(backend.upstream, mirror)
     return mirror
+
+
+def know_packages(workspace: Workspace) -> Workspace:
+    """The workspace with `packages` filled in where none are configured: those the upstream tree offers at the pin.
+
+    Of these only what the downstream imports from counts, if it imports any: an upstream's tools are not its surface.
+    """
+    unknown = {key: backend for key, backend in workspace.settings.backends.items() if not backend.packages}
+    if not unknown:
+        return workspace
+    imported = survey.find_imported_packages(Tree(workspace.downstream, workspace.commit))
+    backends = dict(workspace.settings.backends)
+    for key, backend in unknown.items():
+        try:
+            upstream = workspace.open_backend(key)
+            pin = upstream.resolve(read_pin(workspace.downstream, workspace.commit, key, backend).revision)
+            offered = survey.find_packages(Tree(upstream, pin), backend.source_roots)
+        except Error:
+            continue  # without its objects nothing can be said; the command that needs them says so
+        used = tuple(name for name in offered if name.partition(".")[0] in imported)
+        backends[key] = replace(backend, packages=used or tuple(offered))
+    return replace(workspace, settings=replace(workspace.settings, backends=backends))
