@@ -22,8 +22,8 @@ for backend in $backends; do
     set +e
     layline patches drift "$backend" "${config[@]}" "${to[@]}" --fail-on "$fail_on" --format md >> "$summary"
     code=$?
-    layline patches drift "$backend" "${config[@]}" "${to[@]}" --fail-on never --format sarif -o "$out/sarif/$backend.sarif"
-    layline patches drift "$backend" "${config[@]}" "${to[@]}" --fail-on never --format github
+    layline patches drift "$backend" "${config[@]}" "${to[@]}" --fail-on none --format sarif -o "$out/sarif/$backend.sarif"
+    layline patches drift "$backend" "${config[@]}" "${to[@]}" --fail-on none --format github
     set -e
     [ "$code" -gt "$status" ] && status=$code
     echo >> "$summary"
