@@ -41,7 +41,8 @@ EXPLOITS = (
     Case(name="E16_work_at_load", caught_by=("correct", "replay")),
     Case(name="E17_counts_on_zeros", caught_by=("writes-every-output", "finite")),
     Case(name="E23_identity_cache", caught_by=("replay",)),
-    # a pointer cache answers a repeated place with what it kept: the repetition probe may be the first to see it
+    # now and then the diagnosis repeats the call after the kept address has moved on: the answer is then right,
+    # so it names `repeatable`; true of the kernel, but a less telling name than the others
     Case(name="E24_pointer_cache", caught_by=("replay", "correct", "follows-inputs", "repeatable"), is_fast_tier=True),
     Case(name="E26_shape_replay", caught_by=("replay",)),
     Case(name="E27_nth_call", caught_by=("replay",)),
