@@ -170,6 +170,8 @@ class Dashboard:
     pdf_engine: Literal["typst", "weasyprint"] = "typst"
     pdf_style: str | None = None
     """A stylesheet of your own for PDFs, relative to this file; needs the weasyprint engine."""
+    pdf_fonts: str | None = None
+    """A folder of fonts, relative to this file, for scripts Typst's own fonts lack (Chinese, Japanese, Korean …)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layline.app.dashboard_index import load_project_records
+from layline.app.pdf import find_fonts
 from layline.app.workspace import cache_directory
 from layline.config import find_settings_file, load_settings
 from layline.core.progress import Progress, silent
@@ -26,10 +27,10 @@ from layline.dashboard.content import (
     load_periodic_articles,
     read_text,
 )
-from layline.dashboard.pdfs import Engine
 from layline.dashboard.place import build_aside, find_place, put_in_place, write_files
 from layline.dashboard.sections import Sections, load_sections, read_section
 from layline.errors import RecordError
+from layline.render.pdf import Engine
 
 if TYPE_CHECKING:
     from layline.config import Loaded
@@ -101,7 +102,8 @@ def load_engine(loaded: Loaded) -> Engine:
     """The configured way of making PDFs, with the project's own stylesheet."""
     dashboard = loaded.settings.dashboard
     style = None if dashboard.pdf_style is None else read_text(loaded.root, dashboard.pdf_style)
-    return Engine(name=dashboard.pdf_engine, style=style)
+    fonts = None if dashboard.pdf_fonts is None else find_fonts(loaded.root / dashboard.pdf_fonts)
+    return Engine(name=dashboard.pdf_engine, style=style, fonts=fonts)
 
 
 def _build_answer(output_dir: Path, files: dict[str, bytes], built: Built, cached: Cache) -> Answer:

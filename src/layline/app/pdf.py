@@ -6,16 +6,26 @@ from pathlib import Path
 
 from layline.config import FILE_NAME, load_settings
 from layline.errors import ConfigError, Error
-from layline.render.pdf import Sheet, render_pdf
+from layline.render.pdf import Engine, Sheet, render_pdf
 
 LARGEST = 5_000_000
+_FONTS = frozenset({".ttf", ".otf", ".ttc", ".otc"})
 
 
-def pdf(markdown: Path, sheet: Sheet, *, engine: str = "typst", style: Path | None = None) -> bytes:
+def pdf(markdown: Path, sheet: Sheet, *, engine: str = "typst", style: Path | None = None, fonts: Path | None = None) -> bytes:  # fmt: skip
     """The PDF of a Markdown file; the file is all that is read, whatever it says."""
-    text = _read(markdown)
     look = None if style is None else _read(style)
-    return render_pdf(text, sheet, engine=engine, style=look)
+    chosen = Engine(name=engine, style=look, fonts=None if fonts is None else find_fonts(fonts))
+    return render_pdf(_read(markdown), sheet, chosen)
+
+
+def find_fonts(folder: Path) -> Path:
+    """The folder, where it holds a font at all: a misspelt name would otherwise go unnoticed."""
+    if not folder.is_dir():
+        raise ConfigError(f"{folder} is not a folder.", hint="Name the folder that holds the font files.")
+    if not any(path.suffix.lower() in _FONTS for path in folder.rglob("*")):
+        raise ConfigError(f"{folder} holds no font.", hint=f"Fonts end in {', '.join(sorted(_FONTS))}.")
+    return folder
 
 
 def find_project(start: Path) -> str:

@@ -41,12 +41,11 @@ def _find_tables(whole: dict[str, Any], node: dict[str, Any], place: str) -> Ite
             many = "additionalProperties" in value or "items" in value
             inner.append((f"{place}{key}{'.NAME' if many else ''}", table))
         required = key in node.get("required", ())
-        default = "required" if required else codec.to_json([value.get("default")]).split("\n")[1].strip()
         rows.append(
             (
                 Cell(key, code=True),
                 _type_of(value, table is not None),
-                Cell(default, code=not required),
+                "required" if required else _show_default(value),
                 value.get("description", ""),
             )
         )

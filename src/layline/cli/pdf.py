@@ -18,7 +18,10 @@ import click
 @click.option("--one-page", is_flag=True, help="Set it as large as one page allows; refuse what cannot fit.")
 @click.option("--engine", type=click.Choice(["typst", "weasyprint"]), default="typst", show_default=True)
 @click.option("--style", type=click.Path(dir_okay=False, path_type=Path), default=None, help="A stylesheet of your own (weasyprint).")  # fmt: skip
-def pdf(file: Path, output: Path, engine: str, style: Path | None, **header: str | bool | None) -> int:
+@click.option("--fonts", type=click.Path(file_okay=False, path_type=Path), default=None, help="A folder of fonts for scripts Typst's own lack.")  # fmt: skip
+def pdf(
+    file: Path, output: Path, engine: str, style: Path | None, fonts: Path | None, **header: str | bool | None
+) -> int:
     """Set one Markdown FILE as a PDF: tagged, links live, the same bytes each time."""
     from layline.app.files import write_atomically
     from layline.app.pdf import find_project, refuse_foreign
@@ -28,6 +31,6 @@ def pdf(file: Path, output: Path, engine: str, style: Path | None, **header: str
     refuse_foreign(output)
     project = header.pop("project")
     sheet = Sheet(project=str(project) if project is not None else find_project(file), title=file.stem, **header)  # type: ignore[arg-type]  # click gives what the options say
-    write_atomically(output, make(file, sheet, engine=engine, style=style))
+    write_atomically(output, make(file, sheet, engine=engine, style=style, fonts=fonts))
     click.echo(f"{output}: {output.stat().st_size:,} bytes")
     return 0

@@ -18,7 +18,7 @@ from layline.dashboard.content import Content
 from layline.dashboard.data import badge_words, build_badges, build_data
 from layline.dashboard.evidence import find_sections
 from layline.dashboard.pages import ASSETS, NavItem, Pages, Site, asset
-from layline.dashboard.pdfs import Engine, build_pdfs
+from layline.dashboard.pdfs import build_pdfs
 from layline.dashboard.prose import Addresses, count_words, join_words
 from layline.dashboard.standing import Standing, find_standings, newest_date
 from layline.dashboard.views import (
@@ -32,6 +32,7 @@ from layline.dashboard.views import (
     view_filters,
     view_periodic,
 )
+from layline.render.pdf import Engine
 
 MANY_BACKENDS = 4
 """With more backends than this the navigation names them together."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -12,18 +13,10 @@ from layline.core.progress import Progress, silent
 from layline.dashboard.cache import Cache, code_digest, digest
 from layline.dashboard.content import Content
 from layline.errors import Error, RecordError
-from layline.render.pdf import Sheet, engine_version, render_pdf
+from layline.render.pdf import Engine, Sheet, render_pdf
 
 _WORTH_A_POOL = 6
 """Fewer documents than this are set faster than processes start."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Engine:
-    """How PDFs are set."""
-
-    name: str = "typst"
-    style: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +49,8 @@ def build_pdfs(
 ) -> Iterator[tuple[str, bytes]]:
     """Yields (path, bytes) in the order of the jobs; every document that cannot be set is named at once."""
     jobs = list(find_jobs(content))
-    keys = {
-        job.path: digest("pdf", code_digest(), engine_version(engine.name), engine, job.markdown, job.sheet)
-        for job in jobs
-    }
+    setting = digest("engine", code_digest(), engine.version, engine.style, *_read_fonts(engine))
+    keys = {job.path: digest("pdf", setting, job.markdown, job.sheet) for job in jobs}
     done = {job.path: found for job in jobs if (found := cached.load(keys[job.path])) is not None}
     todo = [job for job in jobs if job.path not in done]
     problems = []
@@ -75,6 +66,13 @@ def build_pdfs(
     yield from ((job.path, done[job.path]) for job in jobs)
 
 
+def _read_fonts(engine: Engine) -> Iterator[str]:
+    """What the fonts are, not where: the same fonts elsewhere give the same PDFs."""
+    if engine.fonts is not None:
+        for path in sorted(path for path in engine.fonts.rglob("*") if path.is_file()):
+            yield hashlib.sha256(path.read_bytes()).hexdigest()
+
+
 def _render_all(jobs: list[Job], engine: Engine) -> Iterator[tuple[Job, bytes | str]]:
     workers = min(os.cpu_count() or 1, 8, len(jobs))
     if len(jobs) < _WORTH_A_POOL or workers < 2:
@@ -87,6 +85,6 @@ def _render_all(jobs: list[Job], engine: Engine) -> Iterator[tuple[Job, bytes | 
 def _render(job: Job, engine: Engine) -> bytes | str:
     """The PDF, or why there is none."""
     try:
-        return render_pdf(job.markdown, job.sheet, engine=engine.name, style=engine.style)
+        return render_pdf(job.markdown, job.sheet, engine)
     except Error as error:
-        return error.message
+        return f"{error.message} {error.hint}" if error.hint else error.message

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from layline.errors import ConfigError, Error
@@ -20,6 +21,7 @@ from layline.render.typst import quote, render_typst
 
 ENGINES = ("typst", "weasyprint")
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
+_NO_GLYPH = re.compile(r'the text `"(.+?)"` could not be displayed')
 _SIZES = (10.5, 10, 9.5, 9, 8.5, 8, 7.5, 7, 6.5)
 
 
@@ -39,6 +41,41 @@ class Sheet:
     paper: str = "a4"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """What sets a PDF, and what of the user's own it is given."""
+
+    name: str = "typst"
+    style: str | None = None
+    """A stylesheet (WeasyPrint)."""
+    fonts: Path | None = None
+    """A folder of fonts for scripts the built-in ones lack (Typst)."""
+
+    def check(self) -> None:
+        """Refuses an engine that is unknown, not installed, or given what it cannot use."""
+        if self.name not in ENGINES:
+            raise ConfigError(f"There is no PDF engine called {self.name!r}.", hint=f"Engines: {', '.join(ENGINES)}.")
+        if find_spec(self.name) is None:
+            raise ConfigError(
+                f"The PDF engine {self.name} is not installed.",
+                hint="pip install 'layline[pdf]' (typst) or weasyprint.",
+            )
+        if self.style is not None and self.name != "weasyprint":
+            raise ConfigError("A stylesheet needs the weasyprint engine.", hint="Add --engine weasyprint.")
+        if self.fonts is not None and self.name != "typst":
+            raise ConfigError("A folder of fonts needs the typst engine.", hint="WeasyPrint uses the system's fonts.")
+
+    @property
+    def version(self) -> str:
+        """Part of what a cached PDF depends on."""
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            return f"{self.name} {version(self.name)}"
+        except PackageNotFoundError:
+            return self.name
+
+
 class TooLong(Error):
     """A one-page document that does not fit on one page at the smallest size."""
 
@@ -47,50 +84,46 @@ class TooLong(Error):
         self.title = title
 
 
-def render_pdf(markdown: str, sheet: Sheet, *, engine: str = "typst", style: str | None = None) -> bytes:
-    """One document as PDF; `style` adds a stylesheet of the user's own (WeasyPrint only)."""
-    if engine not in ENGINES:
-        raise ConfigError(f"There is no PDF engine called {engine!r}.", hint=f"Engines: {', '.join(ENGINES)}.")
-    if find_spec(engine) is None:
-        raise ConfigError(
-            f"The PDF engine {engine} is not installed.", hint="pip install 'layline[pdf]' (typst) or weasyprint."
-        )
-    if style is not None and engine != "weasyprint":
-        raise ConfigError("A stylesheet needs the weasyprint engine.", hint="Add --engine weasyprint.")
+TYPST = Engine()
+
+
+def render_pdf(markdown: str, sheet: Sheet, engine: Engine = TYPST) -> bytes:
+    """One document as PDF."""
+    engine.check()
     document = parse_document(markdown)
-    if engine == "typst":
-        return _typst(document, sheet)
+    if engine.name == "typst":
+        return _typst(document, sheet, engine.fonts)
     from layline.render.weasyprint import render_weasyprint
 
-    made = render_weasyprint(markdown, sheet, style=style, sizes=_SIZES)
+    made = render_weasyprint(markdown, sheet, style=engine.style, sizes=_SIZES)
     if made is None:
         raise TooLong(document.title or sheet.title)
     return made
 
 
-def engine_version(engine: str) -> str:
-    """Part of what a cached PDF depends on."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return f"{engine} {version(engine)}"
-    except PackageNotFoundError:
-        return engine
-
-
-def _typst(document: Document, sheet: Sheet) -> bytes:
+def _typst(document: Document, sheet: Sheet, fonts: Path | None) -> bytes:
     import typst  # an extra: only who makes PDFs needs it
 
     source = "\n".join([_preamble(), _meta(document, sheet), f"#show: {'one-page' if sheet.one_page else 'long'}.with(meta)", render_typst(document)])  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="layline-pdf-") as empty:
         options: dict[str, Any] = {"root": empty, "package_path": empty, "package_cache_path": empty}
         try:
-            made = typst.compile(source.encode(), format="pdf", ignore_system_fonts=True, font_paths=[], pdf_standards=["ua-1"], timestamp=0, **options)  # fmt: skip
+            made = typst.compile(source.encode(), format="pdf", ignore_system_fonts=True, font_paths=[fonts] if fonts else [], pdf_standards=["ua-1"], timestamp=0, **options)  # fmt: skip
         except typst.TypstError as error:
             if "does not fit on one page" in str(error):
                 raise TooLong(document.title or sheet.title) from None
-            raise Error(f"Typst cannot set {document.title or sheet.title!r}: {str(error).splitlines()[0]}.") from None
+            raise _refusal(document.title or sheet.title, str(error).splitlines()[0]) from None
     return bytes(made)
+
+
+def _refusal(title: str, why: str) -> Error:
+    missing = _NO_GLYPH.search(why)
+    if missing is None:
+        return Error(f"Typst cannot set {title!r}: {why}.")
+    return Error(
+        f"{title!r} cannot be set: no font at hand has the character {missing[1]}.",
+        hint="Name a folder with a font that has it (dashboard.pdf_fonts, --fonts), or use the weasyprint engine.",
+    )
 
 
 def _meta(document: Document, sheet: Sheet) -> str:

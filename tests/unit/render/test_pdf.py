@@ -8,8 +8,8 @@ from typing import Any
 import pypdf
 import pytest
 
-from layline.errors import ConfigError
-from layline.render.pdf import ENGINES, Sheet, TooLong, render_pdf
+from layline.errors import ConfigError, Error
+from layline.render.pdf import ENGINES, Engine, Sheet, TooLong, render_pdf
 from layline.render.typst import quote
 
 ROWS = "".join(
@@ -26,7 +26,7 @@ def read(data: bytes) -> pypdf.PdfReader:
 
 @pytest.fixture(scope="module", params=ENGINES)
 def made(request: pytest.FixtureRequest) -> tuple[str, bytes]:
-    return request.param, render_pdf(LONG, SHEET, engine=request.param)
+    return request.param, render_pdf(LONG, SHEET, Engine(name=request.param))
 
 
 def test_pages_carry_header_numbers_and_the_table_head(made: tuple[str, bytes]) -> None:
@@ -67,17 +67,17 @@ def test_pdf_is_tagged_with_live_links_and_embedded_fonts(made: tuple[str, bytes
 
 def test_same_input_same_bytes(made: tuple[str, bytes]) -> None:
     short = LONG[:2_000]
-    assert render_pdf(short, SHEET, engine=made[0]) == render_pdf(short, SHEET, engine=made[0])
+    assert render_pdf(short, SHEET, Engine(name=made[0])) == render_pdf(short, SHEET, Engine(name=made[0]))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_summary_is_exactly_one_page(engine: str) -> None:
     body = "# Summary\n\n" + "".join(f"- point {number}: {'words ' * 12}\n" for number in range(70))
     one = Sheet(project="Harbor", date="2026-05-08", one_page=True)
-    assert len(read(render_pdf(body, Sheet(project="Harbor"), engine=engine)).pages) > 1
-    assert len(read(render_pdf(body, one, engine=engine)).pages) == 1
+    assert len(read(render_pdf(body, Sheet(project="Harbor"), Engine(name=engine))).pages) > 1
+    assert len(read(render_pdf(body, one, Engine(name=engine))).pages) == 1
     with pytest.raises(TooLong, match="does not fit on one page"):
-        render_pdf(body * 3, one, engine=engine)
+        render_pdf(body * 3, one, Engine(name=engine))
 
 
 ATTACKS = [
@@ -104,7 +104,7 @@ ATTACKS = [
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_a_document_reads_nothing_and_is_shown_as_it_is(engine: str, attack: str) -> None:
-    data = render_pdf(f"before\n\n{attack}\n\nafter", SHEET, engine=engine)
+    data = render_pdf(f"before\n\n{attack}\n\nafter", SHEET, Engine(name=engine))
     reader = read(data)
     text = "".join(page.extract_text() for page in reader.pages)
     assert "root:" not in text
@@ -122,10 +122,10 @@ def test_quoted_text_is_one_string_literal(text: str) -> None:
 
 def test_own_stylesheet_may_not_fetch_and_needs_its_engine() -> None:
     with pytest.raises(ConfigError, match="names a file"):
-        render_pdf("x", SHEET, engine="weasyprint", style="@import 'x.css';")
+        render_pdf("x", SHEET, Engine(name="weasyprint", style="@import 'x.css';"))
     with pytest.raises(ConfigError, match="weasyprint"):
-        render_pdf("x", SHEET, style="p { color: red }")
-    assert render_pdf("x", SHEET, engine="weasyprint", style="p { color: red }").startswith(b"%PDF-")
+        render_pdf("x", SHEET, Engine(style="p { color: red }"))
+    assert render_pdf("x", SHEET, Engine(name="weasyprint", style="p { color: red }")).startswith(b"%PDF-")
 
 
 def test_charts_are_vectors() -> None:
@@ -140,3 +140,35 @@ def test_unwritable_places_are_not_needed(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "secret.txt").write_text("root:")
     data = render_pdf('#read("secret.txt") ![x](secret.txt)', SHEET)
     assert 'read("secret.txt")' in read(data).pages[0].extract_text()
+
+
+def make_font(folder: Path, character: str) -> Path:
+    """A font with one glyph: enough to set that character."""
+    from fontTools.fontBuilder import FontBuilder
+    from fontTools.pens.ttGlyphPen import TTGlyphPen
+
+    pen = TTGlyphPen(None)
+    for step, point in enumerate([(0, 0), (0, 700), (700, 700), (700, 0)]):
+        (pen.lineTo if step else pen.moveTo)(point)
+    pen.closePath()
+    font = FontBuilder(1000, isTTF=True)
+    font.setupGlyphOrder([".notdef", "square"])
+    font.setupCharacterMap({ord(character): "square"})
+    font.setupGlyf({".notdef": pen.glyph(), "square": pen.glyph()})
+    font.setupHorizontalMetrics({".notdef": (800, 0), "square": (800, 0)})
+    font.setupHorizontalHeader(ascent=800, descent=-200)
+    names = ("familyName", "fullName", "psName", "uniqueFontIdentifier")
+    font.setupNameTable({"styleName": "Regular", **dict.fromkeys(names, "Square")})
+    font.setupOS2()
+    font.setupPost()
+    folder.mkdir(exist_ok=True)
+    font.save(folder / "square.ttf")
+    return folder
+
+
+def test_script_without_a_font_is_refused_by_name_and_set_with_one(tmp_path: Path) -> None:
+    with pytest.raises(Error, match="no font at hand has the character 标") as refused:
+        render_pdf("# 标\n", SHEET)
+    assert "pdf_fonts" in (refused.value.hint or "")
+    made = render_pdf("# 标\n\nwords\n", SHEET, Engine(fonts=make_font(tmp_path / "fonts", "标")))
+    assert "标" in read(made).pages[0].extract_text()
