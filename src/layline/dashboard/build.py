@@ -94,10 +94,16 @@ def _plan(content: Content, *, with_pdf: bool) -> Plan:
         content=content,
         standings=standings,
         addresses=addresses,
-        periodic=tuple(view_periodic(record, labels, addresses) for record in content.periodic),
+        periodic=tuple(view_periodic(item, labels, addresses) for item in content.records.periodic),
         dives=tuple(
-            view_dive(record, by_key.get(record.backend.key), addresses, with_pdf=with_pdf)
-            for record in current_gaps(content.gaps)
+            view_dive(
+                item,
+                by_key.get(item.record.backend.key),
+                addresses,
+                with_pdf=with_pdf,
+                proved=item.record.id in content.evidence,
+            )
+            for item in current_gaps(content.records.gap)
         ),
         boards=tuple(find_boards(content)),
         with_pdf=with_pdf,

@@ -118,7 +118,10 @@ def view_inventory(
     found = _drift_rows(drift)
     taken: set[str] = set()
     rows = tuple(_view_patch(item, found, repo, commit, taken) for item in _objects(inventory.get("patches")))
-    loose = (_effects(item, [], repo, commit) for item in _objects(inventory.get("unregistered")))
+    loose = (
+        _effects(item, found.get(_text(item.get("within")), []), repo, commit)
+        for item in _objects(inventory.get("unregistered"))
+    )
     return InventoryView(
         commit=commit, commit_link=Evidence(repo=repo, commit=commit).permalink if commit else None, rows=rows,
         unregistered=tuple(effect for effects in loose for effect in effects),
@@ -163,8 +166,10 @@ def _effects(
 
 def _view_effect(effect: Mapping[str, Any], drifts: list[Mapping[str, Any]], repo: str, commit: str) -> EffectView:
     target, location = _text(effect.get("target")), _text(effect.get("location"))
-    row = next((item for item in drifts if item.get("target") == effect.get("target") and item.get("location") in (effect.get("location"), None)), None)  # fmt: skip
-    row = row or next((item for item in drifts if target and item.get("target") == target), {})
+    # settings and environment variables have no symbol: drift names them as the effect's `mutates` does
+    names = {target, *map(_text, _list(effect.get("mutates")))} - {""}
+    rows = [item for item in drifts if item.get("target") in names]
+    row = min(rows, key=lambda item: item.get("location") not in (location, None), default={})
     return EffectView(
         style=_text(effect.get("style")), target=target, replacement=_text(effect.get("replacement")),
         mutates=tuple(_text(key) for key in _list(effect.get("mutates"))), location=location,

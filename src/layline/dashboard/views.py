@@ -7,7 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from layline.core.records import GapRecord, PeriodicRecord, RecordStatus, recommendation_label
+from layline.dashboard.contradictions import Contradiction, find_in_gap, find_in_periodic
+from layline.dashboard.proofs import audit_command, merged_link, verify_command
 from layline.dashboard.prose import Addresses, Finding, count_words, set_finding, set_words, window_words
+from layline.dashboard.records import Loaded
 from layline.dashboard.standing import (
     Measurement,
     Standing,
@@ -55,6 +58,11 @@ class PeriodicView:
     findings: tuple[Finding, ...]
     link: str
     """The Markdown, where the project keeps it."""
+    merged_link: str
+    """The forge's list of what was merged; the Markdown where there is none."""
+    command: str
+    """What counts every figure again."""
+    contradictions: tuple[Contradiction, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +98,9 @@ class Dive:
     pdfs: tuple[Link, ...]
     pages: tuple[Link, ...]
     command: str | None
+    check: str
+    """What holds every figure of the card against git."""
+    contradictions: tuple[Contradiction, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,8 +146,8 @@ def find_addresses(standings: Iterable[Standing], repository: str | None) -> Add
     return Addresses(web_address(repository) if repository else None, tuple((commit, known[commit]) for commit in sorted(longest)))  # fmt: skip
 
 
-def view_periodic(record: PeriodicRecord, labels: Mapping[str, str], addresses: Addresses) -> PeriodicView:
-    window = record.time_window
+def view_periodic(item: Loaded[PeriodicRecord], labels: Mapping[str, str], addresses: Addresses) -> PeriodicView:
+    record, window = item.record, item.record.time_window
     return PeriodicView(
         id=record.report_id, kind=record.cadence.value, page=periodic_page(record), title=record.title,
         date=record.generated_at[:10], window=window_words(window.start, window.end, window.timezone),
@@ -144,6 +155,8 @@ def view_periodic(record: PeriodicRecord, labels: Mapping[str, str], addresses: 
         categories=tuple((name, count) for name, count in record.category_breakdown.items() if count),
         advice=tuple(_advise(record, labels)), link=record.report_github_url,
         findings=tuple(set_finding(text, addresses) for text in record.key_findings),
+        merged_link=merged_link(addresses.repository, window) or record.report_github_url,
+        command=audit_command(item.file), contradictions=tuple(find_in_periodic(record, labels)),
     )  # fmt: skip
 
 
@@ -152,7 +165,9 @@ def _advise(record: PeriodicRecord, labels: Mapping[str, str]) -> Iterator[Advic
         yield Advice(label=labels.get(key, key), text=text, tone=tone_of(text))
 
 
-def view_dive(record: GapRecord, standing: Standing | None, addresses: Addresses, *, with_pdf: bool) -> Dive:
+def view_dive(item: Loaded[GapRecord], standing: Standing | None, addresses: Addresses, *, with_pdf: bool, proved: bool) -> Dive:  # fmt: skip
+    """`proved` where an evidence file stands beside the record."""
+    record = item.record
     summary = record.dashboard_summary
 
     def words(items: Sequence[str]) -> tuple[Any, ...]:
@@ -172,6 +187,8 @@ def view_dive(record: GapRecord, standing: Standing | None, addresses: Addresses
         pdfs=tuple(_pdf_links(record)) if with_pdf else (),
         pages=tuple(_page_links(record)),
         command=f"git rev-list --count {record.local.commit}..{record.upstream.commit}",
+        check=verify_command(item.file) if proved else audit_command(item.file),
+        contradictions=tuple(find_in_gap(record)),
     )
 
 
@@ -193,7 +210,7 @@ def _stats(record: GapRecord) -> Iterator[Stat]:
     if stats.insertions is not None and stats.deletions is not None:
         yield Stat(name="lines", value=f"+{stats.insertions:,} −{stats.deletions:,}", link=compare)
     if record.local.version and record.upstream.version:
-        yield Stat(name="version", value=f"{record.local.version} → {record.upstream.version}")
+        yield Stat(name="version", value=f"{record.local.version} → {record.upstream.version}", link=compare)
     if integration and integration.backend_files is not None:
         yield Stat(name="integration files", value=f"{integration.backend_files:,}")
 
@@ -219,13 +236,14 @@ def article_page(path: str) -> str:
     return path.removeprefix("./").removesuffix(".pdf") + ".html"
 
 
-def current_gaps(gaps: Iterable[GapRecord]) -> tuple[GapRecord, ...]:
+def current_gaps(gaps: Iterable[Loaded[GapRecord]]) -> tuple[Loaded[GapRecord], ...]:
     """The newest report of each backend and compared ref that is not superseded."""
-    found: dict[tuple[str, str, str], GapRecord] = {}
-    for record in sorted(gaps, key=lambda record: (record.generated_at, record.id), reverse=True):
+    found: dict[tuple[str, str, str], Loaded[GapRecord]] = {}
+    for item in sorted(gaps, key=lambda item: (item.record.generated_at, item.record.id), reverse=True):
+        record = item.record
         if record.status is not RecordStatus.SUPERSEDED:
-            found.setdefault((record.backend.key, record.upstream.repo, record.upstream.ref), record)
-    return tuple(sorted(found.values(), key=lambda record: (record.backend.label.lower(), record.id)))
+            found.setdefault((record.backend.key, record.upstream.repo, record.upstream.ref), item)
+    return tuple(sorted(found.values(), key=lambda item: (item.record.backend.label.lower(), item.record.id)))
 
 
 def view_archive(views: Sequence[PeriodicView], gaps: Sequence[GapRecord]) -> tuple[Group, ...]:

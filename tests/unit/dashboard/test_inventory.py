@@ -39,3 +39,23 @@ def test_anchors_are_names_of_their_own() -> None:
 @pytest.mark.parametrize("plain", [{}, {"patches": None}, {"patches": [None, 3, {"effects": "x", "guard": []}]}, {"patches": [{"effects": [{"certain": False}]}], "skipped": [3, {"what": "a"}], "unregistered": [EFFECT]}])  # fmt: skip
 def test_foreign_inventories_never_break_a_page(plain: dict[str, Any]) -> None:
     view_inventory(plain, {"rows": [3, {}]}, None)
+
+
+@pytest.mark.parametrize(
+    ("effect", "row", "kind"),
+    [
+        ({"style": "config-rewrite", "target": None, "mutates": ["use_old"]}, {"patch": "engine.run", "target": "use_old", "kind": "removed"}, "removed"),
+        ({"style": "env-lifecycle", "target": None, "mutates": ["env:T"]}, {"patch": "engine.run", "target": "env:T", "kind": "unchanged"}, "unchanged"),
+        ({"style": "env-lifecycle", "target": None, "mutates": []}, {"patch": "engine.run", "target": "env:T", "kind": "removed"}, ""),
+        (EFFECT | {"location": "harbor/p.py:8"}, {"patch": "engine.run", "target": "engine.run", "kind": "moved", "location": "harbor/p.py:9"}, "moved"),
+    ],
+)  # fmt: skip
+def test_settings_and_variables_find_their_drift(effect: dict[str, Any], row: dict[str, Any], kind: str) -> None:
+    view = view_inventory({"patches": [PATCH | {"effects": [effect]}]}, {"rows": [row]}, None)
+    assert view.rows[0].effects[0].drift == kind
+
+
+def test_effect_outside_a_registration_finds_its_drift() -> None:
+    row = {"patch": "harbor.quiet.hush", "target": "engine.run", "kind": "removed"}
+    view = view_inventory({"unregistered": [EFFECT | {"within": "harbor.quiet.hush"}]}, {"rows": [row]}, None)
+    assert [effect.drift for effect in view.unregistered] == ["removed"]
