@@ -1,12 +1,12 @@
 """Whole campaigns on an accelerator, unattended, in one command that continues where it stopped.
 
-    python -m bench gpu FOLDER [--only gemm_bf16,rmsnorm_bf16] [--budget 240] [--until 560] [--training]
+    python -m bench gpu FOLDER [--only gemm_bf16,rmsnorm_bf16] [--budget 240] [--until 560] [--archive FILE.tar.gz]
 
 For each operator: a scratch repository, `layline campaign run --proposer search` within the budget (seconds), report
-with the head-to-head run, torch beside the best. With --training the step time of a small real training loop before
-and after. Everything lies under FOLDER; `results.json` and `results.md` are written anew after every step. Run it again
-on the same FOLDER and it goes on: a campaign from its ledger, finished steps are not repeated. --until ends it in time
-for a machine that is taken away.
+with the head-to-head run and the training loop, torch beside start and best. Everything lies under FOLDER; `results.json`
+and `results.md` are written anew after every step, and with --archive all of it is packed into one file every few
+seconds. Run it again on the same FOLDER, or with the same archive on another machine, and it goes on: a campaign from its
+ledger, finished steps are not repeated. --until ends it in time for a machine that is taken away.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import math
 import os
 import subprocess
 import sys
+import tarfile
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +26,9 @@ from typing import Any
 
 OPERATORS = ("gemm_bf16", "rmsnorm_bf16", "gemm_fp8")
 PROCESSES = 3
-TRAINING_PROCESSES = 4
+PACKED_EVERY_S = 10.0
+REPORT_S = 170.0
+"""Head-to-head run, ceilings and training loop: what a report needs."""
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -34,24 +38,27 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--only", default=",".join(OPERATORS))
     parser.add_argument("--budget", type=float, default=240.0)
     parser.add_argument("--until", type=float, default=math.inf)
-    parser.add_argument("--training", action="store_true")
+    parser.add_argument("--archive", type=Path)
     chosen = parser.parse_args(arguments)
-    driver = Driver(chosen.folder.resolve(), time.monotonic() + chosen.until)
+    folder, archive = chosen.folder.resolve(), chosen.archive.resolve() if chosen.archive else None
+    if archive is not None and archive.is_file() and not folder.exists():
+        with tarfile.open(archive) as packed:
+            packed.extractall(folder, filter="data")
+    driver = Driver(folder, time.monotonic() + chosen.until, archive)
     for name in chosen.only.split(","):
         if name:
             driver.run_campaign(name, chosen.budget)
             driver.measure_beside(name)
-    if chosen.training:
-        driver.measure_training()
     return 0
 
 
 class Driver:
     """One folder, its steps, what is done already."""
 
-    def __init__(self, folder: Path, ends: float) -> None:
+    def __init__(self, folder: Path, ends: float, archive: Path | None) -> None:
         self.folder = folder
         self.ends = ends
+        self.archive = archive
         folder.mkdir(parents=True, exist_ok=True)
         self.place = folder / "results.json"
         self.results: dict[str, Any] = json.loads(self.place.read_text()) if self.place.is_file() else {}
@@ -68,7 +75,7 @@ class Driver:
         if not (place / ".git").is_dir():
             self._begin(name, place)
         began = time.monotonic()
-        seconds = int(min(budget, self.left() - 100))
+        seconds = int(min(budget - done.get("seconds", 0), self.left() - REPORT_S))
         if seconds > 20 and not done.get("is_searched"):
             ran = self._layline(
                 place, "campaign", "run", "--proposer", "search", "--budget", f"{seconds}s", "--format", "json"
@@ -77,7 +84,7 @@ class Driver:
             done["seconds"] = done.get("seconds", 0) + time.monotonic() - began
             done["is_searched"] = ran.returncode == 0
             self._save()
-        if self.left() > 90 and done.get("is_searched"):
+        if self.left() > REPORT_S / 2 and done.get("is_searched"):
             self._layline(place, "campaign", "stop", "--reason", "the time on this machine is used up")
             reported = self._layline(place, "campaign", "report", "--format", "json")
             if reported.returncode in (0, 1):
@@ -100,28 +107,11 @@ class Driver:
         kernel = self.folder / name / "kernel.py"
         if "beside" in done or not done.get("is_searched") or self.left() < 45:
             return
-        runs = [found for at in range(PROCESSES) if (found := self._bench("gpu_torch", name, str(kernel), str(at)))]
+        start = self.folder / name / ".git" / "start.py"
+        words = ("gpu_torch", name, str(start), str(kernel))
+        runs = [found for at in range(PROCESSES) if self.left() > 30 and (found := self._bench(*words, str(at)))]
         if runs:
-            done["beside"] = {"rows": list(_merge(runs)), "ceilings": runs[0]["ceilings"], "processes": len(runs)}
-        self._save()
-
-    def measure_training(self) -> None:
-        """Step time of a real training loop with the starting kernels, the best ones, and torch's own."""
-        if "training" in self.results or self.left() < 60:
-            return
-        legs = {}
-        for leg, where in (("start", ".git/start.py"), ("best", "kernel.py")):
-            paths = [self.folder / name / where for name in OPERATORS[:2]]
-            if not all(path.is_file() for path in paths):
-                return
-            legs[leg] = ",".join(str(path) for path in paths)
-        words = [f"{leg}={paths}" for leg, paths in legs.items()]
-        runs = []
-        for at in range(TRAINING_PROCESSES):
-            found = self._bench("gpu_training", str(at), *words, "torch") if self.left() > 40 else None
-            runs += [found] if found else []
-        if runs:
-            self.results["training"] = _compare_training(runs)
+            done["beside"] = {"rows": list(_merge(runs)), "ceilings": runs[0]["ceilings"], "processes": len(runs), "rate": "fp8" if "fp8" in name else "bf16"}  # fmt: skip
         self._save()
 
     def _bench(self, *words: str) -> dict[str, Any] | None:
@@ -133,18 +123,38 @@ class Driver:
         return found
 
     def _layline(self, place: Path, *words: str) -> subprocess.CompletedProcess[str]:
+        """A command of Layline; what it has written so far is packed while it runs, for it may be cut off any moment."""
         began = time.monotonic()
-        done = subprocess.run((sys.executable, "-m", "layline", *words), cwd=place, env=_environment(), capture_output=True, text=True, check=False)  # fmt: skip
-        print(
-            f"{place.name}: {' '.join(words[:3])}: {done.returncode} after {time.monotonic() - began:.0f} s", flush=True
-        )
-        if done.returncode not in (0, 1):
+        with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+            command = (sys.executable, "-m", "layline", *words)
+            running = subprocess.Popen(command, cwd=place, env=_environment(), stdout=output, stderr=errors, text=True)
+            while True:
+                try:
+                    code = running.wait(PACKED_EVERY_S)
+                    break
+                except subprocess.TimeoutExpired:
+                    self._pack()
+            output.seek(0)
+            errors.seek(0)
+            done = subprocess.CompletedProcess(command, code, output.read(), errors.read())
+        print(f"{place.name}: {' '.join(words[:3])}: {code} after {time.monotonic() - began:.0f} s", flush=True)
+        if code not in (0, 1):
             print(done.stderr[-3000:], flush=True)
         return done
 
     def _save(self) -> None:
         self.place.write_text(json.dumps(self.results, indent=1))
         (self.folder / "results.md").write_text(render(self.results))
+        self._pack()
+
+    def _pack(self) -> None:
+        """Everything under the folder as one file; the old one stays until the new one is whole."""
+        if self.archive is None:
+            return
+        partial = self.archive.with_name(f".{self.archive.name}.new")
+        with tarfile.open(partial, "w:gz") as packed:
+            packed.add(self.folder, ".")
+        partial.replace(self.archive)
 
 
 def _environment() -> dict[str, str]:
@@ -169,25 +179,9 @@ def _interval(logs: list[float]) -> dict[str, float]:
 
 def _merge(runs: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for at, row in enumerate(runs[0]["rows"]):
-        ours, torch = ([run["rows"][at][leg] for run in runs] for leg in ("ours", "torch"))
-        share = _interval([math.log(theirs / mine) for mine, theirs in zip(ours, torch, strict=True)])
-        yield {**row, "ours": sum(ours) / len(ours), "torch": sum(torch) / len(torch), "share_of_torch": share}
-
-
-def _compare_training(runs: list[dict[str, Any]]) -> dict[str, Any]:
-    from layline.campaign.statistics import quantile
-
-    medians = {leg: [quantile(run["step_ms"][leg], 0.5) for run in runs] for leg in runs[0]["step_ms"]}
-    logs = [math.log(start / best) for start, best in zip(medians["start"], medians["best"], strict=True)]
-    beside = [math.log(torch / best) for torch, best in zip(medians["torch"], medians["best"], strict=True)]
-    return {
-        "step_ms": {leg: sum(found) / len(found) for leg, found in medians.items()},
-        "speed_up": _interval(logs),
-        "share_of_torch": _interval(beside),
-        "processes": len(runs),
-        "parameters": runs[0]["parameters"],
-        "last_losses": {leg: [run["losses"][leg][-1] for run in runs] for leg in medians},
-    }
+        times = {leg: [run["rows"][at][leg] for run in runs] for leg in ("start", "best", "torch")}
+        share = _interval([math.log(its / mine) for mine, its in zip(times["best"], times["torch"], strict=True)])
+        yield {**row, **{leg: sum(found) / len(found) for leg, found in times.items()}, "share_of_torch": share}
 
 
 def render(results: dict[str, Any]) -> str:
@@ -198,13 +192,9 @@ def render(results: dict[str, Any]) -> str:
         if not found:
             continue
         lines += [f"## {name}", "", f"Search and its rounds: {found.get('seconds', 0):.0f} s.", ""]
-        lines += [f"- Round {item['round']}, {item['became']}: {item['change']} – {item['reason']}" for item in (found.get("run") or {}).get("rounds", [])]  # fmt: skip
+        rounds = (found.get("report") or {}).get("rounds", [])
+        lines += [f"- Round {item['round']}, {item['settled']}: {item['change']} – {(item['verdict'] or {}).get('reason', '')}" for item in rounds]  # fmt: skip
         lines += ["", *_render_beside(found.get("beside")), ""]
-    training = results.get("training")
-    if training:
-        shown = ", ".join(f"{leg} {ms:.1f} ms" for leg, ms in training["step_ms"].items())
-        gain, share = training["speed_up"], training["share_of_torch"]
-        lines += ["## Training step", "", f"{shown}; best over start {gain['estimate']:.3f}× ({gain['lower']:.3f} to {gain['upper']:.3f}), torch over best {share['estimate']:.3f} ({share['lower']:.3f} to {share['upper']:.3f}), {training['processes']} processes.", ""]  # fmt: skip
     return "\n".join(lines)
 
 
@@ -214,13 +204,14 @@ def _render_beside(beside: dict[str, Any] | None) -> Iterator[str]:
     ceilings = beside["ceilings"]
     yield f"Ceilings: copy {ceilings['copy'] / 1e12:.2f} TB/s, bf16 {ceilings['bf16'] / 1e12:.0f} TFLOPS, fp8 {ceilings['fp8'] / 1e12:.0f} TFLOPS."
     yield ""
-    yield "| shape | pass | ours ms | torch ms | torch time / ours | TFLOPS | TB/s |"
-    yield "|---|---|---|---|---|---|---|"
+    yield "| shape | pass | start ms | best ms | torch ms | best ÷ torch speed | TFLOPS | TB/s | of the ceiling |"
+    yield "|---|---|---|---|---|---|---|---|---|"
     for row in beside["rows"]:
-        share = row["share_of_torch"]
+        share, rate, moved = row["share_of_torch"], row["flops"] / row["best"] * 1e3, row["bytes"] / row["best"] * 1e3
+        top = max(rate / ceilings[beside["rate"]], moved / ceilings["copy"])
         yield (
-            f"| {row['shape']} | {row['pass']} | {row['ours']:.4f} | {row['torch']:.4f} | {share['estimate']:.3f} ({share['lower']:.3f} to {share['upper']:.3f}) "
-            f"| {row['flops'] / row['ours'] / 1e9:.0f} | {row['bytes'] / row['ours'] / 1e9:.2f} |"
+            f"| {row['shape']} | {row['pass']} | {row['start']:.4f} | {row['best']:.4f} | {row['torch']:.4f} "
+            f"| {share['estimate']:.3f} ({share['lower']:.3f} to {share['upper']:.3f}) | {rate / 1e12:.0f} | {moved / 1e12:.2f} | {top:.1%} |"
         )
 
 

@@ -1,6 +1,6 @@
-"""torch beside a kernel of ours, in one process on one accelerator: the same inputs, alternating, by device events.
+"""torch beside kernels of ours, in one process on one accelerator: the same inputs, alternating, by device events.
 
-    python -m bench gpu_torch OPERATOR KERNEL.py SEED        prints one JSON object
+    python -m bench gpu_torch OPERATOR START.py BEST.py SEED        prints one JSON object
 
 Run several times (`bench gpu` does): a process is the unit an interval is made of.
 """
@@ -27,17 +27,18 @@ def main(arguments: list[str]) -> int:
     from layline.campaign.operators import load_operator
     from layline.campaign.statistics import quantile
 
-    name, path, seed = arguments[0], Path(arguments[1]), int(arguments[2])
+    name, seed = arguments[0], int(arguments[3])
     operator, rng = load_operator(name), np.random.default_rng(seed)
-    kernels = {"ours": load_kernel(path), "torch": TORCH[name]}
+    start_kernel, best_kernel = (load_kernel(Path(path)) for path in arguments[1:3])
+    kernels = {"start": start_kernel, "best": best_kernel, "torch": TORCH[name]}
     rows = []
     for shape in operator.shapes:
         given = [operator.draw(shape, rng, operator.distributions[0]) for _ in range(TOGETHER)]
         for step in operator.passes:
             outputs = [{each: _empty(operator, each, shape) for each in step.outputs} for _ in given]
-            times: dict[str, list[float]] = {"ours": [], "torch": []}
+            times: dict[str, list[float]] = {leg: [] for leg in kernels}
             for turn in range(TURNS + 2):
-                for leg in rng.permutation(["ours", "torch"]):
+                for leg in rng.permutation(list(kernels)):
                     flush_cache("cuda")
                     start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
                     torch.cuda.synchronize()

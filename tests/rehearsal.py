@@ -39,10 +39,10 @@ def small_operator(size: int = 64) -> Operator:
     )
 
 
-def ask(best: str, candidate: str | None, *, size: int = 64) -> Request:
-    """A measuring run of two kernels' texts."""
+def ask(best: str, candidate: str | None, *, size: int = 64, vendor_allowed: bool = True) -> Request:
+    """A measuring run of two kernels' texts; the library may be called, for most kernels here are plain torch."""
     operator = small_operator(size)
-    plan = replace(plan_device(0.05, 0.01), looks=(2,), calls=6)
+    plan = replace(plan_device(0.05, 0.01), looks=(2,), calls=6, vendor_allowed=vendor_allowed)
     return Request(
         operator=operator,
         shapes=operator.shapes,

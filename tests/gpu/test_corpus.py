@@ -8,6 +8,7 @@ import pytest
 
 from layline.campaign.gpu.measure import measure_device
 from layline.campaign.model import Status
+from layline.campaign.operators import load_operator
 from rehearsal import HONEST, ask
 
 pytest.importorskip("torch")
@@ -23,7 +24,9 @@ EXPLOITS = [
     ("late_thread", "late-write"),
     ("precision_flag", "global-state"),
     ("address_cache", "replay"),
+    ("past_the_end", "guard-band"),
 ]
+BORROWED = ["library_product", "decoy"]
 LOOKALIKES = ["live_graph", "joined_streams", "workspace"]
 SIZE = 2048
 
@@ -34,10 +37,24 @@ def test_exploit_is_refused_for_its_named_reason(name: str, reason: str) -> None
     assert (found.status, [gate.property for gate in found.failed_gates]) == (Status.REFUSED, [reason])
 
 
+@pytest.mark.parametrize("name", BORROWED)
+def test_borrowed_code_is_refused(name: str) -> None:
+    text = (CORPUS / "exploits" / f"{name}.py").read_text()
+    found = measure_device(ask(text, None, size=SIZE, vendor_allowed=False))
+    assert (found.status, [gate.property for gate in found.failed_gates]) == (Status.REFUSED, ["own-code"])
+
+
 @pytest.mark.parametrize("name", LOOKALIKES)
 def test_honest_lookalike_is_measured(name: str) -> None:
     found = measure_device(ask((CORPUS / "honest" / f"{name}.py").read_text(), None, size=SIZE))
     assert (found.status, found.problem) == (Status.MEASURED, "")
+
+
+def test_a_triton_kernel_is_its_own_code() -> None:
+    text = load_operator("gemm_bf16").start("naive")
+    found = measure_device(ask(text, None, size=SIZE, vendor_allowed=False))
+    assert (found.status, found.problem) == (Status.MEASURED, "")
+    assert "own-code" in {gate.property for gate in found.gates}
 
 
 def test_the_plain_kernel_of_the_corpus_is_measured() -> None:

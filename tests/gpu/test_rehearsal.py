@@ -9,8 +9,11 @@ import pytest
 
 from layline.campaign.build import workshop
 from layline.campaign.gpu.stage import Stage, draw_given, find_arena_bytes, live, nudge, take_own
+from layline.campaign.gpu.train import train
 from layline.campaign.link import Fault
-from layline.campaign.model import Leg
+from layline.campaign.model import Leg, Snapshot
+from layline.campaign.operators import load_operator
+from layline.campaign.training import LOSS_SHARE, find_loss_distance
 from rehearsal import HONEST, ask
 
 pytest.importorskip("torch")
@@ -65,3 +68,18 @@ def test_a_dishonest_kernel_is_refused_by_name(stage: Stage, text: str, reason: 
     with pytest.raises(Fault) as caught:
         _call_twice(stage, text)
     assert caught.value.property == reason
+
+
+def test_the_training_loop_runs_with_a_kernel_and_tells_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAYLINE_TORCH_DEVICE", "cpu")
+    good, bad = (
+        Snapshot(files=(("kernel.py", text),)) for text in (HONEST, "def forward(*_): raise ValueError('no')\n")
+    )
+    operator = load_operator("gemm_bf16")
+    trained = train(operator, good, good, sets=1)
+    assert not trained.problem
+    assert {one.leg for one in trained.sets[0]} == {"start", "best", "again", "torch"}
+    distance = find_loss_distance(trained, "best")
+    assert distance is not None
+    assert distance < LOSS_SHARE
+    assert "ValueError: no" in train(operator, good, bad, sets=1).problem

@@ -18,7 +18,7 @@ from layline.campaign.model import Leg, Status
 from layline.campaign.report import build_report, find_headline
 from layline.campaign.state import Level, Phase, Settled
 from layline.campaign.transfer_check import attribute
-from layline.campaign.trusted import TrustedBench
+from layline.campaign.trusted import TrustedBench, to_snapshot
 from layline.campaign.verify import find_deviations
 from layline.core.evidence import Alert, Severity
 from layline.core.report import Answer, Bullets, Paragraph, Report, Section, Table
@@ -26,6 +26,8 @@ from layline.errors import BenchError, ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from layline.campaign.model import Operator
 
 
 def campaign_verify(chosen: str | None = None) -> Answer:
@@ -91,6 +93,7 @@ def campaign_report(chosen: str | None = None, *, now: Callable[[], str] = clock
         with write_campaign(chosen, now=now, progress=progress) as campaign:
             _compare(campaign)
             _find_roof(campaign)
+            _train(campaign, progress)
             if campaign.state.reported_at is None:
                 campaign.record("reported", headline=find_headline(campaign.state))
             _write_report(campaign)
@@ -119,21 +122,40 @@ def _find_roof(campaign: Campaign) -> None:
     run = state.head_to_head[0] if state.head_to_head else None
     if state.ceilings is not None or run is None or not isinstance(campaign.bench, TrustedBench):
         return
-    found = _measure_device_ceilings() if campaign.bench.operator.language == "triton" else measure_ceilings()
+    found = (
+        _measure_device_ceilings(campaign.bench.operator)
+        if campaign.bench.operator.language == "triton"
+        else measure_ceilings()
+    )
     if found is None:
         return
     legs = ((Leg.BEST, "start"), (Leg.CANDIDATE, "best"))
     points = [point for leg, name in legs for point in find_points(campaign.bench.operator, run.measurement, leg, name)]
     listed = [{"label": point.label, "intensity": point.intensity, "rate": point.rate} for point in points]
-    campaign.record("ceilings", flops_per_s=found.flops_per_s, bytes_per_s=found.bytes_per_s, points=listed)
+    what = "The accelerator" if campaign.bench.operator.language == "triton" else "One core"
+    campaign.record("ceilings", flops_per_s=found.flops_per_s, bytes_per_s=found.bytes_per_s, points=listed, what=what)
 
 
-def _measure_device_ceilings() -> Ceilings:
+def _measure_device_ceilings(operator: Operator) -> Ceilings:
+    from layline.campaign.gpu.ceilings import choose_rate
     from layline.campaign.gpu.ceilings import measure_ceilings as measure_device_ceilings
     from layline.campaign.operators.tensors import find_device
 
     found = measure_device_ceilings(find_device())
-    return Ceilings(flops_per_s=found.bf16_flops_per_s, bytes_per_s=found.copy_bytes_per_s)
+    return Ceilings(flops_per_s=choose_rate(operator, found), bytes_per_s=found.copy_bytes_per_s)
+
+
+def _train(campaign: Campaign, progress: Callable[[str], None]) -> None:
+    """A real training loop with the starting kernel and with the best, once, where the operator has a place in one."""
+    state, bench = campaign.state, campaign.bench
+    if state.training is not None or state.best.number == 1 or not isinstance(bench, TrustedBench):
+        return
+    from layline.campaign.gpu.train import REPLACED, train
+
+    if bench.operator.name not in REPLACED:
+        return
+    start, best = (to_snapshot(state.kernel(item.kernel)) for item in (state.rounds[0], state.best))
+    campaign.record("trained", training=codec.encode(train(bench.operator, start, best, progress=progress)))
 
 
 def _write_report(campaign: Campaign) -> None:

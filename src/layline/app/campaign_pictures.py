@@ -35,7 +35,8 @@ def draw_pictures(state: State) -> Iterator[tuple[str, str, str]]:
     if state.ceilings is not None:
         flops, moved, points = state.ceilings
         kernels = tuple(Kernel(label=label, intensity=intensity, rate=rate / 1e9) for label, intensity, rate in points)
-        title = "Roofline, ceilings measured on one core (GFLOP/s over FLOP per byte)"
+        where = "one core" if state.ceiling_of == "One core" else "the accelerator"
+        title = f"Roofline, ceilings measured on {where} (GFLOP/s over FLOP per byte)"
         yield "roofline.svg", title, roofline(kernels, title, peak=flops / 1e9, bandwidth=moved / 1e9)
 
 

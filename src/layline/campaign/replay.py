@@ -9,6 +9,7 @@ from layline import codec
 from layline.campaign.manifest import Manifest
 from layline.campaign.model import Bucket, Measurement, Verdict
 from layline.campaign.state import Level, Note, Round, Run, Settled, State, Termination
+from layline.campaign.training import Training
 from layline.errors import BenchError
 
 if TYPE_CHECKING:
@@ -125,7 +126,15 @@ def _compare(state: State, entry: Entry) -> State:
 
 def _measure_ceilings(state: State, entry: Entry) -> State:
     points = tuple((point["label"], point["intensity"], point["rate"]) for point in entry.data["points"])
-    return replace(state, ceilings=(entry.data["flops_per_s"], entry.data["bytes_per_s"], points))
+    return replace(
+        state,
+        ceilings=(entry.data["flops_per_s"], entry.data["bytes_per_s"], points),
+        ceiling_of=entry.data.get("what", state.ceiling_of),
+    )
+
+
+def _train(state: State, entry: Entry) -> State:
+    return replace(state, training=codec.decode(Training, entry.data["training"], where="ledger"))
 
 
 def _report(state: State, entry: Entry) -> State:
@@ -154,6 +163,7 @@ APPLY = {
     "stopped": _stop,
     "compared": _compare,
     "ceilings": _measure_ceilings,
+    "trained": _train,
     "reported": _report,
     "accepted": _accept,
 }

@@ -8,6 +8,7 @@ from layline.campaign.engine import is_ineffective
 from layline.campaign.markdown import number
 from layline.campaign.rules import read_score
 from layline.campaign.state import Settled
+from layline.campaign.training_report import find_training_section
 from layline.campaign.transfer_check import attribute, bucket_of
 from layline.core.evidence import Alert, Severity, Skipped
 from layline.core.report import Bullets, Chart, Paragraph, Report, Section, Table
@@ -40,6 +41,7 @@ def build_report(state: State) -> Report:
             Section(title="What the machine allows", blocks=tuple(_roof(state))),
             Section(title="Termination check", blocks=(_termination(state),)),
             Section(title="How it was measured", blocks=(Bullets(tuple(_conditions(state))),)),
+            *find_training_section(state.training),
         ),
         alerts=tuple(_alerts(attribution)) if headline is not None else (),
         skipped=tuple(_skipped(state)),
@@ -208,7 +210,7 @@ def _roof(state: State) -> Iterator[Block]:
         return
     flops, moved, points = state.ceilings
     yield Paragraph(
-        f"One core: {flops / 1e9:.1f} GFLOP/s of arithmetic, {moved / 1e9:.1f} GB/s of copying, measured with this report."
+        f"{state.ceiling_of}: {flops / 1e9:.1f} GFLOP/s of arithmetic, {moved / 1e9:.1f} GB/s of copying, measured with this report."
     )
     rows = tuple(
         (label, f"{intensity:.1f}", f"{rate / 1e9:.2f}", f"{rate / min(flops, intensity * moved):.1%}")

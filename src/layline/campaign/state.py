@@ -10,6 +10,7 @@ from layline.campaign.bench_csv import BenchTable, parse_bench_csv
 from layline.campaign.manifest import Manifest
 from layline.campaign.model import Bucket, Measurement, Verdict
 from layline.campaign.snapshot import File, KernelFiles, decode_content
+from layline.campaign.training import Training
 from layline.errors import BenchError
 
 if TYPE_CHECKING:
@@ -149,6 +150,10 @@ class State:
     head_to_head: tuple[Run, Verdict] | None = None
     ceilings: tuple[float, float, tuple[tuple[str, float, float], ...]] | None = None
     """FLOP/s and byte/s of one core, and each shape's place under them (label, FLOP per byte, FLOP/s)."""
+    ceiling_of: str = "One core"
+    """Whose ceilings those are."""
+    training: Training | None = None
+    """A real training loop before and after, where the operator has a place in one."""
     reported_at: str | None = None
     accepted_at: str | None = None
     acceptance: Mapping[str, Any] = field(default_factory=dict)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from layline.campaign.model import Operator
 from layline.campaign.statistics import quantile
 
 
@@ -17,6 +18,12 @@ class DeviceCeilings:
     copy_bytes_per_s: float
     bf16_flops_per_s: float
     fp8_flops_per_s: float
+
+
+def choose_rate(operator: Operator, ceilings: DeviceCeilings) -> float:
+    """The matrix rate of the operator's operands, FLOP/s."""
+    is_fp8 = any(buffer.dtype.startswith("float8") for buffer in operator.buffers)
+    return ceilings.fp8_flops_per_s if is_fp8 else ceilings.bf16_flops_per_s
 
 
 @cache

@@ -6,18 +6,19 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from layline.campaign.closing import PASSED, check_carry
-from layline.campaign.gpu.ceilings import DeviceCeilings, measure_ceilings
+from layline.campaign.gpu.ceilings import DeviceCeilings, choose_rate, measure_ceilings
 from layline.campaign.model import Bucket, GateResult, Leg, Measurement
 from layline.campaign.operators.tensors import find_device
 
 if TYPE_CHECKING:
+    from layline.campaign.gpu.own_code import Seen
     from layline.campaign.measure import Request
     from layline.campaign.pair import PairRun
 
 HEADROOM = 1.35
 """How far above torch's own large operations a kernel may be before the time is called impossible."""
 NOT_HERE = ("floating-point-mode", "own-code")
-"""Properties of the CPU's gate that nothing checks on an accelerator."""
+"""Properties of the CPU's gate that have no counterpart on an accelerator, or one with evidence of its own."""
 PASSED_HERE = (
     ("clocks-agree", "The parent's clock and the device's events told of the same work on every block."),
     ("timers-untouched", "Functions that time or wait were left alone."),
@@ -26,7 +27,9 @@ PASSED_HERE = (
 )
 
 
-def close_gates(measurement: Measurement, request: Request, pairs: Sequence[PairRun]) -> Iterator[GateResult]:
+def close_gates(
+    measurement: Measurement, request: Request, pairs: Sequence[PairRun], code: Sequence[Seen] = ()
+) -> Iterator[GateResult]:
     """Every property with its result; those checked call by call have passed if we got here."""
     calls = sum(sample.cpu.calls for sample in measurement.samples)
     for name, reason in (*PASSED, *PASSED_HERE):
@@ -35,6 +38,8 @@ def close_gates(measurement: Measurement, request: Request, pairs: Sequence[Pair
         yield GateResult(
             property=name, passed=True, reason=reason, evidence=(f"{calls} timed requests and the probes",)
         )
+    if any(seen.own is not None for seen in code):
+        yield _tell_code(code)
     yield _check_physics(measurement, request, measure_ceilings(find_device()))
     if measurement.candidate is None:
         return
@@ -49,13 +54,22 @@ def close_gates(measurement: Measurement, request: Request, pairs: Sequence[Pair
     )
 
 
+def _tell_code(code: Sequence[Seen]) -> GateResult:
+    told = [f"{seen.step}: {seen.own:.1%} of the device time in the kernel's own functions" for seen in code if seen.own is not None]  # fmt: skip
+    return GateResult(
+        property="own-code",
+        passed=True,
+        reason="Only code built from the kernel's sources did the work, by the profiler's names; fills and copies aside.",
+        evidence=tuple(told),
+    )
+
+
 def _check_physics(measurement: Measurement, request: Request, ceilings: DeviceCeilings) -> GateResult:
     """No time below what the bytes and the arithmetic need at the rates torch reaches here, with headroom."""
     by_label = {shape.label: shape for shape in request.shapes}
     steps = {step.name: step for step in request.operator.passes}
     leg = Leg.CANDIDATE if measurement.candidate is not None else Leg.BEST
-    is_fp8 = any(buffer.dtype.startswith("float8") for buffer in request.operator.buffers)
-    rate = HEADROOM * (ceilings.fp8_flops_per_s if is_fp8 else ceilings.bf16_flops_per_s)
+    rate = HEADROOM * choose_rate(request.operator, ceilings)
     for sample in measurement.samples:
         if sample.leg is not leg or sample.shape not in by_label or not rate:
             continue

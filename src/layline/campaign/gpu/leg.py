@@ -110,6 +110,17 @@ class GpuLeg:
             outputs=tuple(views) if given.kind == "repeated" else (),
         )
 
+    def watch(self, step: Pass, given: Given) -> dict[str, float]:
+        """Make the calls of one pass under the profiler; device microseconds by name. The outputs are checked as ever."""
+        laid = self._fill(step, given)
+        calls = [describe(self.arena, self.operator, one) for one in laid]
+        synchronize(self.arena.device)
+        where = f"{step.name} on {given.shape.label}"
+        seen = self.worker.watch(self.operator.passes.index(step), calls, where)
+        for one, right in zip(laid, dict(given.right)[step.name], strict=True):
+            self._check(one, outputs_of(self.arena, self.operator, one), right, given)
+        return seen
+
     def describe_all(self, shape: Shape) -> list[list[list[Any]]]:
         """The arguments of one call of every pass, on fresh places with whatever lies there."""
         empty = {"inputs": {}, "sentinels": (), "guard": 0}

@@ -22,7 +22,7 @@ from layline.campaign.gpu.arena import DeviceArena
 from layline.campaign.link import Fault
 from layline.campaign.model import Operator
 
-_SCRIPT = Path(__file__).parent.parent / "worker" / "serve_torch.py"
+_WORKER = Path(__file__).parent.parent / "worker"
 _REPLY = struct.Struct("<QqdI")
 _LENGTH = struct.Struct("<Q")
 _KEPT = ("PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_HOME", "ROCM_PATH", "CC")
@@ -48,37 +48,34 @@ class Answer:
     device_ns: float
 
 
-class TorchWorker:
-    """A process with torch in it that runs one kernel; it runs only while something is asked of it."""
+class Worker:
+    """A process with torch in it that holds one kernel; it runs only while something is asked of it."""
 
-    def __init__(self, source: Source, arena: DeviceArena, shop: Path) -> None:
+    def __init__(self, source: Source, shop: Path, script_name: str, fds: tuple[int, ...] = ()) -> None:
         self.source = source
         self.weaker: tuple[str, ...] = ()
         self.versions: dict[str, str] = {}
-        self._seq = int.from_bytes(os.urandom(4), "little")
         self._frozen = False
         self._is_closed = False
         folder = Path(tempfile.mkdtemp(dir=shop))
         script = folder / f"{secrets.token_hex(4)}.py"
-        shutil.copyfile(_SCRIPT, script)
+        shutil.copyfile(_WORKER / script_name, script)
         self._said = folder / "said"
         request_in, self._request = os.pipe()
         self._reply, reply_out = os.pipe()
-        passed = (request_in, reply_out, *((arena.fd,) if arena.fd >= 0 else ()))
         with self._said.open("wb") as output:
             self._process = subprocess.Popen(
                 (sys.executable, "-I", str(script), str(request_in), str(reply_out)),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                pass_fds=passed,
+                pass_fds=(request_in, reply_out, *fds),
                 env=_environment(source.cache, folder),
                 cwd=folder,
                 start_new_session=True,
             )
         os.close(request_in)
         os.close(reply_out)
-        self._send(_configuration(source, arena))
 
     def __enter__(self) -> Self:
         return self
@@ -102,41 +99,6 @@ class TorchWorker:
             raise Fault("loads", f"The kernel could not be loaded: {told['failed']}")
         self._freeze()
         return time.perf_counter_ns() - began
-
-    def call(self, entry: int, calls: list[list[list[Any]]], where: str, *, spin: int = 0) -> Answer:
-        """Have calls made; the worker is thawed for exactly that long."""
-        self._seq += 1
-        message = {"seq": self._seq, "entry": entry, "calls": calls, "spin": spin, "resets": True}
-        data = json.dumps(message, separators=(",", ":")).encode()
-        self._thaw()
-        began = time.perf_counter_ns()
-        self._write(_LENGTH.pack(len(data)) + data)
-        answer = self._receive(_REPLY.size, where, self.source.timeout_s)
-        took = time.perf_counter_ns() - began
-        seq, status, device_ms, length = _REPLY.unpack(answer)
-        text = self._receive(length, where, 5.0).decode(errors="replace") if length else ""
-        self._freeze()
-        if seq != self._seq or select.select([self._reply], [], [], 0)[0]:
-            raise Fault("forged-reply", f"Something other than the worker answered during {where}.", f"sequence {seq}")
-        if status != 0:
-            raise Fault("supports-shape", f"The kernel raised an error during {where}: {text.splitlines()[0]}", text)
-        return Answer(wall_ns=took, device_ns=device_ms * 1e6)
-
-    def inspect(self) -> dict[str, Any]:
-        """What the trusted part of the worker says was changed in it."""
-        self._thaw()
-        self._send({"inspect": True})
-        found: dict[str, Any] = self._receive_json("an inspection", self.source.timeout_s)
-        self._freeze()
-        return found
-
-    def settle(self, seconds: float) -> None:
-        """Let it run without a request: whatever it left going goes on."""
-        self._thaw()
-        time.sleep(seconds)
-        self._freeze()
-        if select.select([self._reply], [], [], 0)[0]:
-            raise Fault("forged-reply", "The worker answered although nothing was asked.")
 
     def close(self) -> None:
         """End it and whatever it left."""
@@ -197,6 +159,60 @@ class TorchWorker:
         if self._process.poll() is None:
             os.kill(self._process.pid, signal.SIGSTOP)
             self._frozen = True
+
+
+class TorchWorker(Worker):
+    """Answers calls of a kernel's passes on memory it shares with the parent."""
+
+    def __init__(self, source: Source, arena: DeviceArena, shop: Path) -> None:
+        super().__init__(source, shop, "serve_torch.py", (arena.fd,) if arena.fd >= 0 else ())
+        self._seq = int.from_bytes(os.urandom(4), "little")
+        self._send(_configuration(source, arena))
+
+    def call(self, entry: int, calls: list[list[list[Any]]], where: str, *, spin: int = 0) -> Answer:
+        """Have calls made; the worker is thawed for exactly that long."""
+        self._seq += 1
+        message = {"seq": self._seq, "entry": entry, "calls": calls, "spin": spin, "resets": True}
+        data = json.dumps(message, separators=(",", ":")).encode()
+        self._thaw()
+        began = time.perf_counter_ns()
+        self._write(_LENGTH.pack(len(data)) + data)
+        answer = self._receive(_REPLY.size, where, self.source.timeout_s)
+        took = time.perf_counter_ns() - began
+        seq, status, device_ms, length = _REPLY.unpack(answer)
+        text = self._receive(length, where, 5.0).decode(errors="replace") if length else ""
+        self._freeze()
+        if seq != self._seq or select.select([self._reply], [], [], 0)[0]:
+            raise Fault("forged-reply", f"Something other than the worker answered during {where}.", f"sequence {seq}")
+        if status != 0:
+            raise Fault("supports-shape", f"The kernel raised an error during {where}: {text.splitlines()[0]}", text)
+        return Answer(wall_ns=took, device_ns=device_ms * 1e6)
+
+    def inspect(self) -> dict[str, Any]:
+        """What the trusted part of the worker says was changed in it."""
+        self._thaw()
+        self._send({"inspect": True})
+        found: dict[str, Any] = self._receive_json("an inspection", self.source.timeout_s)
+        self._freeze()
+        return found
+
+    def settle(self, seconds: float) -> None:
+        """Let it run without a request: whatever it left going goes on."""
+        self._thaw()
+        time.sleep(seconds)
+        self._freeze()
+        if select.select([self._reply], [], [], 0)[0]:
+            raise Fault("forged-reply", "The worker answered although nothing was asked.")
+
+    def watch(self, entry: int, calls: list[list[list[Any]]], where: str) -> dict[str, float]:
+        """Have calls made under the profiler: device microseconds by the name of what ran there."""
+        self._thaw()
+        self._send({"watch": entry, "calls": calls})
+        told = self._receive_json(where, self.source.timeout_s)
+        self._freeze()
+        if "failed" in told:
+            raise Fault("supports-shape", f"The kernel raised an error during {where}: {told['failed']}")
+        return {str(name): float(took) for name, took in told["seen"].items()}
 
 
 def _environment(cache: Path, folder: Path) -> dict[str, str]:

@@ -28,6 +28,7 @@ from layline.errors import BenchError
 if TYPE_CHECKING:
     from layline.campaign.gpu.controls import DeviceCanary
     from layline.campaign.gpu.leg import GpuLeg
+    from layline.campaign.gpu.own_code import Seen
     from layline.campaign.gpu.pair import GpuPair
 
 HELD_OUT_PAIRS = 2
@@ -89,6 +90,8 @@ class _Run:
         self._waiting: list[list[GpuLeg]] = []
         self._spent: dict[str, float] = {}
         self._canary: DeviceCanary | None = None
+        self._aside: dict[str, GpuLeg] = {}
+        self._code: tuple[Seen, ...] = ()
         self._on_trial = Leg.CANDIDATE if request.candidate is not None else Leg.BEST
 
     def begin(self, seed: bytes) -> None:
@@ -108,6 +111,7 @@ class _Run:
         self._build()
         looks = self._request.plan.looks if self._on_trial is Leg.CANDIDATE else (BASELINE_PAIRS,)
         self._spawn(1)
+        self._spawn_aside()
         with self._timed("controls"):
             self._check_instrument()
         while True:
@@ -138,6 +142,18 @@ class _Run:
         builts = {**self._builts, Leg.AGAIN: best, Leg.CANARY: best}
         while len(self._waiting) < count:
             self._waiting.append(open_legs(self._stage, builts))
+
+    def _spawn_aside(self) -> None:
+        """Workers only the gates need: one to be watched by the profiler, one for the starting kernel."""
+        stage, request = self._stage, self._request
+        if stage.device != "cpu" and not request.plan.vendor_allowed:
+            built = self._builts[self._on_trial]
+            self._aside["watched"] = stage.open(Leg.AGAIN, built, self._on_trial.value)
+        if self._on_trial is Leg.CANDIDATE:
+            built_start = take_kernel(stage, request.start or request.best)
+            if isinstance(built_start, NotBuilt):
+                raise BenchError(f"The starting kernel cannot be compiled any more: {built_start.reason}")
+            self._aside["start"] = stage.open(Leg.AGAIN, built_start, "start")
 
     def _check_instrument(self) -> None:
         from layline.campaign.controls import check_builds
@@ -193,19 +209,21 @@ class _Run:
 
     def _probe(self, legs: dict[Leg, GpuLeg]) -> None:
         from layline.campaign.gpu import probes
+        from layline.campaign.gpu.own_code import probe_code
 
         trial, stage = legs[self._on_trial], self._stage
         self._say("gates: hard inputs, held-out shapes, repetition, error, state")
         probes.probe_inputs(stage, trial)
         probes.probe_held_out(stage, trial)
         probes.probe_repetition(stage, trial)
+        if "watched" in self._aside:
+            with live([self._aside["watched"]]) as (leg,):
+                leg.worker.load()
+                on_trial = self._request.candidate or self._request.best
+                self._code = probe_code(stage, leg, on_trial)
         if self._on_trial is Leg.BEST:
             return
-        start = self._request.start or self._request.best
-        built = take_kernel(stage, start)
-        if isinstance(built, NotBuilt):
-            raise BenchError(f"The starting kernel cannot be compiled any more: {built.reason}")
-        with live([stage.open(Leg.AGAIN, built, "start")]) as (leg,):
+        with live([self._aside["start"]]) as (leg,):
             leg.worker.load()
             probes.probe_errors(stage, trial, leg)
         carried = probes.probe_state(stage, trial, legs[Leg.BEST])
@@ -243,7 +261,8 @@ class _Run:
         from layline.campaign.gpu.closing import close_gates
 
         controls = (*self._measurement.controls, *judge_controls(self._measurement))
-        gates = tuple(close_gates(self._measurement, self._request, [pair.run for pair in self._pairs]))
+        runs = [pair.run for pair in self._pairs]
+        gates = tuple(close_gates(self._measurement, self._request, runs, self._code))
         self._keep(controls=controls, gates=gates)
         if any(not control.passed for control in controls):
             self._keep(status=Status.CONTROLS_FAILED, problem="A control of this measuring run failed.")
@@ -262,7 +281,7 @@ class _Run:
 
     def finish(self) -> Measurement:
         """The measurement with the machine's state at its end; workers still waiting are ended."""
-        for legs in self._waiting:
+        for legs in (*self._waiting, [*self._aside.values()]):
             for leg in legs:
                 leg.close()
         environment = replace(self._measurement.environment, load_after=os.getloadavg()[0])

@@ -87,7 +87,7 @@ OPERATOR = Operator(
     oracle=_oracle,
     neighbours=find_neighbours,
     starts=(("naive", read_kernel("gemm_fp8_naive.py")),),
-    variants=(("grouped", read_kernel("gemm_fp8_grouped.py")),),
+    variants=(("grouped", read_kernel("gemm_fp8_grouped.py")), ("descriptors", read_kernel("gemm_fp8_descriptors.py"))),
     wrong=read_kernel("gemm_fp8_wrong.py"),
     weights=("b", "sb"),
 )  # fmt: skip

@@ -12,10 +12,13 @@ from layline.campaign.proposers.brief import Brief
 from layline.campaign.proposers.knobs import choose_settings, find_knobs, set_knobs
 from layline.campaign.proposers.screen import TODAY, Screened, screen
 
+TOGETHER = "all variants"
 SETTINGS = 24
 """Settings of one knob space that are looked at."""
 WORTH = 0.01
 """A screened gain under this is not worth a round."""
+WORTH_ON_DEVICE = 0.03
+"""The same on an accelerator, whose rounds are dear and whose deciding clock is noisier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,10 @@ class Search:
         if len(brief.allowed_files) != 1:
             return Declined(reason="the search edits one kernel file; this campaign has several", is_final=True)
         notes: list[str] = []
+        tried = (*brief.effective, *brief.ineffective, *brief.inconclusive)
+        self._done |= {
+            item.change.rpartition(": ")[0] for item in tried
+        }  # an earlier run of the loop may have been cut off
         for space in self._spaces(brief):
             if not self.may_go_on():
                 return Declined(reason="the time is used up", is_final=True)
@@ -54,12 +61,23 @@ class Search:
 
     def _spaces(self, brief: Brief) -> Iterator[Space]:
         text = dict(brief.kernel)[brief.allowed_files[0]]
+        others = [(name, variant) for name, variant in self.operator.variants if not _is_setting_of(text, variant)]
+        if self.operator.language == "triton" and len(others) > 1 and TOGETHER not in self._done:
+            # workers start and compile side by side there: one look at all structures costs little more than one at one
+            share = max(2, self.settings // len(others))
+            texts = [self._settings_of(name, variant, 1, share) for name, variant in others]
+            merged = {name: text for some in texts for name, text in some.items()}
+            yield Space(TOGETHER, "another structure suits this operator better", merged)
+        yield from self._sweeps(text) if TOGETHER in self._done else ()
         for name, variant in (*self.operator.starts, *self.operator.variants):
             title = f"variant {name}"
             if title not in self._done and variant != text and not _is_setting_of(text, variant):
                 yield Space(
                     title, f"the structure `{name}` suits this operator better", self._settings_of(name, variant, 1)
                 )
+        yield from self._sweeps(text)
+
+    def _sweeps(self, text: str) -> Iterator[Space]:
         for turn in range(2):
             title = f"knobs of {_outline(text)}, sweep {turn + 1}"
             if title not in self._done and any(find_knobs(text)):
@@ -69,11 +87,11 @@ class Search:
                     self._settings_of("best", text, turn + 7),
                 )
 
-    def _settings_of(self, name: str, text: str, seed: int) -> dict[str, str]:
+    def _settings_of(self, name: str, text: str, seed: int, count: int | None = None) -> dict[str, str]:
         knobs = tuple(find_knobs(text))
         if not knobs:
             return {name: text}
-        chosen = choose_settings(knobs, self.settings, seed)
+        chosen = choose_settings(knobs, count or self.settings, seed)
         return {f"{name} {_say(setting)}": set_knobs(text, setting) for setting in chosen}
 
     def _try(self, brief: Brief, space: Space, notes: list[str]) -> Proposed | None:
@@ -84,7 +102,8 @@ class Search:
         gain, best = _read_gain(looked)
         failed = [item for item in looked if item.score is None]
         summary = f"{space.title}: {len(snapshots) - 1} settings screened, {len(failed)} refused"
-        if best is None or gain < WORTH:
+        worth = WORTH_ON_DEVICE if self.operator.language == "triton" else WORTH
+        if best is None or gain < worth:
             notes.append(f"{summary}, none faster")
             return None
         return Proposed(

@@ -77,6 +77,8 @@ class Device:
             base = torch._C._CudaEventBase
             self._record, self._elapsed, self._wait = base.record, base.elapsed_time, torch._C._cuda_synchronize
             self._sleep = torch._C._cuda_sleep
+            self._profile = torch.profiler.profile
+            self._activities = [torch.profiler.ProfilerActivity.CUDA]
             self._driver = _open_driver()
         self._names = list(_find_watched(torch, is_cuda=self.is_cuda))
         self._before = self._look()
@@ -105,6 +107,21 @@ class Device:
         self._record(self._end, self._stream)
         self._wait()
         return float(self._elapsed(self._start, self._end))
+
+    def watch(self, work: Callable[[], None]) -> dict[str, float]:
+        """Microseconds by the name of every kernel, copy and fill the device ran for the work."""
+        if not self.is_cuda:
+            work()
+            return {}
+        self._wait()
+        with self._profile(activities=self._activities) as profile:
+            work()
+            self._wait()
+        seen: dict[str, float] = {}
+        for event in profile.events():
+            if event.device_type == self._torch.autograd.DeviceType.CUDA:
+                seen[event.name] = seen.get(event.name, 0.0) + float(event.time_range.elapsed_us())
+        return seen
 
     def inspect(self) -> dict[str, Any]:
         """What a kernel has no business changing, and whether it did."""
@@ -183,9 +200,7 @@ def serve(functions: list[Callable[..., Any]], device: Device, request: int, rep
         if "inspect" in message:
             tell(reply, device.inspect())
             continue
-        if message["resets"]:
-            device.reset_cache()
-        function = functions[message["entry"]]
+        function = functions[message["watch"] if "watch" in message else message["entry"]]
         status, text, took = 0, b"", 0.0
 
         # arguments are made inside the timed work: the next call's while the device is busy with this one
@@ -193,11 +208,23 @@ def serve(functions: list[Callable[..., Any]], device: Device, request: int, rep
             for call in calls:
                 function(*[device.view(one) for one in call])
 
+        if "watch" in message:
+            tell(reply, _watch(device, work))
+            continue
+        if message["resets"]:
+            device.reset_cache()
         try:
             took = device.time(work, message["spin"])
         except Exception as error:  # noqa: BLE001  whatever the kernel raised is told to the parent
             status, text = 1, f"{type(error).__name__}: {error}".encode()[:2000]
         write(reply, pack(message["seq"], status, took, len(text)) + text)
+
+
+def _watch(device: Device, work: Callable[[], None]) -> dict[str, Any]:
+    try:
+        return {"seen": device.watch(work)}
+    except Exception as error:  # noqa: BLE001  as above
+        return {"failed": f"{type(error).__name__}: {error}"[:2000]}
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ GROUP = 8  # knob: 4 8 16
 WARPS = 8  # knob: 4 8
 STAGES = 3  # knob: 3 4
 PERSISTENT = 0  # knob: 0 1
+HALVES = 0  # knob: 0 1
 
 
 @triton.jit
@@ -33,6 +34,7 @@ def _product(
     BLOCK_K: tl.constexpr,
     GROUP: tl.constexpr,
     PERSISTENT: tl.constexpr,
+    HALVES: tl.constexpr,
 ):
     down, across = tl.cdiv(rows, BLOCK_M), tl.cdiv(columns, BLOCK_N)
     for tile in tl.range(tl.program_id(0), down * across, programs, flatten=PERSISTENT):
@@ -46,7 +48,12 @@ def _product(
             left = x.load([at, row]).T if X_TURNED else x.load([row, at])
             right = y.load([column, at]).T if Y_TURNED else y.load([at, column])
             total = tl.dot(left, right, total)
-        z.store([row, column], total.to(tl.bfloat16))
+        if HALVES:  # two smaller stores leave room for one more stage of loads
+            left_half, right_half = total.reshape(BLOCK_M, 2, BLOCK_N // 2).permute(0, 2, 1).split()
+            z.store([row, column], left_half.to(tl.bfloat16))
+            z.store([row, column + BLOCK_N // 2], right_half.to(tl.bfloat16))
+        else:
+            z.store([row, column], total.to(tl.bfloat16))
 
 
 @triton.jit
@@ -104,7 +111,7 @@ def _multiply(x, y, z, x_turned, y_turned):
     _product[(programs,)](
         _describe(x, x_turned, (BLOCK_M, BLOCK_K)),
         _describe(y, y_turned, (BLOCK_K, BLOCK_N)),
-        TensorDescriptor.from_tensor(z, [BLOCK_M, BLOCK_N]),
+        TensorDescriptor.from_tensor(z, [BLOCK_M, BLOCK_N // 2 if HALVES else BLOCK_N]),
         rows,
         columns,
         depth,
@@ -116,13 +123,20 @@ def _multiply(x, y, z, x_turned, y_turned):
         BLOCK_K,
         GROUP,
         PERSISTENT,
+        HALVES,
         num_warps=WARPS,
         num_stages=STAGES,
     )
 
 
+_COUNTS = {}
+
+
 def _processors(device):
-    return torch.cuda.get_device_properties(device).multi_processor_count if device.type == "cuda" else 4
+    if device not in _COUNTS:
+        is_cuda = device.type == "cuda"
+        _COUNTS[device] = torch.cuda.get_device_properties(device).multi_processor_count if is_cuda else 4
+    return _COUNTS[device]
 
 
 def forward(a, b, out):

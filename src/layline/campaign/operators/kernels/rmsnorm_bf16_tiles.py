@@ -74,7 +74,7 @@ def backward(x, w, dy, dx, dw):
     _backward[(programs,)](
         x, w, dy, dx, partial, rows, columns, programs, EPSILON, BACKWARD_ROWS, block, num_warps=BACKWARD_WARPS
     )
-    _sum[(triton.cdiv(columns, 32),)](partial, dw, programs, columns, 32, 32, num_warps=4)
+    _sum[(triton.cdiv(columns, 32),)](partial, dw, programs, columns, 128, 32, num_warps=8)
 
 
 def _processors(device):
