@@ -79,3 +79,24 @@ def test_an_unknown_preset_is_one_sentence(project: Path, capsys: pytest.Capture
     write(project / "layline.toml", '[project]\nname = "Harbor"\n[periodic]\npreset = "prime"\n')
     assert run(project) == 2
     assert "there is no preset called 'prime'" in capsys.readouterr().err
+
+
+def test_check_writes_nothing_and_names_a_stale_index(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(project, "--check") == 0
+    assert list(project.rglob("index.json")) == [], "an index that was never written is not stale"
+    assert run(project) == 0
+    assert run(project, "--check") == 0
+    index = project / "docs/weekly_reports/dashboard-data/index.json"
+    index.write_text(index.read_text().replace('"total_reports": 1', '"total_reports": 7'))
+    before = index.read_bytes()
+    capsys.readouterr()
+    assert run(project, "--check") == 1
+    assert "docs/weekly_reports/dashboard-data/index.json is not what its records say" in " ".join(
+        capsys.readouterr().out.split()
+    )
+    assert index.read_bytes() == before
+
+
+def test_check_names_an_invalid_record(project: Path) -> None:
+    write_record(project, "gap", "{")
+    assert run(project, "--check") == 2

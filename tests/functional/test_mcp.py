@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.types import TextResourceContents
 
 from commands import _SOURCE
 from layline.cli.main import COMMANDS
+from layline.mcp.paging import BUDGET
 from layline.mcp.server import build_server
 from layline.sample import write_sample
 
@@ -26,29 +30,53 @@ def harbor(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "harbor"
 
 
-def _call(harbor: Path, tool: str, arguments: dict[str, Any]) -> Any:
+def _ask(harbor: Path, question: Callable[[Client], Awaitable[Any]]) -> Any:
     async def run() -> Any:
         async with Client(build_server(harbor / "layline.toml")) as client:
-            return await client.call_tool(tool, arguments)
+            return await question(client)
 
     return anyio.run(run)
 
 
-def test_every_tool_has_schemas_and_honest_annotations(harbor: Path) -> None:
-    async def run() -> Any:
-        async with Client(build_server(harbor / "layline.toml")) as client:
-            return (await client.list_tools()).tools, (await client.list_prompts()).prompts
+def _call(harbor: Path, tool: str, arguments: dict[str, Any]) -> Any:
+    return _ask(harbor, lambda client: client.call_tool(tool, arguments))
 
-    tools, prompts = anyio.run(run)
-    acting = {tool.name for tool in tools if not tool.annotations.read_only_hint}
-    assert acting == {"gap_report", "dashboard_index", "periodic_weekly", "periodic_monthly", "campaign_round", "campaign_note", "campaign_report", "patches_port"} & {tool.name for tool in tools}  # fmt: skip
+
+ASKED_FOR = {
+    "patches_list", "patches_show", "patches_find", "patches_port", "patches_drift", "patches_diff",
+    "patches_retarget", "patches_notes", "gap_show", "gap_report", "gap_verify", "gap_audit",
+    "periodic_weekly", "periodic_monthly", "dashboard_index", "dashboard_check", "campaign_handoff", "campaign_status",
+    "campaign_round", "campaign_note", "campaign_log", "campaign_report", "campaign_audit", "lessons_list",
+    "lessons_show", "parse_bench_csv", "doctor",
+}  # fmt: skip
+WRITING = {"gap_report", "periodic_weekly", "periodic_monthly", "dashboard_index", "campaign_report", "patches_port"}
+ADDING = {"campaign_note"}
+ACTING = {"campaign_round"}
+
+
+def test_every_tool_has_schemas_and_honest_annotations(harbor: Path) -> None:
+    tools = _ask(harbor, lambda client: client.list_tools()).tools
+    assert {tool.name for tool in tools} == ASKED_FOR
     for tool in tools:
-        assert tool.output_schema is not None, tool.name
+        hints = tool.annotations
+        assert hints.read_only_hint == (tool.name not in WRITING | ADDING | ACTING), tool.name
+        assert hints.destructive_hint == (tool.name in ACTING), tool.name
+        assert hints.idempotent_hint == (tool.name not in ADDING | ACTING), tool.name
+        assert not hints.open_world_hint
+        assert {"summary", "needs_person", "data", "page"} == set(tool.output_schema["properties"]), tool.name
         assert tool.description, tool.name
-        assert not tool.annotations.open_world_hint
         family = tool.name.split("_")[0]
         assert family in COMMANDS or tool.name == "parse_bench_csv", tool.name
-    assert len(prompts) == 5
+
+
+def test_the_prompts_are_the_questions_users_ask(harbor: Path) -> None:
+    prompts = _ask(harbor, lambda client: client.list_prompts()).prompts
+    assert {item.name for item in prompts} == {
+        "inventory_for_a_customer", "how_do_i_use", "port_this_patch", "write_this_weeks_report", "next_hypothesis"
+    }  # fmt: skip
+    text = _ask(harbor, lambda client: client.get_prompt("how_do_i_use", {"feature": "DeepEP"}))
+    assert "patches_find" in text.messages[0].content.text
+    assert "DeepEP" in text.messages[0].content.text
 
 
 def test_an_answer_is_structured(harbor: Path) -> None:
@@ -72,6 +100,16 @@ BAD = [
     ("parse_bench_csv", {"file": "/nowhere/x.csv"}),
     ("no_such_tool", {}),
     ("campaign_status", {"campaign": "../../etc"}),
+    ("patches_list", {"backend": "keel", "style": "no-such-style"}),
+    ("patches_show", {"patch": "keel.no.such"}),
+    ("patches_drift", {"backend": "keel", "to": "no-such-ref"}),
+    ("gap_report", {"backend": "keel", "date": "yesterday"}),
+    ("gap_audit", {"records": ["/nowhere.json"]}),
+    ("gap_audit", {"records": "nowhere"}),
+    ("campaign_round", {"hypothesis": "x", "change": "y", "bucket": "Z9"}),
+    ("lessons_show", {"lesson": "none"}),
+    ("periodic_weekly", {"week": "2026-W99"}),
+    ("dashboard_check", {"folder": "/nowhere"}),
 ]
 
 
@@ -83,17 +121,171 @@ def test_bad_requests_are_errors_not_crashes(harbor: Path, tool: str, arguments:
     assert "Traceback" not in result.content[0].text
 
 
-def test_over_stdio_as_a_child_process(harbor: Path) -> None:
+def test_the_text_is_the_same_json_as_the_structure(harbor: Path) -> None:
+    result = _call(harbor, "patches_list", {"backend": "keel"})
+    assert json.loads(result.content[0].text) == result.structured_content
+    assert len(result.content[0].text) <= BUDGET
+    assert result.structured_content["page"]["total"] == 18
+
+
+def test_every_page_is_reached_by_its_handle(harbor: Path) -> None:
+    seen: list[str] = []
+    offset: int | None = 0
+    while offset is not None:
+        result = _call(harbor, "patches_list", {"backend": "keel", "offset": offset, "limit": 7})
+        seen += [row["patch"] for row in result.structured_content["data"]["patches"]]
+        offset = result.structured_content["page"]["next_offset"]
+    assert len(seen) == 18
+
+
+def _read(harbor: Path, address: str) -> str:
+    """The text of a resource, or the sentence that says why there is none."""
+
+    async def question(client: Client) -> str:
+        try:
+            found = (await client.read_resource(address)).contents[0]
+        except MCPError as error:
+            return error.message
+        assert isinstance(found, TextResourceContents)
+        return found.text
+
+    text: str = _ask(harbor, question)
+    return text
+
+
+def test_resources_lead_from_the_project_to_a_single_patch(harbor: Path) -> None:
+    assert "layline://inventory/BACKEND" in _read(harbor, "layline://project")
+    inventory = _read(harbor, "layline://inventory/keel")
+    address = "layline://patch/keel.schedule.tacks"
+    assert f"`{address}`" in inventory
+    assert "keel.core.schedules.get_schedule_func" in _read(harbor, address)
+
+
+def test_resources_hold_the_reports_that_were_written(harbor: Path) -> None:
+    assert "None yet" in _read(harbor, "layline://reports")
+    assert not _call(harbor, "gap_report", {"backend": "keel", "date": "2026-06-30"}).is_error
+    assert "`layline://report/keel-upstream-main/detail`" in _read(harbor, "layline://reports")
+    first = _read(harbor, "layline://report/keel-upstream-main/detail")
+    found = re.search(r"characters follow: (layline://\S+\?offset=(\d+))", first)
+    assert found is not None
+    rest = _read(harbor, found.group(1))
+    whole = (harbor / "docs/backend-gap/reports/keel/upstream-main/report.md").read_text()
+    assert whole[int(found.group(2)) :].startswith(rest.splitlines()[0])
+    assert len(first) < 17_000
+
+
+BAD_ADDRESSES = [
+    ("layline://inventory/keal", "There is no backend called 'keal'. Hint: Did you mean 'keel'?"),
+    ("layline://patch/keel.no.such", "There is no patch called"),
+    ("layline://report/keel-upstream-main/../../../etc", "Unknown resource"),
+    ("layline://report/no-such/detail", "There is no report 'no-such'"),
+    ("layline://campaign/none", "There is no campaign"),
+    ("layline://nothing", "Unknown resource"),
+]
+
+
+@pytest.mark.parametrize(("address", "says"), BAD_ADDRESSES)
+def test_a_resource_that_is_not_there_says_so(harbor: Path, address: str, says: str) -> None:
+    assert says in _read(harbor, address)
+
+
+def _over_stdio(harbor: Path, cache: Path) -> StdioServerParameters:
+    env = {"PYTHONPATH": _SOURCE, "LAYLINE_CACHE": str(cache)}
+    return StdioServerParameters(
+        command=sys.executable, args=["-m", "layline", "mcp"], cwd=str(harbor), env=env
+    )  # fmt: skip
+
+
+def test_over_stdio_as_a_child_process(harbor: Path, tmp_path: Path) -> None:
     async def run() -> Any:
-        parameters = StdioServerParameters(
-            command=sys.executable, args=["-m", "layline", "mcp"], cwd=str(harbor), env={"PYTHONPATH": _SOURCE}
-        )
-        async with Client(parameters) as client:
+        async with Client(_over_stdio(harbor, tmp_path)) as client:
             return await client.call_tool("doctor", {})
 
     result = anyio.run(run)
     assert not result.is_error
     assert any(row["subject"] == "keel" for row in result.structured_content["data"]["findings"])
+
+
+def _find_workers() -> set[int]:
+    """The workers that any server of this machine has at work."""
+    found = set()
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = place.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"layline.mcp.worker" in words:
+            found.add(int(place.parent.name))
+    return found
+
+
+async def _cancel_at_first_word(client: Client) -> list[tuple[float, str | None]]:
+    """Ask a long question, and turn away as soon as the tool says anything."""
+    told: list[tuple[float, str | None]] = []
+    with anyio.CancelScope() as scope:
+
+        async def hear(progress: float, total: float | None, message: str | None) -> None:
+            told.append((progress, message))
+            scope.cancel()
+
+        await client.call_tool("patches_drift", {"backend": "keel", "culprits": True}, progress_callback=hear)
+    return told
+
+
+async def _see_them_gone(before: set[int]) -> None:
+    with anyio.fail_after(20):
+        while _find_workers() - before:
+            await anyio.sleep(0.05)
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="looks for processes in /proc")
+@pytest.mark.parametrize("transport", ["memory", "stdio"])
+def test_a_cancelled_tool_is_gone_and_the_server_answers_on(
+    harbor: Path, tmp_path: Path, transport: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAYLINE_CACHE", str(tmp_path))
+
+    async def run() -> None:
+        where = build_server(harbor / "layline.toml") if transport == "memory" else _over_stdio(harbor, tmp_path)
+        before = _find_workers()
+        async with Client(where) as client:
+            assert await _cancel_at_first_word(client)
+            await _see_them_gone(before)
+            result = await client.call_tool("gap_show", {"backend": "keel"})
+            assert result.structured_content is not None
+            assert result.structured_content["data"]["behind"] == 30
+
+    anyio.run(run)
+
+
+@pytest.mark.parametrize("tool", ["patches_drift", "gap_report"])
+def test_long_tools_tell_how_far_they_are(harbor: Path, tool: str) -> None:
+    told: list[tuple[float, str | None]] = []
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, message))
+
+    _ask(harbor, lambda client: client.call_tool(tool, {"backend": "spar"}, progress_callback=hear))
+    numbers = [number for number, _ in told]
+    assert told
+    assert numbers == sorted(set(numbers)), "progress only grows"
+    assert all(message for _, message in told)
+
+
+def test_a_worker_does_not_outlive_its_server(harbor: Path, tmp_path: Path) -> None:
+    question = {"ask": "tool", "name": "patches_drift", "arguments": {"backend": "keel"}, "offset": 0, "limit": 9, "config": None, "today": None}  # fmt: skip
+    process = subprocess.Popen(
+        [sys.executable, "-m", "layline.mcp.worker"], cwd=harbor, env={"PYTHONPATH": _SOURCE, "LAYLINE_CACHE": str(tmp_path)},
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(json.dumps(question).encode() + b"\n")
+    process.stdin.flush()
+    assert b"progress" in process.stdout.readline()
+    process.stdin.close()
+    assert process.wait(timeout=20) == -signal.SIGKILL
+    process.stdout.close()
 
 
 @pytest.fixture

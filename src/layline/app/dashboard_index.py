@@ -23,17 +23,29 @@ if TYPE_CHECKING:
 COMBINED = "reports-data/index.json"
 
 
-def dashboard_index(config: Path | None = None, *, only: str | None = None) -> Answer:
-    """Name every invalid record at once, or (re)write the indexes below the project's `docs`."""
+def dashboard_index(config: Path | None = None, *, only: str | None = None, check: bool = False) -> Answer:
+    """Name every invalid record at once, or (re)write the indexes below the project's `docs`.
+
+    With `check` nothing is written: an index that is there and no longer what its records say asks for a person.
+    """
     loaded = load_settings(config or find_settings_file(Path.cwd()))
     records = load_project_records(loaded, only=only)
     docs = loaded.settings.project.docs
     indexes = {f"{docs}/{path}": plain for path, plain in build_indexes(records, only)}
     for path in indexes:
         _refuse_foreign(loaded.root / path)
+    if check:
+        return _build_answer(records, indexes, stale=tuple(_find_stale(loaded.root, indexes)))
     for path, plain in indexes.items():
         write_inside(loaded.root, path, codec.to_json(plain))
     return _build_answer(records, indexes)
+
+
+def _find_stale(root: Path, indexes: dict[str, dict[str, Any]]) -> Iterator[str]:
+    """Yields the indexes that are on disk with another content; one that is not there was never published."""
+    for path, plain in indexes.items():
+        if (root / path).exists() and (root / path).read_bytes() != codec.to_json(plain).encode():
+            yield path
 
 
 def load_project_records(loaded: Loaded, *, only: str | None = None) -> Records:
@@ -69,7 +81,7 @@ def _refuse_foreign(path: Path) -> None:
         ) from None
 
 
-def _build_answer(records: Records, indexes: dict[str, dict[str, Any]]) -> Answer:
+def _build_answer(records: Records, indexes: dict[str, dict[str, Any]], stale: tuple[str, ...] | None = None) -> Answer:
     rows = tuple(
         (Cell(path, code=True), str(plain["summary"]["total_reports"]), plain["generated_at"] or "no report")
         for path, plain in indexes.items()
@@ -79,19 +91,21 @@ def _build_answer(records: Records, indexes: dict[str, dict[str, Any]]) -> Answe
         (plain["contradictions"] for plain in indexes.values() if "contradictions" in plain), []
     )
     total = len(records.gap) + len(records.periodic)
+    alerts = [Alert(severity=Severity.LOOK, message=f"{path} is not what its records say; `layline dashboard index` rewrites it") for path in stale or ()]  # fmt: skip
     report = Report(
-        title="Dashboard indexes",
+        title="Dashboard indexes" if stale is None else "Dashboard indexes: checked, nothing written",
         sections=(Section(title="", blocks=(Paragraph(f"{total} records, all valid."), table)),),
-        alerts=tuple(Alert(severity=Severity.LOOK, message=_tell(item)) for item in found),
+        alerts=(*alerts, *(Alert(severity=Severity.LOOK, message=_tell(item)) for item in found)),
         skipped=records.skipped,
     )
     data = {
         "schema": "layline.dashboard-index/1",
-        "written": {path: plain["summary"] for path, plain in indexes.items()},
+        "written" if stale is None else "checked": {path: plain["summary"] for path, plain in indexes.items()},
+        **({} if stale is None else {"stale": list(stale)}),
         "contradictions": found,
         "skipped": [{"what": item.what, "why": item.why} for item in records.skipped],
     }
-    return Answer(report=report, data=data)
+    return Answer(report=report, data=data, needs_person=bool(stale))
 
 
 def _tell(contradiction: dict[str, Any]) -> str:

@@ -34,12 +34,13 @@ class Finding:
     remedy: str = ""
 
 
-def doctor(workspace: Workspace) -> Answer:
-    """Look at every configured thing once."""
+def doctor(workspace: Workspace, *, pins: bool = False) -> Answer:
+    """Look at every configured thing once; with `pins`, only whether each pin can be read, which needs no objects."""
     tree = Tree(workspace.downstream, workspace.commit)
-    findings = [*_look_at_tools()]
+    findings = [] if pins else [*_look_at_tools()]
     for key, backend in workspace.settings.backends.items():
-        findings += _look_at_backend(workspace, tree, key, backend)
+        looked = _look_at_backend(workspace, tree, key, backend)
+        findings += [next(looked)] if pins else looked
     missing = [finding for finding in findings if finding.state == "missing"]
     rows = tuple((item.subject, item.what, item.state, item.detail, item.remedy) for item in findings)
     summary = f"{len(missing)} of {len(findings)} things are missing." if missing else "Everything asked for is there."

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from layline.app.patches import read_inventories
 from layline.app.workspace import cache_directory, know_packages
+from layline.core.drift import DriftKind
 from layline.core.evidence import Evidence, Severity, Skipped
+from layline.core.progress import Progress, silent
 from layline.core.report import Answer, Block, Bullets, Code, Paragraph, Report, Section
 from layline.errors import ConfigError, Error
 from layline.gap.coupling.judge import Judge, build_couplings
@@ -50,6 +52,8 @@ class DriftOptions:
     fail_on: str = "breaks"
     baseline: Path | None = None
     today: date = date.max
+    dead: bool = False
+    """Only ask what does nothing today already: the pin is compared with itself."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,13 +68,16 @@ class Opened:
     skipped: tuple[Skipped, ...] = ()
 
 
-def patches_drift(workspace: Workspace, backend: str, options: DriftOptions) -> Answer:
+def patches_drift(workspace: Workspace, backend: str, options: DriftOptions, *, progress: Progress = silent) -> Answer:
     """Say, for every effect of every patch of `backend`, what became of its target between pin and tip."""
     baseline = _read_baseline(options.baseline)
-    opened = open_drift(workspace, backend, options.to)
-    rows: list[Drift] = list(find_drifts(opened.inventory, opened.sides))
+    opened = open_drift(workspace, backend, find_pin(workspace, backend) if options.dead else options.to, progress)
+    rows: list[Drift] = list(_watch(find_drifts(opened.inventory, opened.sides), opened.inventory, progress))
+    if options.dead:
+        rows = [row for row in rows if row.kind is DriftKind.DEAD_AT_PIN]
     rows = list(find_last_seen(rows, opened.sides, opened.upstream, opened.pin))
     if options.culprits:
+        progress("looking for culprits", 0, 0)
         rows = list(find_culprits(rows, opened.sides, opened.upstream))
     rows.sort(key=lambda row: row.order)
     counted, accepted, stale = split_accepted(rows, baseline, options.today)
@@ -79,23 +86,37 @@ def patches_drift(workspace: Workspace, backend: str, options: DriftOptions) -> 
         downstream=Evidence(repo=workspace.downstream.name, commit=workspace.commit),
         pin=read_commit(opened.upstream, opened.pin), tip=read_commit(opened.upstream, opened.tip), rows=counted,
         accepted=accepted, stale=stale, skipped=opened.skipped, culprits=options.culprits,
-        elsewhere=tuple(_find_elsewhere(workspace, opened)),
+        elsewhere=() if options.dead else tuple(_find_elsewhere(workspace, opened, progress)),
     )  # fmt: skip
     severities = {*(row.severity for row in counted), *(item.severity for item in drift.elsewhere)}
-    needs = bool(severities & set(FAIL_ON[options.fail_on]))
+    needs = bool(counted) if options.dead else bool(severities & set(FAIL_ON[options.fail_on]))
     return Answer(
         report=build_report(drift), data=encode_drift(drift), needs_person=needs, findings=tuple(find_findings(drift))
     )  # fmt: skip
 
 
-def open_drift(workspace: Workspace, backend: str, to: str | None) -> Opened:
+def _watch(rows: Iterator[Drift], inventory: Inventory, progress: Progress) -> Iterator[Drift]:
+    total = sum(len(patch.effects) for patch in inventory.patches)
+    for number, row in enumerate(rows, 1):
+        progress("comparing targets", number, max(total, number))
+        yield row
+
+
+def find_pin(workspace: Workspace, backend: str) -> str:
+    """The revision a backend is pinned to at the commit looked at."""
+    return read_pin(workspace.downstream, workspace.commit, backend, workspace.settings.backend(backend)).revision
+
+
+def open_drift(workspace: Workspace, backend: str, to: str | None, progress: Progress = silent) -> Opened:
     """Read the inventory and both upstream refs."""
     workspace = know_packages(workspace)
     settings = workspace.settings.backend(backend)
     upstream = workspace.open_backend(backend)
     pin = upstream.resolve(read_pin(workspace.downstream, workspace.commit, backend, settings).revision)
     tip = upstream.resolve_upstream(to or settings.ref)
+    progress("reading the patches", 0, 0)
     (inventory,) = read_inventories(workspace, (backend,))
+    progress("reading the upstream at pin and tip", 0, 0)
     parts = [Part(tree=Tree(upstream, pin), source_roots=settings.source_roots, packages=settings.packages)]
     others = list(_other_parts(workspace, backend))
     cache = open_cache(cache_directory())
@@ -114,8 +135,9 @@ def open_drift(workspace: Workspace, backend: str, to: str | None) -> Opened:
     return Opened(inventory, sides, upstream, pin, tip, skipped)
 
 
-def _find_elsewhere(workspace: Workspace, opened: Opened) -> Iterator[Elsewhere]:
+def _find_elsewhere(workspace: Workspace, opened: Opened, progress: Progress = silent) -> Iterator[Elsewhere]:
     """Overrides that cannot take what upstream passes, and calls that no longer bind; imports are `gap report`'s."""
+    progress("reading our overrides and calls", 0, 0)
     severities = {Consequence.WILL_BREAK: Severity.BREAKS, Consequence.MAY_BREAK: Severity.LOOK}
     for item in find_couplings(workspace, opened):
         if item.touch in {Touch.OVERRIDE, Touch.CALL} and item.consequence in severities:

@@ -21,13 +21,14 @@ def dashboard() -> None:
     default=None,
     help="Just the records of one kind.",
 )
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 where an index on disk is not what its records say.")
 @format_option("text", "json", "md")
 @config_option
-def index(only: str | None, format_: str, output: Path | None, config: Path | None) -> int:
+def index(only: str | None, check: bool, format_: str, output: Path | None, config: Path | None) -> int:
     """Validate every record and (re)write the generated indexes."""
     from layline.app.dashboard_index import dashboard_index
 
-    return show(dashboard_index(config, only=only), format_, output)
+    return show(dashboard_index(config, only=only, check=check), format_, output)
 
 
 @dashboard.command("build")

@@ -20,9 +20,11 @@ from layline.cli.show import (
 
 
 @click.command("drift")
-@click.argument("backend")
+@click.argument("backend", required=False)
+@click.option("--all", "every", is_flag=True, help="Every configured backend; one whose objects are not here is skipped, and named.")  # fmt: skip
 @to_option
 @at_option
+@click.option("--dead", is_flag=True, help="Only what does nothing today already: the pin against itself; exit 1 if there is any.")  # fmt: skip
 @click.option("--culprits", is_flag=True, help="Name the upstream commit that made each row so.")
 @click.option("--fail-on", type=click.Choice(("breaks", "look", "none")), default="breaks", show_default=True, help="Exit with 1 when a row is this bad.")  # fmt: skip
 @click.option("--baseline", type=click.Path(dir_okay=False, path_type=Path), default=None, help="TOML file of accepted findings.")  # fmt: skip
@@ -31,19 +33,28 @@ from layline.cli.show import (
 @format_option("text", "md", "json", "sarif", "github")
 @config_option
 def patches_drift(
-    backend: str, to: str | None, at: str, culprits: bool, fail_on: str, baseline: Path | None, fetch: bool,
-    today: date, format_: str, output: Path | None, config: Path | None,
+    backend: str | None, every: bool, to: str | None, at: str, dead: bool, culprits: bool, fail_on: str, baseline: Path | None,
+    fetch: bool, today: date, format_: str, output: Path | None, config: Path | None,
 ) -> int:  # fmt: skip
     """What became of every target of BACKEND's patches between pin and tip; exit 1 when something needs a person."""
     from layline.app.patches_drift import DriftOptions
     from layline.app.patches_drift import patches_drift as answer_drift
+    from layline.app.patches_drift_all import patches_drift_all
     from layline.app.workspace import fetch_backend, open_workspace
+    from layline.cli.progress import show_progress
 
+    if (backend is None) != every:
+        raise click.UsageError("Name one backend, or say --all.")
     workspace = open_workspace(config, at=at)
-    if fetch:
-        fetch_backend(workspace, backend)
-    options = DriftOptions(to=to, culprits=culprits, fail_on=fail_on, baseline=baseline, today=today)
-    return show(answer_drift(workspace, backend, options), format_, output)
+    for key in (tuple(workspace.settings.backends) if backend is None else (backend,)) if fetch else ():
+        fetch_backend(workspace, key)
+    options = DriftOptions(to=to, culprits=culprits, fail_on=fail_on, baseline=baseline, today=today, dead=dead)
+    with show_progress() as progress:
+        if backend is None:
+            answer = patches_drift_all(workspace, options, progress=progress)
+        else:
+            answer = answer_drift(workspace, backend, options, progress=progress)
+    return show(answer, format_, output)
 
 
 @click.command("diff")

@@ -27,14 +27,17 @@ def init(folder: Path, git: Path | None, at: str, force: bool, format_: str, out
 
 @click.command()
 @at_option
+@click.option(
+    "--pins", is_flag=True, help="Only the pins: each is readable and unambiguous; needs no upstream objects."
+)
 @format_option("text", "json", "md")
 @config_option
-def doctor(at: str, format_: str, output: Path | None, config: Path | None) -> int:
+def doctor(at: str, pins: bool, format_: str, output: Path | None, config: Path | None) -> int:
     """Say what is configured, what is found, what is missing and how to get it (exit 1 if something is missing)."""
     from layline.app import doctor as app_doctor
     from layline.app.workspace import open_workspace
 
-    return show(app_doctor.doctor(open_workspace(config, at=at)), format_, output)
+    return show(app_doctor.doctor(open_workspace(config, at=at), pins=pins), format_, output)
 
 
 @click.command()

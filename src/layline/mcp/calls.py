@@ -1,62 +1,142 @@
-"""Running an app function for an agent: off the event loop, with progress, with the CLI's own error sentences."""
+"""Running a tool for an agent: in a process of its own, with progress, and gone at once when the agent cancels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-import anyio.from_thread
-import anyio.to_thread
-from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ToolError
+import anyio
+from anyio.streams.buffered import BufferedByteReceiveStream
 
-from layline.app.workspace import Workspace, open_workspace
-from layline.core.progress import Progress
-from layline.core.report import Answer
+import layline
 from layline.errors import Error
-from layline.mcp.paging import Packed, pack
+from layline.mcp.tool import Session
 
-Job = Callable[[Progress], Answer]
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """What a server was started with; every tool call opens the workspace anew, so edits are seen."""
-
-    config: Path | None
-    today: date | None = None
-    """Pinned by tests; None asks the clock."""
-
-    def workspace(self, at: str = "HEAD") -> Workspace:
-        return open_workspace(self.config, at=at)
-
-    def day(self, text: str | None) -> date:
-        if text is None:
-            return self.today or datetime.now(UTC).date()
-        try:
-            return date.fromisoformat(text)
-        except ValueError:
-            raise Error(f"{text!r} is not a date.", hint="Write YYYY-MM-DD.") from None
+HEARTBEAT_S = 5.0
+"""A tool that says nothing for so long is reported as still at work."""
+_GRACE_S = 3.0
+"""How long a cancelled tool may tidy up after ^C before it is killed."""
+_LONGEST_REPLY = 64 * 1024 * 1024
 
 
-async def answer(
-    context: Context[Any, Any], job: Job, *, of: str | None = None, offset: int = 0, limit: int = 50
-) -> Packed:
-    """Run a job in a thread; the second error boundary."""
+class Report(Protocol):
+    """Tells the agent how far a tool is; the first number only ever grows."""
 
-    def report(what: str, done: int, total: int) -> None:
-        anyio.from_thread.run(partial(context.report_progress, done, total or None, what))
+    async def __call__(self, progress: float, total: float | None = None, message: str | None = None) -> None: ...
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One question as the worker reads it: plain JSON."""
+
+    ask: str
+    """`tool` or `resource`."""
+    name: str
+    arguments: dict[str, Any]
+    offset: int = 0
+    limit: int = 50
+
+    def encode(self, session: Session) -> bytes:
+        plain = {
+            "ask": self.ask, "name": self.name, "arguments": self.arguments, "offset": self.offset, "limit": self.limit,
+            "config": str(session.config) if session.config else None,
+            "today": session.today.isoformat() if session.today else None,
+        }  # fmt: skip
+        return json.dumps(plain).encode() + b"\n"
+
+
+async def answer(session: Session, call: Call, report: Report) -> Any:
+    """What the worker answers; the CLI's own sentence and hint where it cannot."""
+    process = await _start()
+    reply: dict[str, Any] = {}
     try:
-        found = await anyio.to_thread.run_sync(job, report, abandon_on_cancel=True)
-    except Error as error:
-        raise ToolError(f"{error.message} Hint: {error.hint}" if error.hint else error.message) from None
-    except (anyio.get_cancelled_exc_class(), ToolError):
-        raise
-    except Exception as error:
-        raise ToolError(f"layline has a bug: {type(error).__name__}: {error}") from error
-    return pack(found, of=of, offset=max(offset, 0), limit=min(max(limit, 1), 500))
+        if process.stdin is not None and process.stdout is not None:
+            await process.stdin.send(call.encode(session))
+            reply = await _listen(_Teller(report, call.name), BufferedByteReceiveStream(process.stdout))
+    finally:
+        with anyio.CancelScope(shield=True):
+            await _end(process, grace_s=0 if reply else _GRACE_S)
+    if "error" in reply:
+        raise Error(reply["error"]["message"], hint=reply["error"]["hint"])
+    if "answer" not in reply:
+        raise Error(
+            "The tool ended without an answer.", hint="If it happens again, run the same command with `layline`."
+        )
+    return reply["answer"]
+
+
+async def _start() -> anyio.abc.Process:
+    source = str(Path(layline.__file__).resolve().parent.parent)
+    path = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH"))))
+    return await anyio.open_process(
+        [sys.executable, "-P", "-m", "layline.mcp.worker"],  # -P: nothing is imported from the analysed folder
+        env={**os.environ, "PYTHONPATH": path},
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+
+
+async def _listen(teller: _Teller, pipe: BufferedByteReceiveStream) -> dict[str, Any]:
+    """Pass progress on until the reply comes; empty where none does."""
+    reply: dict[str, Any] = {}
+    async with anyio.create_task_group() as group:
+        group.start_soon(teller.beat)
+        async for line in _read_lines(pipe):
+            plain: dict[str, Any] = json.loads(line)
+            if "progress" not in plain:
+                reply = plain
+                break
+            await teller.tell(plain["progress"])
+        group.cancel_scope.cancel()
+    return reply
+
+
+async def _read_lines(pipe: BufferedByteReceiveStream) -> AsyncIterator[bytes]:
+    while True:
+        try:
+            yield await pipe.receive_until(b"\n", _LONGEST_REPLY)
+        except (anyio.EndOfStream, anyio.IncompleteRead, anyio.ClosedResourceError):
+            return
+
+
+class _Teller:
+    """Counts what was told, so that the number grows whatever the stages of a tool count."""
+
+    def __init__(self, report: Report, name: str) -> None:
+        self._report, self._name, self._told, self._silent_since = report, name, 0, anyio.current_time()
+
+    async def tell(self, message: str) -> None:
+        self._told += 1
+        self._silent_since = anyio.current_time()
+        await self._report(self._told, None, message)
+
+    async def beat(self) -> None:
+        begun = anyio.current_time()
+        while True:
+            await anyio.sleep(HEARTBEAT_S)
+            if anyio.current_time() - self._silent_since >= HEARTBEAT_S:
+                await self.tell(f"{self._name} is at work, {anyio.current_time() - begun:.0f} s")
+
+
+async def _end(process: anyio.abc.Process, *, grace_s: float) -> None:
+    """Nothing of a finished or cancelled tool stays behind: ^C first where it is still at work, then the whole group."""
+    if process.returncode is None and grace_s:
+        _signal(process.pid, signal.SIGINT)
+        with anyio.move_on_after(grace_s):
+            await process.wait()
+    _signal(process.pid, signal.SIGKILL)
+    await process.wait()
+    await process.aclose()
+
+
+def _signal(group: int, number: signal.Signals) -> None:
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        return  # all of it is gone already

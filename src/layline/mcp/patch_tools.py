@@ -5,113 +5,112 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from mcp.server import MCPServer
-from mcp.server.mcpserver import Context
-
 from layline.core.progress import Progress
 from layline.core.report import Answer
-from layline.mcp.annotations import READS, WRITES
-from layline.mcp.calls import Session, answer
-from layline.mcp.paging import Packed
+from layline.mcp.tool import READS, WRITES, Session, Tool
 
 StyleName = Literal["binding-replacement", "function-wrapping", "config-rewrite", "env-lifecycle", "source-rewrite"]
 
 
-def register(server: MCPServer[Any], session: Session) -> None:
-    """Add the tools to a server."""
-    _register_inventory(server, session)
-    _register_drift(server, session)
+def patches_list(
+    session: Session, progress: Progress, *, backend: str, at: str = "HEAD", phase: str | None = None,
+    style: StyleName | None = None, show: Literal["table", "full", "unregistered"] = "table",
+) -> Answer:  # fmt: skip
+    """Every monkey patch of a backend: what it does, which upstream symbol it replaces or wraps, where, how to enable it.
+
+    `show="full"` has every field of a patch, `show="unregistered"` the effects found outside any registration.
+    """
+    from layline.app.patches import Filter
+    from layline.app.patches import patches_list as run
+
+    found = run(session.workspace(at), backend, Filter(phase=phase, style=style))
+    if show == "unregistered":
+        return _count(found, "patches", list_name="unregistered")
+    return _count(found, "unregistered", list_name="patches", as_table=show == "table")
 
 
-def _register_inventory(server: MCPServer[Any], session: Session) -> None:
-    @server.tool(annotations=READS)
-    async def patches_list(
-        ctx: Context[Any, Any], backend: str, at: str = "HEAD", phase: str | None = None, style: StyleName | None = None,
-        show: Literal["table", "full", "unregistered"] = "table", offset: int = 0,
-    ) -> Packed:  # fmt: skip
-        """Every monkey patch of a backend: what it does, which upstream symbol it replaces or wraps, where, how to enable it.
+def patches_find(
+    session: Session, progress: Progress, *, word: str, backend: str | None = None, at: str = "HEAD"
+) -> Answer:  # fmt: skip
+    """Where is feature X: ids, descriptions, targets, guards, config keys and YAML files, implementation names."""
+    from layline.app.patches_find import patches_find as run
 
-        `show="full"` has every field of a patch, `show="unregistered"` the effects found outside any registration.
-        """
-        from layline.app.patches import Filter
-        from layline.app.patches import patches_list as run
-
-        def job(_progress: Progress) -> Answer:
-            found = run(session.workspace(at), backend, Filter(phase=phase, style=style))
-            return (
-                _without(found, "patches")
-                if show == "unregistered"
-                else _without(found, "unregistered", as_table=show == "table")
-            )
-
-        return await answer(
-            ctx, job, of="unregistered" if show == "unregistered" else "patches", offset=offset, limit=200
-        )
-
-    @server.tool(annotations=READS)
-    async def patches_find(
-        ctx: Context[Any, Any], word: str, backend: str | None = None, at: str = "HEAD", offset: int = 0
-    ) -> Packed:
-        """Where is feature X: ids, descriptions, targets, guards, config keys and YAML files, implementation names."""
-        from layline.app.patches_find import patches_find as run
-
-        return await answer(ctx, lambda _: run(session.workspace(at), word, backend), offset=offset)
-
-    @server.tool(annotations=READS)
-    async def patches_show(ctx: Context[Any, Any], patch: str, backend: str | None = None, at: str = "HEAD") -> Packed:
-        """One patch in depth: logic, guard, code, upstream definition beside ours, other patches on the target, history."""
-        from layline.app.patches_show import patches_show as run
-
-        return await answer(ctx, lambda _: run(session.workspace(at), patch, backend))
-
-    @server.tool(annotations=WRITES)
-    async def patches_port(ctx: Context[Any, Any], patch: str, to: str | None = None, at: str = "HEAD") -> Packed:
-        """The porting plan of a patch: files, symbol to rebind, by-value importers, constraints; with `to`, writes a bundle there."""
-        from layline.app.patches_port import patches_port as run
-
-        return await answer(ctx, lambda _: run(session.workspace(at), patch, to=Path(to) if to else None))
-
-    @server.tool(annotations=READS)
-    async def patches_notes(ctx: Context[Any, Any], file: str, at: str = "HEAD", offset: int = 0) -> Packed:
-        """Hold hand-written patch notes against the code: confirmed, contradicted, stale, missing."""
-        from layline.app.patches_find import patches_notes as run
-
-        return await answer(ctx, lambda _: run(session.workspace(at), Path(file)), offset=offset)
+    return run(session.workspace(at), word, backend)
 
 
-def _register_drift(server: MCPServer[Any], session: Session) -> None:
-    @server.tool(annotations=READS)
-    async def patches_drift(
-        ctx: Context[Any, Any], backend: str, to: str | None = None, at: str = "HEAD", culprits: bool = False,
-        offset: int = 0, limit: int = 50,
-    ) -> Packed:  # fmt: skip
-        """Will every patch still fit at an upstream ref? Kind per effect, worst first, with suggestion and culprit commit."""
-        from layline.app.patches_drift import DriftOptions
-        from layline.app.patches_drift import patches_drift as run
+def patches_show(
+    session: Session, progress: Progress, *, patch: str, backend: str | None = None, at: str = "HEAD"
+) -> Answer:  # fmt: skip
+    """One patch in depth: logic, guard, code, upstream definition beside ours, other patches on the target, history."""
+    from layline.app.patches_show import patches_show as run
 
-        options = DriftOptions(to=to, culprits=culprits, today=session.day(None))
-        return await answer(ctx, lambda _: run(session.workspace(at), backend, options), offset=offset, limit=limit)
-
-    @server.tool(annotations=READS)
-    async def patches_diff(ctx: Context[Any, Any], patch: str, to: str | None = None, at: str = "HEAD") -> Packed:
-        """Three sides of one patch: upstream then, upstream now, ours; where both changed is the porting work."""
-        from layline.app.patches_drift import patches_diff as run
-
-        return await answer(ctx, lambda _: run(session.workspace(at), patch, to=to))
-
-    @server.tool(annotations=READS)
-    async def patches_retarget(ctx: Context[Any, Any], backend: str, to: str | None = None, at: str = "HEAD") -> Packed:
-        """The edit for moved and renamed targets as a diff ready for `git apply`; nothing is written."""
-        from layline.app.patches_drift import patches_retarget as run
-
-        return await answer(ctx, lambda _: run(session.workspace(at), backend, to=to)[0])
+    return run(session.workspace(at), patch, backend)
 
 
-def _without(found: Answer, other: str, *, as_table: bool = False) -> Answer:
+def patches_port(
+    session: Session, progress: Progress, *, patch: str, to: str | None = None, backend: str | None = None,
+    at: str = "HEAD",
+) -> Answer:  # fmt: skip
+    """The porting plan of a patch: files, symbol to rebind, by-value importers, constraints; with `to`, writes a bundle there."""
+    from layline.app.patches_port import patches_port as run
+
+    return run(session.workspace(at), patch, to=Path(to) if to else None, backend=backend)
+
+
+def patches_notes(session: Session, progress: Progress, *, file: str, at: str = "HEAD") -> Answer:
+    """Hold hand-written patch notes against the code: confirmed, contradicted, stale, missing."""
+    from layline.app.patches_find import patches_notes as run
+
+    return run(session.workspace(at), Path(file))
+
+
+def patches_drift(
+    session: Session, progress: Progress, *, backend: str, to: str | None = None, at: str = "HEAD", culprits: bool = False
+) -> Answer:  # fmt: skip
+    """Will every patch still fit at an upstream ref? Kind per effect, worst first, with suggestion and culprit commit."""
+    from layline.app.patches_drift import DriftOptions
+    from layline.app.patches_drift import patches_drift as run
+
+    options = DriftOptions(to=to, culprits=culprits, today=session.day())
+    return run(session.workspace(at), backend, options, progress=progress)
+
+
+def patches_diff(
+    session: Session, progress: Progress, *, patch: str, to: str | None = None, at: str = "HEAD"
+) -> Answer:  # fmt: skip
+    """Three sides of one patch: upstream then, upstream now, ours; where both changed is the porting work."""
+    from layline.app.patches_drift import patches_diff as run
+
+    return run(session.workspace(at), patch, to=to)
+
+
+def patches_retarget(
+    session: Session, progress: Progress, *, backend: str, to: str | None = None, at: str = "HEAD"
+) -> Answer:  # fmt: skip
+    """The edit for moved and renamed targets as a diff ready for `git apply`; nothing is written."""
+    from layline.app.patches_drift import patches_retarget as run
+
+    return run(session.workspace(at), backend, to=to)[0]
+
+
+TOOLS = (
+    Tool(function=patches_list, does=READS, limit=200),
+    Tool(function=patches_find, does=READS),
+    Tool(function=patches_show, does=READS),
+    Tool(function=patches_port, does=WRITES),
+    Tool(function=patches_notes, does=READS),
+    Tool(function=patches_drift, does=READS, of="rows"),
+    Tool(function=patches_diff, does=READS),
+    Tool(function=patches_retarget, does=READS, of="done"),
+)
+
+
+def _count(found: Answer, other: str, *, list_name: str, as_table: bool = False) -> Answer:
     """The list asked for; the other one is only counted."""
-    data = {**found.data, other: [], f"{other}_count": len(found.data[other])}
+    data = {key: value for key, value in found.data.items() if key != other}
+    data[f"{other}_count"] = len(found.data[other])
     if as_table:
-        data["patches"] = [_as_row(patch) for patch in data["patches"]]
+        data[list_name] = [_as_row(patch) for patch in data[list_name]]
     return Answer(report=found.report, data=data, needs_person=found.needs_person)
 
 

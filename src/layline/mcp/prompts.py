@@ -6,10 +6,8 @@ from typing import Any
 
 from mcp.server import MCPServer
 
-from layline.mcp.calls import Session
 
-
-def register(server: MCPServer[Any], session: Session) -> None:  # noqa: ARG001  registrars share one shape
+def register(server: MCPServer[Any]) -> None:
     """Add the prompts to a server."""
 
     @server.prompt(title="Patch inventory for a customer")

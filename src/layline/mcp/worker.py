@@ -1,0 +1,89 @@
+"""The process that answers one question for the server: reads it from stdin, writes progress and the answer to stdout."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+from typing import Any, TextIO
+
+from layline.errors import Error
+
+_QUIET_S = 0.2
+"""Progress is told no more often than this."""
+
+
+def main() -> None:
+    """The second error boundary: a user's mistake is a sentence and a hint, a bug of ours says so."""
+    pipe = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    sys.stdout = sys.stderr  # whatever prints must not spoil the answer
+    question = json.loads(_read_line())
+    threading.Thread(target=_die_with_parent, daemon=True).start()
+    try:
+        said: dict[str, Any] = {"answer": _answer(question, _open_progress(pipe))}
+    except Error as error:
+        said = {"error": {"message": error.message, "hint": error.hint}}
+    except KeyboardInterrupt:
+        said = {"error": {"message": "Cancelled.", "hint": None}}
+    except Exception as error:  # noqa: BLE001  the boundary: what reaches it is our bug
+        said = {"error": {"message": f"layline has a bug: {type(error).__name__}: {error}", "hint": None}}
+    pipe.write(json.dumps(said, ensure_ascii=True, default=str) + "\n")
+    pipe.flush()
+
+
+def _answer(question: dict[str, Any], progress: Callable[[str, int, int], None]) -> Any:
+    from layline.mcp.tool import Session
+
+    today = question["today"]
+    session = Session(
+        Path(question["config"]) if question["config"] else None, date.fromisoformat(today) if today else None
+    )
+    if question["ask"] == "resource":
+        from layline.mcp.resources import read
+
+        return read(session, question["name"], question["arguments"], question["offset"])
+    from layline.mcp.paging import pack
+    from layline.mcp.tools import find_tool
+
+    tool = find_tool(question["name"])
+    found = tool.function(session, progress, **question["arguments"])
+    offset, limit = max(question["offset"], 0), min(max(question["limit"], 1), 500)
+    return pack(found, of=tool.of, offset=offset, limit=limit).model_dump(mode="json")
+
+
+def _open_progress(pipe: TextIO) -> Callable[[str, int, int], None]:
+    last: tuple[str, float] = ("", 0.0)
+
+    def progress(what: str, done: int, total: int) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if what == last[0] and now - last[1] < _QUIET_S:
+            return
+        last = (what, now)
+        text = f"{what} {done}/{total}" if total else what
+        pipe.write(json.dumps({"progress": text}) + "\n")
+        pipe.flush()
+
+    return progress
+
+
+def _read_line() -> bytes:
+    with os.fdopen(os.dup(0), "rb", buffering=0) as pipe:
+        return pipe.readline()
+
+
+def _die_with_parent() -> None:
+    """The server keeps our stdin open; when it closes, nobody waits for the answer any more."""
+    while os.read(0, 1):  # not through sys.stdin: its lock would hold up the end of the process
+        pass
+    os.killpg(os.getpgid(0), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main()
