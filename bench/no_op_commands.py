@@ -1,11 +1,12 @@
 """How often do the commands a person types accept a change that changes nothing? Load and drift are injected.
 
-    python -m bench no_op_commands FOLDER OUT.jsonl [ROUNDS]
+    python -m bench no_op_commands FOLDER OUT.jsonl [ROUNDS [LOAD]]
 
 Throw-away projects in FOLDER, one campaign each: `campaign new`, `baseline`, rounds with edits that leave the work of
 the kernel as it is (each another one, so that none is taken for a duplicate), notes where a rollback demands them, and
 a new campaign when `max_iterations` ends one (short campaigns: the first rounds may spend the most error). One line of
-OUT per round; a run that was interrupted begins a new campaign and goes on counting.
+OUT per round; a run that was interrupted begins a new campaign and goes on counting. LOAD is the mean share of one core
+that a side process takes in drifting bursts (0 where another run beside this one already loads the machine).
 """
 
 from __future__ import annotations
@@ -55,9 +56,11 @@ operator: gemm
 def main(arguments: list[str]) -> int:
     folder, out = Path(arguments[0]).resolve(), Path(arguments[1])
     wanted = int(arguments[2]) if len(arguments) > 2 else 200
+    load = float(arguments[3]) if len(arguments) > 3 else LOAD
     folder.mkdir(parents=True, exist_ok=True)
-    loader = multiprocessing.Process(target=_disturb, args=(LOAD, os.getpid()), daemon=True)
-    loader.start()
+    loader = multiprocessing.Process(target=_disturb, args=(load, os.getpid()), daemon=True)
+    if load:
+        loader.start()
     with out.open("a") as lines:
         while (done := len(out.read_text().splitlines())) < wanted:
             project = Project(folder / f"campaign-{len(list(folder.glob('*.yaml'))) + 1}")
@@ -65,7 +68,8 @@ def main(arguments: list[str]) -> int:
                 lines.write(json.dumps(project.make_round(step)) + "\n")
                 lines.flush()
             project.stop()
-    loader.terminate()
+    if load:
+        loader.terminate()
     print(summarise([json.loads(line) for line in out.read_text().splitlines()]))
     return 0
 
