@@ -56,6 +56,8 @@ def main(arguments: list[str]) -> int:
         found = _settle(folder, "campaign", "round", "--hypothesis", hypothesis, "--change", change, "--bucket", "K1")
         if found["settled"] != "ACCEPTED":
             _demand(folder, found["round"])
+        else:
+            _layline(folder, "campaign", "note", str(found["round"]), "--attribution", hypothesis, "--next", "the next piece of the plan")  # fmt: skip
     _layline(folder, "campaign", "stop", "--reason", "the planned edits are made")
     _settle(folder, "campaign", "report")
     print(_layline(folder, "campaign", "report").stdout.decode())

@@ -98,8 +98,7 @@ class Project:
         words = ("--hypothesis", f"No-op {step}: the compiler does better with it", "--change", f"no-op {step}")
         found, again = self._settle("campaign", "round", *words, "--bucket", "K1")
         seconds = round(time.monotonic() - began, 1)
-        if found["settled"] != "ACCEPTED":
-            self._note(found["round"], step)
+        self._note(found["round"], step)
         verdict = found["verdict"] or {}
         interval, literal = verdict.get("interval") or {}, verdict.get("amd_literal") or {}
         return {
@@ -121,8 +120,8 @@ class Project:
         draft.write_text(MANIFEST.format(name=self.folder.name, length=LENGTH, label=label))
 
     def _note(self, number: int, step: int) -> None:
-        """What a rollback demands before the next round."""
-        words = ["--diagnosis", "the machine code is the same", "--profile", "as before", "--inspection", "identical loops"]  # fmt: skip
+        """What a round demands before the next one."""
+        words = ["--attribution", "noise", "--next", "another no-op", "--diagnosis", "the machine code is the same", "--profile", "as before", "--inspection", "identical loops"]  # fmt: skip
         words += ["--comparison", "a packed kernel would do less work"]
         words += [word for text in ("pack", "tile", "unroll") for word in ("--direction", f"{text} {step}")]
         self._layline("campaign", "note", str(number), *words)

@@ -212,10 +212,24 @@ def test_a_changed_ledger_is_refused(project: History) -> None:
         campaign_status()
 
 
+def test_an_accepted_round_says_why_it_helped_and_what_comes_next(project: History) -> None:
+    kernel = project.path / "kernel.sh"
+    with inside(project.path):
+        kernel.write_text("COST=0.80\n")
+        campaign_round(propose(), now=now)
+        kernel.write_text("COST=0.70\n")
+        for kind in ("attribution", "next"):
+            with pytest.raises(ConfigError, match="was accepted"):
+                campaign_round(propose("more"), now=now)
+            campaign_note(2, [(kind, "because")], now=now)
+        assert not campaign_round(propose("more"), now=now).needs_person
+
+
 def test_our_own_folder_passes_our_own_audit(project: History) -> None:
     with inside(project.path):
         edit(project, "COST=0.80\n")
         campaign_round(propose(), now=now)
+        campaign_note(2, [("attribution", "less work"), ("next", "even less")], now=now)
         edit(project, "COST=0.90\n")
         campaign_round(propose("slower"), now=now)
         campaign_stop("done", now=now)

@@ -27,6 +27,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> History:
         campaign_baseline(now=now)
         kernel.write_text("COST=0.80\n")
         campaign_round(propose("cheaper"), now=now)
+        campaign_note(2, [("attribution", "less work"), ("next", "even less")], now=now)
         kernel.write_text("COST=0.90\n")
         campaign_round(propose("dearer"), now=now)
         notes = [("diagnosis", "more work"), ("lesson", "Do not add work"), ("next", "vectorise")]

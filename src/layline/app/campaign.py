@@ -133,9 +133,10 @@ def campaign_baseline(chosen: str | None = None, *, now: Callable[[], str] = clo
         return _finish(campaign)
 
 
-def campaign_round(proposal: Proposal, chosen: str | None = None, *, again: bool = False, now: Callable[[], str] = clock, progress: Callable[[str], None] = quiet) -> Answer:  # fmt: skip
+def campaign_round(proposal: Proposal, chosen: str | None = None, *, again: bool = False, stop_by: float | None = None, now: Callable[[], str] = clock, progress: Callable[[str], None] = quiet) -> Answer:  # fmt: skip
     """VALIDATE the edit in the work tree: gates, measure, judge, accept (commit) or roll back."""
     with write_campaign(chosen, now=now, progress=progress) as campaign:
+        campaign.stop_by = stop_by
         check_ready(campaign)
         check_proposal(campaign, proposal, again=again)
         open_round(campaign, proposal)

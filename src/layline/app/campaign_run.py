@@ -12,12 +12,13 @@ from layline.app.campaign_brief import brief_campaign, describe_brief
 from layline.app.campaign_open import read_campaign, write_campaign
 from layline.app.campaign_places import clock, quiet
 from layline.campaign.engine import Campaign
+from layline.campaign.pace import estimate_round
 from layline.campaign.proposers import Brief, Declined, Proposal, Proposed, Proposer
 from layline.campaign.proposers.command import Command
 from layline.campaign.proposers.knobs import fingerprint_source
 from layline.campaign.rules import check_termination, find_duties
 from layline.campaign.snapshot import write_kernel_files
-from layline.campaign.state import Level, Phase, Settled, State
+from layline.campaign.state import Level, Phase, Round, Settled, State
 from layline.campaign.trusted import TrustedBench, choose_shapes
 from layline.core.report import Answer, Paragraph, Report, Section, Table
 from layline.errors import BenchError, ConfigError
@@ -50,10 +51,17 @@ class _Loop:
     started: float = field(default_factory=time.monotonic)
     declined: list[tuple[int, str]] = field(default_factory=list)
     streak: int = 0
+    reserve_s: float = 0.0
+    """What the shortest round takes here."""
     why: str = ""
 
     def has_time(self) -> bool:
-        return self.limits.budget_s is None or time.monotonic() - self.started < self.limits.budget_s
+        """Whether another round can begin and end within the budget."""
+        return self.stop_by is None or time.monotonic() + self.reserve_s < self.stop_by
+
+    @property
+    def stop_by(self) -> float | None:
+        return None if self.limits.budget_s is None else self.started + self.limits.budget_s
 
     def state(self) -> State:
         return read_campaign(self.chosen).state
@@ -105,7 +113,7 @@ def _choose(proposer: str, loop: _Loop, passed: tuple[str, ...]) -> Proposer:
 
     state = loop.state()
     shapes = tuple(shape for shape in choose_shapes(operator, state.manifest) if shape.label in state.representative)
-    return Search(operator, shapes, loop.has_time)
+    return Search(operator, shapes, loop.has_time, is_timed=loop.stop_by is not None)
 
 
 def _find_operator(loop: _Loop) -> Operator | None:
@@ -115,6 +123,7 @@ def _find_operator(loop: _Loop) -> Operator | None:
 
 def _goes_on(loop: _Loop, before: int) -> bool:
     state = loop.state()
+    loop.reserve_s = estimate_round(state)
     if state.phase is not Phase.ANALYZE:
         loop.why = f"the campaign is in {state.phase}"
     elif any(holds for _name, holds, _why in check_termination(state, None)):
@@ -123,7 +132,7 @@ def _goes_on(loop: _Loop, before: int) -> bool:
     elif loop.limits.rounds is not None and len(state.rounds) - before >= loop.limits.rounds:
         loop.why = f"{loop.limits.rounds} rounds were asked for"
     elif not loop.has_time():
-        loop.why = f"the budget of {loop.limits.budget_s:.0f} s is used up"
+        loop.why = f"the budget of {loop.limits.budget_s:.0f} s leaves no time for another round"
     elif loop.streak >= DECLINES:
         loop.why = f"{loop.streak} answers in a row held no usable proposal"
     return not loop.why
@@ -169,7 +178,7 @@ def _validate(loop: _Loop, proposer: Proposer, proposed: Proposed, brief: Brief)
         proposer=proposer.name, level=Level.QUICK,
     )  # fmt: skip
     try:
-        campaign_round(said, loop.chosen, now=loop.now, progress=loop.progress)
+        campaign_round(said, loop.chosen, stop_by=loop.stop_by, now=loop.now, progress=loop.progress)
     except ConfigError as error:
         _put_back(loop)
         _decline(loop, proposer, Declined(reason=error.message))
@@ -187,20 +196,33 @@ def _put_back(loop: _Loop) -> None:
 
 
 def _pay_duties(campaign: Campaign, proposed: Proposed, brief: Brief) -> None:
-    """What a rollback demands, written from what is known; a note says that nobody looked where nobody did."""
+    """What the last round demands, written from what is known; a note says that nobody looked where nobody did."""
     bounds = "; ".join(f"{row.shape}: {row.reading}" for row in brief.bounds) or "no figures"
     texts = {
         "diagnosis": proposed.diagnosis,
         "profile": f"Figures of the best kernel: {bounds}.",
         "inspection": "Nobody read the machine code.",
         "comparison": "No other kernel was compared.",
+        "next": proposed.change,
     }
     while duties := list(find_duties(campaign.state)):
         duty, last = duties[0], campaign.state.rounds[-1]
         reason = last.verdict.reason if last.verdict else "it was not measured"
         written = len({text for item in campaign.state.streak for text in item.texts("direction")})
-        text = f"Direction {written + 1}: {proposed.change}" if duty.note == "direction" else texts[duty.note] or reason
+        if duty.note == "direction":
+            text = f"Direction {written + 1}: {proposed.change}"
+        elif duty.note == "attribution":
+            text = _attribute(last)
+        else:
+            text = texts[duty.note] or reason
         campaign.record("noted", round=last.number, kind=duty.note, text=f"Unattended: {text}")
+
+
+def _attribute(item: Round) -> str:
+    """Why a round helped, as far as figures tell: the hypothesis that was not refuted, and where the gain is."""
+    rows = sorted(item.verdict.shapes, key=lambda row: -row.gain.estimate) if item.verdict else []
+    where = f"; most on {rows[0].shape} ({rows[0].gain.estimate:+.1%}), least on {rows[-1].shape} ({rows[-1].gain.estimate:+.1%})" if rows else ""  # fmt: skip
+    return f"{item.hypothesis.rstrip('.')}: not refuted{where}. Nobody looked for other causes."
 
 
 def _build_answer(loop: _Loop, before: int) -> Answer:

@@ -32,6 +32,8 @@ class Trial:
     labels: tuple[str, ...]
     alpha: float
     """The error this run may spend."""
+    stop_by: float | None = None
+    """Moment of the monotonic clock after which the next look is the last; the first look is always made."""
 
 
 class Bench(Protocol):

@@ -2,7 +2,7 @@
 
 Best and candidate are put into the tree in turn, rebuilt and run as fresh processes, order shuffled, with the best once
 more in every pair as the A/A control. The command reuses its tensors and reports its own times, so what it says is
-never called real before the transfer simulation has run.
+never called real before the transfer simulation (`transfer_command`) has run.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 from layline.campaign.bench import Measured, Trial
 from layline.campaign.bench_csv import BenchTable, parse_bench_csv
 from layline.campaign.command_figures import SNR_DB, Tables, add_control, build_measurement, merge_tables
+from layline.campaign.command_transfer import PAIRS, Step, add_transfer, compare_steps, judge_transfer, parse_steps
 from layline.campaign.judge import judge, look
 from layline.campaign.machine import read_environment
 from layline.campaign.manifest import Manifest, shape_list
@@ -76,12 +77,11 @@ class CommandBench:
 
     def judge(self, measurement: Measurement, bucket: Bucket | None) -> Verdict:
         verdict = judge(measurement, bucket=bucket, weight_share=self.manifest.weight_share)
-        note = "Measured by the user's own command: not called real before the transfer simulation has run."
-        return replace(verdict, transferred=None, notes=(*verdict.notes, note))
+        return judge_transfer(verdict, measurement, self.manifest.weight_share)
 
     def measure(self, trial: Trial) -> Measured:
         alpha, labels, candidate = trial.alpha, trial.labels, trial.candidate or trial.best
-        plan = Plan(looks=tuple(sorted({self.manifest.repeats, *(at for at in LOOKS if at > self.manifest.repeats)})), alpha=alpha, min_effect=self.manifest.min_effect, clock="wall", timeout_s=self.manifest.time_limit_s)  # fmt: skip
+        plan = Plan(looks=tuple(sorted({self.manifest.repeats, *(at for at in LOOKS if at > self.manifest.repeats)})), alpha=alpha, min_effect=self.manifest.min_effect, clock="wall", timeout_s=self.manifest.time_limit_s, core_shapes=self.manifest.core_shapes)  # fmt: skip
         seed = secrets.token_hex(16)
         unconfined = replace(read_environment(), sandbox=(), weaker=("the user's own command runs unconfined",))
         start = Measurement(
@@ -121,12 +121,54 @@ class CommandBench:
             measurement = build_measurement(start, tables, on_trial, snr_db)
             if measurement.failed_gates:
                 break
-            if pair + 1 in start.plan.looks and (trial.candidate is None or look(measurement) is not None):
+            is_late = trial.stop_by is not None and time.monotonic() > trial.stop_by
+            if pair + 1 in start.plan.looks and (is_late or trial.candidate is None or look(measurement) is not None):
                 break
+        measurement = add_control(measurement, start.plan.min_effect)
+        if self._is_worth_simulating(measurement, trial):
+            measurement = self._simulate(measurement, trial)
         return Measured(
-            measurement=add_control(measurement, start.plan.min_effect),
+            measurement=measurement,
             csv=merge_tables(tables, Leg.CANDIDATE if trial.candidate is not None else Leg.BEST), best_csv=merge_tables(tables, Leg.BEST) if trial.candidate is not None else "",
         )  # fmt: skip
+
+    def _is_worth_simulating(self, measurement: Measurement, trial: Trial) -> bool:
+        """Only a gain that would be accepted must also be there in training steps."""
+        if (
+            self.manifest.transfer_command is None
+            or trial.candidate is None
+            or measurement.status is not Status.MEASURED
+        ):
+            return False
+        return judge(measurement).outcome.is_accepted
+
+    def _simulate(self, measurement: Measurement, trial: Trial) -> Measurement:
+        """Training steps with fresh tensors, best and candidate in turn, in process pairs of their own."""
+        kernels = {Leg.BEST: trial.best, Leg.CANDIDATE: trial.candidate or trial.best}
+        order = random.Random(measurement.seed + "transfer")  # noqa: S311  the order of legs, not a secret
+        simulated: list[float] = []
+        steps: list[Step] = []
+        for _pair in range(PAIRS):
+            found = {}
+            for leg in order.sample(list(kernels), 2):
+                ran = self._run_transfer(kernels[leg], measurement.shapes)
+                if isinstance(ran, Failure):
+                    return _fail(measurement, ran, is_candidate=leg is Leg.CANDIDATE)
+                found[leg] = ran
+            simulated.append(compare_steps(found[Leg.BEST], found[Leg.CANDIDATE]))
+            steps += found[Leg.CANDIDATE]
+        return add_transfer(measurement, simulated, steps)
+
+    def _run_transfer(self, kernel: KernelFiles, labels: tuple[str, ...]) -> tuple[Step, ...] | Failure:
+        ran = self._run_program(self.manifest.transfer_command or "", "transfer command", kernel, labels)
+        if isinstance(ran, Failure):
+            return ran
+        try:
+            return parse_steps(ran, labels)
+        except RecordError as error:
+            return Failure(
+                Status.CRASHED, f"the transfer simulation's CSV is not readable: {'; '.join(error.problems)}"
+            )
 
     def _test(self, candidate: KernelFiles) -> Failure | None:
         """Correctness before performance: the focused test, once, on the candidate."""
@@ -140,6 +182,11 @@ class CommandBench:
         return Failure(Status.REFUSED, f"the test command failed ({code}): {_tail(output)}") if code != 0 else None
 
     def _run_leg(self, kernel: KernelFiles, labels: tuple[str, ...]) -> BenchTable | Failure:
+        ran = self._run_program(self.manifest.quick_command or "", "benchmark command", kernel, labels)
+        return ran if isinstance(ran, Failure) else self._read(ran, labels)
+
+    def _run_program(self, program: str, what: str, kernel: KernelFiles, labels: tuple[str, ...]) -> bytes | Failure:
+        """The kernel put in place and rebuilt, the program run; the CSV it wrote."""
         self._check_frozen()
         self._place(kernel)
         built = self._rebuild()
@@ -149,21 +196,16 @@ class CommandBench:
             shapes, out = Path(folder) / "shapes.json", Path(folder) / "benchmark.csv"
             chosen = [shape for shape in shape_list(self.manifest) if str(shape["label"]) in labels]
             shapes.write_text(json.dumps(chosen), encoding="utf-8")
-            command = f"{self.manifest.quick_command} --summary-csv {shlex.quote(str(out))}"
-            code, output = self._run(command, {SHAPES_VARIABLE: str(shapes)})
+            code, output = self._run(f"{program} --summary-csv {shlex.quote(str(out))}", {SHAPES_VARIABLE: str(shapes)})
             if code is None:
-                return Failure(
-                    Status.HUNG, f"the benchmark command did not end within {self.manifest.time_limit_s:.0f} s"
-                )
+                return Failure(Status.HUNG, f"the {what} did not end within {self.manifest.time_limit_s:.0f} s")
             if not out.is_file():
-                return Failure(
-                    Status.CRASHED, f"the benchmark command ended with {code} and wrote no CSV: {_tail(output)}"
-                )
-            return self._read(out, labels)
+                return Failure(Status.CRASHED, f"the {what} ended with {code} and wrote no CSV: {_tail(output)}")
+            return out.read_bytes()
 
-    def _read(self, out: Path, labels: tuple[str, ...]) -> BenchTable | Failure:
+    def _read(self, data: bytes, labels: tuple[str, ...]) -> BenchTable | Failure:
         try:
-            table = parse_bench_csv(out.read_bytes(), where="benchmark.csv", frozen=self._header)
+            table = parse_bench_csv(data, where="benchmark.csv", frozen=self._header)
         except RecordError as error:
             return Failure(Status.CRASHED, f"its CSV is not readable: {'; '.join(error.problems)}")
         self._header = table.header_line
@@ -197,9 +239,10 @@ class CommandBench:
 
     def _commands(self) -> list[str]:
         manifest = self.manifest
-        if self.root != self.kernel_root:  # a workspace: the other commands are those of the real tree
-            return [manifest.quick_command] if manifest.quick_command else []
-        return [text for text in (manifest.quick_command, manifest.test_command, manifest.benchmark_command) if text]
+        ours = [manifest.quick_command, manifest.transfer_command]
+        if self.root == self.kernel_root:  # in a workspace the other commands are those of the real tree
+            ours += [manifest.test_command, manifest.benchmark_command]
+        return [text for text in ours if text]
 
     def _run(self, command: str, extra: dict[str, str]) -> tuple[int | None, str]:
         """Run a command of the user's in a session of its own; None for the exit code of one that had to be ended."""

@@ -45,6 +45,8 @@ class Campaign:
         self.ledger = ledger
         self.bench = bench
         self.now = now
+        self.stop_by: float | None = None
+        """Moment of the monotonic clock by which measuring should end: see `Trial.stop_by`."""
         self._folded: tuple[int, State | None] = (-1, None)
 
     @property
@@ -168,7 +170,7 @@ def _measure(campaign: Campaign, item: Round, level: Level) -> None:
     labels = state.representative if level is Level.QUICK else campaign.bench.labels
     trial = Trial(
         best=state.kernel(state.round(item.best).kernel), candidate=state.kernel(item.kernel) if item.number > 1 else None,
-        start=state.kernel(state.rounds[0].kernel), labels=labels, alpha=_alpha(state, item),
+        start=state.kernel(state.rounds[0].kernel), labels=labels, alpha=_alpha(state, item), stop_by=campaign.stop_by,
     )  # fmt: skip
     measured = campaign.bench.measure(trial)
     problem = _find_problem(state, item, measured)

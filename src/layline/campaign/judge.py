@@ -100,11 +100,12 @@ def _decide(
     plan: Plan, ratios: Ratios, interval: Interval, shapes: tuple[ShapeGain, ...]
 ) -> tuple[Outcome, str] | None:
     """A decision that holds at any look, or None."""
-    lost = [row for row in shapes if row.gain.upper < -plan.shape_loss]
+    core = [row for row in shapes if plan.is_core(row.shape)]
+    lost = [row for row in core if row.gain.upper < -plan.shape_loss]
     if lost:
         worst = min(lost, key=lambda row: row.gain.estimate)
         return Outcome.ROLLBACK, f"{worst.shape} is {-worst.gain.estimate:.1%} slower (confirmed {say(worst.gain)})."
-    unresolved = [row for row in shapes if row.gain.lower < -plan.shape_loss]
+    unresolved = [row for row in core if row.gain.lower < -plan.shape_loss]
     if interval.lower > plan.min_effect and not unresolved:
         return _accept(interval, shapes, plan)
     margin = math.log1p(plan.min_effect)
@@ -119,8 +120,9 @@ def _decide_at_the_end(
     plan: Plan, ratios: Ratios, interval: Interval, shapes: tuple[ShapeGain, ...]
 ) -> tuple[Outcome, str]:
     """The decision when no more pairs will be measured."""
-    worst = min(shapes, key=lambda row: row.gain.estimate)
-    if worst.gain.estimate <= -plan.shape_loss:
+    core = [row for row in shapes if plan.is_core(row.shape)]
+    worst = min(core, key=lambda row: row.gain.estimate, default=None)
+    if worst is not None and worst.gain.estimate <= -plan.shape_loss:
         return Outcome.ROLLBACK, f"{worst.shape} is estimated {-worst.gain.estimate:.1%} slower ({say(worst.gain)})."
     if interval.lower > plan.min_effect:
         return _accept(interval, shapes, plan)

@@ -13,19 +13,20 @@ NOISE = 0.02
 def judge_literally(
     log_ratios: tuple[float, ...], shapes: tuple[ShapeGain, ...], plan: Plan, ours: Outcome
 ) -> LiteralRule:
-    """Accept when the aggregate improved and no shape lost 5 % or more; near noise, repeat and demand 1 % ± half."""
+    """Accept when the aggregate improved and no core shape lost 5 % or more; near noise, repeat and demand 1 % ± half."""
     gains = [math.expm1(value) for value in log_ratios]
     mean = math.fsum(gains) / len(gains)
     deviation = math.sqrt(math.fsum((gain - mean) ** 2 for gain in gains) / (len(gains) - 1)) if len(gains) > 1 else 0.0
-    worst = min(shapes, key=lambda row: row.gain.estimate)
+    core = [row for row in shapes if plan.is_core(row.shape)]
+    worst = min(core, key=lambda row: row.gain.estimate, default=None)
     accepts, reason = _apply(mean, deviation, worst, len(gains))
     agrees = accepts == ours.is_accepted
     explanation = "" if agrees else _explain(ours, mean, plan)
     return LiteralRule(accepts=accepts, reason=reason, agrees=agrees, explanation=explanation)
 
 
-def _apply(mean: float, deviation: float, worst: ShapeGain, repeats: int) -> tuple[bool, str]:
-    if worst.gain.estimate <= -0.05:
+def _apply(mean: float, deviation: float, worst: ShapeGain | None, repeats: int) -> tuple[bool, str]:
+    if worst is not None and worst.gain.estimate <= -0.05:
         return False, f"{worst.shape} regressed {-worst.gain.estimate:.1%}, 5 % or more."
     if mean <= 0:
         return False, f"The aggregate did not improve ({mean:+.1%})."

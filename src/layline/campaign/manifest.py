@@ -66,6 +66,8 @@ class Manifest:
     operator: str | None = None
     """Trusted measuring: the operator definition that ships with Layline, or the path of one."""
     rebuild_command: str | None = None
+    transfer_command: str | None = None
+    """Command measuring: training steps with fresh tensors; without it no gain is called real."""
     number_format: str | None = None
     """Selects the SNR gate: e4m3, e5m2, fp4, or a dtype with tolerances."""
     min_effect: float = 0.01
@@ -219,11 +221,15 @@ def _contradictions(manifest: Manifest) -> list[tuple[str, bool]]:
         ("measuring is `trusted`, but no `operator` is named", manifest.measuring is Measuring.TRUSTED and not manifest.operator),
         ("measuring is `command`, but there is no `quick_command`", manifest.measuring is Measuring.COMMAND and not manifest.quick_command),
         ("measuring is `command` with target_shapes `all`: name the shapes, the harness is given them", manifest.measuring is Measuring.COMMAND and manifest.target_shapes == "all"),
+        ("transfer_command is given, but measuring is `trusted`, which simulates training steps itself", manifest.measuring is Measuring.TRUSTED and manifest.transfer_command is not None),
         ("execution_mode is `workspace`, but `workspace_files` names nothing for `src`", manifest.execution_mode is ExecutionMode.WORKSPACE and not manifest.workspace_files.get("src")),
         ("a kernel_source path leaves the repository", any(path.startswith(("/", "-")) or ".." in path.split("/") or not path for path in manifest.kernel_files)),
         ("min_effect must be between 0 and 0.5", not 0 <= manifest.min_effect < 0.5),
         ("repeats must be at least 5: fewer process pairs carry no interval", manifest.measuring is Measuring.COMMAND and manifest.repeats < 5),
         ("core_shapes names shapes that are not in target_shapes", bool(labels) and not set(manifest.core_shapes) <= set(labels)),
+        ("representative_shapes names shapes that are not in target_shapes", bool(labels) and not {shape.get("label") for shape in manifest.representative_shapes} <= set(labels)),
+        ("core_shapes names more shapes than quick rounds measure: five at most", len(manifest.core_shapes) > 5),
+        ("core_shapes names shapes that are not in representative_shapes: quick rounds would not see them", bool(manifest.representative_shapes) and not set(manifest.core_shapes) <= {shape.get("label") for shape in manifest.representative_shapes}),
     ]  # fmt: skip
 
 

@@ -55,6 +55,8 @@ class Request:
     start: Snapshot | None = None
     """The campaign's starting kernel, whose error is the yardstick; the best where there is none."""
     plan: Plan = field(default_factory=Plan)
+    stop_by: float | None = None
+    """Moment of the monotonic clock after which the next look is the last."""
 
 
 def measure_baseline(request: Request, *, progress: Progress = lambda _said: None) -> Measurement:
@@ -139,7 +141,10 @@ class _Run:
             self._measure_one_pair()
             if len(self._pairs) in looks:
                 self._summarise()
-                if self._on_trial is Leg.BEST or look(self._measurement, is_last=len(self._pairs) == looks[-1]):
+                # each look has its own share of the error: ending at an earlier one, for want of time, spends less of it
+                is_late = self._request.stop_by is not None and time.monotonic() > self._request.stop_by
+                is_last = is_late or len(self._pairs) == looks[-1]
+                if self._on_trial is Leg.BEST or look(self._measurement, is_last=is_last):
                     break
         self._conclude()
 

@@ -288,7 +288,9 @@ class Plan:
     min_effect: float = 0.01
     """Least gain worth having, as a fraction."""
     shape_loss: float = 0.05
-    """Loss of one shape that no aggregate gain excuses."""
+    """Loss of one core shape that no aggregate gain excuses."""
+    core_shapes: tuple[str, ...] = ()
+    """Labels that rule is for; empty: every shape."""
     clock: str = "cpu"
     """What decides: `cpu` (process tree; one core's work) or `wall` (multi-threaded kernels, accelerators)."""
     threads: int = 1
@@ -298,6 +300,9 @@ class Plan:
     """How much slower the canary is made."""
     vendor_allowed: bool = False
     """Whether the kernel may call libraries that were not built from its own sources."""
+
+    def is_core(self, label: str) -> bool:
+        return not self.core_shapes or label in self.core_shapes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -329,9 +334,11 @@ class Measurement:
     state: str = ""
     """What outlives a call, measured: which inputs, when repeated, make the candidate faster; empty for none."""
     hit_trace: str = ""
-    """Eight training steps, fresh activations, weight updated in between: `h` or `m` per pass; empty without state."""
+    """Eight training steps, fresh activations, weight updated in between: `h` or `m` per pass; empty where none were simulated."""
     weight_share: float | None = None
     """What the remembered weight saved in those steps, as a share of their time: the bound of a W1 gain."""
+    simulated: tuple[float, ...] = ()
+    """ln(t_best / t_candidate) of training steps with fresh tensors, one per process pair, where a command ran them."""
     bucket: Bucket | None = None
     """The bucket the measurement itself puts the candidate in, where it can."""
     problem: str = ""

@@ -134,7 +134,9 @@ def probe_state(setup: Setup, leg: LiveLeg, best: LiveLeg, rng: np.random.Genera
             found = Carried(what=f"repeating {', '.join(single)} makes {shape.label} faster", bucket=Bucket.W2)
         trace, share = simulate_training(setup, leg, shape, rng)
         return replace(found, trace=trace, share=share)
-    return Carried(what="")
+    largest = next(_extremes(setup.shapes, operator.passes[0].flops))
+    trace, _share = simulate_training(setup, leg, largest, rng)  # nothing to bound, but the trace is evidence
+    return Carried(what="", trace=trace)
 
 
 def _extremes(shapes: tuple[Shape, ...], flops: object) -> Iterator[Shape]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from layline.campaign.command_transfer import find_missing
 from layline.campaign.engine import is_ineffective
+from layline.campaign.manifest import Measuring
 from layline.campaign.markdown import number
 from layline.campaign.rules import read_score
 from layline.campaign.state import Settled
@@ -238,6 +240,8 @@ def _termination(state: State) -> Table | Paragraph:
 def _conditions(state: State) -> Iterator[str]:
     manifest = state.manifest
     yield f"Measuring: {manifest.measuring}; primary metric: {manifest.primary_metric}; least gain worth having: {manifest.min_effect:.1%}."
+    if manifest.measuring is Measuring.COMMAND:
+        yield from find_missing(manifest.transfer_command)
     run = state.head_to_head[0] if state.head_to_head else state.rounds[0].last_run if state.rounds else None
     if run is not None:
         machine = run.measurement.environment

@@ -21,11 +21,13 @@ def choose_representative(run: Run, manifest: Manifest) -> tuple[str, ...]:
     if manifest.representative_shapes:
         return tuple(str(shape["label"]) for shape in manifest.representative_shapes)
     table = run.table()
-    return choose_rows(table, grouped=manifest.is_grouped) if table else run.measurement.shapes
+    if not table:
+        return run.measurement.shapes
+    return choose_rows(table, grouped=manifest.is_grouped, core=manifest.core_shapes)
 
 
-def choose_rows(table: BenchTable, *, grouped: bool) -> tuple[str, ...]:
-    """Only shapes that pass: the cheapest (overhead), the dearest (throughput), then the most variable ones.
+def choose_rows(table: BenchTable, *, grouped: bool, core: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Only shapes that pass: core ones, the cheapest (overhead), the dearest (throughput), then the most variable ones.
 
     A grouped operator always gets a skewed distribution: a schedule that lives on even groups must not pass quick rounds.
     """
@@ -33,12 +35,13 @@ def choose_rows(table: BenchTable, *, grouped: bool) -> tuple[str, ...]:
     if len(passed) <= FEWEST:
         return tuple(row.label for row in passed)
     by_cost = sorted(passed, key=lambda row: (_cost(row), row.label))
-    chosen = [by_cost[0], by_cost[-1]]
+    chosen = [row for row in passed if row.label in core]  # a loss there must be seen in every round
+    chosen += [row for row in (by_cost[0], by_cost[-1]) if row not in chosen][: max(0, MOST - len(chosen))]
     skewed = [row for row in passed if any(mark in row.label.lower() for mark in _SKEWED)]
     if grouped and skewed and not any(row in chosen for row in skewed):
         chosen.append(max(skewed, key=lambda row: (_variation(row, table), row.label)))
     middle = by_cost[len(by_cost) // 2]
-    if middle not in chosen:
+    if middle not in chosen and len(chosen) < MOST:
         chosen.append(middle)
     rest = sorted((row for row in passed if row not in chosen), key=lambda row: (-_variation(row, table), row.label))
     wanted = min(MOST, max(FEWEST, math.ceil(len(passed) / 3)))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from layline.campaign.manifest import parse_target
 from layline.campaign.scores import compute_score
+from layline.campaign.state import Settled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,9 +35,10 @@ class Duty:
 
 
 def find_duties(state: State) -> Iterator[Duty]:
-    """What the rollbacks since the last accepted round still demand."""
+    """What the last rounds still demand before the next one: their summaries are finished first."""
     streak = state.streak
     if not streak:
+        yield from _find_accepted_duties(state)
         return
     written = {note.kind for item in streak for note in item.notes}
     last = streak[-1]
@@ -53,6 +55,17 @@ def find_duties(state: State) -> Iterator[Duty]:
                 "direction",
                 f"{len(streak)} rollbacks in a row: a stagnation review brings {lacking} more new directions",
             )
+
+
+def _find_accepted_duties(state: State) -> Iterator[Duty]:
+    """An accepted round says why it helped and where to go next, or nobody learns from it."""
+    last = state.rounds[-1] if state.rounds else None
+    if last is None or last.settled is not Settled.ACCEPTED:
+        return
+    if not last.texts("attribution"):
+        yield Duty("attribution", f"round {last.number} was accepted: say why this change helped")
+    if not last.texts("next"):
+        yield Duty("next", f"round {last.number} was accepted: say what to try next")
 
 
 def read_score(state: State, item: Round) -> float | None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layline.campaign.bench import Measured
 from layline.campaign.figures import build_csv, build_header
 from layline.campaign.gpu.measure import measure_device, plan_device
 from layline.campaign.judge import judge
+from layline.campaign.manifest import shape_list
 from layline.campaign.measure import Request, measure_baseline, measure_pair
 from layline.campaign.model import Leg, Plan, Snapshot
 from layline.campaign.operators import load_operator
@@ -45,8 +47,10 @@ class TrustedBench:
             else Plan(alpha=trial.alpha, min_effect=self.manifest.min_effect)
         )
         request = Request(
-            operator=self.operator, shapes=shapes, best=to_snapshot(trial.best), plan=plan,
+            operator=self.operator, shapes=shapes, best=to_snapshot(trial.best),
+            plan=replace(plan, core_shapes=self.manifest.core_shapes),
             candidate=to_snapshot(trial.candidate) if trial.candidate else None, start=to_snapshot(trial.start),
+            stop_by=trial.stop_by,
         )  # fmt: skip
         if trial.candidate is None:
             measurement = (measure_device if is_device else measure_baseline)(request, progress=self._progress)
@@ -84,10 +88,9 @@ def describe_operator(operator: Operator) -> str:
 
 def choose_shapes(operator: Operator, manifest: Manifest) -> tuple[Shape, ...]:
     """The operator's shapes the manifest names; all of them for `all`."""
-    if isinstance(manifest.target_shapes, str):
-        return operator.shapes
-    wanted = [str(shape["label"]) for shape in manifest.target_shapes]
-    unknown = [label for label in wanted if label not in {shape.label for shape in operator.shapes}]
+    wanted = [str(shape["label"]) for shape in shape_list(manifest)] or [shape.label for shape in operator.shapes]
+    named = [*wanted, *manifest.core_shapes, *(str(shape["label"]) for shape in manifest.representative_shapes)]
+    unknown = [label for label in named if label not in {shape.label for shape in operator.shapes}]
     if unknown:
         raise ConfigError(
             f"The operator {operator.name} has no shape {unknown[0]!r}.",

@@ -119,7 +119,8 @@ class _Run:
             self._measure_one_pair(due - len(self._pairs) - 1)
             if len(self._pairs) in looks:
                 self._summarise()
-                is_last = len(self._pairs) == looks[-1]
+                is_late = self._request.stop_by is not None and time.monotonic() > self._request.stop_by
+                is_last = is_late or len(self._pairs) == looks[-1]
                 if self._on_trial is Leg.BEST or look(self._measurement, is_last=is_last):
                     break
         self._conclude()

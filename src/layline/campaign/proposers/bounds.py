@@ -19,6 +19,8 @@ class Bound:
     intensity: float
     """FLOPs per byte that must move."""
     reading: str
+    roof_share: float | None = None
+    """Of the least of both measured ceilings at this intensity; None where nobody measured them."""
 
 
 def find_bounds(state: State, operator: Operator) -> Iterator[Bound]:

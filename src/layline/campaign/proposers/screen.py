@@ -10,10 +10,10 @@ import math
 import secrets
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from layline.campaign.build import NotBuilt, build_kernel, workshop
+from layline.campaign.build import Built, NotBuilt, build_kernel, workshop
 from layline.campaign.feed import draw
 from layline.campaign.leg import LiveLeg, Setup
 from layline.campaign.link import Fault
@@ -36,13 +36,15 @@ class Screened:
     name: str
     score: float | None
     reason: str = ""
+    is_out: bool = False
+    """Left behind by an earlier, shorter look; its score is that look's."""
 
 
 def screen(
-    operator: Operator, shapes: tuple[Shape, ...], candidates: dict[str, Snapshot], *, calls: tuple[int, ...] = (3, 8),
+    operator: Operator, shapes: tuple[Shape, ...], candidates: dict[str, Snapshot], *, calls: tuple[int, ...] = (3, 8, 24),
     may_go_on: Callable[[], bool] = lambda: True,
 ) -> list[Screened]:  # fmt: skip
-    """Successive halving: a short look at all, a longer one at the better third; fastest first, failures last."""
+    """Successive halving: a short look at all, longer ones at the better third; fastest first, failures last."""
     if operator.language == "triton":
         from layline.campaign.gpu.screen import screen_device
 
@@ -52,19 +54,28 @@ def screen(
     rng = np.random.default_rng(int.from_bytes(secrets.token_bytes(16), "big"))
     remaining, failed = dict(candidates), []
     ranked: list[Screened] = []
+    out: list[Screened] = []
     with workshop() as shop:
         setup = Setup(operator=operator, shapes=shapes, plan=Plan(), shop=shop, arena_bytes=ARENA_BYTES)
+        builts: dict[str, Built | NotBuilt] = {}
         for count in calls:
-            looked = [_look(setup, name, snapshot, count, rng) for name, snapshot in remaining.items() if may_go_on()]
+            looked = []
+            for name, snapshot in remaining.items():
+                if may_go_on():
+                    builts[name] = builts.get(name) or build_kernel(snapshot, operator, shop)
+                    looked.append(_look(setup, name, builts[name], count, rng))
+            if not any(item.name == TODAY for item in looked) and ranked:
+                break  # the time ran out before the yardstick was seen: the look before this one counts
             failed += [item for item in looked if item.score is None]
             ranked = sorted((item for item in looked if item.score is not None), key=lambda item: item.score or 0.0)
             kept = {TODAY, *(item.name for item in ranked[: max(2, math.ceil(len(ranked) / KEEP))])}
             remaining = {name: snapshot for name, snapshot in remaining.items() if name in kept}
-    return [*ranked, *failed]
+            if count != calls[-1]:
+                out += [replace(item, is_out=True) for item in ranked if item.name not in kept]
+    return [*ranked, *out, *failed]
 
 
-def _look(setup: Setup, name: str, snapshot: Snapshot, calls: int, rng: np.random.Generator) -> Screened:
-    built = build_kernel(snapshot, setup.operator, setup.shop)
+def _look(setup: Setup, name: str, built: Built | NotBuilt, calls: int, rng: np.random.Generator) -> Screened:
     if isinstance(built, NotBuilt):
         return Screened(
             name=name, score=None, reason=f"does not build: {built.reason.splitlines()[-1] if built.reason else ''}"

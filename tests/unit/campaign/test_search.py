@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import ctypes
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from layline.campaign.build import FLAGS
+from layline.campaign.measure import Request, measure_pair
+from layline.campaign.model import Operator, Plan, Shape, Snapshot
+from layline.campaign.operators import load_operator
+from layline.campaign.proposers import Brief, Declined, Proposed
+from layline.campaign.proposers.bounds import Bound
+from layline.campaign.proposers.knobs import set_knobs
+from layline.campaign.proposers.screen import TODAY, Screened
+from layline.campaign.proposers.search import Search, _find_slower, _read_gain
+
+LOOKED = [
+    ([Screened(name=TODAY, score=2.0), Screened(name="a", score=1.0), Screened(name="b", score=3.0)], "a", {TODAY, "b"}),
+    ([Screened(name=TODAY, score=1.0), Screened(name="a", score=2.0)], "a", {TODAY, "a"}),
+    ([Screened(name=TODAY, score=2.0), Screened(name="a", score=1.5), Screened(name="early", score=1.0, is_out=True)], "a", {TODAY}),
+    ([Screened(name=TODAY, score=2.0), Screened(name="broken", score=None, reason="does not build")], None, {TODAY, "broken"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("looked", "best", "slower"), LOOKED)
+def test_a_look_names_the_fastest_and_what_need_not_be_seen_again(
+    looked: list[Screened], best: str | None, slower: set[str]
+) -> None:
+    assert _read_gain(looked)[1] == best
+    assert set(_find_slower(looked)) == slower
+
+
+@pytest.fixture(scope="module")
+def gemm() -> tuple[Operator, tuple[Shape, ...]]:
+    operator = load_operator("gemm")
+    return operator, operator.shapes[:1]
+
+
+def _brief(text: str) -> Brief:
+    return Brief(
+        campaign="c", operator="gemm", language="C", hardware="cpu", metric="m", allowed_files=("k.c",), best_round=1,
+        effective=(), ineffective=(), inconclusive=(), slowest=(), lessons=(), demanded=(), time_limit_s=5.0,
+        kernel=(("k.c", text),),
+    )  # fmt: skip
+
+
+def test_structures_come_first_and_nothing_is_proposed_twice(gemm: tuple[Operator, tuple[Shape, ...]]) -> None:
+    operator, shapes = gemm
+    operator = replace(operator, variants=operator.variants[:1])
+    search = Search(operator, shapes, settings=1, few=1)
+    naive = dict(operator.starts)["naive"]
+    proposed = []
+    for _turn in range(2):  # as if the first had been refused by the gate: the next best follows
+        answer = search.propose(_brief(naive))
+        assert isinstance(answer, Proposed)
+        assert answer.change.startswith("all variants: ")
+        proposed.append(answer.files["k.c"])
+    assert len(set(proposed)) == 2
+
+
+def test_a_kernel_at_the_roof_needs_no_search(gemm: tuple[Operator, tuple[Shape, ...]]) -> None:
+    operator, shapes = gemm
+    bound = Bound(shape="tiny-48", rate=100.0, intensity=8.0, reading="", roof_share=0.97)
+    answer = Search(operator, shapes).propose(replace(_brief("int f;"), bounds=(bound,)))
+    assert isinstance(answer, Declined)
+    assert "roof" in answer.reason
+
+
+def test_a_search_without_time_says_so(gemm: tuple[Operator, tuple[Shape, ...]]) -> None:
+    operator, shapes = gemm
+    answer = Search(operator, shapes, lambda: False).propose(_brief(dict(operator.starts)["naive"]))
+    assert answer == Declined(reason="the time is used up", is_final=True)
+
+
+def test_a_late_measurement_ends_at_its_first_look(gemm: tuple[Operator, tuple[Shape, ...]]) -> None:
+    operator, shapes = gemm
+    source = dict(operator.starts)["blocked"]
+    plan = Plan(looks=(2, 40), calls=6, seconds=0.05)
+    best, candidate = (Snapshot(files=(("k.c", text),)) for text in (source, source + "\nint unused;\n"))
+    request = Request(operator=operator, shapes=shapes, best=best, candidate=candidate, plan=plan, stop_by=0.0)
+    assert measure_pair(request).pairs == 2
+
+
+SETTINGS = [{}, {"WIDTH": 8, "ROWS": 4, "VECTORS": 3, "DEPTH": 128, "COPY": 1}, {"ROWS": 6, "VECTORS": 4, "UNROLL": 4}]
+SIZES = [(1, 1, 1), (13, 70, 0), (0, 4, 5), (17, 33, 65), (48, 64, 48), (97, 113, 600)]
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_the_direct_variant_is_right_whatever_its_setting(tmp_path: Path, setting: dict[str, int]) -> None:
+    source, library = tmp_path / "k.c", tmp_path / "k.so"
+    source.write_text(set_knobs(dict(load_operator("gemm").variants)["direct"], setting))
+    subprocess.run(["cc", *FLAGS, "-o", str(library), str(source)], check=True)
+    kernel = ctypes.CDLL(str(library))
+    rng = np.random.default_rng(3)
+    for m, n, k in SIZES:
+        a, b, dout = (rng.standard_normal(extent, dtype=np.float32) for extent in ((m, k), (n, k), (m, n)))
+        out, da, db = (np.full(extent, np.nan, dtype=np.float32) for extent in ((m, n), (m, k), (n, k)))
+        places = [ctypes.c_void_p(array.ctypes.data) for array in (a, b, dout, out, da, db)]
+        sizes = [ctypes.c_int64(size) for size in (m, n, k)]
+        kernel.forward(places[0], places[1], places[3], *sizes)
+        kernel.backward(*places[:3], *places[4:], *sizes)
+        for found, expected in ((out, a @ b.T), (da, dout @ b), (db, dout.T @ a)):
+            np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-3)
