@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -16,6 +17,8 @@ _NETWORK = (
     "maintenance.auto=false",
     "http.followRedirects=initial",
 )
+_WAY_OUT = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH")  # fmt: skip
+"""What of the caller's environment a fetch needs behind a proxy or a company's own certificates."""
 _REFSPECS = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
 
 
@@ -38,8 +41,12 @@ def _fetch(address: str, mirror: Path, protocols: str, timeout_s: float) -> None
     options = ("fetch", "--quiet", "--prune", "--no-recurse-submodules", "--no-auto-maintenance", "--end-of-options")
     command = argv(mirror, (*options, address, *_REFSPECS), settings=_NETWORK)
     try:
-        run(command, env={"GIT_ALLOW_PROTOCOL": protocols}, timeout_s=timeout_s)
+        run(command, env={**_read_way_out(), "GIT_ALLOW_PROTOCOL": protocols}, timeout_s=timeout_s)
     except GitError as error:
         raise GitError(
             f"{address} could not be fetched: {error.message}", hint="Check the address and the network."
         ) from None
+
+
+def _read_way_out() -> dict[str, str]:
+    return {name: os.environ[name] for name in _WAY_OUT if name in os.environ}
