@@ -21,7 +21,7 @@ _TOKEN = re.compile(
     r"|(?P<path>(?<![\w./-])[\w.-]+(?:/[\w.*{},-]+)+/?)"
 )
 _RUN_IN = re.compile(r"([^:.;`(]{3,48}):\s+(?=\S)")
-_STOP = re.compile(r"(?<=[.;])\s+(?=[A-Z#\[])|(?<=[.;:])\s+")
+_STOP = re.compile(r"(?<=[.;])\s+")
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()  # noqa: SIM905  reads better
 SHOWN = 260
 """Characters of a long finding that stand before its fold."""
@@ -93,7 +93,8 @@ def _fold(text: str) -> tuple[str, str]:
     ends = [found.start() for found in _STOP.finditer(text) if 80 <= found.start() <= SHOWN]
     cut = ends[-1] if ends else text.rfind(" ", 0, SHOWN)
     cut = cut if cut > 0 else SHOWN
-    return text[:cut], text[cut:].lstrip()
+    shown = text[:cut].rstrip(" ,:(")
+    return shown if ends else f"{shown} …", text[len(shown) :].lstrip()
 
 
 def day_words(text: str | None) -> str:
