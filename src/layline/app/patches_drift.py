@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,21 +16,23 @@ from layline.app.workspace import cache_directory, know_packages
 from layline.core.drift import DriftKind
 from layline.core.evidence import Evidence, Severity, Skipped
 from layline.core.progress import Progress, silent
-from layline.core.report import Answer, Block, Bullets, Code, Paragraph, Report, Section
+from layline.core.report import Answer, Block, Bullets, Code, Paragraph, Report, Section, Subject
 from layline.errors import ConfigError, Error
 from layline.gap.coupling.judge import Judge, build_couplings
 from layline.gap.coupling.model import Consequence, Touch
 from layline.gap.coupling.reading import Finder, read_uses
 from layline.gap.coupling.uses import ANALYSER
 from layline.history import read_commit, read_pin, read_version
-from layline.patches.baseline import Accepted, parse_baseline, split_accepted
+from layline.patches.baseline import Accepted, find_stale, parse_baseline, split_accepted
 from layline.patches.culprit import find_culprits, find_last_seen
+from layline.patches.declared import Schema, read_schema
 from layline.patches.diff_report import build_diff_report, encode_views
 from layline.patches.drift import Drift, Sides, find_drifts, skipped_of
-from layline.patches.drift_report import DriftReport, Elsewhere, build_report, encode_drift, find_findings
+from layline.patches.drift_report import DriftReport, Elsewhere, build_findings, build_report, encode_drift
 from layline.patches.keys import find_keys, read_mentions
 from layline.patches.replacements import Replacements
 from layline.patches.retarget import build_retarget
+from layline.patches.retirement import Ground
 from layline.patches.threeway import build_three_way
 from layline.source import Cache, Part, Resolver, Tree, build_index, open_cache
 from layline.source.compare import Comparer
@@ -80,18 +84,22 @@ def patches_drift(workspace: Workspace, backend: str, options: DriftOptions, *, 
         progress("looking for culprits", 0, 0)
         rows = list(find_culprits(rows, opened.sides, opened.upstream))
     rows.sort(key=lambda row: row.order)
-    counted, accepted, stale = split_accepted(rows, baseline, options.today)
+    counted, accepted = split_accepted(rows, baseline, options.today)
+    places = () if options.dead else _find_elsewhere(workspace, opened, progress)
+    elsewhere, elsewhere_accepted = split_accepted(places, baseline, options.today)
+    used = (item for _, item in (*accepted, *elsewhere_accepted))
     drift = DriftReport(
         backend=backend, label=workspace.settings.backend(backend).label or backend,
         downstream=Evidence(repo=workspace.downstream.name, commit=workspace.commit),
         pin=read_commit(opened.upstream, opened.pin), tip=read_commit(opened.upstream, opened.tip), rows=counted,
-        accepted=accepted, stale=stale, skipped=opened.skipped, culprits=options.culprits,
-        elsewhere=() if options.dead else tuple(_find_elsewhere(workspace, opened, progress)),
+        accepted=accepted, stale=find_stale(baseline, used), skipped=opened.skipped, culprits=options.culprits,
+        elsewhere=elsewhere, elsewhere_accepted=elsewhere_accepted,
     )  # fmt: skip
     severities = {*(row.severity for row in counted), *(item.severity for item in drift.elsewhere)}
     needs = bool(counted) if options.dead else bool(severities & set(FAIL_ON[options.fail_on]))
     return Answer(
-        report=build_report(drift), data=encode_drift(drift), needs_person=needs, findings=tuple(find_findings(drift))
+        report=build_report(drift), data=encode_drift(drift), needs_person=needs, findings=build_findings(drift),
+        subject=Subject(repo=workspace.downstream.name, commit=workspace.commit, question=f"patches-drift/{backend}"),
     )  # fmt: skip
 
 
@@ -124,15 +132,35 @@ def open_drift(workspace: Workspace, backend: str, to: str | None, progress: Pro
     now = build_index([replace(parts[0], tree=Tree(upstream, tip)), *others], cache)
     cache.close()
     comparer = Comparer(Resolver(then), Resolver(now), (Tracer(upstream, pin, tip),))
+    ours = Tree(workspace.downstream, workspace.commit)
+    keys = read_mentions((then, now), 0, find_keys(inventory))
     sides = Sides(
-        comparer=comparer, replacements=Replacements(Tree(workspace.downstream, workspace.commit)), part=0,
-        keys=read_mentions((then, now), 0, find_keys(inventory)),
+        comparer=comparer, replacements=Replacements(ours), part=0, keys=keys,
         targets=frozenset(effect.target for patch in inventory.patches for effect in patch.effects if effect.target),
-        tip_version=version.text if (version := read_version(upstream, tip, settings.packages)) is not None else None,
+        ground=Ground(
+            comparer=comparer, packages=settings.packages, keys=keys, declares=_declares(ours, settings.configs),
+            versions=(_version(upstream, pin, settings.packages), _version(upstream, tip, settings.packages)),
+            subjects=frozenset(word for name in (backend, *settings.packages) for word in re.split(r"[._]", name.lower())),
+        ),
         foreign=tuple(name for key, other in workspace.settings.backends.items() if key != backend for name in other.packages),
     )  # fmt: skip
     skipped = tuple(dict.fromkeys((*inventory.skipped, *skipped_of(sides))))
     return Opened(inventory, sides, upstream, pin, tip, skipped)
+
+
+def _version(upstream: Repository, commit: str, packages: tuple[str, ...]) -> str | None:
+    found = read_version(upstream, commit, packages)
+    return found.text if found is not None else None
+
+
+def _declares(tree: Tree, configs: tuple[str, ...]) -> Callable[[str], bool]:
+    """Whether a config file of ours sets a key; the files are read when the first doubt asks."""
+
+    @cache
+    def read() -> Schema:
+        return read_schema(tree, configs)
+
+    return lambda key: any(key == name or name.endswith(f".{key}") for name in read().keys)
 
 
 def _find_elsewhere(workspace: Workspace, opened: Opened, progress: Progress = silent) -> Iterator[Elsewhere]:

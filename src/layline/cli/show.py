@@ -75,7 +75,7 @@ def render(answer: Answer, format_: str, *, terminal: bool = False) -> str:  # n
             from layline import __version__
             from layline.render.sarif import render_sarif
 
-            return render_sarif(answer.findings, version=__version__)
+            return render_sarif(answer, version=__version__)
         case "github":
             from layline.render.annotations import render_annotations
 

@@ -88,12 +88,36 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A kind of finding, for machines that group findings by it."""
+
+    id: str
+    """Stable and opaque: capitals and digits, such as `DRIFT104`."""
+    name: str
+    """In PascalCase, for people."""
+    title: str
+    """A few words, such as `drift/removed`."""
+    text: str
+    """What it means, in whole sentences."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What findings are about: the commit whose lines they name, and which question was asked of it."""
+
+    repo: str
+    commit: str
+    question: str
+    """Such as `patches-drift/megatron`; uploads of different questions do not replace one another."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """One thing about one line of *ours*, for machines that annotate code."""
 
     id: str
     """Stable while the finding is the same; lines may move."""
-    rule: str
+    rule: Rule
     severity: Severity
     message: str
     path: str
@@ -115,3 +139,5 @@ class Answer:
     """Makes drift, verify, audit and check exit with 1."""
     findings: tuple[Finding, ...] = ()
     """For `--format sarif|github`; worst first."""
+    subject: Subject | None = None
+    """What the findings are about."""

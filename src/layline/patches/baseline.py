@@ -6,12 +6,19 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from layline.errors import RecordError
-from layline.patches.drift import Drift
 
-HEADER = "# Findings of `layline patches drift` that were looked at and accepted; each with a reason and a last day.\n"
+
+class Identified(Protocol):
+    """Anything that a baseline may accept: a drift row, or a place outside patches."""
+
+    @property
+    def id(self) -> str: ...
+
+
+Item = TypeVar("Item", bound=Identified)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,31 +60,22 @@ def _find_problems(table: Any) -> Iterator[str]:
 
 
 def split_accepted(
-    rows: Iterable[Drift], accepted: Iterable[Accepted], today: date
-) -> tuple[tuple[Drift, ...], tuple[tuple[Drift, Accepted], ...], tuple[Accepted, ...]]:
-    """Rows that still count, rows that are accepted, and entries that match nothing any more or have run out."""
-    by_id = {item.id: item for item in accepted}
-    counted: list[Drift] = []
-    kept: list[tuple[Drift, Accepted]] = []
+    rows: Iterable[Item], accepted: Iterable[Accepted], today: date
+) -> tuple[tuple[Item, ...], tuple[tuple[Item, Accepted], ...]]:
+    """Rows that still count, and rows that are accepted on that day."""
+    by_id = {item.id: item for item in accepted if item.until >= today}
+    counted: list[Item] = []
+    kept: list[tuple[Item, Accepted]] = []
     for row in rows:
         item = by_id.get(row.id)
-        if item is not None and item.until >= today:
-            kept.append((row, item))
-        else:
+        if item is None:
             counted.append(row)
-    used = {item.id for _, item in kept}
-    return tuple(counted), tuple(kept), tuple(item for item in by_id.values() if item.id not in used)
+        else:
+            kept.append((row, item))
+    return tuple(counted), tuple(kept)
 
 
-def render_baseline(rows: Iterable[Drift], until: date) -> str:
-    """A baseline that accepts these rows, the reason left for a person to write."""
-    blocks = [
-        f'[[accepted]]\nid = "{row.id}"  # {row.kind.value}: {_plain(row.target or row.patch)}\n'
-        f'reason = "say why"\nuntil = {until.isoformat()}\n'
-        for row in rows
-    ]  # fmt: skip
-    return HEADER + "\n" + "\n".join(dict.fromkeys(blocks))
-
-
-def _plain(text: str) -> str:
-    return "".join(character if character.isprintable() else "?" for character in text)
+def find_stale(accepted: Iterable[Accepted], used: Iterable[Accepted]) -> tuple[Accepted, ...]:
+    """Entries that match nothing any more or have run out."""
+    ids = {item.id for item in used}
+    return tuple(item for item in accepted if item.id not in ids)

@@ -13,10 +13,12 @@ from dataclasses import dataclass, replace
 from layline.core.drift import DriftKind
 from layline.core.evidence import Evidence, Location, Severity, Skipped
 from layline.core.revision import Commit
+from layline.patches.effectiveness import find_holders, find_risks
 from layline.patches.fit import Fit, Fitter, called_name, find_new_problems
 from layline.patches.model import Effect, Inventory, Patch, Style, Unregistered
 from layline.patches.replacements import Replacement, Replacements
-from layline.source import Resolver, SymbolKind
+from layline.patches.retirement import Ground, judge_guard
+from layline.source import Resolver
 from layline.source.compare import Comparer, Comparison
 from layline.source.definitions import DefinitionKind
 from layline.source.homes import Suggestion
@@ -51,6 +53,8 @@ class Drift:
     """What our replacement does not take or needs too much, at the tip and not at the pin."""
     holders: tuple[str, ...] = ()
     """`module:line` of upstream importers that keep the old object after we rebind it."""
+    risks: tuple[str, ...] = ()
+    """Other reasons why the write may not be seen by the code it is meant for."""
     copied: float | None = None
     """How alike our replacement is to upstream's body at the pin, where it is an edited copy."""
     retire: str | None = None
@@ -60,14 +64,18 @@ class Drift:
 
     @property
     def id(self) -> str:
-        """Stable while patch, target, style and kind stay the same; lines may move."""
-        words = "\0".join((self.patch, self.target or "", self.style.value, self.kind.value))
-        return f"drift-{hashlib.blake2b(words.encode(), digest_size=6).hexdigest()}"
+        """Stable while patch, target, style, kind and severity stay the same; lines may move."""
+        return finding_id(self.patch, self.target or "", self.style.value, self.kind.value, self.severity.value)
 
     @property
     def order(self) -> tuple[int, bool, str, int, str]:
         """Worst first, then by place."""
         return (_WORST_FIRST.index(self.severity), not self.active, self.location.path, self.location.line, self.target or "")  # fmt: skip
+
+
+def finding_id(*words: str) -> str:
+    """The same for the same words in every run; what was accepted as `look` is another finding once it breaks."""
+    return f"drift-{hashlib.blake2b(chr(0).join(words).encode(), digest_size=6).hexdigest()}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,8 +92,8 @@ class Sides:
     """Everything the inventory rebinds."""
     foreign: tuple[str, ...] = ()
     """Package roots of the other backends."""
-    tip_version: str | None = None
-    """What upstream calls itself at the tip, for version gates."""
+    ground: Ground | None = None
+    """What decides guards; None: they are not asked."""
 
     @property
     def pin(self) -> Resolver:
@@ -161,7 +169,7 @@ def judge_effect(patch: Patch, effect: Effect, sides: Sides, fitter: Fitter) -> 
     )  # fmt: skip
     row = _judge_anchors(start, effect, sides) if effect.anchors else _judge_fit(start, effect, sides, fitter)
     row = _judge_effectiveness(row, effect, sides)
-    row = _judge_gates(row, patch, sides)
+    row = _judge_guard(row, patch, effect, sides)
     if not patch.active and row.severity is Severity.BREAKS:
         row = replace(row, severity=Severity.LOOK, detail=_join(row.detail, f"the patch is not active: {patch.active_reason}"))  # fmt: skip
     return row
@@ -254,23 +262,18 @@ def _find_reason_to_retire(comparison: Comparison, ours: Replacement) -> str | N
     return "upstream's body equals ours at the pin already: the patch can go"
 
 
-def _judge_gates(row: Drift, patch: Patch, sides: Sides) -> Drift:
-    """A version gate that the tip does not pass: the patch is off there, and can go once the pin moves."""
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet
-    from packaging.version import InvalidVersion, Version
-
-    if sides.tip_version is None or row.kind is DriftKind.EXTERNAL:
+def _judge_guard(row: Drift, patch: Patch, effect: Effect, sides: Sides) -> Drift:
+    """Whether the patch can go because its guard can no longer be true; what cannot be decided is said."""
+    if sides.ground is None or row.kind is DriftKind.EXTERNAL:
         return row
-    for gate in patch.version_gates:
-        try:
-            passes = Version(sides.tip_version) in SpecifierSet(gate, prereleases=True)
-        except (InvalidSpecifier, InvalidVersion):
-            continue
-        if not passes:
-            retire = f"its version gate {gate} is false at the tip ({sides.tip_version})"
-            severity = Severity.LOOK if row.severity is Severity.BREAKS else row.severity
-            return replace(row, retire=row.retire or retire, severity=severity, detail=_join(row.detail, retire))
-    return row
+    found = judge_guard(patch, effect.premise, sides.ground)
+    if found is None:
+        return row
+    off = found.is_planned and row.severity is Severity.BREAKS
+    return replace(
+        row, retire=row.retire or (found.reason if found.can_go else None), detail=_join(row.detail, found.reason),
+        severity=Severity.LOOK if off else row.severity,
+    )  # fmt: skip
 
 
 def _judge_anchors(row: Drift, effect: Effect, sides: Sides) -> Drift:
@@ -306,22 +309,11 @@ def read_source(side: Resolver, symbol: object) -> str:
 
 
 def _judge_effectiveness(row: Drift, effect: Effect, sides: Sides) -> Drift:
-    """By-value importers that keep the old object, and functions that shadow the submodule we write to."""
-    comparison = row.comparison
-    if comparison is None or effect.target is None:
+    """Whether the write reaches what runs: importers that keep the old object, and other risks."""
+    if row.comparison is None or effect.target is None:
         return row
-    shadow = comparison.before.shadowed_by
-    if shadow is not None and row.kind not in {DriftKind.EXTERNAL, DriftKind.DEAD_AT_PIN}:
-        row = replace(row, detail=_join(row.detail, f"attribute access finds {shadow} instead of the submodule: reached so, the write is lost"))  # fmt: skip
-    definition = comparison.after.definition
-    is_rebound = comparison.after.kind is SymbolKind.DEFINITION and definition is not None and not definition.owner
-    if not is_rebound or effect.style not in {Style.BINDING_REPLACEMENT, Style.FUNCTION_WRAPPING}:
-        return row
-    found = []
-    for module, item in sides.tip.find_importers(effect.target):
-        if f"{module}.{item.alias}" not in sides.targets and not module.startswith("tests."):
-            found.append(str(sides.tip.index.location(module, item.line)))
-    return replace(row, holders=tuple(found))
+    holders = tuple(find_holders(effect, row.comparison, sides.tip, sides.targets))
+    return replace(row, holders=holders, risks=tuple(find_risks(effect, row.comparison, sides.pin)))
 
 
 def _judge_mutation(row: Drift, effect: Effect, sides: Sides) -> Drift:

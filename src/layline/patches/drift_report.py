@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,8 @@ from layline.core.evidence import Alert, Evidence, Location, Severity, Skipped
 from layline.core.report import Bullets, Cell, Finding, Inline, Paragraph, Report, Section, Table
 from layline.core.revision import Commit
 from layline.patches.baseline import Accepted
-from layline.patches.drift import Drift, count_kinds
+from layline.patches.drift import Drift, count_kinds, finding_id
+from layline.patches.drift_rules import RULES
 
 SCHEMA = "layline.drift/1"
 _TITLES = {
@@ -20,6 +20,7 @@ _TITLES = {
     Severity.OK: "Still fits",
 }
 _FEW = 60
+_RISK = "Modules that imported the object by value before a patch rebinds it keep the old one; other risks are told in words."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +38,8 @@ class Elsewhere:
 
     @property
     def id(self) -> str:
-        words = "\0".join((self.touch, self.target, self.location.path))
-        return f"drift-{hashlib.blake2b(words.encode(), digest_size=6).hexdigest()}"
+        """Stable while file, target, what we do with it and severity stay the same; lines may move."""
+        return finding_id(self.touch, self.target, self.location.path, self.severity.value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +59,7 @@ class DriftReport:
     skipped: tuple[Skipped, ...] = ()
     culprits: bool = False
     elsewhere: tuple[Elsewhere, ...] = ()
+    elsewhere_accepted: tuple[tuple[Elsewhere, Accepted], ...] = ()
 
 
 def build_report(drift: DriftReport) -> Report:
@@ -91,16 +93,22 @@ def _sections(drift: DriftReport) -> Iterator[Section]:
     retire = [row for row in drift.rows if row.retire]
     if retire:
         yield Section(title=f"Can go ({len(retire)})", blocks=(Bullets(tuple(_retired(row) for row in retire)),))
-    held = [row for row in drift.rows if row.holders and row.severity is not Severity.OK]
-    if held:
-        intro = Paragraph("Modules that imported the object by value before a patch rebinds it keep the old one.")
-        yield Section(title="Importers that may keep the old object", blocks=(intro, Bullets(tuple(map(_held, held)))))
-    if drift.accepted:
-        items = tuple(f"{row.target or row.patch} ({row.kind.value}): {item.reason}, until {item.until}" for row, item in drift.accepted)  # fmt: skip
+    at_risk = [row for row in drift.rows if row.holders or row.risks]
+    if at_risk:
+        yield Section(title=f"May not take effect ({len(at_risk)})", blocks=(Paragraph(_RISK), _risk_table(at_risk)))
+    items = tuple(_accepted(drift))
+    if items:
         yield Section(title=f"Accepted ({len(items)})", blocks=(Bullets(items),))
     if drift.stale:
         items = tuple(f"{item.id}: {item.reason} (until {item.until})" for item in drift.stale)
         yield Section(title="Accepted entries that no longer apply", blocks=(Bullets(items),))
+
+
+def _accepted(drift: DriftReport) -> Iterator[str]:
+    for row, item in drift.accepted:
+        yield f"{row.target or row.patch} ({row.kind.value}): {item.reason}, until {item.until}"
+    for place, item in drift.elsewhere_accepted:
+        yield f"{place.location} {place.touch} {place.target}: {item.reason}, until {item.until}"
 
 
 def _totals(drift: DriftReport) -> Table:
@@ -159,9 +167,19 @@ def _retired(row: Drift) -> Inline:
     return f"{row.patch}: {row.target}: {row.retire}"
 
 
-def _held(row: Drift) -> Inline:
-    shown = ", ".join(row.holders[:8]) + (f" and {len(row.holders) - 8} more" if len(row.holders) > 8 else "")
-    return f"{row.target} ({row.patch}): {shown}"
+def _risk_table(rows: list[Drift]) -> Table:
+    shown = rows[:_FEW]
+    built = tuple(
+        (row.patch, Cell(row.target or "–", evidence=row.tip_evidence or row.pin_evidence, code=True), _risk(row))
+        for row in shown
+    )
+    return Table(columns=("Patch", "Target", "Risk"), rows=built, more=len(rows) - len(shown), more_where="`--format json`")  # fmt: skip
+
+
+def _risk(row: Drift) -> str:
+    more = f" and {len(row.holders) - 8} more" if len(row.holders) > 8 else ""
+    held = (f"imported by value at {', '.join(row.holders[:8])}{more}",) if row.holders else ()
+    return "; ".join((*row.risks, *held))
 
 
 def _alerts(drift: DriftReport) -> Iterator[Alert]:
@@ -171,17 +189,30 @@ def _alerts(drift: DriftReport) -> Iterator[Alert]:
         yield Alert(severity=Severity.BREAKS, message=f"{len(broken)} effects of {patches} patches break at the tip.")
 
 
-def find_findings(drift: DriftReport) -> Iterator[Finding]:
-    """Every row that asks for a look, for machines that annotate our code; accepted ones say so."""
+def build_findings(drift: DriftReport) -> tuple[Finding, ...]:
+    """Every row for machines that annotate our code: worst first, what is accepted last."""
+    order = list(Severity)
+    found = sorted(_find_findings(drift), key=lambda one: (one.accepted is not None, order.index(one.severity)))
+    return tuple(found)
+
+
+def _find_findings(drift: DriftReport) -> Iterator[Finding]:
     for row in drift.rows:
         yield _finding(row, None)
     for item in drift.elsewhere:
-        yield Finding(
-            id=item.id, rule=f"drift/{item.touch}", severity=item.severity, path=item.location.path,
-            line=item.location.line, upstream=item.tip_evidence, message=f"{item.touch} {item.target}: {item.detail}",
-        )  # fmt: skip
+        yield _finding_elsewhere(item, None)
     for row, reason in drift.accepted:
         yield _finding(row, f"{reason.reason} (until {reason.until})")
+    for item, reason in drift.elsewhere_accepted:
+        yield _finding_elsewhere(item, f"{reason.reason} (until {reason.until})")
+
+
+def _finding_elsewhere(item: Elsewhere, accepted: str | None) -> Finding:
+    return Finding(
+        id=item.id, rule=RULES[item.touch], severity=item.severity, path=item.location.path,
+        line=item.location.line, upstream=item.tip_evidence, message=f"{item.touch} {item.target}: {item.detail}",
+        accepted=accepted,
+    )  # fmt: skip
 
 
 def _finding(row: Drift, accepted: str | None) -> Finding:
@@ -189,7 +220,7 @@ def _finding(row: Drift, accepted: str | None) -> Finding:
     since = f" Since {row.culprit.hash[:10]} ({row.culprit.date}): {row.culprit.subject}." if row.culprit else ""
     why = f": {row.detail}" if row.detail else ""
     return Finding(
-        id=row.id, rule=f"drift/{row.kind.value}", severity=row.severity, path=row.location.path,
+        id=row.id, rule=RULES[row.kind.value], severity=row.severity, path=row.location.path,
         line=row.location.line, upstream=row.tip_evidence or row.pin_evidence, accepted=accepted,
         message=f"{row.target or row.patch} {row.kind.value}{why}.{home}{since}",
     )  # fmt: skip
@@ -207,17 +238,25 @@ def encode_drift(drift: DriftReport) -> dict[str, Any]:
         "tip": drift.tip.hash,
         "totals": count_kinds(list(rows)),
         "rows": [encode_row(row, accepted.get(id(row))) for row in rows],
-        "elsewhere": [_encode_elsewhere(item) for item in drift.elsewhere],
+        "elsewhere": [
+            *(_encode_elsewhere(item, None) for item in drift.elsewhere),
+            *(_encode_elsewhere(item, accepted) for item, accepted in drift.elsewhere_accepted),
+        ],
+        "stale": [{"id": item.id, "reason": item.reason, "until": item.until.isoformat()} for item in drift.stale],
         "skipped": [{"what": item.what, "why": item.why} for item in drift.skipped],
     }
 
 
-def _encode_elsewhere(item: Elsewhere) -> dict[str, Any]:
+def _encode_elsewhere(item: Elsewhere, accepted: Accepted | None) -> dict[str, Any]:
     return {
         "id": item.id, "touch": item.touch, "target": item.target, "location": str(item.location),
         "severity": item.severity.value, "detail": item.detail, "new_target": item.new_target,
-        "tip_evidence": encode_evidence(item.tip_evidence), "culprit": item.culprit,
+        "tip_evidence": encode_evidence(item.tip_evidence), "culprit": item.culprit, "accepted": _encode_accepted(accepted),
     }  # fmt: skip
+
+
+def _encode_accepted(accepted: Accepted | None) -> dict[str, str] | None:
+    return None if accepted is None else {"reason": accepted.reason, "until": accepted.until.isoformat()}
 
 
 def encode_row(row: Drift, accepted: Accepted | None = None) -> dict[str, Any]:
@@ -241,9 +280,10 @@ def encode_row(row: Drift, accepted: Accepted | None = None) -> dict[str, Any]:
         "detail": row.detail,
         "problems": list(row.problems),
         "old_object_held_at": list(row.holders),
+        "risks": list(row.risks),
         "copied": row.copied,
         "retire": row.retire,
-        "accepted": None if accepted is None else {"reason": accepted.reason, "until": accepted.until.isoformat()},
+        "accepted": _encode_accepted(accepted),
     }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from layline.patches.conditions import Reader, simplify
 from layline.patches.model import Guard
+from layline.patches.premises import build_premise
 from layline.patches.reading.events import Log
 from layline.patches.reading.values import Argument, Function, Inside, Literal, Partial, Value, truth
 
@@ -37,6 +38,7 @@ def build_guard(machine: Interpreter, condition: Value | None, roots: Roots) -> 
         keys=tuple(sorted(dict.fromkeys(reader.find_keys(test)))),
         other=tuple(dict.fromkeys(reader.find_others(test))),
         expression=reader.show(test) if decided is None else "always" if decided else "never",
+        premise=build_premise(test, reader),
     )
 
 

@@ -121,7 +121,9 @@ def read_inventory(
 def build_path_patch(item: Unregistered, key: str) -> Patch:
     """A string-path registration: the target is its id, the condition around the call its guard."""
     effect = item.effect
-    guard = Guard(text=effect.when, keys=item.keys, expression=effect.when) if effect.when else Guard()
+    guard = Guard()
+    if effect.when:
+        guard = Guard(text=effect.when, keys=item.keys, expression=effect.when, premise=effect.premise)
     return Patch(
         id=effect.target or str(effect.location),
         backend=key,
@@ -133,7 +135,7 @@ def build_path_patch(item: Unregistered, key: str) -> Patch:
         description=f"{effect.replacement} for {effect.target}",
         active_reason=f"registered by {item.registry} in {item.within}",
         guard=guard,
-        effects=(replace(effect, when=None),),
+        effects=(replace(effect, when=None, premise=None),),
         implementation=(effect.replacement_at.path,) if effect.replacement_at else (),
     )
 

@@ -40,6 +40,32 @@ class TargetKind(StrEnum):
     UNKNOWN = "unknown"
 
 
+class PremiseKind(StrEnum):
+    """What a premise is about."""
+
+    ALL = "all"
+    ANY = "any"
+    NOT = "not"
+    NAME = "name"
+    """An upstream name that must be bound: hasattr, callable, `is not None`, a caught import."""
+    KEY = "key"
+    """A config key that must be set to something true."""
+    VERSION = "version"
+    """`<dotted name of a version> <operator> <version>`."""
+    OTHER = "other"
+    """Only a run can tell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Premise:
+    """A condition taken apart as far as the two upstream refs can decide it."""
+
+    kind: PremiseKind
+    text: str = ""
+    """The name, key or version asked for; of anything else the expression as a person would write it."""
+    parts: tuple[Premise, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
     """One thing a patch does."""
@@ -68,6 +94,8 @@ class Effect:
     """Texts a source rewrite searches for in the upstream source."""
     when: str | None = None
     """The condition inside the installer that dominates it, readable; None: always."""
+    premise: Premise | None = None
+    """The same condition taken apart; None where no part of it is about upstream or configuration."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +110,8 @@ class Guard:
     """Environment variable, importable package, platform, version …"""
     expression: str = "always"
     """A readable boolean expression."""
+    premise: Premise | None = None
+    """The same condition taken apart; None where no part of it is about upstream or configuration."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

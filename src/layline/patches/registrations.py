@@ -11,7 +11,8 @@ from layline.patches.conditions import Reader, simplify
 from layline.patches.guards import CONTEXT, build_guard, call_on_context
 from layline.patches.idioms import find_effects
 from layline.patches.idioms.installer import Installer
-from layline.patches.model import Effect, Patch
+from layline.patches.model import Effect, Patch, Premise
+from layline.patches.premises import build_premise
 from layline.patches.reading.events import Event, Imported, Log, Registration, Write
 from layline.patches.reading.values import (
     Argument,
@@ -112,11 +113,11 @@ def find_all_effects(events: list[Event], installer: Installer) -> Iterator[tupl
     while waiting:
         event = waiting.pop(0)
         for effect in find_effects(event, installer):
-            when = _read_condition(event, reader)
+            when, premise = _read_condition(event, reader)
             key = (effect.target, effect.location, effect.mutates, effect.reason, effect.moment)
             if key not in found:
                 found.add(key)
-                yield event, replace(effect, when=when)
+                yield event, replace(effect, when=when, premise=premise)
         if isinstance(event, Write) and event.value is not None:
             for log in installer.read_replacement(event.value):
                 if id(log) not in seen:
@@ -137,14 +138,14 @@ def _with_imports(events: Iterable[Event], machine: Interpreter) -> Iterator[Eve
             yield event
 
 
-def _read_condition(event: Event, reader: Reader) -> str | None:
+def _read_condition(event: Event, reader: Reader) -> tuple[str | None, Premise | None]:
     tests = getattr(event, "when", ())
     if not tests:
-        return None
+        return None, None
     test = simplify(conjoin(tuple(tests)))
     keys = list(reader.find_keys(test))
     others = list(reader.find_others(test))
-    return reader.show(test) if keys or others else None
+    return (reader.show(test), build_premise(test, reader)) if keys or others else (None, None)
 
 
 def find_implementation(installed: Installed, installer_path: str) -> Iterator[str]:

@@ -19,7 +19,7 @@ def render_annotations(findings: Sequence[Finding]) -> str:
 def _line(finding: Finding) -> str:
     link = finding.upstream.permalink if finding.upstream is not None else None
     message = f"{finding.message} {link}" if link else finding.message
-    place = f"file={_property(finding.path)},line={finding.line},title={_property(finding.rule)}"
+    place = f"file={_property(finding.path)},line={finding.line},title={_property(finding.rule.title)}"
     return f"::{_WORDS[finding.severity]} {place}::{_data(message)}"
 
 

@@ -167,6 +167,9 @@ class Comparer:
             return []
         alike = min(hop.similarity for hop in trail.hops)
         steps = ", ".join(hop.commit[:9] for hop in trail.hops)
+        if any(hop.is_merger for hop in trail.hops):
+            reason = f"history: {steps} merged it with its near copies, {alike:.0%} of it is found there"
+            return [Suggestion(target, round(0.55 + 0.3 * alike, 2), reason)]
         reason = f"history: {steps} moved it, bodies {alike:.0%} alike in that commit"
         return [Suggestion(target, round(0.7 + 0.3 * alike, 2), reason)]
 

@@ -26,6 +26,11 @@ _MANY_FILES = 400
 _KEPT = 0.3
 """In the very commit that moves it, a definition of the same name stays at least this alike."""
 _RENAMED = 0.6
+_LEFT = 0.9
+_MERGED = 0.7
+"""This much of a definition is found in what it was merged into."""
+_SIBLING = 0.5
+"""Definitions that were merged were at least this alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,9 @@ class Hop:
     origin: Place
     arrival: Place
     similarity: float
+    """How alike the bodies are; of a merger, how much of the old body is found in the new one."""
+    is_merger: bool = False
+    """Several near copies of the name became one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +77,10 @@ class _Arrival:
     """How much of the old body is found in it."""
     same_name: bool
     size: int
+    left: float = 0.0
+    """How much of it was in the old body: 1 where it is what an edit left over."""
+    traits: float = 0.0
+    """How alike the parameter names are."""
 
 
 class Tracer:
@@ -188,6 +200,28 @@ class Tracer:
             runner_up = max((other.alike for other in ranked[rank + 1 :]), default=0.0)
             if _is_move(item, place, runner_up) and not self._has_rival(step.changes, place, item):
                 return Hop(commit=step.commit, origin=place, arrival=item.place, similarity=round(item.alike, 3))
+        merged = self._find_merger(step, place, body, ranked)
+        if merged is not None:
+            return Hop(commit=step.commit, origin=place, arrival=merged.place, similarity=round(merged.kept, 3), is_merger=True)  # fmt: skip
+        return None
+
+    def _find_merger(self, step: Step, place: Place, body: Shingles, ranked: list[_Arrival]) -> _Arrival | None:
+        """Several near copies of one name made into one of another name: a sibling moved there, most of ours is there too."""
+        renamed = (item for item in ranked if not item.same_name)
+        best = max(renamed, key=lambda item: (item.kept, item.place.path), default=None)
+        if best is None or best.kept < _MERGED or best.size < 2 * SMALL or "." in place.qualname:
+            return None
+        arrival = next((self._shingles(one.after, best.place.qualname) for one in step.changes if one.path == best.place.path), None)  # fmt: skip
+        for other in step.changes if arrival is not None else ():
+            if other.path == place.path or slice_definition(self.read_text(other.before), place.qualname) is None:
+                continue
+            sibling = self._shingles(other.before, place.qualname)
+            is_gone = slice_definition(self.read_text(other.after), place.qualname) is None
+            if sibling is None or arrival is None or not is_gone or compare_shingles(body, sibling) < _SIBLING:
+                continue
+            there = _Arrival(best.place, compare_shingles(sibling, arrival), share_kept(sibling, arrival), False, sibling.total())  # fmt: skip
+            if _is_move(there, Place(other.path, place.qualname), 0.0):
+                return best
         return None
 
     def _rank(self, step: Step, gone: Definition, place: Place, body: Shingles) -> Iterator[_Arrival]:
@@ -198,7 +232,11 @@ class Tracer:
                 if arrival is not None:
                     same = there.rpartition(".")[2] == gone.name and ("." in there) == ("." in place.qualname)
                     size = min(body.total(), arrival.total())
-                    yield _Arrival(Place(other.path, there), compare_shingles(body, arrival), share_kept(body, arrival), same, size)  # fmt: skip
+                    found = read_definition(self.read_text(other.after), there)
+                    yield _Arrival(
+                        Place(other.path, there), compare_shingles(body, arrival), share_kept(body, arrival), same, size,
+                        share_kept(arrival, body), _compare_parameters(gone, found),
+                    )  # fmt: skip
 
     def _find_new(self, change: BlobChange, gone: Definition) -> Iterator[str]:
         """Qualified names that the change adds to its file and that could be `gone`."""
@@ -264,15 +302,22 @@ def _is_move(item: _Arrival, place: Place, runner_up: float) -> bool:
         return item.alike == 1.0 and item.place.path == place.path
     # under another name: much alike, or most of it kept in something larger with nothing else near
     grown = item.alike >= 0.45 and item.kept >= 0.7 and item.size >= 2 * SMALL and item.alike - runner_up >= 0.1
-    return item.alike >= _RENAMED or grown
+    # what is left in the same file after most of it was cut: nothing new in it, and called in the same way
+    shrunk = item.left >= _LEFT and item.traits >= _RENAMED and item.place.path == place.path
+    return item.alike >= _RENAMED or grown or shrunk
 
 
 def _is_plausible(found: Definition, gone: Definition) -> bool:
     """Another name is worth a closer look only where the signature says that it may be the same thing."""
     if found.name == gone.name or found.fingerprint == gone.fingerprint or gone.parameters is None:
         return True
-    ours, theirs = ({item.name for item in side.parameters or ()} for side in (gone, found))
-    return compare_names(ours, theirs) >= 0.4
+    return _compare_parameters(gone, found) >= 0.4
+
+
+def _compare_parameters(one: Definition, two: Definition | None) -> float:
+    if one.parameters is None or two is None or two.parameters is None:
+        return 0.0
+    return compare_names((item.name for item in one.parameters), (item.name for item in two.parameters))
 
 
 def is_followable(definition: Definition) -> bool:

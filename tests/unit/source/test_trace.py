@@ -161,14 +161,58 @@ def test_merges_are_one_step(history: History) -> None:
     assert found.follow("pkg/a.py", "f").lost_in == merge
 
 
-def test_a_class_kept_inside_a_larger_one_was_renamed(history: History) -> None:
-    def klass(name: str, *bodies: str) -> str:
-        methods = [f"def m{number}(self, items, limit, rate=1):{body}" for number, body in enumerate(bodies)]
-        return f"class {name}:\n" + "".join(
-            f"    {line}\n" if line else "\n" for text in methods for line in text.splitlines()
-        )
+def klass(name: str, *bodies: str) -> str:
+    methods = [f"def m{number}(self, items, limit, rate=1):{body}" for number, body in enumerate(bodies)]
+    return f"class {name}:\n" + "".join(
+        f"    {line}\n" if line else "\n" for text in methods for line in text.splitlines()
+    )
 
+
+def test_a_class_kept_inside_a_larger_one_was_renamed(history: History) -> None:
     history.commit("pin", {"one/model.py": klass("Attention", BODY, OTHER), "two/model.py": klass("Attention", OTHER)})
     merged = klass("GroupedAttention", BODY, OTHER, BODY.replace("total", "other").replace("weight", "size"))
     history.commit("Merge", {"one/model.py": None, "two/model.py": klass("Attention", OTHER), "common.py": merged})
     assert tracer(history).follow("one/model.py", "Attention").end == Place("common.py", "GroupedAttention")
+
+
+MORE = BODY.replace("total", "other").replace("weight", "size")
+ODD = """
+    seen = {}
+    while queue and not stopped:
+        name, value = queue.pop()
+        seen[name] = seen.get(name, 0) + value
+    return sorted(seen, key=seen.get)
+"""
+
+
+def test_near_copies_that_became_one_class_are_all_followed(history: History) -> None:
+    """Ours alone is too far from what came of it; its sibling, which is not, shows where both went."""
+    ours, sibling = klass("Attention", BODY, OTHER), klass("Attention", BODY, OTHER, ODD)
+    merged = klass("GroupedAttention", BODY, OTHER, ODD, MORE, MORE.replace("other", "third"))
+    history.commit("pin", {"one/model.py": ours, "two/model.py": sibling})
+    history.commit("Merge", {"one/model.py": None, "two/model.py": None, "common.py": merged})
+
+    trail = tracer(history).follow("one/model.py", "Attention")
+    assert trail.end == Place("common.py", "GroupedAttention")
+    assert [hop.is_merger for hop in trail.hops] == [True]
+
+
+def test_without_a_sibling_there_is_no_merger(history: History) -> None:
+    merged = klass("GroupedAttention", BODY, OTHER, ODD, MORE, MORE.replace("other", "third"))
+    history.commit("pin", {"one/model.py": klass("Attention", BODY, OTHER), "two/model.py": klass("Attention", ODD)})
+    gone = history.commit("Not a merge", {"one/model.py": None, "two/model.py": None, "common.py": merged})
+    assert tracer(history).follow("one/model.py", "Attention").lost_in == gone
+
+
+def test_what_a_cut_leaves_in_the_file_is_the_same_function(history: History) -> None:
+    long = BODY.replace("    return", OTHER.strip("\n").replace("return", "table =") + ODD.replace("return", "order =") + "    return")  # fmt: skip
+    history.commit("pin", {"pkg/a.py": f("apply_sparse", long)})
+    history.commit("Cut", {"pkg/a.py": f("apply", BODY)})
+    assert tracer(history).follow("pkg/a.py", "apply_sparse").end == Place("pkg/a.py", "apply")
+
+
+def test_a_helper_cut_out_and_called_in_another_way_is_not(history: History) -> None:
+    long = BODY.replace("    return", OTHER.strip("\n").replace("return", "table =") + ODD.replace("return", "order =") + "    return")  # fmt: skip
+    history.commit("pin", {"pkg/a.py": f("apply_sparse", long)})
+    gone = history.commit("Keep a helper", {"pkg/a.py": f("read", OTHER, "(path, limit, rate=1, strict=False)")})
+    assert tracer(history).follow("pkg/a.py", "apply_sparse").lost_in == gone

@@ -1,0 +1,220 @@
+"""`patches drift` on one small layered project: retirement by guards, risks, baseline, SARIF, order of annotations."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commands import Result, layline
+from histories import History
+from sarif_rules import find_violations
+
+BODY = "    total = 0\n    for step in range(x):\n        total += step * x\n    return total\n"
+PIN = {
+    "pyproject.toml": '[project]\nname = "keel"\nversion = "1.4.0"\n',
+    "keel/__init__.py": "",
+    "keel/run.py": f"def run(x):\n{BODY}\n\ndef walk(x, old=1):\n{BODY}\n\ndef legacy(x):\n{BODY}",
+    "keel/extra.py": "def probe(x):\n    return x\n",
+    "keel/config.py": (
+        "from dataclasses import dataclass\n\n\n@dataclass\nclass Config:\n    depth: int = 1\n    mode = 'plain'\n\n"
+        "    def check(self):\n        return self.depth\n"
+    ),
+    "keel/args.py": "def add(parser):\n    parser.add_argument('--old-key', default=False)\n    parser.add_argument('--kept')\n",
+}
+TIP: dict[str, str | None] = {
+    "pyproject.toml": '[project]\nname = "keel"\nversion = "2.0.0"\n',
+    "keel/run.py": f"def run(x, mode=None):\n{BODY}\n\ndef walk(x, pace=1):\n{BODY}\n\ndef shim(x):\n    return x\n\n\nclass Boat:\n    def sail(self, wind, *, gust=0):\n        return self.sail(wind, gust=1)\n",
+    "keel/extra.py": None,
+    "keel/args.py": "def add(parser):\n    parser.add_argument('--kept')\n",
+}
+ENGINE = """\
+def register_patch(patch_id, backend=None, backend_versions=None, condition=None):
+    def register(handler):
+        return handler
+
+    return register
+"""
+PATCHES = """\
+import keel.run
+import keel.config
+from harbour.engine import register_patch
+
+
+@register_patch("gate.old", backend="keel", backend_versions=["<1.9"])
+def gate_old(ctx):
+    keel.run.walk = lambda x: x
+
+
+@register_patch("gate.new", backend="keel", backend_versions=[">=1.0"])
+def gate_new(ctx):
+    keel.run.walk = lambda x: x
+
+
+@register_patch("gate.torch", backend="keel", backend_versions=None, condition=lambda ctx: hasattr(keel.run, "legacy"))
+def asks_for_what_is_gone(ctx):
+    keel.run.run = lambda x: x
+
+
+@register_patch("fills.a.gap", backend="keel", condition=lambda ctx: not hasattr(keel.run, "shim"))
+def fills_a_gap(ctx):
+    keel.run.shim = lambda x: x
+
+
+@register_patch("key.gone", backend="keel", condition=lambda ctx: getattr(ctx.args, "old_key", False))
+def key_gone(ctx):
+    keel.run.run = lambda x: x
+
+
+@register_patch("key.kept", backend="keel", condition=lambda ctx: getattr(ctx.args, "kept", False))
+def key_kept(ctx):
+    keel.run.run = lambda x: x
+
+
+@register_patch("marker.of.ours", backend="keel", condition=lambda ctx: not hasattr(keel.run, "_harbour_done"))
+def marker(ctx):
+    keel.run.run = lambda x: x
+
+
+@register_patch("target.gone", backend="keel")
+def target_gone(ctx):
+    keel.run.legacy = lambda x: x
+
+
+@register_patch("late.field", backend="keel")
+def late_field(ctx):
+    keel.config.Config.depth = 4
+    keel.config.Config.width = 2
+    keel.config.Config.mode = "fast"
+    keel.config.Config.check = lambda self: 0
+"""
+OURS = "from keel.run import walk\n\n\ndef go():\n    return walk(1, old=2)\n"
+CONFIG = """\
+[project]
+name = "harbour"
+repository = "https://example.org/harbour"
+git = "downstream"
+
+[backends.keel]
+path = "third_party/keel"
+upstream = "https://example.org/keel"
+objects = "upstream"
+packages = ["keel"]
+patches = ["harbour/patches"]
+configs = ["configs"]
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("drift")
+    upstream = History.start(root / "upstream")
+    pin = upstream.commit("pin", dict(PIN))
+    upstream.commit("Go on (#7)", dict(TIP))
+    downstream = History.start(root / "downstream")
+    downstream.gitlink("third_party/keel", pin)
+    downstream.commit(
+        "ours",
+        {
+            "harbour/__init__.py": "import harbour.patches.all_patches\n",
+            "harbour/engine.py": ENGINE,
+            "harbour/patches/__init__.py": "",
+            "harbour/patches/all_patches.py": PATCHES,
+            "harbour/use.py": OURS,
+            "configs/base.yaml": "kept: true\n",
+        },
+    )
+    (root / "layline.toml").write_text(CONFIG)
+    return root
+
+
+def drift(project: Path, *words: str) -> Result:
+    return layline("patches", "drift", "keel", *words, cwd=project, env={"LAYLINE_CACHE": str(project / "cache")})
+
+
+@pytest.fixture(scope="module")
+def data(project: Path) -> Any:
+    result = drift(project, "--format", "json")
+    assert result.code == 1, result.err
+    return result.json
+
+
+RETIRED = [
+    # (patch, what is said; None: nothing)
+    ("gate.old", "its version gate <1.9 is false at the tip (2.0.0): the patch can go"),
+    ("gate.new", None),
+    ("gate.torch", "its guard can no longer be true: the tip has no keel.run.legacy; it can go, unless its purpose has moved elsewhere"),
+    ("fills.a.gap", "its guard can no longer be true: the tip has keel.run.shim; it can go"),
+    ("key.gone", "its guard can no longer be true: upstream dropped the config key old_key, and no config file of ours sets it; it can go"),
+    ("key.kept", None),
+    ("marker.of.ours", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("patch", "said"), RETIRED, ids=[row[0] for row in RETIRED])
+def test_a_patch_whose_guard_cannot_be_true_can_go(data: Any, patch: str, said: str | None) -> None:
+    (row,) = {row["retire"] for row in data["rows"] if row["patch"] == patch and row["style"] != "config-rewrite"}
+    assert row == said
+
+
+def test_fields_of_a_dataclass_that_is_made_already_are_a_risk(data: Any) -> None:
+    risks = {row["target"].rpartition(".")[2]: row["risks"] for row in data["rows"] if row["patch"] == "late.field"}
+
+    assert "made with the old default of depth" in risks["depth"][0]
+    assert "width, set after the class is made, is no field" in risks["width"][0]
+    assert risks["mode"] == []  # no annotation: a plain class attribute
+    assert risks["check"] == []  # methods are looked up when they are called
+
+
+def accept(project: Path, ids: list[str], until: str) -> Path:
+    file = project / f"accepted-{until}.toml"
+    file.write_text("".join(f'[[accepted]]\nid = "{id_}"\nreason = "known"\nuntil = {until}\n' for id_ in ids))
+    return file
+
+
+def test_a_baseline_covers_places_outside_patches(project: Path, data: Any) -> None:
+    broken = [row["id"] for row in (*data["rows"], *data["elsewhere"]) if row["severity"] == "breaks"]
+    assert [row["id"] for row in data["elsewhere"] if row["severity"] == "breaks"]
+    file = accept(project, broken, "2026-12-31")
+
+    kept = drift(project, "--format", "json", "--baseline", str(file), "--date", "2026-12-31")
+    late = drift(project, "--format", "json", "--baseline", str(file), "--date", "2027-01-01")
+
+    assert kept.code == 0
+    accepted = [row["accepted"] for row in kept.json["elsewhere"] if row["id"] in broken]
+    assert accepted == [{"reason": "known", "until": "2026-12-31"}] * len(accepted) != []
+    assert late.code == 1
+    assert {item["id"] for item in late.json["stale"]} == set(broken)
+
+
+def test_an_entry_that_matches_nothing_is_told(project: Path) -> None:
+    file = accept(project, ["drift-000000000000"], "2027-06-30")
+    result = drift(project, "--baseline", str(file), "--date", "2026-11-15")
+    assert "Accepted entries that no longer apply" in result.out
+
+
+def test_a_finding_that_gets_worse_is_another_one(data: Any) -> None:
+    assert len(
+        {(row["patch"], row["target"], row["style"], row["kind"], row["severity"]) for row in data["rows"]}
+    ) == len({row["id"] for row in data["rows"]})
+
+
+def test_sarif_keeps_the_promised_rules(project: Path) -> None:
+    log = json.loads(drift(project, "--format", "sarif").out)
+    assert list(find_violations(log)) == []
+    levels = [result["level"] for result in log["runs"][0]["results"]]
+    assert levels == sorted(levels, key=["error", "warning", "note"].index)
+
+
+def test_annotations_show_the_worst_first(project: Path) -> None:
+    words = [line.partition(" ")[0] for line in drift(project, "--format", "github").out.splitlines()]
+    assert words == sorted(words, key=["::error", "::warning"].index)
+    assert "::error" in words
+
+
+@pytest.mark.parametrize("format_", ["text", "md", "json", "sarif", "github"])
+def test_the_same_question_gives_the_same_bytes(project: Path, format_: str) -> None:
+    words = ("--format", format_, "--culprits", "--date", "2026-11-15")
+    assert drift(project, *words).out == drift(project, *words).out != ""
