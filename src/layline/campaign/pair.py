@@ -24,7 +24,7 @@ REQUEST_MS = 2.0
 """Short calls are made several to a request, on as many distinct inputs, until a request takes about this long."""
 LEAST_REQUESTS = 6
 HELD_OUT_REQUESTS = 3
-HELD_OUT_PAIRS = 3
+HELD_OUT_PAIRS = 5
 """Process pairs in which neighbours are timed."""
 PROBE_SHARE = 0.15
 SETTLE_SHARE = 0.2
