@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from layline import codec
+from layline.app.campaign_analyze import campaign_analyze
 from layline.app.campaign_open import read_campaign
 from layline.app.lessons import read_lessons
 from layline.campaign.proposers import Brief, Direction, build_brief
@@ -21,8 +22,10 @@ EXAMPLE = (
 )
 
 
-def campaign_brief(chosen: str | None = None) -> Answer:
+def campaign_brief(chosen: str | None = None, *, measures: bool = False) -> Answer:
     """The best kernel and its history, without seeds, measurements or the ledger."""
+    if measures:
+        campaign_analyze(chosen)
     brief = brief_campaign(read_campaign(chosen))
     return Answer(report=_build_report(brief), data=encode_brief(brief))
 
@@ -51,7 +54,7 @@ def _build_report(brief: Brief, *, is_for_program: bool = False) -> Report:
     )
     sections = [
         Section(title="Task", blocks=(Bullets(facts),)),
-        _list("Demanded before the next round", brief.demanded),
+        _list("Demanded before the next round", (*((brief.escalation,) if brief.escalation else ()), *brief.demanded)),
         _list("What helped", tuple(map(_say, brief.effective))),
         _list("What did not help", tuple(map(_say, brief.ineffective))),
         _list("What could not be decided", tuple(map(_say, brief.inconclusive))),
@@ -59,15 +62,22 @@ def _build_report(brief: Brief, *, is_for_program: bool = False) -> Report:
             "Where the time goes (best kernel)",
             tuple(f"{item.shape}: {item.milliseconds:.4f} ms" for item in brief.slowest),
         ),
-        _list(
-            "What holds it back",
-            tuple(f"{item.shape}: {item.rate:.1f} GFLOP/s; {item.reading}" for item in brief.bounds),
-        ),
+        _build_bottleneck(brief),
         _list("Lessons", brief.lessons),
     ]
     if is_for_program:
         sections.insert(1, Section(title="Answer", blocks=(Paragraph(ANSWER), Code(EXAMPLE, "json"))))
     return Report(title=f"Brief for campaign {brief.campaign}", sections=tuple(sections))
+
+
+def _build_bottleneck(brief: Brief) -> Section:
+    """The classification with its evidence, then shape by shape; what the machine could not tell is said."""
+    found = brief.bottleneck
+    shapes = tuple(f"{item.shape} ({item.kind}): {item.rate:.1f} GFLOP/s; {item.reading}" for item in brief.bounds)
+    if found is None:
+        return _list("What holds it back", shapes)
+    lines = (f"bound by: {found.kind}", *found.evidence, f"what usually helps: {found.direction}", *(f"not known: {said}" for said in found.missing))  # fmt: skip
+    return Section(title="What holds it back", blocks=(Bullets(lines), Bullets(shapes) if shapes else Paragraph("No shape was measured.")))  # fmt: skip
 
 
 def _list(title: str, items: tuple[str, ...]) -> Section:

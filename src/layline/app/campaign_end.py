@@ -6,13 +6,14 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 from layline import codec
+from layline.app.campaign_analyze import find_ceilings
 from layline.app.campaign_open import read_campaign, write_campaign
 from layline.app.campaign_places import clock, quiet
 from layline.app.campaign_publish import publish
 from layline.app.campaign_show import encode_state
 from layline.app.files import write_atomically
 from layline.campaign.bench import Trial
-from layline.campaign.ceilings import Ceilings, find_points, measure_ceilings
+from layline.campaign.ceilings import find_points
 from layline.campaign.engine import Campaign, check_frozen, encode_measured
 from layline.campaign.model import Leg, Status
 from layline.campaign.report import build_report, find_headline
@@ -26,8 +27,6 @@ from layline.errors import BenchError, ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from layline.campaign.model import Operator
 
 
 def campaign_verify(chosen: str | None = None) -> Answer:
@@ -122,11 +121,7 @@ def _find_roof(campaign: Campaign) -> None:
     run = state.head_to_head[0] if state.head_to_head else None
     if state.ceilings is not None or run is None or not isinstance(campaign.bench, TrustedBench):
         return
-    found = (
-        _measure_device_ceilings(campaign.bench.operator)
-        if campaign.bench.operator.language == "triton"
-        else measure_ceilings()
-    )
+    found = find_ceilings(campaign.bench.operator)
     if found is None:
         return
     legs = ((Leg.BEST, "start"), (Leg.CANDIDATE, "best"))
@@ -134,15 +129,6 @@ def _find_roof(campaign: Campaign) -> None:
     listed = [{"label": point.label, "intensity": point.intensity, "rate": point.rate} for point in points]
     what = "The accelerator" if campaign.bench.operator.language == "triton" else "One core"
     campaign.record("ceilings", flops_per_s=found.flops_per_s, bytes_per_s=found.bytes_per_s, points=listed, what=what)
-
-
-def _measure_device_ceilings(operator: Operator) -> Ceilings:
-    from layline.campaign.gpu.ceilings import choose_rate
-    from layline.campaign.gpu.ceilings import measure_ceilings as measure_device_ceilings
-    from layline.campaign.operators.tensors import find_device
-
-    found = measure_device_ceilings(find_device())
-    return Ceilings(flops_per_s=choose_rate(operator, found), bytes_per_s=found.copy_bytes_per_s)
 
 
 def _train(campaign: Campaign, progress: Callable[[str], None]) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from layline.app.campaign import campaign_baseline, campaign_resume, campaign_round, campaign_stop
+from layline.app.campaign_analyze import campaign_analyze
 from layline.app.campaign_brief import brief_campaign, describe_brief
 from layline.app.campaign_open import read_campaign, write_campaign
 from layline.app.campaign_places import clock, quiet
@@ -77,6 +78,7 @@ def campaign_run(
     before = len(loop.state().rounds)
     chosen_proposer = _choose(proposer, loop, passed)
     while _goes_on(loop, before):
+        campaign_analyze(chosen, now=now, progress=progress)
         progress(f"asking {chosen_proposer.name} for round {len(loop.state().rounds) + 1}")
         brief = replace(brief_campaign(read_campaign(chosen)), time_limit_s=limits.time_limit_s)
         answer = chosen_proposer.propose(brief)

@@ -131,6 +131,11 @@ class Worker:
         os.sched_setaffinity(self._pid, cores)
 
     @property
+    def pid(self) -> int:
+        """The process the kernel runs in."""
+        return self._pid
+
+    @property
     def cores(self) -> set[int]:
         """Where it may run."""
         return os.sched_getaffinity(self._pid)

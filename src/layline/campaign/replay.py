@@ -137,6 +137,10 @@ def _train(state: State, entry: Entry) -> State:
     return replace(state, training=codec.decode(Training, entry.data["training"], where="ledger"))
 
 
+def _analyze(state: State, entry: Entry) -> State:
+    return replace(state, analysis=entry.data)
+
+
 def _report(state: State, entry: Entry) -> State:
     return replace(state, reported_at=entry.at)
 
@@ -160,6 +164,7 @@ APPLY = {
     "integrated": _integrate,
     "settled": _settle,
     "noted": _note,
+    "analyzed": _analyze,
     "stopped": _stop,
     "compared": _compare,
     "ceilings": _measure_ceilings,

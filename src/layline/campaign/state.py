@@ -154,6 +154,8 @@ class State:
     """Whose ceilings those are."""
     training: Training | None = None
     """A real training loop before and after, where the operator has a place in one."""
+    analysis: Mapping[str, Any] | None = None
+    """What ANALYZE measured of the machine and of the best kernel: ceilings, counters, what is missing."""
     reported_at: str | None = None
     accepted_at: str | None = None
     acceptance: Mapping[str, Any] = field(default_factory=dict)

@@ -138,13 +138,14 @@ def explain(number: int, chosen: str | None, format_: str, output: Path | None) 
 
 
 @campaign.command()
+@click.option("--measure", "measures", is_flag=True, help="First measure the machine's ceilings and the best kernel's counters.")  # fmt: skip
 @recording
 @format_option("text", "json", "md")
-def brief(chosen: str | None, format_: str, output: Path | None) -> int:
+def brief(measures: bool, chosen: str | None, format_: str, output: Path | None) -> int:
     """What a proposer (a person, an agent) is told before the next round."""
     from layline.app.campaign_brief import campaign_brief
 
-    return show(campaign_brief(chosen), format_, output)
+    return show(campaign_brief(chosen, measures=measures), format_, output)
 
 
 @campaign.command()

@@ -1,12 +1,48 @@
-"""What holds the working kernel back, shape by shape, from its own figures: nothing is assumed about the machine. Pure."""
+"""What holds the working kernel back: its place under the measured roof, how it scales over shapes, counters. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
 
 from layline.campaign.model import Operator, Shape
+from layline.campaign.pair import REQUEST_MS
 from layline.campaign.state import State
+
+OVERHEAD_SHARE = 0.3
+"""Share of a step that an empty call costs, above which calls are what is slow."""
+NEAR_ROOF = 0.8
+EVEN = 1.5
+"""Shapes whose rates differ by less than this factor are held back by the same thing."""
+MOST_CALLS = 16
+LOW_CYCLES = 1.0
+"""Instructions per cycle under which the core mostly waits."""
+
+
+class BottleneckKind(StrEnum):
+    """The specification's classes."""
+
+    COMPUTE = "compute"
+    MEMORY = "memory"
+    OVERHEAD = "overhead"
+    SHAPE = "shape"
+    """Fast on some extents and slow on others that need the same things: blocking and tails."""
+    ROOF = "roof"
+    """Nothing: the machine allows no more."""
+    UNKNOWN = "unknown"
+
+
+DIRECTIONS = {
+    BottleneckKind.COMPUTE: "register tiles, vector width, unrolling, fewer redundant operations",
+    BottleneckKind.MEMORY: "layout, blocking for the caches, prefetch, fewer passes over the data",
+    BottleneckKind.OVERHEAD: "less set-up and packing per call, fewer launches, smaller tails",
+    BottleneckKind.SHAPE: "tiles and blocks that suit the slow extents, tails as wide as the rest",
+    BottleneckKind.ROOF: "another algorithm, or another precision, or stop",
+    BottleneckKind.UNKNOWN: "measure first: `layline campaign brief --measure`",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,48 +57,167 @@ class Bound:
     reading: str
     roof_share: float | None = None
     """Of the least of both measured ceilings at this intensity; None where nobody measured them."""
+    kind: BottleneckKind = BottleneckKind.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bottleneck:
+    """What holds the kernel back on the whole, why that is believed, and what usually helps."""
+
+    kind: BottleneckKind
+    evidence: tuple[str, ...]
+    direction: str
+    missing: tuple[str, ...] = ()
+    """What this machine could not tell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Figures:
+    """One shape of the working kernel as it was last measured."""
+
+    shape: str
+    ms: float
+    flops: float
+    moved: float
+    overhead_ms: float
+
+    @property
+    def rate(self) -> float:
+        """FLOP per second."""
+        return self.flops / self.ms * 1e3 if self.ms > 0 else 0.0
+
+    @property
+    def intensity(self) -> float:
+        return self.flops / self.moved
 
 
 def find_bounds(state: State, operator: Operator) -> Iterator[Bound]:
-    """Read from the newest full picture of the best: its own figures per shape, nothing assumed about the machine."""
+    """Every shape of the newest picture of the best, smallest first."""
+    figures = _read_figures(state, operator)
+    top = max((one.rate for one in figures), default=0.0)
+    roof = _read_roof(state)
+    for one in sorted(figures, key=lambda one: one.flops):
+        share = one.rate / min(roof[0], one.intensity * roof[1]) if roof else None
+        kind, reading = _read_bound(one, one.rate / top if top else 0.0, share, roof)
+        yield Bound(
+            shape=one.shape, rate=one.rate / 1e9, intensity=one.intensity, reading=reading, roof_share=share, kind=kind
+        )
+
+
+def _read_bound(
+    one: _Figures, share: float, roof_share: float | None, roof: tuple[float, float] | None
+) -> tuple[BottleneckKind, str]:
+    overhead = one.overhead_ms / one.ms if one.ms else 0.0
+    under = f"{roof_share:.0%} of the measured roof" if roof_share is not None else f"{share:.0%} of the best shape's rate"  # fmt: skip
+    if roof_share is not None and roof_share >= NEAR_ROOF:
+        return BottleneckKind.ROOF, f"{under}: nearly all this machine allows"
+    if overhead >= OVERHEAD_SHARE:
+        return (
+            BottleneckKind.OVERHEAD,
+            f"{under}; an empty call is {overhead:.0%} of its {one.ms * 1e3:.0f} µs: overhead per call (packing, set-up, tails) counts",
+        )
+    if roof is not None and one.intensity * roof[1] < roof[0]:
+        return BottleneckKind.MEMORY, f"{under} at {one.intensity:.1f} FLOP/byte, left of the ridge: memory traffic counts"  # fmt: skip
+    if share < 1 / EVEN:
+        return BottleneckKind.SHAPE, f"{under}, {share:.0%} of the best shape's rate though intense enough: blocking or tails do not suit its extents"  # fmt: skip
+    if roof is None:
+        return BottleneckKind.UNKNOWN, f"{share:.0%} of the best shape's rate; the machine's ceilings were not measured"
+    return BottleneckKind.COMPUTE, f"{under}, right of the ridge and as fast as this kernel gets: a better inner loop helps all shapes"  # fmt: skip
+
+
+def classify(state: State, operator: Operator, bounds: Sequence[Bound]) -> Bottleneck:
+    """The class most shapes are in, weighted by the time they take, with what speaks for it."""
+    analysis = state.analysis or {}
+    missing = tuple(str(said) for said in analysis.get("missing", ())) or ("the machine's ceilings and counters were not measured for this kernel",)  # fmt: skip
+    figures = {one.shape: one for one in _read_figures(state, operator)}
+    weights: dict[BottleneckKind, float] = {}
+    for bound in bounds:
+        weights[bound.kind] = weights.get(bound.kind, 0.0) + math.sqrt(figures[bound.shape].ms)
+    kind = max(weights, key=lambda one: weights[one]) if weights else BottleneckKind.UNKNOWN
+    evidence = [*_say_roof(state, bounds), *_say_scaling(figures, bounds), *_say_counters(analysis)]
+    return Bottleneck(kind=kind, evidence=tuple(evidence), direction=DIRECTIONS[kind], missing=missing if analysis.get("missing") or not analysis else ())  # fmt: skip
+
+
+def _say_roof(state: State, bounds: Sequence[Bound]) -> Iterator[str]:
+    roof = _read_roof(state)
+    shares = [bound.roof_share for bound in bounds if bound.roof_share is not None]
+    if roof and shares:
+        yield (
+            f"roofline: {roof[0] / 1e9:.0f} GFLOP/s and {roof[1] / 1e9:.0f} GB/s measured here; the kernel reaches "
+            f"{min(shares):.0%} to {max(shares):.0%} of it, {sum(bound.kind is BottleneckKind.MEMORY for bound in bounds)} "
+            f"of {len(bounds)} shapes lie left of the ridge ({roof[0] / roof[1]:.1f} FLOP/byte) and below the roof"
+        )
+
+
+def _say_scaling(figures: Mapping[str, _Figures], bounds: Sequence[Bound]) -> Iterator[str]:
+    """The specification's reading of benchmark results alone: efficiency over size."""
+    if len(bounds) < 2:
+        return
+    least, most = bounds[0], bounds[-1]
+    factor = most.rate / least.rate if least.rate else math.inf
+    sizes = f"{figures[least.shape].flops / 1e6:.2g} and {figures[most.shape].flops / 1e6:.2g} MFLOP"
+    spread = max(bound.rate for bound in bounds) / max(1e-12, min(bound.rate for bound in bounds))
+    if factor >= EVEN:
+        meaning = "efficiency grows with size: overhead per call or poor use of small shapes"
+    elif spread < EVEN:
+        meaning = "efficiency hardly depends on the shape: the inner loop itself"
+    else:
+        meaning = "efficiency depends on extents, not on size: blocking and tails"
+    yield f"scaling: {most.shape} runs at {factor:.1f} times the rate of {least.shape} ({sizes}), all shapes within a factor of {spread:.1f}; {meaning}"  # fmt: skip
+
+
+def _say_counters(analysis: Mapping[str, Any]) -> Iterator[str]:
+    counters = analysis.get("counters") or {}
+    if counters.get("cycles") and counters.get("instructions"):
+        per_cycle = counters["instructions"] / counters["cycles"]
+        meaning = "the core mostly waits" if per_cycle < LOW_CYCLES else "the core is busy"
+        yield f"counters: {per_cycle:.2f} instructions per cycle, {meaning}"
+    if counters.get("cache-misses") and counters.get("instructions"):
+        yield f"counters: {1e3 * counters['cache-misses'] / counters['instructions']:.2f} last-level misses per 1000 instructions"  # fmt: skip
+
+
+def _read_roof(state: State) -> tuple[float, float] | None:
+    if not state.analysis or not state.analysis.get("flops_per_s"):
+        return None
+    return float(state.analysis["flops_per_s"]), float(state.analysis["bytes_per_s"])
+
+
+def _read_figures(state: State, operator: Operator) -> list[_Figures]:
     shapes = {shape.label: shape for shape in operator.shapes}
-    times = {
-        label: ms for label, ms in _best_times(state).items() if label in shapes
-    }  # controls have shapes of their own
-    rows = [
-        (label, _flops(operator, shapes[label]), _bytes(operator, shapes[label]), ms) for label, ms in times.items()
-    ]
-    rates = {label: flops / ms / 1e6 for label, flops, _moved, ms in rows if ms > 0}
-    top = max(rates.values(), default=0.0)
-    for label, flops, moved, ms in sorted(rows, key=lambda row: row[1]):
-        rate, intensity = rates[label], flops / moved
-        yield Bound(shape=label, rate=rate, intensity=intensity, reading=_read_bound(rate / top, intensity, ms))
+    times, overhead_ms = _best_times(state)
+    return [
+        _Figures(
+            shape=label, ms=ms, flops=_flops(operator, shapes[label]), moved=_bytes(operator, shapes[label]),
+            overhead_ms=_overhead_of_step(overhead_ms, ms, len(operator.passes)),
+        )
+        for label, ms in times.items()
+        if label in shapes  # controls have shapes of their own
+    ]  # fmt: skip
 
 
-def _read_bound(share: float, intensity: float, ms: float) -> str:
-    if share >= 0.8:
-        return "as fast as this kernel gets: a better inner loop helps all shapes"
-    if ms < 0.05:
-        return f"{share:.0%} of the best shape's rate and only {ms * 1000:.0f} µs long: overhead per call (packing, set-up, tails) counts"
-    if intensity < 8:
-        return f"{share:.0%} of the best shape's rate at {intensity:.1f} FLOP/byte: memory traffic counts"
-    return f"{share:.0%} of the best shape's rate though intense enough: blocking or tails do not suit its extents"
+def _overhead_of_step(overhead_ms: float, ms: float, passes: int) -> float:
+    """An empty request's cost, shared by the calls of a request: short calls are made several to one."""
+    calls = min(MOST_CALLS, max(1.0, REQUEST_MS / (ms / passes))) if ms else 1.0
+    return overhead_ms * passes / calls
 
 
-def _best_times(state: State) -> dict[str, float]:
-    """Milliseconds of a step of the working kernel, by shape, from the last run that measured it."""
+def _best_times(state: State) -> tuple[dict[str, float], float]:
+    """Milliseconds of a step of the working kernel by shape, from the last run that measured it, and of an empty call."""
     for item in reversed(state.rounds):
         run = item.last_run
         if run is None or state.best.number not in {item.best, item.number}:
             continue
         leg = "candidate" if item.number == state.best.number and item.number > 1 else "best"
+        clock = run.measurement.plan.clock
         found: dict[str, dict[str, list[float]]] = {}
         for sample in run.measurement.samples:
             if sample.leg.value == leg:
-                found.setdefault(sample.shape, {}).setdefault(sample.step, []).append(sample.cpu.low)
+                low = (sample.cpu if clock == "cpu" else sample.wall).low
+                found.setdefault(sample.shape, {}).setdefault(sample.step, []).append(low)
         if found:
-            return {shape: sum(min(values) for values in steps.values()) for shape, steps in found.items()}
-    return {}
+            times = {shape: sum(min(values) for values in steps.values()) for shape, steps in found.items()}
+            return times, run.measurement.overhead_ms
+    return {}, 0.0
 
 
 def _flops(operator: Operator, shape: Shape) -> float:

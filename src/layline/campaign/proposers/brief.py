@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layline.campaign.engine import is_ineffective
-from layline.campaign.proposers.bounds import Bound, find_bounds
-from layline.campaign.rules import find_duties
+from layline.campaign.proposers.bounds import Bottleneck, Bound, classify, find_bounds
+from layline.campaign.rules import ESCALATION, find_duties
 from layline.campaign.state import Settled
 
 if TYPE_CHECKING:
@@ -62,6 +62,10 @@ class Brief:
     """From the starting kernel to the working one."""
     bounds: tuple[Bound, ...] = ()
     """What holds the working kernel back, by shape."""
+    bottleneck: Bottleneck | None = None
+    """And on the whole, with its evidence."""
+    escalation: str = ""
+    """How far the rollbacks in a row have escalated."""
 
 
 def build_brief(state: State, lessons: Sequence[Lesson] = (), operator: Operator | None = None) -> Brief:
@@ -70,6 +74,7 @@ def build_brief(state: State, lessons: Sequence[Lesson] = (), operator: Operator
     effective = [item for item in tried if item.settled is Settled.ACCEPTED]
     ineffective = [item for item in tried if is_ineffective(item)]
     rest = [item for item in tried if item not in effective and item not in ineffective]
+    bounds = tuple(find_bounds(state, operator)) if operator else ()
     return Brief(
         campaign=state.manifest.name,
         operator=state.manifest.target_op,
@@ -87,8 +92,16 @@ def build_brief(state: State, lessons: Sequence[Lesson] = (), operator: Operator
         time_limit_s=state.manifest.time_limit_s,
         kernel=tuple(best.items()),
         diff="".join(_diff(start, best)),
-        bounds=tuple(find_bounds(state, operator)) if operator else (),
+        bounds=bounds,
+        bottleneck=classify(state, operator, bounds) if operator else None,
+        escalation=_say_escalation(len(state.streak)),
     )
+
+
+def _say_escalation(rollbacks: int) -> str:
+    if not rollbacks:
+        return ""
+    return f"{rollbacks} rollbacks in a row: {ESCALATION[min(rollbacks, len(ESCALATION)) - 1][1]}"
 
 
 def _texts(state: State, kernel: str) -> dict[str, str]:

@@ -1,0 +1,63 @@
+"""ANALYZE: what the machine allows and what the best kernel does on it, measured and written down for the brief."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from layline.app.campaign_open import read_campaign, write_campaign
+from layline.app.campaign_places import clock, quiet
+from layline.campaign.ceilings import Ceilings, measure_ceilings
+from layline.campaign.trusted import TrustedBench, choose_shapes, to_snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from layline.campaign.engine import Campaign
+    from layline.campaign.model import Operator
+
+
+def campaign_analyze(chosen: str | None = None, *, now: Callable[[], str] = clock, progress: Callable[[str], None] = quiet) -> None:  # fmt: skip
+    """Measure ceilings and counters for the best kernel, unless that was done; a command's campaign has no operator to count by."""
+    if not _is_due(read_campaign(chosen)):
+        return
+    with write_campaign(chosen, now=now) as campaign:
+        if _is_due(campaign):
+            progress("measuring what the machine allows")
+            record_analysis(campaign)
+
+
+def record_analysis(campaign: Campaign) -> None:
+    """Write down the ceilings, and the counters of the best kernel on its dearest representative shape."""
+    if not isinstance(campaign.bench, TrustedBench):
+        return
+    from layline.campaign.counters import measure_counters
+
+    state, operator = campaign.state, campaign.bench.operator
+    roof = find_ceilings(operator)
+    shapes = [shape for shape in choose_shapes(operator, state.manifest) if shape.label in state.representative]
+    largest = max(shapes or operator.shapes, key=lambda shape: sum(step.flops(shape) for step in operator.passes))
+    counted = measure_counters(operator, to_snapshot(state.kernel(state.best.kernel)), largest)
+    missing = (*(() if roof else ("no ceilings: there is no C compiler",)), *counted.missing)
+    campaign.record(
+        "analyzed", best=state.best.number, flops_per_s=roof.flops_per_s if roof else None,
+        bytes_per_s=roof.bytes_per_s if roof else None, shape=largest.label, counters=counted.counters, missing=list(missing),
+    )  # fmt: skip
+
+
+def _is_due(campaign: Campaign) -> bool:
+    state = campaign.state
+    if not isinstance(campaign.bench, TrustedBench) or state.baseline is None:
+        return False
+    return state.analysis is None or state.analysis.get("best") != state.best.number
+
+
+def find_ceilings(operator: Operator) -> Ceilings | None:
+    """Of one core, or of the device the operator is for."""
+    if operator.language != "triton":
+        return measure_ceilings()
+    from layline.campaign.gpu.ceilings import choose_rate
+    from layline.campaign.gpu.ceilings import measure_ceilings as measure_device_ceilings
+    from layline.campaign.operators.tensors import find_device
+
+    found = measure_device_ceilings(find_device())
+    return Ceilings(flops_per_s=choose_rate(operator, found), bytes_per_s=found.copy_bytes_per_s)

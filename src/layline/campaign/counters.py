@@ -1,0 +1,105 @@
+"""Hardware counters of a kernel, where this machine has a profiler that may count them; what is missing is said."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from layline.campaign.build import NotBuilt, build_kernel, workshop
+from layline.campaign.feed import draw
+from layline.campaign.leg import LiveLeg, Setup
+from layline.campaign.link import Fault
+from layline.campaign.measure import ARENA_BYTES
+from layline.campaign.model import Leg, Plan
+
+if TYPE_CHECKING:
+    from layline.campaign.model import Operator, Shape, Snapshot
+
+EVENTS = ("cycles", "instructions", "cache-misses", "branch-misses")
+SECONDS = 0.5
+DEVICE_PROFILERS = ("ncu", "rocprofv3")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """Events of the kernel's worker while it was called, and what could not be counted."""
+
+    counters: dict[str, float] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+
+
+def measure_counters(operator: Operator, snapshot: Snapshot, shape: Shape) -> Counted:
+    """Counters over half a second of calls on one shape; a device's profilers are only looked for."""
+    if operator.language == "triton":
+        return Counted(missing=tuple(_find_device_profilers()))
+    if shutil.which("perf") is None:
+        return Counted(missing=("no counters: `perf` is not installed",))
+    import numpy as np
+
+    rng = np.random.default_rng(int.from_bytes(secrets.token_bytes(16), "big"))
+    with workshop() as shop:
+        built = build_kernel(snapshot, operator, shop)
+        if isinstance(built, NotBuilt):
+            return Counted(missing=("no counters: the kernel does not compile now",))
+        setup = Setup(operator=operator, shapes=(shape,), plan=Plan(), shop=shop, arena_bytes=ARENA_BYTES)
+        try:
+            with LiveLeg(Leg.BEST, built, setup, rng) as leg:
+                leg.worker.load()
+                given = draw(operator, shape, rng, operator.distributions[0], count=2)
+                with tempfile.NamedTemporaryFile() as out:
+                    counting = _start_counting(leg.worker.pid, out.name)
+                    end = time.monotonic() + SECONDS
+                    while time.monotonic() < end:
+                        for step in operator.passes:
+                            leg.run(step, given)
+                    _stop_counting(counting)
+                    text = Path(out.name).read_text("utf-8", "replace")
+        except Fault as fault:
+            return Counted(missing=(f"no counters: {fault.reason}",))
+    return parse_counters(text)
+
+
+def parse_counters(text: str) -> Counted:
+    """The output of `perf stat -x,`: value, unit, event."""
+    counters: dict[str, float] = {}
+    for line in text.splitlines():
+        words = line.split(",")
+        if len(words) > 2 and words[0].replace(".", "", 1).isdigit():
+            counters[words[2].removesuffix(":u")] = float(words[0])
+    absent = [event for event in EVENTS if event not in counters]
+    if not absent:
+        return Counted(counters=counters)
+    why = "the processor's counters are not given to this machine" if "<not supported>" in text else "perf may not count here"  # fmt: skip
+    return Counted(counters=counters, missing=(f"no {', '.join(absent)}: {why}",))
+
+
+def _start_counting(pid: int, out: str) -> subprocess.Popen[bytes]:
+    words = ["perf", "stat", "-x,", "-o", out, "-e", ",".join(EVENTS), "-p", str(pid)]
+    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(0.1)  # attaching takes a moment
+    return process
+
+
+def _stop_counting(process: subprocess.Popen[bytes]) -> None:
+    process.send_signal(signal.SIGINT)  # perf writes its figures when it is interrupted
+    try:
+        process.wait(5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _find_device_profilers() -> list[str]:
+    found = [name for name in DEVICE_PROFILERS if shutil.which(name)]
+    if not found:
+        return [f"no counters: neither {' nor '.join(DEVICE_PROFILERS)} is installed"]
+    allowed = os.geteuid() == 0
+    return [f"{', '.join(found)} installed{'' if allowed else ', though counting may need root'}; Layline does not run it: profile `campaign measure` with it"]  # fmt: skip
