@@ -31,7 +31,7 @@ def main(arguments: list[str]) -> int:
     _git(folder, "commit", "-q", "-m", f"Start from the {start} kernel")
     _layline(folder, "campaign", "new", f"gemm_{kind}", "--operator", "gemm", "--kernel", "gemm.c", "--yes")
     if kind == "search":
-        words = ("--proposer", "search")
+        words: tuple[str, ...] = ("--proposer", "search")
     else:
         program = f"{sys.executable} {AGENT} {folder / 'agent-state'}"
         words = ("--proposer", f"command:{program}", "--time-limit", "20s", "--rounds", "20")
