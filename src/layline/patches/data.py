@@ -75,4 +75,5 @@ def encode_effect(effect: Effect) -> dict[str, Any]:
 
 
 def encode_unregistered(item: Unregistered) -> dict[str, Any]:
-    return {**encode_effect(item.effect), "within": item.within, "called_from": list(item.called_from)}
+    callers = {"called_from": list(item.called_from), "unknown_callers": item.unknown_callers}
+    return {**encode_effect(item.effect), "within": item.within, **callers}

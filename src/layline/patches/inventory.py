@@ -112,7 +112,7 @@ def read_inventory(
         commit=reading.tree.commit,
         pin=pin,
         patches=settled,
-        unregistered=tuple(find_callers(stray, reading.texts)),
+        unregistered=tuple(find_callers(stray, reading.machine.modules, reading.texts)),
         skipped=reading.skipped,
         engine=reading.engine,
     )

@@ -159,7 +159,9 @@ class Unregistered:
     within: str
     """Dotted name of the enclosing function, class or module."""
     called_from: tuple[str, ...] = ()
-    """What calls or imports it, where that can be told."""
+    """What calls, imports or hands it on, by what names resolve to: `path:line`, with a word where it is no plain call."""
+    unknown_callers: int = 0
+    """Calls of a method of the same name on objects whose class is not known; they are not in `called_from`."""
     registry: str | None = None
     """The call that registers it by path, `register_patch("a.b.C.m", g)`; None: a plain write."""
     keys: tuple[str, ...] = ()

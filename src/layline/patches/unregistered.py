@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from layline.core.evidence import Location
+from layline.patches.calling.callers import Search
 from layline.patches.chains import loosen
 from layline.patches.conditions import Reader, simplify
 from layline.patches.idioms.paths import name_registry
@@ -21,7 +22,7 @@ from layline.patches.writers import find_helpers, is_worth_following, look_at, m
 
 if TYPE_CHECKING:
     from layline.patches.idioms.installer import Installer
-    from layline.patches.reading.modules import Module
+    from layline.patches.reading.modules import Module, Modules
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _BOUND = re.compile(r"`(?:forward|__class__|__call__|generate)` of an object|a method bound onto")
@@ -220,21 +221,11 @@ def _find_methods(owner: Class) -> Iterator[Function]:
                 yield bind(value, Instance(owner))
 
 
-def find_callers(items: list[Unregistered], texts: dict[str, bytes]) -> list[Unregistered]:
-    """Add where the enclosing function is called, in files that can see it."""
-    known: dict[str, tuple[str, ...]] = {}
-    for item in items:
-        if item.within not in known:
-            known[item.within] = tuple(_find_calls(item, texts))[:5]
-    return [replace(item, called_from=known[item.within]) for item in items]
-
-
-def _find_calls(item: Unregistered, texts: dict[str, bytes]) -> Iterator[str]:
-    name, home = item.within.rpartition(".")[2].encode(), item.effect.location.path
-    call = re.compile(rb"(?<!def )(?<!\w)" + re.escape(name) + rb"\s*\(")
-    stem = home.rpartition("/")[2].removesuffix(".py").encode()
-    sees = re.compile(rb"import\b[^\n]*\b" + re.escape(name) + rb"\b|^\s+" + re.escape(name) + rb",?$|\b" + stem + rb"\." + re.escape(name) + rb"\b", re.MULTILINE)  # fmt: skip
-    for path, text in texts.items():
-        if name in text and (path == home or sees.search(text)):
-            for found in call.finditer(text):
-                yield f"{path}:{text.count(bytes([10]), 0, found.start()) + 1}"
+def find_callers(items: list[Unregistered], modules: Modules, texts: dict[str, bytes]) -> list[Unregistered]:
+    """Add what calls the function around each effect."""
+    search = Search(modules, texts, {item.within for item in items})
+    known = {within: search.find(within) for within in sorted({item.within for item in items})}
+    return [
+        replace(item, called_from=known[item.within].places, unknown_callers=known[item.within].unknown)
+        for item in items
+    ]

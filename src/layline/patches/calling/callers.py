@@ -1,0 +1,241 @@
+"""Where a function of the downstream is called or handed on: only what resolves to this very function counts."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from layline.patches.calling.names import Names, find_words_below
+from layline.patches.calling.receivers import Receiver, find_receivers
+
+if TYPE_CHECKING:
+    from layline.patches.calling.uses import File, Place, Use
+    from layline.patches.reading.modules import Modules
+
+MOST_SHOWN = 20
+_MAKERS = frozenset("__init__ __new__ __post_init__ __enter__ __exit__ __aenter__ __aexit__".split())
+"""Methods that making an object (and entering it) calls."""
+_REGISTERS = re.compile(r"regist|hook|subscri|listen|callback|receiver|handler|command|event", re.IGNORECASE)
+_NOT_CODE = re.compile(rb"(\"\"\"|''')(?:\\.|[^\\])*?\1|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|#[^\n]*", re.DOTALL)
+_IMPORTED = re.compile(rb"^[ \t]*import[ \t]+(?:[\w.]+[ \t]+as[ \t]+)?(\w+)", re.MULTILINE)
+_COMMON = frozenset(name for kind in (str, dict, list, set, bytes, int) for name in dir(kind))
+
+
+@dataclass(frozen=True, slots=True)
+class Callers:
+    """What calls a function, and how many calls of its name cannot be told apart."""
+
+    places: tuple[str, ...] = ()
+    """`path:line`, with a word in brackets where it is no plain call."""
+    unknown: int = 0
+    """Calls of a method of this name on objects whose class is not known; none of them is in `places`."""
+
+
+class Search:
+    """Finds the callers of functions of one downstream; files are read as far as they mention a name asked for."""
+
+    def __init__(self, modules: Modules, texts: dict[str, bytes], asked: Iterable[str]) -> None:
+        self._asked = frozenset(asked)
+        wanted = {name.rpartition(".")[2] for name in self._asked}
+        makers = {name.rpartition(".")[0].rpartition(".")[2] for name in self._asked if _is_maker(name)}
+        wanted |= {below for name in makers for below in find_words_below(name, texts)}
+        self._texts = texts
+        self._names = Names(modules, texts, frozenset(wanted))
+
+    def find(self, dotted: str) -> Callers:
+        """The callers of a function, method, class or module of the downstream."""
+        place = self._names.find_place(dotted)
+        if place is None or isinstance(place.node, ast.ClassDef):
+            module = dotted if place is None else _module_around(place).name
+            return _show(self._find_imports(module))
+        owner = place.outer
+        if owner is None or not isinstance(owner.node, ast.ClassDef):
+            return _show([*self._find_function(dotted, place), *_find_registration(place, self._names)])
+        if place.name.rpartition(".")[2] in _MAKERS:
+            return _show(self._find_makers(owner.name, place))
+        found, unknown = self._find_method(owner.name, place)
+        return _show([*found, *_find_registration(place, self._names)], unknown)
+
+    def _files(self, *words: str) -> Iterator[tuple[str, File]]:
+        """Files that mention one of the words, in order."""
+        wanted = [word.encode() for word in sorted(words)]
+        for path, text in self._texts.items():
+            if any(word in text for word in wanted):
+                file = self._names.read_path(path)
+                if file is not None:
+                    yield path, file
+
+    def _find_function(self, dotted: str, place: Place) -> Iterator[str]:
+        name = dotted.rpartition(".")[2]
+        for path, file in self._files(name):
+            for use in _find_uses(file, name):
+                if _is_inside(use.place, place):
+                    continue
+                if dotted in self._names.resolve_expression(use.node, use.place, file):
+                    yield _say(path, use)
+
+    def _find_makers(self, owner: str, place: Place) -> Iterator[str]:
+        """`Class(...)`, of the class or one below that inherits the method, and `super().__init__()`."""
+        method = place.name.rpartition(".")[2]
+        makers = {
+            name for name in self._names.below(owner) if self._names.look_up(self._names.order(name), method) == owner
+        }
+        for path, file in self._files(*(name.rpartition(".")[2] for name in makers)):
+            for word in sorted({name.rpartition(".")[2] for name in makers}):
+                for use in _find_uses(file, word):
+                    if use.is_call and makers & set(self._names.resolve_expression(use.node, use.place, file)):
+                        yield _say(path, use)
+            for use in file.uses.get(method, ()):
+                if not _is_inside(use.place, place) and self._reaches(use, file, owner, method):
+                    yield _say(path, use)
+
+    def _find_method(self, owner: str, place: Place) -> tuple[list[str], int]:
+        method = place.name.rpartition(".")[2]
+        only = self._is_only_family(owner, method)
+        found: list[str] = []
+        unknown = 0
+        family = {above.rpartition(".")[2] for below in self._names.below(owner) for above in self._names.order(below)}
+        related = [name.encode() for name in sorted(family)]
+        for path, text in self._texts.items():
+            if b"." + method.encode() not in text:
+                continue
+            if not only and not any(name in text for name in related):
+                unknown += _count_unknown(text, method)
+                continue
+            file = self._names.read_path(path)
+            for use in file.uses.get(method, ()) if file is not None else ():
+                if not isinstance(use.node, ast.Attribute) or _is_inside(use.place, place):
+                    continue
+                reached = self._reaches(use, file, owner, method)  # type: ignore[arg-type]  # the loop is empty without
+                if reached:
+                    found.append(_say(path, use))
+                elif reached is None and only and _is_named_after(use.node.value, family):
+                    found.append(_say(path, use, "by the names of object and method"))
+                elif reached is None and use.is_call:
+                    unknown += 1
+        return found, unknown
+
+    def _reaches(self, use: Use, file: File, owner: str, method: str) -> bool | None:
+        """Whether a call reaches `owner.method`; None where the receiver's class is not known."""
+        if not isinstance(use.node, ast.Attribute):
+            return False
+        receivers = list(find_receivers(use.node.value, use.place, file, self._names))
+        if not receivers:
+            return None
+        return any(isinstance(item, Receiver) and self._dispatches(item, owner, method) for item in receivers)
+
+    def _dispatches(self, receiver: Receiver, owner: str, method: str) -> bool:
+        """Some class that has both finds `owner`'s method when it looks from where the receiver stands."""
+        names = self._names
+        if receiver.how == "exact":
+            return names.look_up(names.order(receiver.of), method) == owner
+        for candidate in names.below(owner):
+            order = names.order(candidate)
+            if receiver.of not in order:
+                continue
+            start = order.index(receiver.of) + 1 if receiver.how == "super" else 0
+            if names.look_up(order[start:], method) == owner:
+                return True
+        return False
+
+    def _is_only_family(self, owner: str, method: str) -> bool:
+        """No class or module of the downstream but this one, those above and those below defines the name."""
+        if method in _COMMON or "_" not in method.strip("_"):
+            return False
+        top = self._top_definer(owner, method)
+        for path, text in self._texts.items():
+            if b"def " + method.encode() + b"(" not in text:
+                continue
+            file = self._names.read_path(path)
+            for place in file.places.values() if file is not None else ():
+                if place.name.rpartition(".")[2] != method:
+                    continue
+                around = place.outer
+                if around is None or not isinstance(around.node, ast.ClassDef):
+                    return False
+                if self._top_definer(around.name, method) != top:
+                    return False
+        return True
+
+    def _top_definer(self, owner: str, method: str) -> str:
+        """The furthest class above that defines a method."""
+        return [name for name in self._names.order(owner) if self._names.defines(name, method)][-1]
+
+    def _find_imports(self, module: str) -> Iterator[str]:
+        """Importing a module runs what stands outside its functions."""
+        home = self._names.modules.path_of(module)
+        for path, file in self._files(module.rpartition(".")[2]):
+            if path == home:
+                continue
+            lines = {line for line, name in file.import_lines if self._names.modules.path_of(name) == home}
+            yield from (f"{path}:{line} (import)" for line in sorted(lines))
+            yield from (f"{path}:{line} (import by name)" for line, name in sorted(set(file.texts)) if name == module)
+
+
+def _find_uses(file: File, name: str) -> Iterator[Use]:
+    """Uses of a name and of the names it is imported under."""
+    local = {name, *(alias for alias, targets in file.imports.items() if any(t.endswith(f".{name}") for t in targets))}
+    for alias in sorted(local):
+        yield from file.uses.get(alias, ())
+
+
+def _find_registration(place: Place, names: Names) -> Iterator[str]:
+    """A decorator that hands the function to a registry."""
+    module = _module_around(place).name
+    path = names.modules.path_of(module)
+    for decorator in getattr(place.node, "decorator_list", ()):
+        callee = decorator.func if isinstance(decorator, ast.Call) else decorator
+        text = ast.unparse(callee)
+        if _REGISTERS.search(text):
+            yield f"{path}:{decorator.lineno} (registered by @{text})"
+
+
+def _module_around(place: Place) -> Place:
+    return list(place.around())[-1]
+
+
+def _is_inside(place: Place, function: Place) -> bool:
+    """A function that calls itself is not its own caller."""
+    return any(around.node is function.node for around in place.around())
+
+
+def _is_named_after(receiver: ast.expr, classes: Iterable[str]) -> bool:
+    """`self.template` and `BaseTemplate`: the object is called like its class."""
+    name = (receiver.attr if isinstance(receiver, ast.Attribute) else getattr(receiver, "id", "")).strip("_").lower()
+    return len(name) > 2 and any(name.replace("_", "") in known.lower() for known in classes)
+
+
+def _is_maker(dotted: str) -> bool:
+    return dotted.rpartition(".")[2] in _MAKERS
+
+
+def _say(path: str, use: Use, remark: str = "") -> str:
+    line = use.node.end_lineno if isinstance(use.node, ast.Attribute) else use.node.lineno
+    words = [word for word in (remark, "" if use.is_call else "handed on") if word]
+    return f"{path}:{line}" + (f" ({'; '.join(words)})" if words else "")
+
+
+def _show(found: Iterable[str], unknown: int = 0) -> Callers:
+    places = sorted(dict.fromkeys(found), key=_by_place)
+    if len(places) > MOST_SHOWN:
+        places = [*places[:MOST_SHOWN], f"and {len(places) - MOST_SHOWN} more"]
+    return Callers(tuple(places), unknown)
+
+
+def _by_place(text: str) -> tuple[str, int, str]:
+    path, _, rest = text.partition(":")
+    return path, int(re.match(r"\d*", rest).group() or 0), rest  # type: ignore[union-attr]  # \d* always matches
+
+
+def _count_unknown(text: bytes, method: str) -> int:
+    """Calls in a file that knows none of the classes: all but those on `self`, which are the file's own, and imports."""
+    code = _NOT_CODE.sub(b"", text)
+    receivers = re.findall(rb"(\w*|super\(\))[ \t]*\.[ \t]*" + re.escape(method.encode()) + rb"[ \t]*\(", code)
+    known = {b"self", b"cls", b"super()", *_IMPORTED.findall(code)}
+    return sum(1 for name in receivers if name not in known)
+
+
+__all__ = ["Callers", "Search"]
