@@ -113,3 +113,17 @@ SETUPS = [
 def test_the_package_name_is_read_not_run(tmp_path: Path, text: str, name: str | None) -> None:
     (tmp_path / "setup.py").write_text(text)
     assert read_package_name(tmp_path) == name
+
+
+def test_a_shipped_operator_needs_no_commands(tmp_path: Path) -> None:
+    history = History.start(tmp_path / "project")
+    history.commit("Start", {"gemm.c": "int forward(void);\n"})
+    request = Request(operator="gemm", backend="C", gpu="cpu", options={"kernel": "gemm.c"})
+    with inside(history.path):
+        answer = campaign_handoff(request, now=now)
+    assert not answer.needs_person
+    manifest = parse_manifest(answer.data["draft"], where="draft")
+    assert (manifest.measuring, manifest.operator) == ("trusted", "gemm")
+    environment = {row["name"]: row["value"] for row in answer.data["environment"]}
+    assert environment["GPU and architecture"] == "not needed"
+    assert "nvcc" not in environment["Compiler"].lower()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 def campaign_handoff(request: Request, *, python: str = sys.executable, now: Callable[[], str] = clock) -> Answer:
     """Collect and check; what is missing is named, nothing is guessed."""
     tree = open_work_tree(Path.cwd())
+    request = replace(request, trusted_metric=_find_metric(request))
     files = tree.git("ls-files", "-z").decode("utf-8", "surrogateescape").split("\0")
     rows = tuple(find_prerequisites(request, [file for file in files if file]))
-    environment, machine = check_environment(tree.root, request.gpu, python)
+    environment, machine = check_environment(tree.root, request, python)
     disagreements = tuple(find_disagreements(request, machine))
     missing = [row for row in (*rows, *environment[:1]) if row.value is None]
     draft = render_draft(request, rows, now())
@@ -45,6 +47,16 @@ def campaign_handoff(request: Request, *, python: str = sys.executable, now: Cal
         "draft": draft,
     }
     return Answer(report=report, data=data, needs_person=bool(missing or disagreements))
+
+
+def _find_metric(request: Request) -> str | None:
+    """The metric of the CPU operator that ships under this name, for a kernel in C."""
+    from layline.campaign.operators import NAMES, load_operator
+
+    if request.language != "C" or request.gpu != "cpu" or request.operator not in NAMES:
+        return None
+    operator = load_operator(request.operator)
+    return operator.metric if operator.language == "c" else None
 
 
 def _table(rows: tuple[Prerequisite, ...]) -> Table:
@@ -70,12 +82,12 @@ def render_draft(request: Request, rows: tuple[Prerequisite, ...], created: str)
         "execution_mode": known["execution_mode"],
         "project_skill": request.option("project_skill"),
         "performance_target": request.option("target"),
-        "primary_metric": request.option("metric"),
+        "primary_metric": request.option("metric") or request.trusted_metric,
         "target_shapes": "all",
         "kernel_source": known["Kernel source file path"],
-        "test_command": known["Focused test command"],
-        "benchmark_command": known["Focused benchmark command"],
-        "quick_command": known["Quick validation harness"],
+        "test_command": _read_command(known["Focused test command"]),
+        "benchmark_command": _read_command(known["Focused benchmark command"]),
+        "quick_command": _read_command(known["Quick validation harness"]),
         "representative_shapes": [],
         "git_commit": True,
         "git_branch": "auto",
@@ -83,12 +95,20 @@ def render_draft(request: Request, rows: tuple[Prerequisite, ...], created: str)
         "created": created,
     }
     optional = {"project_skill", "performance_target", "max_iterations", "test_command", "benchmark_command"}
+    if request.trusted_metric:
+        optional.add("quick_command")
     lines = [f"name: {request.operator}_{backend.lower()}_{request.gpu}_{created[:10].replace('-', '')}"]
     for key in SPECIFIED:
         dumped = yaml.safe_dump({key: values[key]}, width=1000, allow_unicode=True).rstrip("\n")
         lines.append(dumped + ("  # MISSING" if values[key] is None and key not in optional else ""))
+    if request.trusted_metric:
+        return "\n".join([*lines, "measuring: trusted", f"operator: {request.operator}"]) + "\n"
     lines += ["measuring: command", yaml.safe_dump({"rebuild_command": _rebuild(known)}, width=1000).rstrip("\n")]
     return "\n".join(lines) + "\n"
+
+
+def _read_command(value: str | None) -> str | None:
+    return None if value == "not needed" else value
 
 
 def _rebuild(known: dict[str, str | None]) -> str | None:

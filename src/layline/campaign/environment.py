@@ -9,23 +9,29 @@ import shutil
 import subprocess
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
-from layline.campaign.handoff import EDITABLE, Prerequisite
+from layline.campaign.handoff import EDITABLE, Prerequisite, Request
 
+COMPILERS = {"C": ("cc",), "HIP": ("hipcc",)}
+ALL_COMPILERS = ("hipcc", "nvcc", "cc")
+"""Triton and other embedded languages bring their own and use one of these for their launchers."""
 _PROBE = "import importlib.metadata as m, sys; print(m.distribution(sys.argv[1]).read_text('direct_url.json') or '{}')"
 
 
-def check_environment(root: Path, gpu: str, python: str) -> tuple[list[Prerequisite], dict[str, str]]:
+def check_environment(root: Path, request: Request, python: str) -> tuple[list[Prerequisite], dict[str, str]]:
     """Rows for the hand-off, and what was seen of the machine."""
     seen = {name: value for name, value in (("gpu", find_gpu()), ("driver", find_driver())) if value}
     rows = [
-        check_install(root, gpu, python),
-        _row("Compiler", find_compiler(), "on the PATH", "no cc, hipcc or nvcc on the PATH"),
-        _row("GPU and architecture", seen.get("gpu"), "rocminfo or nvidia-smi", "no GPU tool answers here; trusted CPU operators need none"),
+        check_install(root, request.gpu, python),
+        _row("Compiler", find_compiler(request.language), "on the PATH", f"no {' or '.join(COMPILERS.get(request.language, ALL_COMPILERS))} on the PATH"),
+        _row("GPU and architecture", seen.get("gpu"), "rocminfo or nvidia-smi", "no GPU tool answers here"),
         _row("Driver", seen.get("driver"), "the kernel module", "no amdgpu or nvidia module is loaded"),
     ]  # fmt: skip
+    if request.gpu == "cpu":
+        rows[2:] = [replace(row, value=row.value or "not needed", found=row.found if row.value else "the target is the CPU") for row in rows[2:]]  # fmt: skip
     return rows, seen
 
 
@@ -99,8 +105,9 @@ def _read_name(node: ast.expr, constants: Mapping[str, object]) -> str | None:
             return None
 
 
-def find_compiler() -> str | None:
-    for name in ("hipcc", "nvcc", "cc"):
+def find_compiler(language: str) -> str | None:
+    """The first compiler there is for a kernel language."""
+    for name in COMPILERS.get(language, ALL_COMPILERS):
         if shutil.which(name):
             answer = _run((name, "--version"))
             return answer.splitlines()[0].strip() if answer else name

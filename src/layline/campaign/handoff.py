@@ -42,6 +42,12 @@ class Request:
     gpu: str
     options: Mapping[str, str | None] = field(default_factory=dict)
     new_kernel: bool = False
+    trusted_metric: str | None = None
+    """The metric of the operator definition that ships for this target, where one does: nothing of the user's measures then."""
+
+    @property
+    def language(self) -> str:
+        return LANGUAGES.get(self.backend.upper(), self.backend.upper())
 
     def option(self, name: str) -> str | None:
         return self.options.get(name)
@@ -76,9 +82,7 @@ def find_prerequisites(request: Request, files: Sequence[str]) -> Iterator[Prere
     mode = recommend_mode(request.backend, request.gpu, new_kernel=request.new_kernel)
     kernel = _choose(request, "kernel", find_kernels(request, files), "Kernel source file path")
     yield kernel
-    yield _command(request, "test", find_tests(request, files), "Focused test command", "pytest {} -v")
-    yield _find_bench(request, files)
-    yield _choose(request, "quick", [], "Quick validation harness")
+    yield from _find_trusted(request) if request.trusted_metric else _find_commands(request, files)
     yield Prerequisite(
         name="Benchmark output format", value="frozen CSV",
         found="label,B,M,N,K,Check,… with `--summary-csv`; `layline bench csv` reads it",
@@ -86,16 +90,34 @@ def find_prerequisites(request: Request, files: Sequence[str]) -> Iterator[Prere
     yield Prerequisite(
         name="Correctness column", value="Check", found="PASS or FAIL per shape; any FAIL rejects the candidate"
     )
-    metric = request.option("metric")
+    metric = request.option("metric") or request.trusted_metric
     yield Prerequisite(
         name="Performance metric columns", value=metric,
-        found="given" if metric else f"missing: say --metric, one of {', '.join(METRICS)}",
+        found="given" if request.option("metric") else "the operator's" if metric else f"missing: say --metric, one of {', '.join(METRICS)}",
     )  # fmt: skip
     yield Prerequisite(name="Scoring rule", value="geometric mean", found="of the primary metric over all shapes; 0 if one does not pass")  # fmt: skip
     chosen = request.option("mode") or mode.execution_mode
     yield Prerequisite(name="execution_mode", value=chosen, found="given" if request.option("mode") else mode.why)
     rebuild = request.option("rebuild") or mode.rebuild
     yield Prerequisite(name="Rebuild after a change", value=rebuild or "none", found="given" if request.option("rebuild") else mode.why)  # fmt: skip
+
+
+def _find_commands(request: Request, files: Sequence[str]) -> Iterator[Prerequisite]:
+    yield _command(request, "test", find_tests(request, files), "Focused test command", "pytest {} -v")
+    yield _find_bench(request, files)
+    yield _choose(request, "quick", [], "Quick validation harness")
+
+
+def _find_trusted(request: Request) -> Iterator[Prerequisite]:
+    """Where an operator definition ships, Layline feeds, checks and times; a command of the user's may still be given."""
+    named = (
+        ("test", "Focused test command", "the operator's fp64 oracle checks every timed call"),
+        ("bench", "Focused benchmark command", "`layline campaign measure --full`"),
+        ("quick", "Quick validation harness", "`layline campaign measure`"),
+    )
+    for option, name, instead in named:
+        given = request.option(option)
+        yield Prerequisite(name=name, value=given or "not needed", found="given" if given else f"trusted measuring: {instead}")  # fmt: skip
 
 
 def _choose(request: Request, option: str, candidates: list[str], name: str) -> Prerequisite:
