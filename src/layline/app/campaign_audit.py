@@ -7,6 +7,7 @@ from pathlib import Path
 from layline.campaign.audit import RULES, CampaignFolder, Violation, find_violations, read_directory, read_revision
 from layline.core.evidence import Alert, Severity
 from layline.core.report import Answer, Bullets, Cell, Paragraph, Report, Section, Table
+from layline.errors import ConfigError
 from layline.git import open_repository
 
 
@@ -18,12 +19,23 @@ def campaign_audit(folder: str, *, repo: Path | None = None, at: str = "HEAD") -
         repository = open_repository(repo)
         commit = repository.resolve(at)
         found, place = read_revision(repository, commit, folder), f"{folder} at {commit}"
+    _check_is_campaign(found, folder)
     violations = tuple(find_violations(found))
     return Answer(
         report=_build_report(found, place, violations),
         data=_encode(found, place, violations),
         needs_person=bool(violations),
     )
+
+
+def _check_is_campaign(found: CampaignFolder, folder: str) -> None:
+    """A folder of campaigns is not one: every rule would seem broken."""
+    inside = sorted(
+        {path.split("/", 1)[0] for path in found.files if path.split("/")[1:2] in (["rounds"], ["manifest.yaml"])}
+    )
+    if inside and not found.rounds and "manifest.yaml" not in found.files:
+        named = ", ".join(f"{folder.rstrip('/')}/{name}" for name in inside[:5])
+        raise ConfigError(f"{folder} holds campaigns, it is none itself.", hint=f"Name one: {named}.")
 
 
 def _build_report(folder: CampaignFolder, place: str, violations: tuple[Violation, ...]) -> Report:
@@ -42,7 +54,12 @@ def _build_report(folder: CampaignFolder, place: str, violations: tuple[Violatio
         else (Bullets(intro), Paragraph("No rule is broken."))
     )
     alerts = (
-        (Alert(severity=Severity.BREAKS, message=f"{len(broken)} rules of the specification are broken."),)
+        (
+            Alert(
+                severity=Severity.BREAKS,
+                message=f"{len(broken)} violations of {len({item.rule for item in broken})} rules of the specification.",
+            ),
+        )
         if broken
         else ()
     )

@@ -255,6 +255,9 @@ def _conditions(state: State) -> Iterator[str]:
 
 def _skipped(state: State) -> Iterator[Skipped]:
     for item in state.rounds:
+        unsaid = [kind for kind in ("attribution", "next") if item.settled is Settled.ACCEPTED and not item.texts(kind)]
+        if unsaid:
+            yield Skipped(f"{' and '.join(unsaid)} of round {item.number}", "nobody wrote it down (`layline campaign note`)")  # fmt: skip
         if item.settled is Settled.ACCEPTED and item.verdict and item.verdict.transferred is None:
             yield Skipped(
                 f"transfer of round {item.number} ({bucket_of(item)})", "not simulated, so its gain is not called real"

@@ -12,6 +12,7 @@ from histories import History
 from layline.app.campaign_audit import campaign_audit
 from layline.campaign.audit import find_violations, read_directory, read_revision
 from layline.campaign.bench_csv import HEADER_LINE
+from layline.errors import ConfigError
 from layline.git import open_repository
 
 LABELS = ("small", "middle", "large")
@@ -178,3 +179,10 @@ def test_the_public_campaign_breaks_the_rules_it_is_known_to_break() -> None:
         r"1 of 15 rounds",
     ):
         assert re.search(pattern, said), pattern
+
+
+def test_a_folder_of_campaigns_is_not_audited_as_one(tmp_path: Path) -> None:
+    (tmp_path / "workspace/one/rounds/round-1").mkdir(parents=True)
+    (tmp_path / "workspace/one/rounds/round-1/summary.md").write_text("## Hypothesis\n")
+    with pytest.raises(ConfigError, match="holds campaigns"):
+        campaign_audit(str(tmp_path / "workspace"))

@@ -115,13 +115,9 @@ def _read_answer(folder: Path, brief: Brief) -> Proposed | Declined:
         return Declined(reason=f"the proposal cannot be read: {error}")
     files, dropped = _read_files(folder, brief)
     if not files:
-        extra = (
-            f" ({len(dropped)} edits outside the allowed files were dropped: {', '.join(dropped[:3])})"
-            if dropped
-            else ""
-        )
+        extra = f" ({len(dropped)} files it may not bring were dropped: {', '.join(dropped[:3])})" if dropped else ""
         return Declined(reason=f"the proposal changes nothing it may change{extra}")
-    remarks = (f"dropped, not among the allowed files: {', '.join(dropped[:10])}",) if dropped else ()
+    remarks = (f"dropped, not among the allowed files or not plain ones: {', '.join(dropped[:10])}",) if dropped else ()
     texts = {name: str(said[name]) for name in ("expect", "diagnosis") if said.get(name)}
     return Proposed(files=files, hypothesis=hypothesis, change=change, bucket=bucket, remarks=remarks, **texts)
 
@@ -144,8 +140,12 @@ def _read_files(folder: Path, brief: Brief) -> tuple[dict[str, bytes], list[str]
         name = place.relative_to(folder).as_posix()
         if name in OURS:
             continue
-        if name not in brief.allowed_files or place.is_symlink() or place.stat().st_size > MAX_FILE_BYTES:
+        if name not in brief.allowed_files:
             dropped.append(name)
+        elif place.is_symlink():
+            dropped.append(f"{name} (a link)")
+        elif place.stat().st_size > MAX_FILE_BYTES:
+            dropped.append(f"{name} (too large)")
         elif (data := place.read_bytes()) != before.get(name, "").encode():
             files[name] = data
     return files, dropped
