@@ -4,6 +4,8 @@ import ctypes
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -12,11 +14,13 @@ from layline.campaign.build import FLAGS
 from layline.campaign.measure import Request, measure_pair
 from layline.campaign.model import Operator, Plan, Shape, Snapshot
 from layline.campaign.operators import load_operator
+from layline.campaign.pace import SLACK, estimate_round
 from layline.campaign.proposers import Brief, Declined, Proposed
 from layline.campaign.proposers.bounds import Bound
 from layline.campaign.proposers.knobs import set_knobs
 from layline.campaign.proposers.screen import TODAY, Screened
 from layline.campaign.proposers.search import Search, _find_slower, _read_gain
+from layline.campaign.state import State
 
 LOOKED = [
     ([Screened(name=TODAY, score=2.0), Screened(name="a", score=1.0), Screened(name="b", score=3.0)], "a", {TODAY, "b"}),
@@ -105,3 +109,23 @@ def test_the_direct_variant_is_right_whatever_its_setting(tmp_path: Path, settin
         kernel.backward(*places[:3], *places[4:], *sizes)
         for found, expected in ((out, a @ b.T), (da, dout @ b), (db, dout.T @ a)):
             np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-3)
+
+
+def _run(number: int, pairs: int, **seconds: float) -> SimpleNamespace:
+    measurement = SimpleNamespace(seconds=tuple(seconds.items()), pairs=pairs, plan=Plan(), shapes=("a", "b", "c", "d"))
+    return SimpleNamespace(number=number, runs=(SimpleNamespace(measurement=measurement),))
+
+
+PACE = [
+    ((), 0.0),
+    # the baseline alone: two legs on half of the shapes
+    ((_run(1, 3, build=1.0, controls=4.0, timing=3.0, gates=2.0),), SLACK * 10.0),
+    # a round that took all sixteen pairs: the next may end after five
+    ((_run(1, 3, timing=3.0), _run(2, 16, build=1.0, controls=5.0, timing=16.0, gates=2.0)), SLACK * 13.0),
+]
+
+
+@pytest.mark.parametrize(("rounds", "expected"), PACE)
+def test_the_shortest_round_is_estimated_from_those_before(rounds: tuple[Any, ...], expected: float) -> None:
+    state = SimpleNamespace(rounds=rounds, representative=("a", "b"))
+    assert estimate_round(cast("State", state)) == pytest.approx(expected)
