@@ -36,6 +36,19 @@ def test_every_command_exists_with_its_options(line: str) -> None:
     leaf.make_context(command, list(arguments), resilient_parsing=False)
 
 
+def test_the_pull_request_workflow_gives_the_action_only_inputs_it_has() -> None:
+    root = WORKFLOW.parents[2]
+    text = (WORKFLOW.parent / "layline-pull-request.yml").read_text(encoding="utf-8")
+    plain = yaml.safe_load(text)
+    action = yaml.safe_load((root / "action.yml").read_text(encoding="utf-8"))
+    steps = {step["uses"].partition("@")[0]: step for step in plain["jobs"]["pins"]["steps"]}
+    assert set(steps["OWNER/layline"]["with"]) <= set(action["inputs"])
+    assert set(re.findall(r"steps\.layline\.outputs\.(\w+)", text)) <= set(action["outputs"])
+    assert plain["permissions"] == {}
+    assert plain["jobs"]["pins"]["permissions"] == {"contents": "read", "security-events": "write"}
+    assert "secrets." not in text
+
+
 def test_no_secret_is_asked_for_and_rights_are_per_job() -> None:
     assert "secrets." not in WORKFLOW.read_text(encoding="utf-8")
     plain = load()

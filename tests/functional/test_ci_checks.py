@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
-from commands import layline
+from commands import _SOURCE, layline
 from layline.sample import write_sample
+
+ROOT = Path(__file__).parents[2]
+ACTION = ROOT / "scripts" / "action.py"
 
 
 @pytest.fixture(scope="module")
@@ -72,3 +82,90 @@ def test_pins_are_checked_without_objects(harbor: Path, tmp_path: Path) -> None:
     answer = layline("doctor", "--pins", "-c", str(config), "--format", "json", cwd=harbor)
     assert answer.code == 1
     assert next((row["subject"], row["state"]) for row in answer.json["findings"]) == ("keel", "missing")
+
+
+def _git(folder: Path, *words: str) -> str:
+    identity = ["-c", "user.name=T", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]
+    done = subprocess.run(["git", *identity, *words], cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def pull_request(harbor: Path, tmp_path: Path) -> Path:
+    """A clone of Harbor whose newest commit moves Keel's pin to Keel's main."""
+    clone = tmp_path / "harbor"
+    _git(tmp_path, "clone", "-q", str(harbor), str(clone))
+    text = re.sub(r'objects = "\.\./', f'objects = "{harbor.parent}/', (harbor / "layline.toml").read_text())
+    (clone / "layline.toml").write_text(text)
+    tip = _git(harbor.parent / "keel.git", "rev-parse", "main")
+    _git(clone, "update-index", "--cacheinfo", f"160000,{tip},third_party/keel")
+    _git(clone, "commit", "-qm", "Move keel")
+    return clone
+
+
+def _run_action(folder: Path, out: Path, cache: dict[str, str], **settings: str) -> subprocess.CompletedProcess[str]:
+    env = {
+        **os.environ, **cache, "PYTHONPATH": _SOURCE, "RUNNER_TEMP": str(out), "GITHUB_STEP_SUMMARY": str(out / "step.md"),
+        "GITHUB_OUTPUT": str(out / "output"), **settings,
+    }  # fmt: skip
+    return subprocess.run(
+        [sys.executable, "-P", str(ACTION)], cwd=folder, env=env, capture_output=True, text=True, check=False
+    )
+
+
+def test_the_action_looks_at_the_pins_that_a_pull_request_moves(
+    pull_request: Path, tmp_path: Path, cache: dict[str, str]
+) -> None:
+    done = _run_action(pull_request, tmp_path, cache, LAYLINE_BASE="HEAD~1")
+    assert done.returncode == 1, done.stderr
+    summary = (tmp_path / "step.md").read_text()
+    assert "Keel is pinned 30 commits behind" in summary
+    assert "Keel is pinned 0 commits behind" in summary
+    assert "Pins that this pull request does not move: spar, rivet." in summary
+    assert "moved=keel\n" in (tmp_path / "output").read_text()
+    results = json.loads((tmp_path / "layline/sarif/keel.sarif").read_text())["runs"][0]["results"]
+    assert {"error", "warning"} == {item["level"] for item in results}
+    assert done.stdout.startswith("::error file=harbor/backends/keel/")
+
+
+def test_the_action_is_content_where_no_pin_moves(harbor: Path, tmp_path: Path, cache: dict[str, str]) -> None:
+    done = _run_action(harbor, tmp_path, cache, LAYLINE_BASE="HEAD")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert (tmp_path / "step.md").read_text() == "Pins that this pull request does not move: keel, spar, rivet.\n"
+
+
+def test_the_action_without_a_base_compares_with_upstream(harbor: Path, tmp_path: Path, cache: dict[str, str]) -> None:
+    done = _run_action(harbor, tmp_path, cache, LAYLINE_BACKENDS="spar", LAYLINE_FAIL_ON="none")
+    assert done.returncode == 0, done.stderr
+    assert "Spar is pinned" in (tmp_path / "step.md").read_text()
+
+
+def test_the_action_says_what_it_cannot_answer(harbor: Path, tmp_path: Path, cache: dict[str, str]) -> None:
+    done = _run_action(harbor, tmp_path, cache, LAYLINE_BACKENDS="spar", LAYLINE_TO="no-such-ref")
+    assert done.returncode == 2
+    assert "::warning title=layline spar::" in done.stdout
+    assert "Not answered:" in (tmp_path / "step.md").read_text()
+
+
+def _find_hooks() -> list[dict[str, Any]]:
+    hooks: list[dict[str, Any]] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    return hooks
+
+
+@pytest.mark.parametrize("hook", _find_hooks(), ids=[hook["id"] for hook in _find_hooks()])
+def test_the_entry_of_every_hook_runs(hook: dict[str, Any], harbor: Path, cache: dict[str, str]) -> None:
+    program, *arguments = shlex.split(hook["entry"])
+    assert program == "layline"
+    done = layline(*arguments, cwd=harbor, env=cache)
+    assert done.code == (1 if hook["id"] == "layline-patches" else 0), (
+        done.err
+    )  # the sample has dead patches on purpose
+
+
+def test_the_action_gives_its_script_every_input() -> None:
+    plain = yaml.safe_load((ROOT / "action.yml").read_text())
+    step = plain["runs"]["steps"][-1]
+    named = set(re.findall(r"inputs\.([\w-]+)", " ".join(step["env"].values())))
+    assert named | {"package"} == set(plain["inputs"])
+    assert set(step["env"]) <= set(re.findall(r"LAYLINE_\w+", ACTION.read_text()))
+    assert "${{" not in step["run"], "text of a pull request must not become part of a script"

@@ -32,6 +32,8 @@ class Finding:
     state: str
     detail: str
     remedy: str = ""
+    value: str | None = None
+    """The revision, where this is a pin."""
 
 
 def doctor(workspace: Workspace, *, pins: bool = False) -> Answer:
@@ -64,6 +66,7 @@ def doctor(workspace: Workspace, *, pins: bool = False) -> Answer:
         "schema": "layline.doctor/1",
         "findings": [
             {"subject": i.subject, "what": i.what, "state": i.state, "detail": i.detail, "remedy": i.remedy}
+            | ({"value": i.value} if i.value else {})
             for i in findings
         ],
     }
@@ -103,7 +106,8 @@ def _version(program: str | None) -> str:
 def _look_at_backend(workspace: Workspace, tree: Tree, key: str, backend: Backend) -> Iterator[Finding]:
     try:
         pinned = read_pin(workspace.downstream, workspace.commit, key, backend)
-        yield Finding(subject=key, what="pin", state="ok", detail=f"{pinned.revision[:12]} in {pinned.evidence.path}")
+        place = f"{pinned.revision[:12]} in {pinned.evidence.path or 'layline.toml'}"
+        yield Finding(subject=key, what="pin", state="ok", detail=place, value=pinned.revision)
     except Error as error:
         yield Finding(subject=key, what="pin", state="missing", detail=error.message, remedy=error.hint or "")
         return

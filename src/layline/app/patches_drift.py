@@ -56,6 +56,8 @@ class DriftOptions:
     fail_on: str = "breaks"
     baseline: Path | None = None
     today: date = date.max
+    since: str | None = None
+    """The upstream commit compared from; default: the pin. For a pull request that moves it: where it was."""
     dead: bool = False
     """Only ask what does nothing today already: the pin is compared with itself."""
 
@@ -75,8 +77,11 @@ class Opened:
 def patches_drift(workspace: Workspace, backend: str, options: DriftOptions, *, progress: Progress = silent) -> Answer:
     """Say, for every effect of every patch of `backend`, what became of its target between pin and tip."""
     baseline = _read_baseline(options.baseline)
-    opened = open_drift(workspace, backend, find_pin(workspace, backend) if options.dead else options.to, progress)
+    to = find_pin(workspace, backend) if options.dead else options.to
+    opened = open_drift(workspace, backend, to, progress, since=options.since)
     rows: list[Drift] = list(_watch(find_drifts(opened.inventory, opened.sides), opened.inventory, progress))
+    if options.since is not None:
+        rows = [_accept_new(row) for row in rows]
     if options.dead:
         rows = [row for row in rows if row.kind is DriftKind.DEAD_AT_PIN]
     rows = list(find_last_seen(rows, opened.sides, opened.upstream, opened.pin))
@@ -110,17 +115,26 @@ def _watch(rows: Iterator[Drift], inventory: Inventory, progress: Progress) -> I
         yield row
 
 
+def _accept_new(row: Drift) -> Drift:
+    """A target that came after the commit compared from is no dead one: the patch was written for where we go."""
+    if row.kind is not DriftKind.DEAD_AT_PIN or row.comparison is None or not row.comparison.after.exists:
+        return row
+    return replace(row, kind=DriftKind.UNCHANGED, severity=Severity.OK, dead_today=False, detail="new since then")
+
+
 def find_pin(workspace: Workspace, backend: str) -> str:
     """The revision a backend is pinned to at the commit looked at."""
     return read_pin(workspace.downstream, workspace.commit, backend, workspace.settings.backend(backend)).revision
 
 
-def open_drift(workspace: Workspace, backend: str, to: str | None, progress: Progress = silent) -> Opened:
+def open_drift(
+    workspace: Workspace, backend: str, to: str | None, progress: Progress = silent, *, since: str | None = None
+) -> Opened:  # fmt: skip
     """Read the inventory and both upstream refs."""
     workspace = know_packages(workspace)
     settings = workspace.settings.backend(backend)
     upstream = workspace.open_backend(backend)
-    pin = upstream.resolve(read_pin(workspace.downstream, workspace.commit, backend, settings).revision)
+    pin = upstream.resolve(since or read_pin(workspace.downstream, workspace.commit, backend, settings).revision)
     tip = upstream.resolve_upstream(to or settings.ref)
     progress("reading the patches", 0, 0)
     (inventory,) = read_inventories(workspace, (backend,))

@@ -23,6 +23,7 @@ from layline.cli.show import (
 @click.argument("backend", required=False)
 @click.option("--all", "every", is_flag=True, help="Every configured backend; one whose objects are not here is skipped, and named.")  # fmt: skip
 @to_option
+@click.option("--from", "since", default=None, metavar="REV", help="Upstream commit to compare from; default: the pin. Where a pull request moves the pin: where it was.")  # fmt: skip
 @at_option
 @click.option("--dead", is_flag=True, help="Only what does nothing today already: the pin against itself; exit 1 if there is any.")  # fmt: skip
 @click.option("--culprits", is_flag=True, help="Name the upstream commit that made each row so.")
@@ -33,7 +34,7 @@ from layline.cli.show import (
 @format_option("text", "md", "json", "sarif", "github")
 @config_option
 def patches_drift(
-    backend: str | None, every: bool, to: str | None, at: str, dead: bool, culprits: bool, fail_on: str, baseline: Path | None,
+    backend: str | None, every: bool, to: str | None, since: str | None, at: str, dead: bool, culprits: bool, fail_on: str, baseline: Path | None,
     fetch: bool, today: date, format_: str, output: Path | None, config: Path | None,
 ) -> int:  # fmt: skip
     """What became of every target of BACKEND's patches between pin and tip; exit 1 when something needs a person."""
@@ -45,10 +46,14 @@ def patches_drift(
 
     if (backend is None) != every:
         raise click.UsageError("Name one backend, or say --all.")
+    if since is not None and (every or dead):
+        raise click.UsageError("--from goes with one backend, and not with --dead.")
     workspace = open_workspace(config, at=at)
     for key in (tuple(workspace.settings.backends) if backend is None else (backend,)) if fetch else ():
         fetch_backend(workspace, key)
-    options = DriftOptions(to=to, culprits=culprits, fail_on=fail_on, baseline=baseline, today=today, dead=dead)
+    options = DriftOptions(
+        to=to, culprits=culprits, fail_on=fail_on, baseline=baseline, today=today, since=since, dead=dead
+    )
     with show_progress() as progress:
         if backend is None:
             answer = patches_drift_all(workspace, options, progress=progress)
