@@ -84,3 +84,47 @@ def test_doctor_names_what_is_missing(tmp_path: Path) -> None:
     missing = [finding for finding in result.json["findings"] if finding["state"] == "missing"]
     assert [(finding["subject"], finding["what"]) for finding in missing] == [("keel", "patches harbour/patches")]
     assert layered.pin[:12] in result.out
+
+
+def test_where_nothing_is_pinned_the_readme_names_the_version(tmp_path: Path) -> None:
+    layered = make_layered(tmp_path)
+    layered.downstream.commit(
+        "Unpin",
+        {
+            ".gitmodules": "",
+            "setup.py": "from setuptools import Extension, setup\nx = Extension(name='deck._c')\nsetup(name='deck', ext_modules=[x])\n",
+            "deck/__init__.py": "import mast.core\nimport rope\n",
+            "deck/more.py": "import rope\nimport rope.knots\n",
+            "README.md": "    git clone https://github.com/loft/Mast-LM.git\n    cd Mast-LM\n    git checkout core_v0.12.1\n",
+            "docs/start.md": "git clone -b core_v0.12.1 https://github.com/loft/Mast-LM\ngit clone https://github.com/loft/rope\ngit checkout master\n",
+        },
+    )
+    assert layline("init", cwd=layered.downstream.path).code == 0
+    text = (layered.downstream.path / "layline.toml").read_text()
+    assert 'name = "deck"' in text
+    settings = parse_settings(text)
+    assert list(settings.backends) == ["mast"], "a clone of a moving branch is no pin"
+    mast = settings.backends["mast"]
+    assert mast.pin is not None
+    assert (mast.pin.revision, mast.upstream, mast.integration) == ("core_v0.12.1", "https://github.com/loft/Mast-LM", ("deck",))  # fmt: skip
+    assert "its texts say `git checkout core_v0.12.1` (README.md:3)" in text
+
+
+def test_where_no_version_is_named_what_is_required_is_suggested(tmp_path: Path) -> None:
+    layered = make_layered(tmp_path)
+    layered.downstream.commit(
+        "Unpin",
+        {
+            ".gitmodules": "",
+            "setup.py": "from setuptools import setup\nsetup(name='deck', install_requires=['hull>=1', 'rope >= 4.52.0'])\n",
+            "deck/__init__.py": "import rope\nimport hull\n",
+            "deck/more.py": "import hull\nimport rope\n",
+            "deck/most.py": "import hull\n",
+            "README.md": "See https://github.com/loft/rope for more.\n",
+        },
+    )
+    assert layline("init", cwd=layered.downstream.path).code == 0
+    text = (layered.downstream.path / "layline.toml").read_text()
+    assert parse_settings(text).backends == {}
+    assert '# pin = { revision = "v4.52.0" }  # setup.py:2 asks for rope >= 4.52.0; is this a tag there?' in text
+    assert text.index("[backends.rope]") < text.index("[backends.hull]"), "a known address comes first"

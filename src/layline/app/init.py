@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import posixpath
 import re
@@ -19,6 +20,7 @@ from layline.errors import ConfigError, Error
 from layline.git import open_repository
 from layline.git.repository import find_git_dir
 from layline.source import survey
+from layline.source.checkouts import find_checkouts, find_demand
 from layline.source.tree import Tree
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from layline.git import Repository
+    from layline.source.checkouts import Checkout
     from layline.source.survey import Submodule, WrittenPin
 
 
@@ -49,28 +52,20 @@ def init(folder: Path, *, git: Path | None = None, at: str = "HEAD", force: bool
     downstream = open_repository(place)
     tree = Tree(downstream, downstream.resolve(at))
     project = _survey_project(tree, downstream, folder, place)
-    drafts = tuple(_survey_backends(tree, place))
+    imported = survey.find_imported_packages(tree)
+    drafts = tuple(_survey_backends(tree, place)) or tuple(_draft_checkouts(tree, imported, project))
     named = survey.find_addresses(tree).get(survey.normalise(project["name"]))
     text = _render(project, drafts, named)
     if not drafts:
-        text += "\n" + "\n".join(_suggest_unpinned(tree, survey.find_imported_packages(tree))) + "\n"
+        text += "\n" + "\n".join(_suggest_unpinned(tree, imported)) + "\n"
     parse_settings(text, where=FILE_NAME)  # what we write must load
     write_atomically(file, text)
     return _build_answer(file, text, drafts)
 
 
 def _survey_project(tree: Tree, downstream: Repository, folder: Path, place: Path) -> dict[str, str]:
-    pyproject = tree.read_text("pyproject.toml")
-    name = ""
-    if isinstance(pyproject, str):
-        try:
-            name = str(tomllib.loads(pyproject).get("project", {}).get("name", ""))
-        except (tomllib.TOMLDecodeError, AttributeError):
-            name = ""
     address = _read_origin(downstream)
-    setup = tree.read_text("setup.py")
-    if not name and isinstance(setup, str) and (found := re.search(r"\bname\s*=\s*[\"']([\w.-]+)[\"']", setup)):
-        name = found.group(1)
+    name = _read_name(tree)
     if not name:
         name = posixpath.basename(address).lower() if address else re.sub(r"\W+", "-", place.resolve().name).strip("-")
     project = {"name": name or "project"}
@@ -79,6 +74,35 @@ def _survey_project(tree: Tree, downstream: Repository, folder: Path, place: Pat
     if place.resolve() != folder.resolve():
         project["git"] = _relative(place, folder)
     return project
+
+
+def _read_name(tree: Tree) -> str:
+    """What the project calls itself: `[project] name` of pyproject.toml, else `name` of the call of `setup`."""
+    pyproject = tree.read_text("pyproject.toml")
+    if isinstance(pyproject, str):
+        try:
+            name = str(tomllib.loads(pyproject).get("project", {}).get("name", ""))
+        except (tomllib.TOMLDecodeError, AttributeError):
+            name = ""
+        if name:
+            return name
+    setup = tree.read_text("setup.py")
+    return _read_setup_name(setup) if isinstance(setup, str) else ""
+
+
+def _read_setup_name(text: str) -> str:
+    """The literal `name` of `setup(…)`; extensions and the like have names, too."""
+    try:
+        body = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return ""
+    for node in ast.walk(body):
+        match node:
+            case ast.Call(func=ast.Name(id="setup") | ast.Attribute(attr="setup"), keywords=keywords):
+                for keyword in keywords:
+                    if keyword.arg == "name" and isinstance(keyword.value, ast.Constant):
+                        return str(keyword.value.value)
+    return ""
 
 
 def _read_origin(downstream: Repository) -> str | None:
@@ -180,23 +204,71 @@ def _draft_written_pin(tree: Tree, package: str, address: str, places: list[Writ
 
 
 def _find_importing_folders(tree: Tree, package: str) -> tuple[str, ...]:
-    return tuple(
-        folder for folder in survey.find_own_folders(tree) if survey.find_imported_packages(tree, folder)[package]
-    )
+    own = [
+        folder for folder in survey.find_own_folders(tree) if not re.match("tests?(_|$)", posixpath.basename(folder))
+    ]
+    return tuple(folder for folder in own if survey.find_imported_packages(tree, folder)[package])
+
+
+def _draft_checkouts(tree: Tree, imported: Counter[str], project: dict[str, str]) -> Iterator[Draft]:
+    """Where nothing is pinned: upstreams that the project's own texts tell people to clone at one version."""
+    own = {posixpath.basename(folder) for folder in survey.find_own_folders(tree)}
+    by_package: dict[str, list[Checkout]] = {}
+    for checkout in find_checkouts(tree):
+        package = _find_package(checkout.name, imported)
+        if package is not None and package not in own and checkout.address != project.get("repository"):
+            by_package.setdefault(package, []).append(checkout)
+    for package, places in by_package.items():
+        revisions = list(dict.fromkeys(place.revision for place in places))
+        addresses = list(dict.fromkeys(place.address for place in places))
+        lines = tuple(
+            f"pin = {{ revision = {_toml(item.revision)} }}  # {item.location}" for item in _first_of_each(places)
+        )
+        remarks = (
+            f"nothing pins it; its texts say `git checkout {revisions[0]}` ({places[0].location})" if len(revisions) == 1 else "its texts name several versions: choose one",
+            *(f"also cloned from {address}" for address in addresses[1:]),
+        )  # fmt: skip
+        backend = Backend(
+            label=posixpath.basename(addresses[0]),
+            pin=Pin(revision=revisions[0]) if len(revisions) == 1 else None,
+            upstream=addresses[0],
+            packages=(package,),
+            integration=_find_importing_folders(tree, package),
+        )
+        yield Draft(key=package, backend=backend, choices=lines if len(revisions) > 1 else (), remarks=remarks)
+
+
+def _first_of_each(places: list[Checkout]) -> list[Checkout]:
+    return list({place.revision: place for place in reversed(places)}.values())[::-1]
+
+
+def _find_package(repository: str, imported: Counter[str]) -> str | None:
+    """The imported package a repository is named after: `megatron` of Megatron-LM."""
+    fitting = [
+        name
+        for name in imported
+        if survey.normalise(name) == repository or (len(name) > 3 and repository.startswith(survey.normalise(name)))
+    ]
+    return max(fitting, key=lambda name: (len(name), name)) if fitting else None
 
 
 def _suggest_unpinned(tree: Tree, imported: Counter[str]) -> Iterator[str]:
-    """For a downstream that pins nothing we can see: the packages it imports most, as blocks to fill in."""
+    """For a downstream that pins nothing we can see: packages it imports, those with a known address first."""
     own = {posixpath.basename(folder) for folder in survey.find_own_folders(tree)}
     foreign = [
         name for name, count in imported.most_common() if count > 1 and name not in own | set(sys.stdlib_module_names)
     ]
     addresses = survey.find_addresses(tree)
-    yield "# No submodule or written pin was found. The packages imported most, should one of them be the upstream:"
+    foreign.sort(key=lambda name: survey.normalise(name) not in addresses)
+    yield "# No submodule or written pin was found. Uncomment the upstream that this project patches, and choose its pin:"
     for name in foreign[:4]:
         address = addresses.get(survey.normalise(name), "https://…")
+        demand = find_demand(tree, name)
         yield f"# [backends.{name}]  # imported by {imported[name]} files"
-        yield '# pin = { revision = "…" }  # the tag or commit it is written for, or: pin = { file = …, requirement = … }'
+        if demand is not None:
+            yield f'# pin = {{ revision = "v{demand.version}" }}  # {demand.location} asks for {demand.text}; is this a tag there?'
+        else:
+            yield '# pin = { revision = "…" }  # the tag or commit it is written for, or: pin = { file = …, requirement = … }'
         yield f"# upstream = {_toml(address)}"
         yield '# objects = "…"'
         yield f"# packages = {_toml([name])}"
@@ -226,7 +298,10 @@ def _render_backend(draft: Draft) -> Iterator[str]:
         yield f"path = {_toml(backend.path)}"
     if backend.pin is not None:
         variable = f", variable = {_toml(backend.pin.variable)}" if backend.pin.variable else ""
-        yield f"pin = {{ file = {_toml(backend.pin.file)}{variable} }}"
+        where = (
+            f"revision = {_toml(backend.pin.revision)}" if backend.pin.revision else f"file = {_toml(backend.pin.file)}"
+        )
+        yield f"pin = {{ {where}{variable} }}"
     yield from (f"# {choice}" for choice in draft.choices)
     if backend.upstream is not None:
         yield f"upstream = {_toml(backend.upstream)}"
