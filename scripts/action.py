@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import traceback
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -86,7 +87,7 @@ def look_at(workspace: layline.Workspace, key: str, sarif: Path, move: Move) -> 
         print(f"::warning title=layline {key}::{error.message}")
         return 2, [f"# {key}\n\nNot answered: {error.message} {error.hint or ''}\n"]
     drift = next(answer for answer in answers if answer.data["schema"] == "layline.drift/1")
-    sarif.write_text(render_sarif(drift.findings, version=__version__), encoding="utf-8")
+    sarif.write_text(render_sarif(drift, version=__version__), encoding="utf-8")
     print(render_annotations(drift.findings), end="")
     return int(drift.needs_person), [layline.render_markdown(answer.report) for answer in answers]
 
@@ -111,4 +112,7 @@ if __name__ == "__main__":
     except layline.Error as error:
         print(f"::error title=layline::{error.message} {error.hint or ''}")
         code = 2
+    except Exception:  # a bug of ours must not look like a finding
+        traceback.print_exc()
+        code = 3
     sys.exit(code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layline.app.patches_drift import DriftOptions, patches_drift
@@ -51,4 +52,5 @@ def _join(answers: list[Answer], skipped: list[Skipped]) -> Answer:
         data=data,
         needs_person=any(one.needs_person for one in answers),
         findings=tuple(sorted(findings, key=lambda finding: _ORDER.index(finding.severity))),
+        subject=replace(subject, question="patches-drift/all") if (subject := answers[0].subject) is not None else None,
     )
