@@ -27,7 +27,7 @@ from typing import Any
 OPERATORS = ("gemm_bf16", "rmsnorm_bf16", "gemm_fp8")
 PROCESSES = 3
 PACKED_EVERY_S = 10.0
-REPORT_S = 170.0
+REPORT_S = 120.0
 """Head-to-head run, ceilings and training loop: what a report needs."""
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from layline.campaign.gpu.arena import DeviceArena, Laid, describe, fill, find_trespass, lay, outputs_of
-from layline.campaign.gpu.check import digest, find_wrong, fingerprint, measure_error
+from layline.campaign.gpu.check import digest, find_noise, find_wrong, fingerprint, measure_error
 from layline.campaign.gpu.link import Source, TorchWorker
 from layline.campaign.leg import Given, Ran
 from layline.campaign.link import Fault
@@ -147,7 +147,11 @@ class GpuLeg:
             raise self._diagnose(wrong, laid, view, given)
         for property_, what in find_trespass(self.arena, self.operator, laid):
             raise Fault(property_, f"{laid.step.symbol} on {laid.shape.label}: {what}.")
-        return [measure_error(name, output, right[name]) for name, output in view.items()]
+        errors = [measure_error(name, output, right[name]) for name, output in view.items()]
+        noisy = next(find_noise(self.operator, errors), None)
+        if noisy is not None:
+            raise self._diagnose(noisy, laid, view, given)
+        return errors
 
     def _check_late(self, laid: Laid, seen: list[int], *later: list[int]) -> None:
         for now in later:

@@ -42,7 +42,7 @@ SANDBOX = (
 def plan_device(alpha: float, min_effect: float) -> Plan:
     """What is measured on an accelerator: the parent's wall clock decides, calls are few and checked in full."""
     return Plan(
-        looks=(5, 8, 12), calls=8, seconds=1.0, alpha=alpha, min_effect=min_effect, clock="wall", timeout_s=90.0
+        looks=(3, 5, 8, 12), calls=6, seconds=1.0, alpha=alpha, min_effect=min_effect, clock="wall", timeout_s=90.0
     )
 
 

@@ -23,7 +23,7 @@ from layline.campaign.proposers.screen import Screened
 CALLS = 3
 TOGETHER = 4
 """Calls per request: launching the next hides behind the one that runs, as in training."""
-AT_ONCE = 13
+AT_ONCE = 26
 """Workers alive together: they compile on cores of their own and share one arena, for only one is asked at a time."""
 
 
