@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from layline.core.evidence import Location
 from layline.patches.calling.callers import Search
 from layline.patches.chains import loosen
 from layline.patches.conditions import Reader, simplify
+from layline.patches.gates import find_chain
 from layline.patches.idioms.paths import name_registry
 from layline.patches.model import Effect, Moment, Style, Unregistered
 from layline.patches.reading.events import Event, Registration
 from layline.patches.reading.values import Class, Function, Instance, bind, conjoin
 from layline.patches.registrations import find_all_effects, run_function
+from layline.patches.ways import Ways, find_listed
 from layline.patches.writers import find_helpers, is_worth_following, look_at, may_write
 
 if TYPE_CHECKING:
     from layline.patches.idioms.installer import Installer
     from layline.patches.reading.modules import Module, Modules
 
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _BOUND = re.compile(r"`(?:forward|__class__|__call__|generate)` of an object|a method bound onto")
 _FLAGS = re.compile(r"\.(?:backends|config|_config|knobs|envs|flags)\.[\w.]+$")
 """Switches that a package offers to be set: `torch.backends.cudnn.benchmark`."""
@@ -156,8 +155,9 @@ def _find_in_module(
 
 def _collect(events: list[Event], within: str, installer: Installer) -> Iterator[Unregistered]:
     reader = Reader(loosen(installer.roots))
+    ways = Ways(events, installer)
     for event, effect in find_all_effects(events, installer):
-        effect = _leave_helper(event, effect)  # noqa: PLW2901
+        effect = replace(_leave_helper(event, effect), when=ways.describe(event, effect))  # noqa: PLW2901
         test = simplify(conjoin(tuple(getattr(event, "when", ()))))
         if (
             effect.target
@@ -176,14 +176,11 @@ def _collect(events: list[Event], within: str, installer: Installer) -> Iterator
 
 def _leave_helper(event: Event, effect: Effect) -> Effect:
     """An effect made by a helper is listed where the helper was called."""
-    trail: tuple[tuple[Location, Any], ...] = getattr(event, "trail", ())
-    place = effect.location
-    while len(trail) > 1 and look_at(trail[-1][1]).is_helper:
-        trail = trail[:-1]
-        place = trail[-1][0]
+    place = find_listed(event, effect.location)[0]
     if place == effect.location:
         return effect
-    return replace(effect, location=place, reason=effect.reason or f"written by a helper at {effect.location}")
+    helped = f"written by a helper at {effect.location}"
+    return replace(effect, location=place, reason=f"{effect.reason}; {helped}" if effect.reason else helped)
 
 
 def _enclosing(effect: Effect, installer: Installer) -> str | None:
@@ -192,12 +189,7 @@ def _enclosing(effect: Effect, installer: Installer) -> str | None:
     module = modules.find(modules.names_by_path.get(effect.location.path, ""))
     if module is None:
         return None
-    name, body = module.name, module.body
-    while True:
-        around = next((node for node in body if isinstance(node, _DEFINITIONS) and node.lineno <= effect.location.line <= (node.end_lineno or 0)), None)  # fmt: skip
-        if around is None:
-            return name
-        name, body = f"{name}.{around.name}", around.body
+    return ".".join([module.name, *(node.name for node in find_chain(module.body, effect.location.line))])
 
 
 def find_functions(module: Module) -> Iterator[Function]:

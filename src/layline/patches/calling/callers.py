@@ -205,7 +205,7 @@ def _is_inside(place: Place, function: Place) -> bool:
 def _is_named_after(receiver: ast.expr, classes: Iterable[str]) -> bool:
     """`self.template` and `BaseTemplate`: the object is called like its class."""
     name = (receiver.attr if isinstance(receiver, ast.Attribute) else getattr(receiver, "id", "")).strip("_").lower()
-    return len(name) > 2 and any(name.replace("_", "") in known.lower() for known in classes)
+    return len(name) > 2 and any(known.lower().endswith(name.replace("_", "")) for known in classes)
 
 
 def _is_maker(dotted: str) -> bool:

@@ -110,7 +110,19 @@ class Installer:
             function = found.function if isinstance(found, Partial) else found
             if isinstance(function, Function) and any(self.same_object(p, target) for p in find_references(function)):
                 return True
-        return any(self.same_object(path, target) for log in self.read_replacement(value) for path in log.used)
+        kept = self.find_kept(target)
+        for log in self.read_replacement(value):
+            if any(self.same_object(path, target) for path in log.used) or any(name in kept for _, name in log.members):
+                return True
+        return False
+
+    def find_kept(self, target: str) -> set[str]:
+        """Names under which the original of a target is kept on objects: `self._orig_update`."""
+        attribute = target.rpartition(".")[2]
+        stashed = {at.rpartition(".")[2] for at, original in self.machine.stashes.items() if original == target}
+        return stashed | {
+            aside for aside, original in self.machine.aside if original == attribute and aside != attribute
+        }
 
     def is_original(self, value: Value, target: str) -> bool:
         return isinstance(value, Outside) and self.same_object(value.path, target)
@@ -128,7 +140,7 @@ class Installer:
             return False  # a method of another class
         left, right = self.look_up(path), self.look_up(target)
         if {left.kind, right.kind} & {TargetKind.UNKNOWN, TargetKind.EXTERNAL}:
-            return path.partition(".")[0] == target.partition(".")[0]
+            return (left.alias_of or path).partition(".")[0] == (right.alias_of or target).partition(".")[0]
         return (left.alias_of or path) == (right.alias_of or target)
 
     def is_bookkeeping(self, owner: str, name: str, value: Value | None) -> bool:

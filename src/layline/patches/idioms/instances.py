@@ -46,9 +46,30 @@ def find_instance_bindings(event: Event, installer: Installer) -> Iterator[Effec
         return
     replacement, place = installer.describe(event.value)
     yield Effect(
-        style=Style.BINDING_REPLACEMENT, target=None, replacement=replacement, replacement_at=place, location=event.at,
+        style=_judge_style(event.owner, name, event.value, installer), target=None, replacement=replacement, replacement_at=place, location=event.at,
         certain=False, reason=f"{_how(event.value)}`{name}` of an object that only exists at run time", moment=moment_of(event),
     )  # fmt: skip
+
+
+def _judge_style(owner: Value, name: str, value: Value, installer: Installer) -> Style:
+    """Wrapping if the replacement calls, keeps or hands on what stood there, however it got hold of it."""
+    kept = {aside for aside, original in installer.machine.aside if original == name}
+    for found in find_alternatives(value):
+        given = (*found.arguments, *(item for _, item in found.keywords)) if isinstance(found, Called | Partial) else ()
+        if isinstance(found, Partial):
+            given = (found.function, *given)
+        if any(_is_original(item, owner, name, kept) for part in given for item in find_alternatives(part)):
+            return Style.FUNCTION_WRAPPING
+    for log in installer.read_replacement(value):
+        if any((used == name and whose == owner) or used in kept for whose, used in log.members):
+            return Style.FUNCTION_WRAPPING
+    return Style.BINDING_REPLACEMENT
+
+
+def _is_original(value: Value, owner: Value, name: str, kept: set[str]) -> bool:
+    if isinstance(value, Member) and value.name in {"__func__", "__wrapped__"}:
+        value = value.owner
+    return isinstance(value, Member) and (value.name in kept or (value.name == name and value.owner == owner))
 
 
 def _how(value: Value) -> str:

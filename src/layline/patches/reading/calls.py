@@ -229,7 +229,7 @@ class Interpreter(Statements, Writes):
         given = [*([function.bound] if function.bound is not None else []), *first]
         parameters = function.node.args
         names = [arg.arg for arg in (*parameters.posonlyargs, *parameters.args)]
-        rest: list[Value] = [Argument(name) for name in names[len(given) :] if name not in named]
+        rest = [_keep_function(name, function) for name in names[len(given) :] if name not in named]
         keywords = {**{arg.arg: Argument(arg.arg) for arg in parameters.kwonlyargs}, **named}
         plain = Function(
             function.node,
@@ -245,6 +245,12 @@ class Interpreter(Statements, Writes):
         self.push(function.module, function.name)
         self.call_function(plain, [*given, *rest], keywords, function.node)
         self.frames = saved
+
+
+def _keep_function(name: str, function: Function) -> Value:
+    """What a parameter is when a replacement runs: a function kept in its default, else an argument nobody told."""
+    default = function.defaults.get(name)
+    return default if isinstance(default, Outside | Function | Member | Partial) else Argument(name)
 
 
 def bind_arguments(function: Function, arguments: list[Value], keywords: dict[str, Value]) -> dict[str, Value]:

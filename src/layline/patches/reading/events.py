@@ -32,6 +32,8 @@ class Write:
     when: tuple[Value, ...] = ()
     trail: tuple[tuple[Location, ast.AST], ...] = ()
     """Where each caller stood, and the function it was in, outermost first."""
+    chosen: tuple[Value, ...] = ()
+    """Those of `when` that only decide which object is written to; the write itself happens either way."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -81,6 +83,8 @@ class Log:
     events: list[Event] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
     """Outside names that were called, passed on or returned."""
+    members: set[tuple[Value, str]] = field(default_factory=set)
+    """Attributes of objects known only at run time that were called, passed on or returned: object and name."""
     gates: list[Value] = field(default_factory=list)
     """Tests that led to an early return."""
     visited: set[str] = field(default_factory=set)

@@ -62,7 +62,9 @@ class Expressions(Machine):
             case ast.Compare():
                 return self._evaluate_comparison(node, scope)
             case ast.IfExp(test=test, body=body, orelse=orelse):
-                return self._evaluate_choice(self.evaluate(test, scope), body, orelse, scope)
+                tested = self.evaluate(test, scope)
+                self.tests[tested] = test
+                return self._evaluate_choice(tested, body, orelse, scope)
         return self._evaluate_rest(node, scope)
 
     def _evaluate_rest(self, node: ast.expr, scope: Scope) -> Value:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location
 from layline.patches.reading.events import Log
-from layline.patches.reading.values import Function, Literal, Outside, Value
+from layline.patches.reading.values import Function, Literal, Member, Outside, Test, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,6 +68,12 @@ class Machine(ABC):
         """What was written onto outside names in this run, so that later reads see it."""
         self.stashes: dict[str, str] = {}
         """Where installers keep originals on upstream: `m._orig_f` → `m.f`."""
+        self.aside: set[tuple[str, str]] = set()
+        """Attributes under which originals are kept on objects: (`origin_forward`, `forward`)."""
+        self.chosen: list[Value] = []
+        """Tests that decide which of several objects a write in progress reaches."""
+        self.tests: dict[Value, ast.expr] = {}
+        """Tests as they are written."""
         self.follows: Callable[[Function], bool] = lambda _: True
         """Which functions of the downstream are read when they are called."""
         self.steps = 0
@@ -130,12 +136,29 @@ class Machine(ABC):
             if frame.function is not None
         )
 
+    def say_test(self, test: Value) -> str | None:
+        """A test in the words of the source; None where it was never written."""
+        match test:
+            case Test(operator="not", operands=(inner,)):
+                text = self.say_test(inner)
+                return None if text is None else f"not ({text})"
+            case Test(operator="and", operands=operands) if test not in self.tests:
+                words = [self.say_test(operand) for operand in operands]
+                return None if None in words else " and ".join(word for word in words if word)
+        node = self.tests.get(test)
+        return None if node is None else ast.unparse(node)
+
     def record(self, event: Event) -> None:
         self.log.events.append(event)
 
     def mark_used(self, value: Value) -> None:
-        if isinstance(value, Outside):
-            self.log.used.add(value.path)
+        match value:
+            case Outside(path=path):
+                self.log.used.add(path)
+            case Member(owner=Member() as inner, name="__func__" | "__wrapped__"):
+                self.mark_used(inner)
+            case Member(owner=owner, name=name):
+                self.log.members.add((owner, name))
 
     def spend(self) -> bool:
         """Count one statement; False when the budget is gone."""

@@ -12,11 +12,13 @@ from layline.patches.reading.modules import resolve_relative
 from layline.patches.reading.scope import Scope, merge_names
 from layline.patches.reading.values import (
     NONE,
+    Argument,
     Called,
     Class,
     Element,
     Function,
     Inside,
+    Instance,
     Items,
     Later,
     Literal,
@@ -134,12 +136,30 @@ class Statements(Expressions):
         # a replacement is judged by what its code can do, not by the flag its factory was given today
         known = truth(test) if not self.deferred or isinstance(node.test, ast.Constant) else None
         if known is not None:
+            test, known = self._ask_caller(node.test, test, known, scope)
+        self.tests[test] = node.test
+        if known is not None:
             return self._inline(body if known else orelse, scope)
         before = dict(scope.names)
         yes = self._run_under(test, body, scope)
         after_yes, scope.names = scope.names, before
         no = self._run_under(negate(test), orelse, scope)
         return self._join(test, (yes, after_yes), (no, scope.names), scope)
+
+    def _ask_caller(self, node: ast.expr, test: Value, known: bool, scope: Scope) -> tuple[Value, bool | None]:
+        """In a function that nobody called, defaults of parameters and attributes of its object decide nothing yet."""
+        function = self.frame.function
+        if function is None or len(self.frames) != 2 or isinstance(node, ast.Constant):
+            return test, known
+        names = set(function.defaults)
+        if isinstance(function.bound, Instance):
+            names.update(arg.arg for arg in function.node.args.args[:1])
+        asked = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)} & names
+        if not asked:
+            return test, known
+        open_ = Scope(scope.module, scope, {name: Argument(name) for name in asked})
+        found = self.evaluate(node, open_)
+        return (test, known) if truth(found) is not None else (found, None)
 
     def _inline(self, body: list[ast.stmt], scope: Scope) -> Flow:
         """A branch that is surely taken belongs to the block around it."""

@@ -184,7 +184,7 @@ class Writes(Machine):
         event = Write(
             owner=owner, name=name, value=value, at=self.place(node), is_item=is_item, deferred=self.deferred,
             activation=self.frame.number, within=self.frame.within, when=self.conditions(),
-            trail=self.trail(),
+            trail=self.trail(), chosen=tuple(self.chosen),
         )  # fmt: skip
         if value is not None and self._puts_back(event):
             event.transient = True
@@ -196,7 +196,9 @@ class Writes(Machine):
         self, test: Value, owner: Value, name: Value, value: Value | None, node: ast.AST, *, is_item: bool
     ) -> None:
         self.frame.conditions.append((test, False))
+        self.chosen.append(test)
         self.write(owner, name, value, node, is_item=is_item)
+        self.chosen.pop()
         self.frame.conditions.pop()
 
     def _puts_back(self, event: Write) -> bool:
@@ -210,6 +212,8 @@ class Writes(Machine):
 
     def _remember(self, event: Write) -> None:
         name = text_of(event.name)
+        if name is not None and isinstance(event.value, Member) and event.value.name != name:
+            self.aside.add((name, event.value.name))
         match event.owner:
             case Outside(path=path) if name is not None and not event.is_item:
                 if event.value is None or event.transient:

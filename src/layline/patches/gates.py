@@ -1,0 +1,332 @@
+"""What must hold for a line to be reached inside its function, in the words of the source."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+Definition: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef"
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_OPPOSITE: dict[type[ast.cmpop], str] = {
+    ast.Eq: "!=", ast.NotEq: "==", ast.Lt: ">=", ast.GtE: "<", ast.Gt: "<=", ast.LtE: ">",
+    ast.Is: "is not", ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in",
+}  # fmt: skip
+_MISSING = {"ImportError", "ModuleNotFoundError"}
+_LEAVES = {"sys.exit", "exit", "os._exit"}
+_LONGEST = 100
+"""A test longer than this is shortened; a name is explained only within it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A test as it is written; `parts` make it a compound one."""
+
+    text: str = ""
+    node: ast.expr | None = field(default=None, compare=False)
+    opposite: str = ""
+    """What to say of the contrary where there is no expression."""
+    operator: str = ""
+    """`and`, `or`, or nothing."""
+    parts: tuple[Gate, ...] = ()
+    holds: bool = True
+
+
+ALWAYS, NEVER = Gate(operator="and"), Gate(operator="or")
+
+
+def find_gates(body: list[ast.stmt], line: int) -> Iterator[Gate]:
+    """Every condition between the start of a block and the statement at `line`: around it, and left behind before it."""
+    for statement in body:
+        if _covers(statement, line):
+            yield from _enter(statement, line)
+            return
+        if statement.lineno > line:
+            return
+        passed = invert(_find_leaving(statement))
+        if passed != ALWAYS:
+            yield passed
+
+
+def find_chain(body: list[ast.stmt], line: int) -> list[Definition]:
+    """The classes and functions around a line, outermost first, wherever they are defined."""
+    found: list[Definition] = []
+    while True:
+        around = next((statement for statement in body if _covers(statement, line)), None)
+        if around is None:
+            return found
+        if isinstance(around, _DEFINITIONS):
+            found.append(around)
+            body = around.body
+            continue
+        inner = [block for block in _blocks(around) if any(_covers(statement, line) for statement in block)]
+        if not inner:
+            return found
+        body = inner[0]
+
+
+def find_body(function: ast.AST) -> list[ast.stmt]:
+    body = getattr(function, "body", [])
+    return body if isinstance(body, list) else []
+
+
+def _covers(statement: ast.stmt, line: int) -> bool:
+    first = min((item.lineno for item in getattr(statement, "decorator_list", ())), default=statement.lineno)
+    return first <= line <= (statement.end_lineno or statement.lineno)
+
+
+def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
+    for name in ("body", "orelse", "finalbody"):
+        block = getattr(statement, name, None)
+        if isinstance(block, list):
+            yield block
+    for handler in getattr(statement, "handlers", ()):
+        yield handler.body
+    for case in getattr(statement, "cases", ()):
+        yield case.body
+
+
+def _enter(statement: ast.stmt, line: int) -> Iterator[Gate]:  # noqa: C901  one case per compound statement
+    match statement:
+        case ast.If(test=test, body=body, orelse=orelse):
+            if _holds(body, line):
+                yield _tested(test)
+                yield from find_gates(body, line)
+            elif _holds(orelse, line):
+                yield invert(_tested(test))
+                yield from find_gates(orelse, line)
+        case ast.While(test=test, body=body):
+            yield _tested(test)
+            yield from find_gates(body, line)
+        case ast.Try() | ast.TryStar():
+            yield from _enter_try(statement, line)
+        case ast.Match(subject=subject, cases=cases):
+            for case in cases:
+                if _holds(case.body, line):
+                    yield from _enter_case(subject, case)
+                    yield from find_gates(case.body, line)
+        case ast.For() | ast.AsyncFor() | ast.With() | ast.AsyncWith():
+            for block in _blocks(statement):
+                if _holds(block, line):
+                    yield from find_gates(block, line)
+        case ast.Expr(value=value):
+            yield from _find_inside(value, line)
+
+
+def _holds(block: list[ast.stmt], line: int) -> bool:
+    return any(_covers(statement, line) for statement in block)
+
+
+def _enter_case(subject: ast.expr, case: ast.match_case) -> Iterator[Gate]:
+    text = f"{ast.unparse(subject)} matches {ast.unparse(case.pattern)}"
+    if not isinstance(case.pattern, ast.MatchAs) or case.pattern.pattern is not None:
+        yield Gate(text=text, opposite=f"not ({text})")
+    if case.guard is not None:
+        yield _tested(case.guard)
+
+
+def _enter_try(statement: ast.Try | ast.TryStar, line: int) -> Iterator[Gate]:
+    whole = [*statement.body, *statement.orelse]
+    if _holds(whole, line):
+        before = [item for item in statement.body if (item.end_lineno or 0) < line]
+        if statement.handlers:
+            yield from _find_importable(before)
+        yield from find_gates(whole, line)
+        return
+    for handler in statement.handlers:
+        if _holds(handler.body, line):
+            yield invert(_say_failure(statement, handler))
+            yield from find_gates(handler.body, line)
+            return
+    yield from find_gates(statement.finalbody, line)
+
+
+def _find_importable(body: list[ast.stmt]) -> Iterator[Gate]:
+    names = list(dict.fromkeys(name for item in body for name in _find_imported(item)))
+    if names:
+        yield Gate(text=f"{', '.join(names)} importable", opposite=f"{', '.join(names)} not importable")
+
+
+def _find_imported(statement: ast.stmt) -> Iterator[str]:
+    """Modules that a statement imports, by name or by text."""
+    match statement:
+        case ast.Import(names=names):
+            yield from (alias.name for alias in names)
+        case ast.ImportFrom(module=module, names=names, level=level):
+            base = "." * level + (module or "")
+            yield from (f"{base}{'' if base.endswith('.') else '.'}{alias.name}" for alias in names)
+        case ast.Assign(value=value) | ast.Expr(value=value):
+            for node in ast.walk(value):
+                match node:
+                    case ast.Call(func=callee, args=[ast.Constant(value=str(name)), *_]):
+                        if ast.unparse(callee).endswith(("import_module", "__import__")):
+                            yield name
+
+
+def _say_failure(statement: ast.Try | ast.TryStar, handler: ast.ExceptHandler) -> Gate:
+    """That a `try` block goes through, as far as one handler is concerned."""
+    kinds = "an exception" if handler.type is None else ast.unparse(handler.type)
+    imported = next(_find_importable(statement.body), None)
+    if imported is not None and (handler.type is None or _MISSING & set(_words(kinds)) or kinds == "Exception"):
+        return imported
+    first = _shorten(ast.unparse(statement.body[0]).partition("\n")[0])
+    return Gate(text=f"`{first}` raises no {kinds}", opposite=f"`{first}` raises {kinds}")
+
+
+def _words(text: str) -> list[str]:
+    return text.replace("(", " ").replace(")", " ").replace(",", " ").replace(".", " ").split()
+
+
+def _find_leaving(statement: ast.stmt) -> Gate:
+    """When a statement leaves the block it stands in: by `return`, `raise`, `continue`, `break` or the end of the program."""
+    match statement:
+        case ast.Return() | ast.Raise() | ast.Continue() | ast.Break():
+            return ALWAYS
+        case ast.Expr(value=ast.Call(func=callee)) if ast.unparse(callee) in _LEAVES:
+            return ALWAYS
+        case ast.Assert(test=test):
+            return invert(_tested(test))
+        case ast.If(test=test, body=body, orelse=orelse):
+            tested = _tested(test)
+            yes, no = _combine("and", (tested, _leaves(body))), _combine("and", (invert(tested), _leaves(orelse)))
+            return _combine("or", (yes, no))
+        case ast.With(body=body) | ast.AsyncWith(body=body):
+            return _leaves(body)
+        case ast.Try(body=body, handlers=handlers, orelse=orelse):
+            leaving = [_leaves([*body, *orelse])]
+            for handler in handlers:
+                ends = _leaves(handler.body)
+                if ends != NEVER and not _only_raises(handler):
+                    leaving.append(_combine("and", (invert(_say_failure(statement, handler)), ends)))
+            return _combine("or", tuple(leaving))
+    return NEVER
+
+
+def _only_raises(handler: ast.ExceptHandler) -> bool:
+    """An exception that is only passed on was none of ours to expect."""
+    return isinstance(handler.body[-1], ast.Raise) and not (
+        handler.type is not None and _MISSING & set(_words(ast.unparse(handler.type)))
+    )
+
+
+def _leaves(body: list[ast.stmt]) -> Gate:
+    """When a block is left before its end: at its first statement, or at a later one."""
+    return _combine("or", tuple(_find_leaving(statement) for statement in body))
+
+
+def _find_inside(node: ast.expr, line: int) -> Iterator[Gate]:
+    """Conditions inside an expression statement: `a and f()`, `f() if a else g()`, `[f(x) for x in y if a]`."""
+    match node:
+        case ast.BoolOp(op=operator, values=values):
+            inner = [i for i, value in enumerate(values) if value.lineno <= line <= (value.end_lineno or 0)]
+            for value in values[: inner[-1] if inner else 0]:
+                yield _tested(value) if isinstance(operator, ast.And) else invert(_tested(value))
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            is_call = isinstance(body, ast.Call)
+            if is_call != isinstance(orelse, ast.Call):
+                yield _tested(test) if is_call else invert(_tested(test))
+        case ast.ListComp(generators=generators) | ast.SetComp(generators=generators):
+            for generator in generators:
+                yield from (_tested(test) for test in generator.ifs)
+
+
+def _tested(test: ast.expr) -> Gate:
+    match test:
+        case ast.Constant(value=value):
+            return ALWAYS if value else NEVER
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return invert(_tested(operand))
+        case ast.BoolOp(op=operator, values=values):
+            return _combine("and" if isinstance(operator, ast.And) else "or", tuple(_tested(value) for value in values))
+    return Gate(ast.unparse(test), test)
+
+
+def invert(gate: Gate) -> Gate:
+    if gate.operator:
+        other = "or" if gate.operator == "and" else "and"
+        return _combine(other, tuple(invert(part) for part in gate.parts))
+    return replace(gate, holds=not gate.holds)
+
+
+def _combine(operator: str, parts: tuple[Gate, ...]) -> Gate:
+    nothing, decided = (ALWAYS, NEVER) if operator == "and" else (NEVER, ALWAYS)
+    flat: list[Gate] = []
+    for part in parts:
+        if part == decided:
+            return decided
+        for inner in part.parts if part.operator == operator else (part,):
+            if inner != nothing and inner not in flat:
+                flat.append(inner)
+    flat = list(_absorb(flat))
+    return flat[0] if len(flat) == 1 else Gate(operator=operator, parts=tuple(flat))
+
+
+def _absorb(items: list[Gate]) -> Iterator[Gate]:
+    """`not a and (a or b)` is `not a and b`; `a and (a or b)` is `a`."""
+    for item in items:
+        if not any(part in items for part in item.parts):
+            kept = tuple(part for part in item.parts if invert(part) not in items)
+            yield item if kept == item.parts else _combine(item.operator, kept)
+
+
+def show_gates(gates: list[Gate], body: list[ast.stmt]) -> str | None:
+    """The gates as one condition; names that the block assigns once are explained."""
+    whole = _combine("and", tuple(gates))
+    if whole == ALWAYS:
+        return None
+    return "never" if whole == NEVER else _show(whole, _find_assigned(body, _last_line(whole)))
+
+
+def _show(gate: Gate, known: dict[str, str], within: str = "") -> str:
+    if gate.operator:
+        parts = gate.parts
+        if gate.operator == "or" and all(not part.holds and not part.operator for part in parts):
+            positive = " and ".join(_show(invert(part), known, "and") for part in parts)
+            return f"not ({positive})"
+        text = f" {gate.operator} ".join(_show(part, known, gate.operator) for part in parts)
+        return f"({text})" if within and within != gate.operator else text
+    if gate.node is None:
+        return gate.text if gate.holds else gate.opposite
+    return _show_test(gate.node, known) if gate.holds else _show_opposite(gate.node, known)
+
+
+def _show_test(node: ast.expr, known: dict[str, str]) -> str:
+    text = _shorten(ast.unparse(node))
+    if isinstance(node, ast.Name) and node.id in known:
+        return f"{text} (= {known[node.id]})"
+    return text
+
+
+def _show_opposite(node: ast.expr, known: dict[str, str]) -> str:
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        left, right = ast.unparse(node.left), ast.unparse(node.comparators[0])
+        return _shorten(f"{left} {_OPPOSITE[type(node.ops[0])]} {right}")
+    text = _show_test(node, known)
+    simple = isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+    return f"not {text}" if simple else f"not ({text})"
+
+
+def _last_line(gate: Gate) -> int:
+    """The last line on which a test of the gate stands."""
+    return max((gate.node.lineno if gate.node is not None else 0, *(_last_line(part) for part in gate.parts)))
+
+
+def _find_assigned(body: list[ast.stmt], before: int) -> dict[str, str]:
+    """Names that a block assigns exactly once, ahead of a line, with what from."""
+    found: dict[str, list[str]] = {}
+    for statement in body:
+        for node in ast.walk(statement):
+            match node:
+                case ast.Global(names=names) | ast.Nonlocal(names=names):
+                    found.update((name, ["", ""]) for name in names)
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    is_plain = isinstance(value, ast.Constant) or node.lineno > before
+                    found.setdefault(name, []).extend(["", ""] if is_plain else [ast.unparse(value)])
+                case ast.Name(id=name, ctx=ast.Store()):
+                    found.setdefault(name, [])
+    return {name: values[0] for name, values in found.items() if len(values) == 1 and len(values[0]) <= _LONGEST}
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= 2 * _LONGEST else f"{text[: 2 * _LONGEST]}…"

@@ -1,0 +1,126 @@
+"""On which condition an unregistered effect happens: around its line, inside its helpers, by its caller, by its target."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from layline.core.evidence import Location
+from layline.patches.chains import Roots
+from layline.patches.conditions import Reader, simplify
+from layline.patches.gates import find_body, find_chain, find_gates, show_gates
+from layline.patches.reading.events import Call, Write
+from layline.patches.reading.values import Choice, Literal, Outside, Value, conjoin, negate
+from layline.patches.writers import look_at
+
+if TYPE_CHECKING:
+    import ast
+    from collections.abc import Iterator
+
+    from layline.patches.idioms.installer import Installer
+    from layline.patches.model import Effect
+    from layline.patches.reading.events import Event
+
+_LONGEST = 80
+"""A test about which object is meant is said in full up to this length, else as it is written."""
+
+
+def find_listed(event: Event, place: Location) -> tuple[Location, int]:
+    """Where an effect is listed: where its helper was called, if a helper made it; and how many callers stand above."""
+    trail: tuple[tuple[Location, Any], ...] = getattr(event, "trail", ())
+    while len(trail) > 1 and look_at(trail[-1][1]).is_helper:
+        trail = trail[:-1]
+        place = trail[-1][0]
+    return place, max(len(trail) - 1, 0)
+
+
+class Ways:
+    """Says when the effects of one run happen."""
+
+    def __init__(self, events: list[Event], installer: Installer) -> None:
+        self._installer = installer
+        self._reader = Reader(Roots())
+        self._seen: dict[tuple[object, ...], set[tuple[Value, ...]]] = {}
+        for event in events:
+            if isinstance(event, Write):
+                self._seen.setdefault(_key(event), set()).add(event.chosen)
+
+    def describe(self, event: Event, effect: Effect) -> str | None:
+        """Everything between the function an effect is listed under and the write; what a caller decides is said so."""
+        trail: tuple[tuple[Location, ast.AST], ...] = getattr(event, "trail", ())
+        _, above = find_listed(event, effect.location)
+        places = [*(place for place, _ in trail[:-1]), getattr(event, "at", effect.location)]
+        words = [self._around(place, trail[i][1] if trail else None) for i, place in enumerate(places)]
+        own = [word for word in words[above : above + 1] if word]
+        own += [f"{word} (in {_name(trail[i][1])})" for i, word in enumerate(words) if i > above and word]
+        if effect.target is not None:
+            own += [text for text in self._find_chosen(event, effect) if text not in own]
+        own += [f"{word} (in the caller {_name(trail[i][1])})" for i, word in enumerate(words) if i < above and word]
+        return " and ".join(_bracket(text) if len(own) > 1 else text for text in own) or None
+
+    def _around(self, place: Location, function: ast.AST | None) -> str | None:
+        body = find_body(function) if function is not None else self._find_top(place)
+        chain = find_chain(body, place.line)
+        inner = find_body(chain[-1]) if chain else body
+        return show_gates(list(find_gates(inner, place.line)), inner)
+
+    def _find_top(self, place: Location) -> list[ast.stmt]:
+        modules = self._installer.machine.modules
+        module = modules.find(modules.names_by_path.get(place.path, ""))
+        return module.body if module is not None else []
+
+    def _find_chosen(self, event: Event, effect: Effect) -> Iterator[str]:
+        """What decides that it is this target, of several the line may mean."""
+        tests: list[Value] = []
+        match event:
+            case Write(chosen=chosen):
+                if len(self._seen.get(_key(event), ())) <= 1:
+                    tests += chosen
+                tests += _find_tests(event.name, effect.target or "")
+            case Call(arguments=arguments, keywords=keywords):
+                for value in (*arguments, *keywords.values()):
+                    tests += _find_tests(value, effect.target or "")
+        for test in tests:
+            text = self._say(test)
+            if text is not None:
+                yield text
+
+    def _say(self, test: Value) -> str | None:
+        text = self._reader.show(simplify(test))
+        if len(text) <= _LONGEST and "<" not in text.replace(" < ", "").replace(" <= ", ""):
+            return text if text not in {"True", "False"} else None
+        return self._installer.machine.say_test(test)
+
+
+def _key(event: Write) -> tuple[object, ...]:
+    return event.at, event.owner, event.name
+
+
+def _find_tests(value: Value, target: str) -> list[Value]:
+    """The tests that lead to the one alternative of a value that is part of the target; none where it is unclear."""
+    ways = [(tests, found) for tests, found in _find_ways(value) if _is_part(found, target)]
+    return [conjoin(ways[0][0])] if len(ways) == 1 and ways[0][0] else []
+
+
+def _find_ways(value: Value, tests: tuple[Value, ...] = ()) -> Iterator[tuple[tuple[Value, ...], Value]]:
+    if isinstance(value, Choice):
+        yield from _find_ways(value.yes, (*tests, value.test))
+        yield from _find_ways(value.no, (*tests, negate(value.test)))
+    else:
+        yield tests, value
+
+
+def _is_part(value: Value, target: str) -> bool:
+    match value:
+        case Literal(value=str(text)) if text:
+            return f".{target}.".find(f".{text}.") >= 0
+        case Outside(path=path):
+            return target.startswith(f"{path}.")
+    return False
+
+
+def _name(function: ast.AST) -> str:
+    return str(getattr(function, "name", "a lambda"))
+
+
+def _bracket(text: str) -> str:
+    return f"({text})" if " or " in text and not text.startswith("not (") else text
