@@ -21,6 +21,8 @@ MAX_SOURCE_BYTES = 2 * 1024 * 1024
 _MAX_VALUE = 200
 _RECURSION = 3000
 _FUNCTION, _CLASS, _FIELD, _ASSIGNMENT = range(4)
+_PLAIN = frozenset({ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Raise, ast.Assert, ast.Pass})
+"""Statements that bind nothing outside their function and hold no other statement: most of all."""
 
 
 def parse_module(path: str, data: bytes) -> Module | Skipped:
@@ -107,7 +109,8 @@ class _Reader:
 
     def _statements(self, body: list[ast.stmt], place: _Place) -> None:
         for node in body:
-            self._statement(node, place)
+            if not place.function or node.__class__ not in _PLAIN:
+                self._statement(node, place)
 
     def _statement(self, node: ast.stmt, place: _Place) -> None:
         match node:
