@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from layline.git import Blob
+from layline.git import Blob, Repository
 from layline.patches.model import Inventory
-from layline.source import Index, ModuleEntry
+from layline.source import Index
 
 _TESTS = ("tests/", "test/", "docs/", "examples/")
 
@@ -24,21 +24,37 @@ def find_keys(inventory: Inventory) -> frozenset[str]:
 
 def read_mentions(indexes: tuple[Index, Index], part: int, keys: frozenset[str]) -> dict[str, tuple[bool, bool]]:
     """Key → whether the backend's Python code mentions it at pin and at tip (`a_b` and `--a-b` are the same key)."""
-    at_pin, at_tip = (frozenset(_find_mentioned(index, part, keys)) for index in indexes)
-    return {key: (key in at_pin, key in at_tip) for key in sorted(keys)}
+    spellings = {key: frozenset(_spellings(key)) for key in sorted(keys)}
+    blobs = [_find_blobs(index, part) for index in indexes]
+    mentions = dict(_read_mentions(indexes[0].parts[part].tree.repository, blobs[0] | blobs[1], spellings))
+    at_pin, at_tip = (frozenset().union(*(mentions.get(blob, ()) for blob in side)) for side in blobs)
+    return {key: (not words.isdisjoint(at_pin), not words.isdisjoint(at_tip)) for key, words in spellings.items()}
 
 
-def _find_mentioned(index: Index, part: int, keys: Iterable[str]) -> Iterator[str]:
-    missing = {key: list(_spellings(key)) for key in keys}
-    entries = [entry for entry in index.entries.values() if entry.part == part and not entry.path.startswith(_TESTS)]
-    for data in _read_blobs(index, part, entries):
-        for key, words in list(missing.items()):
-            # a plain search first: it is many times faster than the pattern, and mostly in vain
-            if any(
-                word in data and re.search(rb"(?<![\w-])" + re.escape(word) + rb"(?![\w-])", data) for word in words
-            ):
-                del missing[key]
-                yield key
+def _find_blobs(index: Index, part: int) -> frozenset[str]:
+    entries = (entry for entry in index.entries.values() if entry.part == part)
+    return frozenset(entry.blob for entry in entries if not entry.path.startswith(_TESTS))
+
+
+def _read_mentions(
+    repository: Repository, blobs: Iterable[str], spellings: dict[str, frozenset[bytes]]
+) -> Iterator[tuple[str, frozenset[bytes]]]:
+    """Which spellings each blob has as words of their own; a blob that both sides hold is read once."""
+    words = frozenset(word for listed in spellings.values() for word in listed)
+    odd = {word: _pattern(word) for word in words if word.translate(_SPACES).split() != [word]}
+    for blob in repository.stream_blobs(sorted(blobs)):
+        if isinstance(blob, Blob):
+            # one split for all words: hundreds of searches would each read the text again, mostly in vain
+            found = words.intersection(blob.data.translate(_SPACES).split())
+            yield blob.oid, found | {word for word, pattern in odd.items() if word in blob.data and pattern.search(blob.data)}  # fmt: skip
+
+
+_SPACES = bytes(byte if re.match(rb"[\w-]", bytes([byte])) else 32 for byte in range(256))
+"""Everything that is no letter, digit, underscore or dash parts words."""
+
+
+def _pattern(word: bytes) -> re.Pattern[bytes]:
+    return re.compile(rb"(?<![\w-])" + re.escape(word) + rb"(?![\w-])")
 
 
 def _spellings(key: str) -> Iterator[bytes]:
@@ -46,10 +62,3 @@ def _spellings(key: str) -> Iterator[bytes]:
     yield name.encode()
     if not key.startswith("env:") and "_" in name:
         yield f"--{name.replace('_', '-')}".encode()
-
-
-def _read_blobs(index: Index, part: int, entries: list[ModuleEntry]) -> Iterator[bytes]:
-    repository = index.parts[part].tree.repository
-    for blob in repository.stream_blobs(dict.fromkeys(entry.blob for entry in entries)):
-        if isinstance(blob, Blob):
-            yield blob.data
