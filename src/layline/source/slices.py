@@ -78,8 +78,11 @@ def _pattern(name: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=64)
 def _outside(indent: int) -> re.Pattern[str]:
-    """The beginning of a line that stands no deeper than `indent` and is neither blank, comment nor closing bracket."""
-    return re.compile(rf"^[ \t]{{0,{indent}}}[^\s)\]}}#]", re.MULTILINE)
+    """The end of a line before one that stands no deeper than `indent` and is neither blank, comment nor closing bracket.
+
+    It begins with the line end, not with `^`: a fixed first character is searched for many times faster.
+    """
+    return re.compile(rf"\n[ \t]{{0,{indent}}}[^\s)\]}}#]")
 
 
 def _find_spans(text: str, name: str, within: tuple[int, int, int]) -> list[tuple[int, int, int]]:
@@ -133,13 +136,11 @@ def _end(text: str, head: re.Match[str], end: int) -> int:
     """Where the block ends: the next line that stands no deeper, unless a string is open there."""
     pattern = _outside(len(head[1]))
     place = head.end()
-    while True:
-        found = pattern.search(text, text.find("\n", place, end) + 1 or end, end)
-        if found is None:
-            return end
-        if not _is_open(text[head.start() : found.start()]):
-            return found.start()
-        place = found.start()
+    while (found := pattern.search(text, place, end)) is not None:
+        place = found.start() + 1
+        if not _is_open(text[head.start() : place]):
+            return place
+    return end
 
 
 def _is_open(cut: str) -> bool:
