@@ -21,9 +21,10 @@ from dataclasses import dataclass
 from layline.core.evidence import Location, Skipped
 from layline.git import Blob
 from layline.source.definitions import DefinitionKind, Parameter, ParameterKind
+from layline.source.excerpts import parse_around
 from layline.source.fingerprint import dotted_text
-from layline.source.parsing import parse_tree
 from layline.source.resolve import Resolver
+from layline.source.walking import walk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,11 +175,11 @@ def find_call_sites(resolver: Resolver, names: Iterable[str]) -> dict[str, list[
     found: dict[str, list[CallSite]] = {name: [] for name in wanted.homes}
     if not wanted.by_last:
         return found
-    pattern = re.compile(
-        rb"\b(?:" + b"|".join(re.escape(word.encode()) for word in sorted(wanted.by_last)) + rb")\s*\("
-    )
+    words = [word.encode() for word in sorted(wanted.by_last)]
+    pattern = re.compile(rb"\b(?:" + b"|".join(map(re.escape, words)) + rb")\s*\(")
     for name, data in _read_modules(resolver):
-        if pattern.search(data) or wanted.has_alias(name):
+        # a plain search first: it is many times faster than the pattern, and mostly in vain
+        if wanted.has_alias(name) or (any(word in data for word in words) and pattern.search(data)):
             for dotted, site in wanted.find(name, data):
                 found[dotted].append(site)
     for sites in found.values():
@@ -227,18 +228,19 @@ class _Wanted:
                 self._owners[qualname.rpartition(".")[2]] += "." in qualname
 
     def find(self, module: str, data: bytes) -> Iterator[tuple[str, CallSite]]:
-        path = self._resolver.index.entries[module].path
-        tree = parse_tree(path, data)
-        if isinstance(tree, Skipped):
-            return
+        path, holder = self._resolver.index.entries[module].path, self._resolver.index.module(module)
         words = self._spellings(module)
-        for node in ast.walk(tree):
-            match node:
-                case ast.Call(func=ast.Name(id=last) | ast.Attribute(attr=last)) if last in words:
-                    for dotted in words[last]:
-                        certain = self._is_call_of(module, node, dotted)
-                        if certain is not None:
-                            yield dotted, CallSite(module=module, location=Location(path, node.lineno), shape=read_call(node), certain=certain)  # fmt: skip
+        # between a name and the bracket that calls it there may be closing brackets, line ends and comments
+        pattern = re.compile(rb"\b(?:" + b"|".join(re.escape(word.encode()) for word in words) + rb")\b[\s\\)]*[(#]")
+        parts = parse_around(data, holder, pattern) if holder is not None else ()
+        for tree, offset in () if isinstance(parts, Skipped) else parts:
+            for node in walk(tree):
+                match node:
+                    case ast.Call(func=ast.Name(id=last) | ast.Attribute(attr=last)) if last in words:
+                        for dotted in words[last]:
+                            certain = self._is_call_of(module, node, dotted)
+                            if certain is not None:
+                                yield dotted, CallSite(module=module, location=Location(path, node.lineno + offset), shape=read_call(node), certain=certain)  # fmt: skip
 
     def has_alias(self, module: str) -> bool:
         holder = self._resolver.index.module(module)

@@ -119,10 +119,11 @@ class Definition:
 class Module:
     """What one blob binds. Rows are kept as they come from the cache and become values when asked for."""
 
-    __slots__ = ("__dict__", "_raw")
+    __slots__ = ("__dict__", "_found", "_raw")
 
     def __init__(self, raw: dict[str, Any]) -> None:
         self._raw = raw
+        self._found: dict[str, tuple[Definition, ...]] = {}
 
     @cached_property
     def imports(self) -> tuple[Import, ...]:
@@ -143,9 +144,15 @@ class Module:
         """True if a module-level `__getattr__` may make names that nothing here binds."""
         return "__getattr__" in self._rows
 
+    def has(self, qualname: str) -> bool:
+        """True if `find` would find something; costs no values."""
+        return qualname in self._rows
+
     def find(self, qualname: str) -> tuple[Definition, ...]:
         """All definitions of a qualified name, in the order they stand (alternatives, overloads, rebindings)."""
-        return tuple(definition_of(row) for row in self._rows.get(qualname, ()))
+        if qualname not in self._found:
+            self._found[qualname] = tuple(definition_of(row) for row in self._rows.get(qualname, ()))
+        return self._found[qualname]
 
     def best(self, qualname: str) -> Definition | None:
         """The definition that a reader means: the def before its fallback, the implementation before its overloads."""

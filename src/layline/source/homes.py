@@ -62,6 +62,7 @@ class Homes:
         self.pin = pin
         self.tip = tip
         self._shingles: dict[tuple[bool, str, str, int], Shingles] = {}
+        self._new: dict[DefinitionKind, list[tuple[_Candidate, frozenset[str]]]] = {}
 
     def find(self, module: str, definition: Definition, *, last: Shingles | None = None) -> list[Suggestion]:
         """The likely new homes of a module-level definition of the pin, best first.
@@ -120,10 +121,10 @@ class Homes:
                 yield item
         traits = self._traits(self.pin, module, definition)
         ranked = [
-            (compare_names(traits, self._traits(self.tip, item.module, definition_of(item.row))), item)
-            for item in self._new_definitions
+            (compare_names(traits, theirs), item)
+            for item, theirs in self._new_definitions(definition.kind)
             if item.dotted not in seen and self._is_comparable(module, definition, item)
-        ]  # fmt: skip
+        ]
         close = [pair for pair in ranked if (pair[0] >= 0.5 and len(traits) >= 2) or pair[1].module == module]
         close.sort(key=lambda pair: (-pair[0], pair[1].dotted))
         yield from (item for _, item in close[:_CLOSER_LOOK])
@@ -169,7 +170,7 @@ class Homes:
         for entry, module in self.pin.modules():
             there = self.tip.module(entry.name)
             for row in module.rows:
-                if there is None or not there.find(row[ROW_QUALNAME]):
+                if there is None or not there.has(row[ROW_QUALNAME]):
                     found[row[ROW_QUALNAME].rpartition(".")[2]].append(_Candidate(entry.name, row))
         return found
 
@@ -182,7 +183,7 @@ class Homes:
 
     def _is_new(self, item: _Candidate) -> bool:
         there = self.pin.module(item.module)
-        return there is None or not there.find(item.qualname)
+        return there is None or not there.has(item.qualname)
 
     def _read(self, index: Index, module: str, definition: Definition) -> Shingles:
         key = (index is self.pin, module, definition.qualname, definition.line)
@@ -218,9 +219,15 @@ class Homes:
             found[item.row[ROW_FINGERPRINT]].append(item)
         return found
 
-    @cached_property
-    def _new_definitions(self) -> list[_Candidate]:
-        return [item for item in self._everything if "." not in item.qualname and self._is_new(item)]
+    def _new_definitions(self, kind: DefinitionKind) -> list[tuple[_Candidate, frozenset[str]]]:
+        """What the tip has at module level and the pin had not, with its traits; read once a kind."""
+        if kind not in self._new:
+            self._new[kind] = [
+                (item, self._traits(self.tip, item.module, definition_of(item.row)))
+                for item in self._everything
+                if _KINDS[item.row[ROW_KIND]] is kind and "." not in item.qualname and self._is_new(item)
+            ]
+        return self._new[kind]
 
 
 def _score(same_name: bool, alike: float, traits: float, near: float) -> float:

@@ -245,10 +245,12 @@ class Tracer:
             return
         here, before = self._module(change.after), self._module(change.before)
         for qualname in here.names() if here is not None else ():
+            if before is not None and before.has(qualname):
+                continue
             found = here.best(qualname) if here is not None else None
             if found is None or found.kind is not gone.kind:
                 continue
-            if (before is None or not before.find(qualname)) and _is_plausible(found, gone):
+            if _is_plausible(found, gone):
                 yield qualname
 
     def _has_rival(self, changes: tuple[BlobChange, ...], place: Place, best: _Arrival) -> bool:
