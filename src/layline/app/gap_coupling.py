@@ -17,9 +17,10 @@ from layline.gap.coupling.uses import ANALYSER
 from layline.gap.surface.compare import compare_surface, read_options
 from layline.gap.surface.flags import find_files_with
 from layline.gap.surface.yaml_keys import find_stale_keys, read_yaml_keys
-from layline.source import Cache, Index, Part, Resolver, Tree, build_index, open_cache, parse_tree
+from layline.source import Cache, Index, Part, Resolver, Tree, build_indexes, open_cache, parse_tree
 from layline.source.compare import Comparer
 from layline.source.trace import Tracer
+from layline.source.versions import Versions
 
 if TYPE_CHECKING:
     from layline.app.workspace import Workspace
@@ -54,12 +55,12 @@ def measure_impact(workspace: Workspace, backend: Backend, pin: Tree, tip: Tree)
         Part(tree=SelectedTree(tree, chosen), packages=packages, source_roots=backend.source_roots)
         for tree in (pin, tip)
     )
-    indexes = build_index([before], cache), build_index([after], cache)
+    *indexes, both = build_indexes([[before], [after], [ours, before]], cache)
     resolvers = Resolver(indexes[0]), Resolver(indexes[1])
-    comparer = Comparer(*resolvers, [Tracer(pin.repository, pin.commit, tip.commit)])
+    versions = Versions(pin.repository, indexes, cache)
+    comparer = Comparer(*resolvers, [Tracer(pin.repository, pin.commit, tip.commit, versions)])
     options = read_options(resolvers[0], packages), read_options(resolvers[1], packages)
     surface = compare_surface(comparer, packages, *options)
-    both = build_index([ours, before], cache)
     uses, unread = read_uses(both, packages, Cache(cache_directory(), ANALYSER))
     judge = Judge(comparer, {row.name: row for row in surface.flags}, frozenset(options[0].flags))
     couplings = build_couplings(judge, Finder(index=both, packages=packages, uses=uses).find_places())

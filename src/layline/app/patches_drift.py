@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from layline.app.background import begin
 from layline.app.patches import read_inventories
 from layline.app.workspace import cache_directory, know_packages
 from layline.core.drift import DriftKind
@@ -34,9 +35,10 @@ from layline.patches.replacements import Replacements
 from layline.patches.retarget import build_retarget
 from layline.patches.retirement import Ground
 from layline.patches.threeway import build_three_way
-from layline.source import Cache, Part, Resolver, Tree, build_index, open_cache
+from layline.source import Cache, Index, Part, Resolver, Tree, build_indexes, open_cache
 from layline.source.compare import Comparer
 from layline.source.trace import Tracer
+from layline.source.versions import Versions
 
 if TYPE_CHECKING:
     from layline.app.workspace import Workspace
@@ -79,6 +81,7 @@ def patches_drift(workspace: Workspace, backend: str, options: DriftOptions, *, 
     baseline = _read_baseline(options.baseline)
     to = find_pin(workspace, backend) if options.dead else options.to
     opened = open_drift(workspace, backend, to, progress, since=options.since)
+    read_ours = None if options.dead else begin(lambda: _read_ours(workspace, opened))
     rows: list[Drift] = list(_watch(find_drifts(opened.inventory, opened.sides), opened.inventory, progress))
     if options.since is not None:
         rows = [_accept_new(row) for row in rows]
@@ -90,7 +93,7 @@ def patches_drift(workspace: Workspace, backend: str, options: DriftOptions, *, 
         rows = list(find_culprits(rows, opened.sides, opened.upstream))
     rows.sort(key=lambda row: row.order)
     counted, accepted = split_accepted(rows, baseline, options.today)
-    places = () if options.dead else _find_elsewhere(workspace, opened, progress)
+    places = () if read_ours is None else _find_elsewhere(read_ours, opened, progress)
     elsewhere, elsewhere_accepted = split_accepted(places, baseline, options.today)
     used = (item for _, item in (*accepted, *elsewhere_accepted))
     drift = DriftReport(
@@ -136,16 +139,15 @@ def open_drift(
     upstream = workspace.open_backend(backend)
     pin = upstream.resolve(since or read_pin(workspace.downstream, workspace.commit, backend, settings).revision)
     tip = upstream.resolve_upstream(to or settings.ref)
+    part = Part(tree=Tree(upstream, pin), source_roots=settings.source_roots, packages=settings.packages)
+    others = _other_parts(workspace, backend)
+    read_sides = begin(lambda: _read_indexes([part, *others], [replace(part, tree=Tree(upstream, tip)), *others]))
     progress("reading the patches", 0, 0)
     (inventory,) = read_inventories(workspace, (backend,))
     progress("reading the upstream at pin and tip", 0, 0)
-    parts = [Part(tree=Tree(upstream, pin), source_roots=settings.source_roots, packages=settings.packages)]
-    others = list(_other_parts(workspace, backend))
-    cache = open_cache(cache_directory())
-    then = build_index([*parts, *others], cache)
-    now = build_index([replace(parts[0], tree=Tree(upstream, tip)), *others], cache)
-    cache.close()
-    comparer = Comparer(Resolver(then), Resolver(now), (Tracer(upstream, pin, tip),))
+    then, now = read_sides()
+    versions = Versions(upstream, (then, now), open_cache(cache_directory()))
+    comparer = Comparer(Resolver(then), Resolver(now), (Tracer(upstream, pin, tip, versions),))
     ours = Tree(workspace.downstream, workspace.commit)
     keys = read_mentions((then, now), 0, find_keys(inventory))
     sides = Sides(
@@ -160,6 +162,13 @@ def open_drift(
     )  # fmt: skip
     skipped = tuple(dict.fromkeys((*inventory.skipped, *skipped_of(sides))))
     return Opened(inventory, sides, upstream, pin, tip, skipped)
+
+
+def _read_indexes(*wanted: list[Part]) -> list[Index]:
+    cache = open_cache(cache_directory())
+    indexes = build_indexes(wanted, cache)
+    cache.close()
+    return indexes
 
 
 def _version(upstream: Repository, commit: str, packages: tuple[str, ...]) -> str | None:
@@ -177,11 +186,11 @@ def _declares(tree: Tree, configs: tuple[str, ...]) -> Callable[[str], bool]:
     return lambda key: any(key == name or name.endswith(f".{key}") for name in read().keys)
 
 
-def _find_elsewhere(workspace: Workspace, opened: Opened, progress: Progress = silent) -> Iterator[Elsewhere]:
+def _find_elsewhere(read_ours: Callable[[], Finder], opened: Opened, progress: Progress) -> Iterator[Elsewhere]:
     """Overrides that cannot take what upstream passes, and calls that no longer bind; imports are `gap report`'s."""
     progress("reading our overrides and calls", 0, 0)
     severities = {Consequence.WILL_BREAK: Severity.BREAKS, Consequence.MAY_BREAK: Severity.LOOK}
-    for item in find_couplings(workspace, opened):
+    for item in judge_ours(read_ours(), opened):
         if item.touch in {Touch.OVERRIDE, Touch.CALL} and item.consequence in severities:
             yield Elsewhere(
                 touch=item.touch.value, target=item.target, location=item.location, culprit=item.culprit,
@@ -192,14 +201,20 @@ def _find_elsewhere(workspace: Workspace, opened: Opened, progress: Progress = s
 
 def find_couplings(workspace: Workspace, opened: Opened) -> tuple[Coupling, ...]:
     """Every other place of ours that touches the upstream: what we import, subclass, override and call."""
-    packages = opened.sides.pin.index.parts[opened.sides.part].packages
-    cache = open_cache(cache_directory())
+    return judge_ours(_read_ours(workspace, opened), opened)
+
+
+def judge_ours(finder: Finder, opened: Opened) -> tuple[Coupling, ...]:
+    return build_couplings(Judge(opened.sides.comparer, {}, frozenset()), finder.find_places())
+
+
+def _read_ours(workspace: Workspace, opened: Opened) -> Finder:
+    """Our own code beside the pin: what we import, subclass, override and call."""
+    theirs = opened.sides.pin.index.parts[opened.sides.part]
     ours = Part(tree=Tree(workspace.downstream, workspace.commit), source_roots=workspace.settings.project.source_roots)
-    both = build_index([ours, opened.sides.pin.index.parts[opened.sides.part]], cache)
-    cache.close()
-    uses, _ = read_uses(both, packages, Cache(cache_directory(), ANALYSER))
-    judge = Judge(opened.sides.comparer, {}, frozenset())
-    return build_couplings(judge, Finder(index=both, packages=packages, uses=uses).find_places())
+    (both,) = _read_indexes([ours, theirs])
+    uses, _ = read_uses(both, theirs.packages, Cache(cache_directory(), ANALYSER))
+    return Finder(index=both, packages=theirs.packages, uses=uses)
 
 
 def _other_parts(workspace: Workspace, backend: str) -> list[Part]:

@@ -20,7 +20,7 @@ Everything is a plain value; `Index` and `Resolver` only remember.
 
 from layline.source.cache import Cache
 from layline.source.definitions import Definition, DefinitionKind, Import, Module, Parameter, ParameterKind
-from layline.source.index import Index, ModuleEntry, Part, build_index, open_cache
+from layline.source.index import Index, ModuleEntry, Part, build_index, build_indexes, open_cache
 from layline.source.names import absolute_name, is_within, module_name
 from layline.source.parsing import parse_module, parse_tree
 from layline.source.resolve import Resolver
@@ -44,6 +44,7 @@ __all__ = [
     "Tree",
     "absolute_name",
     "build_index",
+    "build_indexes",
     "is_within",
     "module_name",
     "open_cache",

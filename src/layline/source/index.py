@@ -46,7 +46,14 @@ class ModuleEntry:
 class Index:
     """Modules by dotted name. `resolve` (in `layline.source.resolve`) follows names through it."""
 
-    def __init__(self, parts: Sequence[Part], entries: Iterable[ModuleEntry], texts: dict[str, str]) -> None:
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        entries: Iterable[ModuleEntry],
+        texts: dict[str, str],
+        decoded: dict[str, Module | str] | None = None,
+    ) -> None:
+        """`texts` are encoded modules by blob; indexes that share them may share what was `decoded` of them, too."""
         self.parts = tuple(parts)
         self.entries: dict[str, ModuleEntry] = {}
         for entry in entries:
@@ -54,7 +61,7 @@ class Index:
             if held is None or self._rank(entry) > self._rank(held):
                 self.entries[entry.name] = entry
         self._texts = texts
-        self._modules: dict[str, Module | str] = {}
+        self._modules: dict[str, Module | str] = {} if decoded is None else decoded
         self.namespaces = frozenset(above for name in self.entries for above in parents(name))
         """Dotted names that something stands below: packages, with or without `__init__.py`."""
         self.read_blob = lru_cache(maxsize=256)(self._read_blob)
@@ -128,6 +135,11 @@ class Index:
         """Of two files with one name the owner of the longer package root wins, then the earlier part, then a package."""
         return longest_root(entry.name, self.parts[entry.part].packages), -entry.part, entry.is_package
 
+    def find_version(self, blob: str) -> Module | None:
+        """What a blob of the index binds, whatever it is called; None where the index has not read it."""
+        found = self._decode(blob) if blob in self._texts else None
+        return found if isinstance(found, Module) else None
+
     def _decode(self, blob: str) -> Module | str:
         if blob not in self._modules:
             self._modules[blob] = decode_module(self._texts[blob])
@@ -136,31 +148,36 @@ class Index:
 
 def build_index(parts: Sequence[Part], cache: Cache | None = None, *, workers: int | None = None) -> Index:
     """Index every Python file of the parts; only blobs the cache does not hold are read and parsed."""
-    entries = [entry for number, part in enumerate(parts) for entry in find_entries(number, part)]
-    texts: dict[str, str] = {}
-    if cache is not None:
-        texts.update(cache.load(entry.blob for entry in entries))
-    for number, part in enumerate(parts):
-        missing = sorted({entry.blob for entry in entries if entry.part == number} - texts.keys())
-        if missing:
-            made = dict(_encode_missing(part, missing, workers))
-            texts.update(made)
-            if cache is not None:
-                cache.store(item for item in made.items() if item[1] != ABSENT)
-    return Index(parts, entries, texts)
+    return build_indexes([parts], cache, workers=workers)[0]
+
+
+def build_indexes(
+    wanted: Sequence[Sequence[Part]], cache: Cache | None = None, *, workers: int | None = None
+) -> list[Index]:
+    """Several indexes at once: what they share is read once, and all cores work until all is parsed."""
+    entries = [[entry for number, part in enumerate(parts) for entry in find_entries(number, part)] for parts in wanted]
+    trees: dict[str, Tree] = {}
+    for parts, listed in zip(wanted, entries, strict=True):
+        for entry in listed:
+            trees.setdefault(entry.blob, parts[entry.part].tree)
+    texts = cache.load(trees) if cache is not None else {}
+    blobs: list[Blob] = []
+    for repository in dict.fromkeys(tree.repository for tree in trees.values()):
+        missing = [blob for blob, tree in trees.items() if tree.repository is repository and blob not in texts]
+        for found in repository.stream_blobs(sorted(missing)) if missing else ():
+            if isinstance(found, str):
+                texts[found] = ABSENT  # a partial clone; not cached, the object may come
+            else:
+                blobs.append(found)
+    made = dict(encode_blobs(blobs, workers=workers))
+    if cache is not None and made:
+        cache.store(made.items())
+    texts |= made
+    decoded: dict[str, Module | str] = {}
+    return [Index(parts, listed, texts, decoded) for parts, listed in zip(wanted, entries, strict=True)]
 
 
 ABSENT = json.dumps("the object is not in this repository")
-
-
-def _encode_missing(part: Part, missing: list[str], workers: int | None) -> Iterator[tuple[str, str]]:
-    blobs: list[Blob] = []
-    for found in part.tree.repository.stream_blobs(missing):
-        if isinstance(found, str):
-            yield found, ABSENT  # a partial clone; not cached, the object may come
-        else:
-            blobs.append(found)
-    yield from encode_blobs(blobs, workers=workers)
 
 
 def find_entries(number: int, part: Part) -> Iterator[ModuleEntry]:

@@ -20,6 +20,7 @@ from layline.source.definitions import Definition, DefinitionKind, Module
 from layline.source.parsing import parse_module, parse_tree
 from layline.source.similarity import SMALL, Shingles, compare_names, compare_shingles, read_shingles, share_kept
 from layline.source.slices import read_definition, slice_definition
+from layline.source.versions import Versions
 
 _MANY_FILES = 400
 """A commit that touches more files than this (a mass reformatting, an import of a tree) is not searched for renames."""
@@ -31,6 +32,7 @@ _MERGED = 0.7
 """This much of a definition is found in what it was merged into."""
 _SIBLING = 0.5
 """Definitions that were merged were at least this alike."""
+_TESTS = "tests/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +88,9 @@ class _Arrival:
 class Tracer:
     """Answers about one pair of commits; reads the history once and blobs as they are needed."""
 
-    def __init__(self, repository: Repository, pin: str, tip: str) -> None:
+    def __init__(self, repository: Repository, pin: str, tip: str, versions: Versions | None = None) -> None:
         self.repository = repository
+        self._versions = versions or Versions(repository)
         self.timeline = read_timeline(repository, pin, tip)
         self.read_text = lru_cache(maxsize=2048)(self._read_text)
         self._module = lru_cache(maxsize=2048)(self._parse)
@@ -193,6 +196,7 @@ class Tracer:
         body = self._shingles(change.before, place.qualname)
         if gone is None or body is None or len(step.changes) > _MANY_FILES:
             return None
+        self._versions.read(_find_blobs(step))
         ranked = sorted(
             self._rank(step, gone, place, body), key=lambda item: (-item.alike, not item.same_name, item.place.path)
         )
@@ -240,8 +244,7 @@ class Tracer:
 
     def _find_new(self, change: BlobChange, gone: Definition) -> Iterator[str]:
         """Qualified names that the change adds to its file and that could be `gone`."""
-        text = self.read_text(change.after)
-        if not text or change.path.startswith("tests/"):
+        if not self.read_text(change.after) or change.path.startswith(_TESTS):
             return
         here, before = self._module(change.after), self._module(change.before)
         for qualname in here.names() if here is not None else ():
@@ -286,6 +289,9 @@ class Tracer:
     def _parse(self, blob: str | None) -> Module | None:
         if blob is None:
             return None
+        known = self._versions.find(blob)
+        if known is not None:
+            return known
         found = parse_module("", self.read_text(blob).encode("utf-8", "surrogatepass"))
         return found if isinstance(found, Module) else None
 
@@ -294,6 +300,13 @@ class Tracer:
             return None
         found = parse_tree("", self.read_text(blob).encode("utf-8", "surrogatepass"))
         return None if isinstance(found, Skipped) else found
+
+
+def _find_blobs(step: Step) -> Iterator[str]:
+    """Versions of the files that a commit may have put something into."""
+    for change in step.changes:
+        if change.after is not None and not change.path.startswith(_TESTS):
+            yield from (blob for blob in (change.before, change.after) if blob is not None)
 
 
 def _is_move(item: _Arrival, place: Place, runner_up: float) -> bool:

@@ -5,7 +5,23 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-_LEAVES = frozenset("ctx id attr arg asname module level kind type_comment op ops conversion is_async simple".split())
+_LEAVES = frozenset(
+    {
+        "ctx",
+        "id",
+        "attr",
+        "arg",
+        "asname",
+        "module",
+        "level",
+        "kind",
+        "type_comment",
+        "op",
+        "ops",
+        "conversion",
+        "is_async",
+    }
+)
 """Fields that hold no statement or expression: names, numbers, contexts and operators."""
 _PLANS: dict[type[ast.AST], tuple[str, ...]] = {}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import json
 import os
 import queue
@@ -12,7 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeAlias
 
 import layline
 from layline.git import Blob
@@ -23,15 +24,19 @@ _FEW_BYTES = 400_000
 _FRAME = struct.Struct(">I")
 _CHUNK = 32
 _CRASHED = json.dumps("the parser crashed on it")
-_START = "import sys; sys.path.insert(0, sys.argv[1]); from layline.source.workers import serve; serve()"
+_START = "import sys; sys.path.insert(0, sys.argv[1]); from layline.source.workers import serve; serve(sys.argv[2])"
+Encoder: TypeAlias = Callable[[bytes], str]
+"""A function at the top of a module of ours: blob → ASCII text, no state, the standard library alone."""
 
 
-def encode_blobs(blobs: Iterable[Blob], *, workers: int | None = None) -> Iterator[tuple[str, str]]:
-    """Blob id and encoded module of each blob, in no particular order."""
+def encode_blobs(
+    blobs: Iterable[Blob], encoder: Encoder = encode_module, *, workers: int | None = None
+) -> Iterator[tuple[str, str]]:
+    """Blob id and what the encoder makes of each blob, in no particular order."""
     waiting = list(blobs)
     count = min(workers or _cores(), max(1, len(waiting) // 8))
     if count == 1 or sum(len(blob.data) for blob in waiting) < _FEW_BYTES:
-        yield from ((blob.oid, encode_module(blob.data)) for blob in waiting)
+        yield from ((blob.oid, encoder(blob.data)) for blob in waiting)
         return
     chunks: queue.SimpleQueue[list[Blob]] = queue.SimpleQueue()
     # largest first: the last chunks are small, so no core waits long for another
@@ -39,7 +44,7 @@ def encode_blobs(blobs: Iterable[Blob], *, workers: int | None = None) -> Iterat
     for start in range(0, len(waiting), _CHUNK):
         chunks.put(waiting[start : start + _CHUNK])
     done: queue.SimpleQueue[list[tuple[str, str]] | None] = queue.SimpleQueue()
-    threads = [threading.Thread(target=_drive, args=(chunks, done.put), daemon=True) for _ in range(count)]
+    threads = [threading.Thread(target=_drive, args=(chunks, done.put, encoder), daemon=True) for _ in range(count)]
     for thread in threads:
         thread.start()
     running = count
@@ -51,46 +56,53 @@ def encode_blobs(blobs: Iterable[Blob], *, workers: int | None = None) -> Iterat
             yield from results
 
 
-def _drive(chunks: queue.SimpleQueue[list[Blob]], report: Callable[[list[tuple[str, str]] | None], None]) -> None:
+def _drive(
+    chunks: queue.SimpleQueue[list[Blob]], report: Callable[[list[tuple[str, str]] | None], None], encoder: Encoder
+) -> None:
     """Feeds one worker process until no chunk is left; starts another where it died."""
     process: subprocess.Popen[bytes] | None = None
     try:
         while True:
             try:
-                chunk = chunks.get_nowait()
+                waiting = [chunks.get_nowait()]
             except queue.Empty:
                 return
-            results: list[tuple[str, str]] = []
-            for blob in chunk:
-                process = process or _open_worker()
-                text = _ask(process, blob.data)
-                if text is None:
-                    _stop(process)
-                    process = None
-                results.append((blob.oid, _CRASHED if text is None else text))
-            report(results)
+            while waiting:
+                chunk = waiting.pop()
+                process = process or _open_worker(encoder)
+                texts = _ask(process, [blob.data for blob in chunk])
+                if texts is not None:
+                    report([(blob.oid, text) for blob, text in zip(chunk, texts, strict=True)])
+                    continue
+                _stop(process)
+                process = None
+                if len(chunk) == 1:
+                    report([(chunk[0].oid, _CRASHED)])
+                else:
+                    waiting += [[blob] for blob in chunk]  # one of them killed it: each alone
     finally:
         if process is not None:
             _stop(process)
         report(None)
 
 
-def _open_worker() -> subprocess.Popen[bytes]:
+def _open_worker(encoder: Encoder) -> subprocess.Popen[bytes]:
     source = str(Path(layline.__file__).parent.parent)
     # -I: neither the user's environment nor the current folder can slip a module in
-    command = [sys.executable, "-I", "-c", _START, source]
+    command = [sys.executable, "-I", "-c", _START, source, f"{encoder.__module__}:{encoder.__qualname__}"]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
 
-def _ask(process: subprocess.Popen[bytes], data: bytes) -> str | None:
+def _ask(process: subprocess.Popen[bytes], blobs: list[bytes]) -> list[str] | None:
+    """Many blobs in one exchange: each costs a turn among the threads of a process that may be busy otherwise."""
     if process.stdin is None or process.stdout is None:
         return None
     try:
-        _write_frame(process.stdin, data)
+        _write_frames(process.stdin, blobs)
     except BrokenPipeError:
         return None
-    answer = _read_frame(process.stdout)
-    return None if answer is None else answer.decode("ascii")
+    answers = _read_frames(process.stdout)
+    return None if answers is None else [answer.decode("ascii") for answer in answers]
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
@@ -104,26 +116,39 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def serve() -> None:
-    """The worker: reads blobs from stdin, writes encoded modules to stdout, until its parent closes the pipe."""
+def serve(name: str) -> None:
+    """The worker: reads blobs from stdin, writes what the encoder makes of them to stdout, until its parent closes the pipe."""
     gc.disable()  # syntax trees hold no cycles; counting them is a fifth of the time
-    while (data := _read_frame(sys.stdin.buffer)) is not None:
-        _write_frame(sys.stdout.buffer, encode_module(data).encode("ascii"))
+    module, _, function = name.partition(":")
+    encoder = getattr(importlib.import_module(module), function)
+    while (blobs := _read_frames(sys.stdin.buffer)) is not None:
+        _write_frames(sys.stdout.buffer, [encoder(data).encode("ascii") for data in blobs])
 
 
-def _write_frame(pipe: IO[bytes], data: bytes) -> None:
-    pipe.write(_FRAME.pack(len(data)))
-    pipe.write(data)
+def _write_frames(pipe: IO[bytes], frames: list[bytes]) -> None:
+    pipe.write(_FRAME.pack(len(frames)))
+    for data in frames:
+        pipe.write(_FRAME.pack(len(data)))
+        pipe.write(data)
     pipe.flush()
 
 
-def _read_frame(pipe: IO[bytes]) -> bytes | None:
+def _read_frames(pipe: IO[bytes]) -> list[bytes] | None:
+    """All frames of one exchange; None where the other side has gone."""
+    count = _read_number(pipe)
+    frames: list[bytes] = []
+    for _ in range(count or 0):
+        size = _read_number(pipe)
+        data = pipe.read(size) if size is not None else b""
+        if size is None or len(data) != size:
+            return None
+        frames.append(data)
+    return None if count is None else frames
+
+
+def _read_number(pipe: IO[bytes]) -> int | None:
     head = pipe.read(_FRAME.size)
-    if len(head) < _FRAME.size:
-        return None
-    size = _FRAME.unpack(head)[0]
-    data = pipe.read(size)
-    return data if len(data) == size else None
+    return int(_FRAME.unpack(head)[0]) if len(head) == _FRAME.size else None
 
 
 def _cores() -> int:

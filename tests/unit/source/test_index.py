@@ -78,8 +78,9 @@ def test_same_answer_from_cache_processes_and_one_process(tmp_path: Path) -> Non
 def test_a_blob_that_kills_its_parser_costs_that_blob_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "layline.source.workers._START",
-        "import sys, os; sys.path.insert(0, sys.argv[1]); import layline.source.workers as w; true = w.encode_module\n"
-        "w.encode_module = lambda data: os._exit(9) if b'crash' in data else true(data)\nw.serve()",
+        "import sys, os; sys.path.insert(0, sys.argv[1]); import layline.source.parsing as p; true = p.encode_module\n"
+        "p.encode_module = lambda data: os._exit(9) if b'crash' in data else true(data)\n"
+        "from layline.source.workers import serve; serve(sys.argv[2])",
     )
     blobs = [Blob(f"{number:040x}", b"x = 1\n" + b"#" * 30_000) for number in range(20)]
     blobs.append(Blob("f" * 40, b"crash" + b"#" * 30_000))

@@ -11,6 +11,7 @@ from layline.gap.coupling.model import Touch
 from layline.gap.coupling.uses import Uses, decode_uses, encode_uses
 from layline.source import Cache, Definition, DefinitionKind, Import, Index, ModuleEntry, Resolver, is_within
 from layline.source.binding import CallShape
+from layline.source.workers import encode_blobs
 
 _TESTS = ("tests/", "test/")
 
@@ -219,15 +220,12 @@ def read_uses(
     ours = {entry.blob: entry.path for entry in _find_importing(index, packages)}
     texts = cache.load(ours) if cache is not None else {}
     missing = sorted(ours.keys() - texts.keys())
-    made: dict[str, str] = {}
-    for found in index.parts[0].tree.repository.stream_blobs(missing):
-        if isinstance(found, str):
-            made[found] = json.dumps("the object is not in this repository")
-        else:
-            made[found.oid] = encode_uses(found.data)
+    streamed = list(index.parts[0].tree.repository.stream_blobs(missing)) if missing else []
+    made = {found: json.dumps("the object is not in this repository") for found in streamed if isinstance(found, str)}
+    made |= dict(encode_blobs((found for found in streamed if not isinstance(found, str)), encode_uses))
     if cache is not None and made:
         cache.store(made.items())
-    decoded = {blob: decode_uses(text) for blob, text in (texts | made).items()}
+    decoded = {blob: decode_uses(text) for blob, text in sorted((texts | made).items())}
     skipped = tuple(Skipped(ours[blob], why) for blob, why in decoded.items() if isinstance(why, str))
     return {blob: uses for blob, uses in decoded.items() if isinstance(uses, Uses)}, skipped
 
