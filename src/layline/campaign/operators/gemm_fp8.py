@@ -80,7 +80,8 @@ OPERATOR = Operator(
         shape("square-8192", 8192, 8192, 8192),
         shape("llama8b-mlp", 8192, 14336, 4096),
     ),
-    tolerance=Tolerance(rtol=2e-2, atol=2e-2, snr_db=25.0),
+    # matrix units add E4M3 products with some 14 bits: where large ones cancel, single elements are off by more than rounding
+    tolerance=Tolerance(rtol=2e-2, atol=5e-2, snr_db=25.0),
     metric="Forward TFLOPS",
     draw=_draw,
     distributions=("normal", "scaled", "uneven", "offset", "sparse", "outliers"),
