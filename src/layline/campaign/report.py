@@ -214,6 +214,11 @@ def _roof(state: State) -> Iterator[Block]:
     yield Paragraph(
         f"{state.ceiling_of}: {flops / 1e9:.1f} GFLOP/s of arithmetic, {moved / 1e9:.1f} GB/s of copying, measured with this report."
     )
+    kernels = tuple((label, ((intensity, rate / 1e9),)) for label, intensity, rate in points)
+    yield Chart(
+        kind="roofline", title=f"{state.ceiling_of} under its roof (GFLOP/s over FLOP per byte)",
+        series=(("roof", ((moved / 1e9, flops / 1e9),)), *kernels), unit="GFLOP/s",
+    )  # fmt: skip
     rows = tuple(
         (label, f"{intensity:.1f}", f"{rate / 1e9:.2f}", f"{rate / min(flops, intensity * moved):.1%}")
         for label, intensity, rate in points

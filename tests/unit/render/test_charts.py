@@ -105,3 +105,13 @@ def test_shields_endpoint_has_its_schema() -> None:
         "message": "7 behind",
         "color": "8a5a00",
     }
+
+
+def test_a_roofline_survives_markdown() -> None:
+    chart = Chart(kind="roofline", title="Roof", series=(("roof", ((18.0, 175.0),)), ("best small", ((8.0, 60.0),))), unit="GFLOP/s")  # fmt: skip
+    info, _, content = fence_of(chart).removeprefix("```").removesuffix("```").partition("\n")
+    read = chart_from_fence(info, content)
+    assert read is not None
+    drawn = draw(read)
+    assert drawn == draw(chart)
+    assert "best small 42%" in drawn

@@ -34,13 +34,14 @@ __all__ = [
     "trend",
 ]
 
-_FENCE = re.compile(r"csv chart=(trend|bars|intervals|heat)(?: unit=(\S+))?(?: title=(.*))?\Z")
+_FENCE = re.compile(r"csv chart=(trend|bars|intervals|heat|roofline)(?: unit=(\S+))?(?: title=(.*))?\Z")
 
 
 def draw(chart: Chart) -> str:
     """A chart of a report, by its kind; an unknown kind is drawn as lines.
 
-    `intervals` reads three series of the same places: the estimate, then low, then high. `heat` reads one series per row.
+    `intervals` reads three series of the same places: the estimate, then low, then high; a place that ends in ✗ was rolled
+    back. `heat` reads one series per row. `roofline` reads `roof` (bandwidth, peak), then one series per kernel.
     """
     match chart.kind:
         case "bars":
@@ -54,10 +55,14 @@ def draw(chart: Chart) -> str:
         case "intervals" if len(chart.series) == 3:
             (_, values_), (_, lows), (_, highs) = chart.series
             rounds = tuple(
-                Interval(label=str(x), value=y, low=low, high=high)
+                Interval(label=str(x), value=y, low=low, high=high, tone="bad" if str(x).endswith("✗") else "good")
                 for (x, y), (_, low), (_, high) in zip(values_, lows, highs, strict=False)
             )
             return interval_trend(rounds, chart.title, unit=chart.unit)
+        case "roofline" if len(chart.series) > 1 and chart.series[0][1]:
+            (bandwidth, peak), *_ = chart.series[0][1]
+            kernels = tuple(Kernel(label=name, intensity=float(x), rate=y) for name, points in chart.series[1:] for x, y in points)  # fmt: skip
+            return roofline(kernels, chart.title, peak=peak, bandwidth=float(bandwidth))
         case _:
             return trend(chart.series, chart.title, unit=chart.unit)
 
@@ -69,7 +74,7 @@ def fence_of(chart: Chart) -> str:
     writer.writerow(["series", "x", "y"])
     for name, points in chart.series:
         writer.writerows([_flat(name), _flat(x) if isinstance(x, str) else x, f"{y:g}"] for x, y in points)
-    kind = chart.kind if chart.kind in {"trend", "bars", "intervals", "heat"} else "trend"
+    kind = chart.kind if chart.kind in {"trend", "bars", "intervals", "heat", "roofline"} else "trend"
     unit = f" unit={'-'.join(_flat(chart.unit).split())}" if chart.unit else ""
     return f"```csv chart={kind}{unit} title={_flat(chart.title)}\n{rows.getvalue().replace('`', chr(39))}```"
 
