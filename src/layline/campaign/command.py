@@ -22,10 +22,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from layline.campaign import command_transfer as transfer
 from layline.campaign.bench import Measured, Trial
 from layline.campaign.bench_csv import BenchTable, parse_bench_csv
 from layline.campaign.command_figures import SNR_DB, Tables, add_control, build_measurement, merge_tables
-from layline.campaign.command_transfer import PAIRS, Step, add_transfer, compare_steps, judge_transfer, parse_steps
+from layline.campaign.command_transfer import Step, add_transfer, compare_steps, judge_transfer, parse_steps
 from layline.campaign.judge import judge, look
 from layline.campaign.machine import read_environment
 from layline.campaign.manifest import Manifest, shape_list
@@ -125,30 +126,32 @@ class CommandBench:
             if pair + 1 in start.plan.looks and (is_late or trial.candidate is None or look(measurement) is not None):
                 break
         measurement = add_control(measurement, start.plan.min_effect)
-        if self._is_worth_simulating(measurement, trial):
-            measurement = self._simulate(measurement, trial)
+        gain = self._find_gain(measurement, trial)
+        if gain is not None:
+            measurement = self._simulate(measurement, trial, gain)
         return Measured(
             measurement=measurement,
             csv=merge_tables(tables, Leg.CANDIDATE if trial.candidate is not None else Leg.BEST), best_csv=merge_tables(tables, Leg.BEST) if trial.candidate is not None else "",
         )  # fmt: skip
 
-    def _is_worth_simulating(self, measurement: Measurement, trial: Trial) -> bool:
-        """Only a gain that would be accepted must also be there in training steps."""
+    def _find_gain(self, measurement: Measurement, trial: Trial) -> float | None:
+        """The gain that would be accepted and must also be there in training steps; None where nothing is to be simulated."""
         if (
             self.manifest.transfer_command is None
             or trial.candidate is None
             or measurement.status is not Status.MEASURED
         ):
-            return False
-        return judge(measurement).outcome.is_accepted
+            return None
+        verdict = judge(measurement)
+        return verdict.interval.estimate if verdict.outcome.is_accepted and verdict.interval else None
 
-    def _simulate(self, measurement: Measurement, trial: Trial) -> Measurement:
-        """Training steps with fresh tensors, best and candidate in turn, in process pairs of their own."""
+    def _simulate(self, measurement: Measurement, trial: Trial, gain: float) -> Measurement:
+        """Training steps with fresh tensors, best and candidate in turn, in process pairs of their own, until they tell."""
         kernels = {Leg.BEST: trial.best, Leg.CANDIDATE: trial.candidate or trial.best}
         order = random.Random(measurement.seed + "transfer")  # noqa: S311  the order of legs, not a secret
         simulated: list[float] = []
         steps: list[Step] = []
-        for _pair in range(PAIRS):
+        while len(simulated) < transfer.LOOKS[-1]:
             found = {}
             for leg in order.sample(list(kernels), 2):
                 ran = self._run_transfer(kernels[leg], measurement.shapes)
@@ -157,6 +160,8 @@ class CommandBench:
                 found[leg] = ran
             simulated.append(compare_steps(found[Leg.BEST], found[Leg.CANDIDATE]))
             steps += found[Leg.CANDIDATE]
+            if len(simulated) in transfer.LOOKS and transfer.read_transfer(simulated, gain, self.manifest.min_effect) is not transfer.Transfer.UNSHOWN:  # fmt: skip
+                break
         return add_transfer(measurement, simulated, steps)
 
     def _run_transfer(self, kernel: KernelFiles, labels: tuple[str, ...]) -> tuple[Step, ...] | Failure:

@@ -11,6 +11,7 @@ import csv
 import io
 import math
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from layline.campaign.judge import say
@@ -25,9 +26,12 @@ if TYPE_CHECKING:
 
 HEADER = ("label", "step", "ms", "activation_hits", "weight_hits")
 STEPS = 8
-PAIRS = 5
-"""Process pairs of the simulation: the fewest that carry an interval."""
-ERROR = 0.05
+LOOKS = (5, 8, 12)
+"""Process pairs of the simulation after which it may be told whether a gain transfers."""
+ERROR = 0.05 / len(LOOKS)
+"""One-sided, of each look: together 5 %."""
+SHARE = 0.25
+"""A gain of which the training steps show less than this share (of its logarithm) lives in the benchmark."""
 UNSIMULATED = "Measured by the user's own command: not called real, for no transfer simulation has run (`transfer_command`)."  # fmt: skip
 
 
@@ -108,21 +112,45 @@ def add_transfer(measurement: Measurement, simulated: Sequence[float], steps: Se
     )  # fmt: skip
 
 
+class Transfer(StrEnum):
+    """What training steps say about a gain."""
+
+    REAL = "real"
+    """It is there: the lower bound is above nothing."""
+    OVERFIT = "overfit"
+    """It is not, or hardly: the upper bound is below the least effect, or below a quarter of the benchmark's gain."""
+    UNSHOWN = "unshown"
+    """These pairs cannot tell."""
+
+
+def read_transfer(simulated: Sequence[float], gain: float, min_effect: float) -> Transfer:
+    """Whether a benchmark gain (a fraction) is there in training steps."""
+    seen = gain_interval(simulated, ERROR)
+    if math.log1p(seen.upper) < max(math.log1p(min_effect), SHARE * math.log1p(gain)):
+        return Transfer.OVERFIT
+    return Transfer.REAL if seen.lower > 0 else Transfer.UNSHOWN
+
+
 def judge_transfer(verdict: Verdict, measurement: Measurement, weight_share: float | None) -> Verdict:
     """An accepted gain counts as real as far as the training steps show it; one that is not there is rolled back."""
     if not measurement.simulated:
         return replace(verdict, transferred=None, notes=(*verdict.notes, UNSIMULATED))
     if not verdict.outcome.is_accepted or verdict.interval is None:
         return replace(verdict, transferred=None)
-    seen = gain_interval(measurement.simulated, ERROR)
-    note = f"In {STEPS} simulated training steps with fresh tensors the gain is {seen.estimate:+.1%} ({say(seen)})."
-    if seen.upper < measurement.plan.min_effect:
-        reason = f"The gain does not survive training steps with fresh tensors: {verdict.interval.estimate:+.1%} in the benchmark, {seen.estimate:+.1%} ({say(seen)}) there."
-        return replace(verdict, outcome=Outcome.ROLLBACK, reason=reason, transferred=None, notes=(*verdict.notes, note))
-    bounds = [verdict.interval.estimate, max(0.0, seen.estimate)]
-    if verdict.bucket is Bucket.W1 and weight_share is not None:
-        bounds.append(weight_share)
-    return replace(verdict, transferred=min(bounds), notes=(*verdict.notes, note))
+    seen, gain = gain_interval(measurement.simulated, ERROR), verdict.interval.estimate
+    note = f"In {STEPS} simulated training steps with fresh tensors the gain is {seen.estimate:+.1%} ({say(seen)}, {seen.pairs} process pairs)."  # fmt: skip
+    noted = replace(verdict, transferred=None, notes=(*verdict.notes, note))
+    match read_transfer(measurement.simulated, gain, measurement.plan.min_effect):
+        case Transfer.OVERFIT:
+            reason = f"The gain does not survive training steps with fresh tensors: {gain:+.1%} in the benchmark, {seen.estimate:+.1%} ({say(seen)}) there."
+            return replace(noted, outcome=Outcome.ROLLBACK, reason=reason)
+        case Transfer.UNSHOWN:
+            return replace(noted, notes=(*noted.notes, "Not called real: these steps do not show that it transfers."))
+        case Transfer.REAL:
+            bounds = [gain, seen.estimate]
+            if verdict.bucket is Bucket.W1 and weight_share is not None:
+                bounds.append(weight_share)
+            return replace(noted, transferred=min(bounds))
 
 
 def find_missing(command: str | None) -> Iterator[str]:

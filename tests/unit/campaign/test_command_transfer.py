@@ -68,6 +68,8 @@ JUDGED = [
     ((0.0, 0.001, -0.001, 0.002, 0.0), Bucket.K1, None, Outcome.ROLLBACK, None),
     ((0.20, 0.21, 0.20, 0.19, 0.20), Bucket.W1, 0.015, Outcome.ACCEPT, 0.015),
     ((), Bucket.K1, None, Outcome.ACCEPT, None),
+    ((0.02, 0.03, 0.02, 0.01, 0.02), Bucket.K1, None, Outcome.ROLLBACK, None),  # a tenth of the gain is no transfer
+    ((0.30, -0.10, 0.20, -0.05, 0.25), Bucket.K1, None, Outcome.ACCEPT, None),  # too noisy to call real
 ]
 
 
@@ -80,6 +82,7 @@ def test_a_gain_is_real_as_far_as_training_steps_show_it(
     assert verdict.outcome is outcome
     assert verdict.transferred == (pytest.approx(real, abs=0.005) if real is not None else None)
     assert verdict.notes
+    assert (verdict.transferred is None) or seen.simulated
 
 
 def test_a_hit_on_an_activation_is_refused() -> None:
