@@ -40,7 +40,7 @@ def project(tmp_path: Path) -> History:
 ROUNDS = [
     # kernel, what becomes of the round, the word for its transfer, what the summary says
     ("COST=0.80\n", "ACCEPTED", "ACCEPT-as-real", "0/120 passes served from memory"),
-    ("COST=0.80\nSTEP_COST=1.00\n", "ROLLED BACK", "not accepted", "does not survive training steps"),
+    ("COST=0.80\nSTEP_COST=1.00\n", "ROLLED BACK", "REJECT-as-overfit", "does not survive training steps"),
     ("COST=0.80\nHITS=1\n", "ROLLED BACK", "REJECT-as-overfit", "A cache of activations or gradients was hit"),
     ("COST=0.80\nBROKEN=1\n", "ROLLED BACK", "not accepted", "transfer command ended with 3"),
 ]

@@ -89,6 +89,7 @@ def campaign_run(
             _decline(loop, chosen_proposer, answer)
             continue
         _validate(loop, chosen_proposer, answer, brief)
+    _close(loop)
     return _build_answer(loop, before)
 
 
@@ -218,6 +219,19 @@ def _pay_duties(campaign: Campaign, proposed: Proposed, brief: Brief) -> None:
         else:
             text = texts[duty.note] or reason
         campaign.record("noted", round=last.number, kind=duty.note, text=f"Unattended: {text}")
+
+
+def _close(loop: _Loop) -> None:
+    """The last round, if it was accepted, says why it helped and where to go on, like every other."""
+    state = loop.state()
+    due = [duty.note for duty in find_duties(state) if duty.note in ("attribution", "next")]
+    if not due:
+        return
+    with write_campaign(loop.chosen, now=loop.now) as campaign:
+        last = campaign.state.rounds[-1]
+        texts = {"attribution": _attribute(last), "next": f"Go on from here: the run ended because {loop.why}."}
+        for kind in due:
+            campaign.record("noted", round=last.number, kind=kind, text=f"Unattended: {texts[kind]}")
 
 
 def _attribute(item: Round) -> str:

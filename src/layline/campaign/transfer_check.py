@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from layline.campaign.command_transfer import Transfer, read_transfer
 from layline.campaign.markdown import MINUS, one_line, percent
 from layline.campaign.model import Bucket
 from layline.campaign.state import Settled
@@ -13,6 +14,8 @@ from layline.campaign.state import Settled
 if TYPE_CHECKING:
     from layline.campaign.state import Round, State
 
+SHOWN = 16
+"""Letters of a trace that are printed: eight steps of two passes."""
 INFLATION_LIMIT = 0.01
 """A headline further than this above the real gain is called inflated."""
 
@@ -54,10 +57,19 @@ def decide(item: Round) -> str:
         return "BASELINE"
     bucket = bucket_of(item)
     if item.settled is Settled.ROLLED_BACK:
-        return "REJECT-as-overfit" if bucket is not None and bucket.is_refused else "not accepted"
+        return "REJECT-as-overfit" if (bucket is not None and bucket.is_refused) or is_overfit(item) else "not accepted"
     if item.verdict is None or item.verdict.transferred is None:
         return "ACCEPT-with-asterisk (its transfer was not simulated)"
     return "ACCEPT-with-asterisk" if bucket is Bucket.W1 else "ACCEPT-as-real"
+
+
+def is_overfit(item: Round) -> bool:
+    """Whether simulated training steps denied a gain the benchmark showed."""
+    run, gain = item.last_run, item.verdict.interval if item.verdict else None
+    if run is None or gain is None or not run.measurement.simulated or gain.estimate <= 0:
+        return False
+    seen = read_transfer(run.measurement.simulated, gain.estimate, run.measurement.plan.min_effect)
+    return seen is Transfer.OVERFIT
 
 
 def bucket_of(item: Round) -> Bucket | None:
@@ -108,7 +120,8 @@ def _trace(item: Round) -> str:
             "there is no change to trace" if item.settled is Settled.BASELINE else "no training steps were simulated"
         )
     hits = trace.count("h")
-    return f"{hits}/{len(trace)} passes served from memory, measured over eight training steps with fresh activations ({trace}; h hit, m miss)"
+    shown = f"{trace[:SHOWN]}{' …' if len(trace) > SHOWN else ''}"
+    return f"{hits}/{len(trace)} passes served from memory, measured in training steps with fresh activations ({shown}; h hit, m miss)"
 
 
 def _skew(state: State, item: Round) -> str:
