@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from layline.patches.reading.values import Argument, Called, Element, Instance, Literal, Member, Outside, Value
 
-_CONTAINERS = frozenset("extra module_config params config cfg conf args settings options hparams opts".split())
+CONTAINERS = frozenset("extra module_config params config cfg conf args settings options hparams opts".split())
 GIVES_CONFIG = re.compile(r"(?:^|\.)get_(?:args|config|cfg|global_args|full_args|settings|current_\w*config)$")
 
 
@@ -33,14 +33,14 @@ class Roots:
         for prefix in sorted(self.learned, key=len, reverse=True):
             if parts[: len(prefix)] == prefix:
                 return ".".join(parts[len(prefix) :]) or None
-        if self.learned and (not self.loose or parts[0] not in _CONTAINERS):
+        if self.learned and (not self.loose or parts[0] not in CONTAINERS):
             return None
         if parts[0] == "extra":  # `ctx.extra["backend_args"].key`: whatever the engine was given
             return ".".join(parts[2:]) or None
         kept = parts
-        while kept and kept[0] in _CONTAINERS:
+        while kept and kept[0] in CONTAINERS:
             kept = kept[1:]
-        if kept and (len(kept) < len(parts) or root.name in _CONTAINERS):
+        if kept and (len(kept) < len(parts) or root.name in CONTAINERS):
             return ".".join(kept)
         return None
 
@@ -60,13 +60,13 @@ def find_root(value: Value) -> tuple[Value, tuple[str, ...]] | None:
     parts: list[str] = []
     while True:
         match value:
-            case Argument(context=context, name=name) if context or name in _CONTAINERS:
+            case Argument(context=context, name=name) if context or name in CONTAINERS:
                 return value, tuple(reversed(parts))
             case Called(callee=Outside(path=path)) if GIVES_CONFIG.search(path):
                 return value, tuple(reversed(parts))
             case Called(callee=Outside(path="builtins.vars"), arguments=(owner,)):
                 value = owner
-            case Member(owner=Instance() | Argument(name="self"), name=name) if name in _CONTAINERS:
+            case Member(owner=Instance() | Argument(name="self"), name=name) if name in CONTAINERS:
                 return value, tuple(reversed(parts))
             case Member(owner=owner, name=name):
                 parts.append(name)

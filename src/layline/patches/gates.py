@@ -189,8 +189,8 @@ def _find_leaving(statement: ast.stmt) -> Gate:
             return invert(_tested(test))
         case ast.If(test=test, body=body, orelse=orelse):
             tested = _tested(test)
-            yes, no = _combine("and", (tested, _leaves(body))), _combine("and", (invert(tested), _leaves(orelse)))
-            return _combine("or", (yes, no))
+            yes, no = combine("and", (tested, _leaves(body))), combine("and", (invert(tested), _leaves(orelse)))
+            return combine("or", (yes, no))
         case ast.With(body=body) | ast.AsyncWith(body=body):
             return _leaves(body)
         case ast.Try(body=body, handlers=handlers, orelse=orelse):
@@ -198,8 +198,8 @@ def _find_leaving(statement: ast.stmt) -> Gate:
             for handler in handlers:
                 ends = _leaves(handler.body)
                 if ends != NEVER and not _only_raises(handler):
-                    leaving.append(_combine("and", (invert(_say_failure(statement, handler)), ends)))
-            return _combine("or", tuple(leaving))
+                    leaving.append(combine("and", (invert(_say_failure(statement, handler)), ends)))
+            return combine("or", tuple(leaving))
     return NEVER
 
 
@@ -212,7 +212,7 @@ def _only_raises(handler: ast.ExceptHandler) -> bool:
 
 def _leaves(body: list[ast.stmt]) -> Gate:
     """When a block is left before its end: at its first statement, or at a later one."""
-    return _combine("or", tuple(_find_leaving(statement) for statement in body))
+    return combine("or", tuple(_find_leaving(statement) for statement in body))
 
 
 def _find_inside(node: ast.expr, line: int) -> Iterator[Gate]:
@@ -238,18 +238,18 @@ def _tested(test: ast.expr) -> Gate:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             return invert(_tested(operand))
         case ast.BoolOp(op=operator, values=values):
-            return _combine("and" if isinstance(operator, ast.And) else "or", tuple(_tested(value) for value in values))
+            return combine("and" if isinstance(operator, ast.And) else "or", tuple(_tested(value) for value in values))
     return Gate(ast.unparse(test), test)
 
 
 def invert(gate: Gate) -> Gate:
     if gate.operator:
         other = "or" if gate.operator == "and" else "and"
-        return _combine(other, tuple(invert(part) for part in gate.parts))
+        return combine(other, tuple(invert(part) for part in gate.parts))
     return replace(gate, holds=not gate.holds)
 
 
-def _combine(operator: str, parts: tuple[Gate, ...]) -> Gate:
+def combine(operator: str, parts: tuple[Gate, ...]) -> Gate:
     nothing, decided = (ALWAYS, NEVER) if operator == "and" else (NEVER, ALWAYS)
     flat: list[Gate] = []
     for part in parts:
@@ -267,12 +267,12 @@ def _absorb(items: list[Gate]) -> Iterator[Gate]:
     for item in items:
         if not any(part in items for part in item.parts):
             kept = tuple(part for part in item.parts if invert(part) not in items)
-            yield item if kept == item.parts else _combine(item.operator, kept)
+            yield item if kept == item.parts else combine(item.operator, kept)
 
 
 def show_gates(gates: list[Gate], body: list[ast.stmt]) -> str | None:
     """The gates as one condition; names that the block assigns once are explained."""
-    whole = _combine("and", tuple(gates))
+    whole = combine("and", tuple(gates))
     if whole == ALWAYS:
         return None
     return "never" if whole == NEVER else _show(whole, _find_assigned(body, _last_line(whole)))

@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from layline.patches.activation import Activation, find_activation
+from layline.patches.calling.callers import Search
 from layline.patches.chains import Roots
+from layline.patches.enabling import build_caller_guard
 from layline.patches.engine import read_engine
 from layline.patches.idioms.installer import Installer, Known, know_nothing
 from layline.patches.model import Engine, Guard, Inventory, Patch, Unregistered
@@ -104,26 +106,28 @@ def read_inventory(
         if reading.stray is None:
             reading.stray = find_unregistered(installer, reading.texts, _all_packages(reading.settings))
     stray = select(reading.stray, Scope(backend.packages, reading.own_names, backend.integration), effects)
+    search = Search(reading.machine.modules, reading.texts, {item.within for item in stray})
+    callers = {within: search.find(within) for within in sorted({item.within for item in stray})}
     by_path = [item for item in stray if item.registry is not None]
-    settled += tuple(build_path_patch(item, key) for item in by_path)
+    with deep_recursion():
+        settled += tuple(
+            build_path_patch(item, key, build_caller_guard(item, callers[item.within], installer)) for item in by_path
+        )
     stray = [item for item in stray if item.registry is None]
     return Inventory(
         backend=key,
         commit=reading.tree.commit,
         pin=pin,
         patches=settled,
-        unregistered=tuple(find_callers(stray, reading.machine.modules, reading.texts)),
+        unregistered=tuple(find_callers(stray, callers)),
         skipped=reading.skipped,
         engine=reading.engine,
     )
 
 
-def build_path_patch(item: Unregistered, key: str) -> Patch:
-    """A string-path registration: the target is its id, the condition around the call its guard."""
+def build_path_patch(item: Unregistered, key: str, guard: Guard) -> Patch:
+    """A string-path registration: the target is its id; the conditions around it and its callers are its guard."""
     effect = item.effect
-    guard = Guard()
-    if effect.when:
-        guard = Guard(text=effect.when, keys=item.keys, expression=effect.when, premise=effect.premise)
     return Patch(
         id=effect.target or str(effect.location),
         backend=key,

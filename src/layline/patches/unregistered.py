@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from layline.patches.calling.callers import Search
 from layline.patches.chains import loosen
 from layline.patches.conditions import Reader, simplify
 from layline.patches.gates import find_chain
@@ -21,8 +20,9 @@ from layline.patches.ways import Ways, find_listed
 from layline.patches.writers import find_helpers, is_worth_following, look_at, may_write
 
 if TYPE_CHECKING:
+    from layline.patches.calling.callers import Callers
     from layline.patches.idioms.installer import Installer
-    from layline.patches.reading.modules import Module, Modules
+    from layline.patches.reading.modules import Module
 
 _BOUND = re.compile(r"`(?:forward|__class__|__call__|generate)` of an object|a method bound onto")
 _FLAGS = re.compile(r"\.(?:backends|config|_config|knobs|envs|flags)\.[\w.]+$")
@@ -213,10 +213,8 @@ def _find_methods(owner: Class) -> Iterator[Function]:
                 yield bind(value, Instance(owner))
 
 
-def find_callers(items: list[Unregistered], modules: Modules, texts: dict[str, bytes]) -> list[Unregistered]:
+def find_callers(items: list[Unregistered], known: dict[str, Callers]) -> list[Unregistered]:
     """Add what calls the function around each effect."""
-    search = Search(modules, texts, {item.within for item in items})
-    known = {within: search.find(within) for within in sorted({item.within for item in items})}
     return [
         replace(item, called_from=known[item.within].places, unknown_callers=known[item.within].unknown)
         for item in items

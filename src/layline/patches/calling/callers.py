@@ -25,6 +25,21 @@ _COMMON = frozenset(name for kind in (str, dict, list, set, bytes, int) for name
 
 
 @dataclass(frozen=True, slots=True)
+class Site:
+    """One place where a function is called, handed on, registered or imported."""
+
+    path: str
+    line: int
+    remark: str = ""
+    """What it is where it is no plain call."""
+    use: Use | None = None
+    """The call or reference; None for imports and decorators."""
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}" + (f" ({self.remark})" if self.remark else "")
+
+
+@dataclass(frozen=True, slots=True)
 class Callers:
     """What calls a function, and how many calls of its name cannot be told apart."""
 
@@ -32,6 +47,10 @@ class Callers:
     """`path:line`, with a word in brackets where it is no plain call."""
     unknown: int = 0
     """Calls of a method of this name on objects whose class is not known; none of them is in `places`."""
+    sites: tuple[Site, ...] = ()
+    """The same as `places`, whole."""
+    is_function: bool = False
+    """It is a function or method, and not what runs on import."""
 
 
 class Search:
@@ -50,7 +69,7 @@ class Search:
         place = self._names.find_place(dotted)
         if place is None or isinstance(place.node, ast.ClassDef):
             module = dotted if place is None else _module_around(place).name
-            return _show(self._find_imports(module))
+            return _show(self._find_imports(module), is_function=False)
         owner = place.outer
         if owner is None or not isinstance(owner.node, ast.ClassDef):
             return _show([*self._find_function(dotted, place), *_find_registration(place, self._names)])
@@ -68,7 +87,7 @@ class Search:
                 if file is not None:
                     yield path, file
 
-    def _find_function(self, dotted: str, place: Place) -> Iterator[str]:
+    def _find_function(self, dotted: str, place: Place) -> Iterator[Site]:
         name = dotted.rpartition(".")[2]
         for path, file in self._files(name):
             for use in _find_uses(file, name):
@@ -77,7 +96,7 @@ class Search:
                 if dotted in self._names.resolve_expression(use.node, use.place, file):
                     yield _say(path, use)
 
-    def _find_makers(self, owner: str, place: Place) -> Iterator[str]:
+    def _find_makers(self, owner: str, place: Place) -> Iterator[Site]:
         """`Class(...)`, of the class or one below that inherits the method, and `super().__init__()`."""
         method = place.name.rpartition(".")[2]
         makers = {
@@ -92,10 +111,10 @@ class Search:
                 if not _is_inside(use.place, place) and self._reaches(use, file, owner, method):
                     yield _say(path, use)
 
-    def _find_method(self, owner: str, place: Place) -> tuple[list[str], int]:
+    def _find_method(self, owner: str, place: Place) -> tuple[list[Site], int]:
         method = place.name.rpartition(".")[2]
         only = self._is_only_family(owner, method)
-        found: list[str] = []
+        found: list[Site] = []
         unknown = 0
         family = {above.rpartition(".")[2] for below in self._names.below(owner) for above in self._names.order(below)}
         related = [name.encode() for name in sorted(family)]
@@ -164,15 +183,15 @@ class Search:
         """The furthest class above that defines a method."""
         return [name for name in self._names.order(owner) if self._names.defines(name, method)][-1]
 
-    def _find_imports(self, module: str) -> Iterator[str]:
+    def _find_imports(self, module: str) -> Iterator[Site]:
         """Importing a module runs what stands outside its functions."""
         home = self._names.modules.path_of(module)
         for path, file in self._files(module.rpartition(".")[2]):
             if path == home:
                 continue
             lines = {line for line, name in file.import_lines if self._names.modules.path_of(name) == home}
-            yield from (f"{path}:{line} (import)" for line in sorted(lines))
-            yield from (f"{path}:{line} (import by name)" for line, name in sorted(set(file.texts)) if name == module)
+            yield from (Site(path, line, "import") for line in sorted(lines))
+            yield from (Site(path, line, "import by name") for line, name in sorted(set(file.texts)) if name == module)
 
 
 def _find_uses(file: File, name: str) -> Iterator[Use]:
@@ -182,7 +201,7 @@ def _find_uses(file: File, name: str) -> Iterator[Use]:
         yield from file.uses.get(alias, ())
 
 
-def _find_registration(place: Place, names: Names) -> Iterator[str]:
+def _find_registration(place: Place, names: Names) -> Iterator[Site]:
     """A decorator that hands the function to a registry."""
     module = _module_around(place).name
     path = names.modules.path_of(module)
@@ -190,7 +209,7 @@ def _find_registration(place: Place, names: Names) -> Iterator[str]:
         callee = decorator.func if isinstance(decorator, ast.Call) else decorator
         text = ast.unparse(callee)
         if _REGISTERS.search(text):
-            yield f"{path}:{decorator.lineno} (registered by @{text})"
+            yield Site(path or module, decorator.lineno, f"registered by @{text}")
 
 
 def _module_around(place: Place) -> Place:
@@ -212,22 +231,18 @@ def _is_maker(dotted: str) -> bool:
     return dotted.rpartition(".")[2] in _MAKERS
 
 
-def _say(path: str, use: Use, remark: str = "") -> str:
+def _say(path: str, use: Use, remark: str = "") -> Site:
     line = use.node.end_lineno if isinstance(use.node, ast.Attribute) else use.node.lineno
     words = [word for word in (remark, "" if use.is_call else "handed on") if word]
-    return f"{path}:{line}" + (f" ({'; '.join(words)})" if words else "")
+    return Site(path, line or use.node.lineno, "; ".join(words), use)
 
 
-def _show(found: Iterable[str], unknown: int = 0) -> Callers:
-    places = sorted(dict.fromkeys(found), key=_by_place)
+def _show(found: Iterable[Site], unknown: int = 0, *, is_function: bool = True) -> Callers:
+    sites = sorted(found, key=lambda site: (site.path, site.line, site.remark))
+    places = list(dict.fromkeys(str(site) for site in sites))
     if len(places) > MOST_SHOWN:
         places = [*places[:MOST_SHOWN], f"and {len(places) - MOST_SHOWN} more"]
-    return Callers(tuple(places), unknown)
-
-
-def _by_place(text: str) -> tuple[str, int, str]:
-    path, _, rest = text.partition(":")
-    return path, int(re.match(r"\d*", rest).group() or 0), rest  # type: ignore[union-attr]  # \d* always matches
+    return Callers(tuple(places), unknown, tuple(sites), is_function)
 
 
 def _count_unknown(text: bytes, method: str) -> int:

@@ -219,7 +219,7 @@ class Expressions(Machine):
 
     def _evaluate_call(self, node: ast.Call, scope: Scope) -> Value:
         match node:
-            case ast.Call(func=ast.Name(id="super"), args=[]) if scope.find("super") is None:
+            case ast.Call(func=ast.Name(id="super"), args=[] | [_, _]) if scope.find("super") is None:
                 return self._evaluate_super(scope)
             case ast.Call(func=ast.Name(id="locals" | "globals")):
                 return Called(Outside("builtins.globals"))
