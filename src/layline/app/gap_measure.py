@@ -16,6 +16,7 @@ from layline.errors import Error
 from layline.gap.areas import area_classes, find_package_changes, measure_areas
 from layline.gap.changes import build_changes
 from layline.gap.churn import measure_churn
+from layline.gap.coupling.agree import agree_on_patches
 from layline.gap.dependencies import compare_declarations, find_conflicts, read_declarations
 from layline.gap.model import Dependencies, Gap, PatchRow
 from layline.gap.overview import count_broken, measure_footprint, pair_locks, policy_inputs, read_side, slug_of
@@ -57,8 +58,9 @@ def measure_between(
     patches, unread = (
         read_patches(workspace, key, ends.tip) if (options or Options()).patches and backend.packages else (None, ())
     )
+    couplings = agree_on_patches(impact.couplings, patches or ())
     ours = impact.used_files | {one.path for row in patches or () for one in row.evidence if one.path}
-    broken = count_broken(impact.couplings, patches or ()) if impact.surface is not None else None
+    broken = count_broken(couplings, patches or ()) if impact.surface is not None else None
     inputs = policy_inputs(history.distance.behind, history.age_days, broken, dependencies.differences)
     return Gap(
         key=key,
@@ -84,10 +86,10 @@ def measure_between(
         changes=build_changes(history.log, history.touched, area_classes(backend.areas), ours),
         dependencies=dependencies,
         surface=impact.surface,
-        couplings=impact.couplings,
+        couplings=couplings,
         stale_keys=impact.stale_keys,
         recommendation=recommend(inputs, workspace.settings.policy),
-        plan=build_plan(history.log, history.releases, group_by_culprit(impact.couplings)),
+        plan=build_plan(history.log, history.releases, group_by_culprit(couplings)),
         patches=patches,
         skipped=(*skipped, *impact.skipped, *unread),
     )

@@ -37,6 +37,7 @@ from layline.patches.retirement import Ground
 from layline.patches.threeway import build_three_way
 from layline.source import Cache, Index, Part, Resolver, Tree, build_indexes, open_cache
 from layline.source.compare import Comparer
+from layline.source.names import module_name
 from layline.source.trace import Tracer
 from layline.source.versions import Versions
 
@@ -151,7 +152,7 @@ def open_drift(
     ours = Tree(workspace.downstream, workspace.commit)
     keys = read_mentions((then, now), 0, find_keys(inventory))
     sides = Sides(
-        comparer=comparer, replacements=Replacements(ours), part=0, keys=keys,
+        comparer=comparer, replacements=Replacements(ours), part=0, keys=keys, own=_own_names(workspace, ours),
         targets=frozenset(effect.target for patch in inventory.patches for effect in patch.effects if effect.target),
         ground=Ground(
             comparer=comparer, packages=settings.packages, keys=keys, declares=_declares(ours, settings.configs),
@@ -169,6 +170,14 @@ def _read_indexes(*wanted: list[Part]) -> list[Index]:
     indexes = build_indexes(wanted, cache)
     cache.close()
     return indexes
+
+
+def _own_names(workspace: Workspace, tree: Tree) -> frozenset[str]:
+    """First words of what the downstream's own modules are called."""
+    names = (
+        module_name(path, workspace.settings.project.source_roots) for path in tree.entries if path.endswith(".py")
+    )
+    return frozenset(name.partition(".")[0] for name in names if name)
 
 
 def _version(upstream: Repository, commit: str, packages: tuple[str, ...]) -> str | None:

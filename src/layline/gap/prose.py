@@ -10,6 +10,7 @@ _IRREGULAR = {
     "differs": "differ",
     "breaks": "break",
     "touches": "touch",
+    "installs": "install",
     "entry": "entries",
     "dependency": "dependencies",
 }

@@ -96,9 +96,11 @@ def _coupling_sentences(gap: Gap) -> Iterator[str]:
     breaks = counted[Consequence.WILL_BREAK]
     where = f" in {count(files, 'file')}" if breaks else ""
     look = counted[Consequence.LOOK]
+    more = (gap.recommendation.inputs.will_break or 0) - breaks
+    patched = f" {count(more, 'further place')[:1].upper()}{count(more, 'further place')[1:]} {verb(more, 'installs')} patches whose targets break: {breaks + more} in all." if more > 0 else ""  # fmt: skip
     yield (
-        f"Of {count(total, 'place')} where our integration touches {gap.label}, {breaks or 'none'} will break{where},"
-        f" {counted[Consequence.MAY_BREAK] or 'none'} may break and {look or 'none'} {'deserves' if look == 1 else 'deserve'} a look."
+        f"Of {count(total, 'place')} where our code touches {gap.label}, {breaks or 'none'} will break{where},"
+        f" {counted[Consequence.MAY_BREAK] or 'none'} may break and {look or 'none'} {'deserves' if look == 1 else 'deserve'} a look.{patched}"
     )
     imports = broken_imports(gap)
     if imports:
@@ -154,9 +156,9 @@ def integration_risks(gap: Gap, most: int = 5) -> tuple[str, ...]:
         found.append(f"{count(len(gap.stale_keys), 'key')[:1].upper()}{count(len(gap.stale_keys), 'key')[1:]} of our YAML files {verb(len(gap.stale_keys), 'is')} unknown to the tip: {names}.")  # fmt: skip
     if not found:
         return (
-            ("No place of our integration breaks at the tip.",)
+            ("No place of our code breaks at the tip.",)
             if gap.surface
-            else ("Our integration was not compared with the tip.",)
+            else ("Our code was not compared with the tip.",)
         )
     return tuple(found[:most])
 

@@ -92,6 +92,8 @@ class Sides:
     """Everything the inventory rebinds."""
     foreign: tuple[str, ...] = ()
     """Package roots of the other backends."""
+    own: frozenset[str] = frozenset()
+    """Top-level names of the downstream's own packages."""
     ground: Ground | None = None
     """What decides guards; None: they are not asked."""
 
@@ -191,6 +193,8 @@ def _compare(target: str, sides: Sides) -> Comparison:
     packages = sides.pin.index.parts[sides.part].packages
     if longest_root(target, sides.foreign) > longest_root(target, packages):
         return replace(found, kind=DriftKind.EXTERNAL, detail="it belongs to another backend")
+    if target.partition(".")[0] in sides.own and not longest_root(target, packages):
+        return replace(found, kind=DriftKind.EXTERNAL, detail="it is our own code, not upstream's")
     home = sides.pin.index.entries.get(before.bound_in or before.module or "")
     if found.kind is DriftKind.EXTERNAL and sides.pin.index.owns(target):
         owner = sides.comparer.compare(target.rpartition(".")[0])
@@ -320,6 +324,8 @@ def _judge_mutation(row: Drift, effect: Effect, sides: Sides) -> Drift:
     """A config or environment rewrite lives on the names that upstream reads."""
     if not effect.mutates:
         return row
+    if all("." in key and key.partition(".")[0] in sides.own for key in effect.mutates):
+        return replace(row, target=", ".join(effect.mutates), kind=DriftKind.EXTERNAL, severity=Severity.OK, detail="it is our own code, not upstream's")  # fmt: skip
     unknown = [key for key in effect.mutates if not sides.keys.get(key, (False, False))[0]]
     dropped = [key for key in effect.mutates if sides.keys.get(key) == (True, False)]
     row = replace(row, target=", ".join(effect.mutates))

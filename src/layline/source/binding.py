@@ -20,7 +20,16 @@ from dataclasses import dataclass
 
 from layline.core.evidence import Location, Skipped
 from layline.git import Blob
-from layline.source.definitions import DefinitionKind, Parameter, ParameterKind
+from layline.source.definitions import (
+    ROW_FIRST,
+    ROW_KIND,
+    ROW_LAST,
+    ROW_QUALNAME,
+    DefinitionKind,
+    Module,
+    Parameter,
+    ParameterKind,
+)
 from layline.source.excerpts import parse_around
 from layline.source.fingerprint import dotted_text
 from layline.source.resolve import Resolver
@@ -101,6 +110,23 @@ _BY_POSITION = (ParameterKind.POSITIONAL_ONLY, ParameterKind.POSITIONAL)
 _BY_KEYWORD = (ParameterKind.POSITIONAL, ParameterKind.KEYWORD_ONLY)
 
 
+def find_shifted(
+    call: CallShape, before: tuple[Parameter, ...], after: tuple[Parameter, ...], *, bound: bool
+) -> tuple[Problem, ...]:
+    """Positional arguments of a call that binds at both refs and that land in another parameter at the second."""
+    old, new = (
+        [item.name for item in (_without_self(side) if bound else side) if item.kind in _BY_POSITION]
+        for side in (before, after)
+    )
+    known = {item.name for item in after}
+    found = []
+    for was, now in zip(old[: call.positional], new[: call.positional], strict=False):
+        # a parameter that only changed its name is where it was
+        if was != now and (was in known or now in old):
+            found.append(Problem(was, f"takes what we pass as {was} for {now}"))
+    return tuple(found)
+
+
 def check_replacement(ours: tuple[Parameter, ...], theirs: tuple[Parameter, ...]) -> tuple[Problem, ...]:
     """What our replacement (or override) does not take although upstream's signature invites callers to pass it."""
     return tuple(_find_refused(ours, theirs))
@@ -173,13 +199,14 @@ def find_call_sites(resolver: Resolver, names: Iterable[str]) -> dict[str, list[
     """
     wanted = _Wanted(resolver, names)
     found: dict[str, list[CallSite]] = {name: [] for name in wanted.homes}
-    if not wanted.by_last:
+    if not wanted.by_last and not wanted.in_home:
         return found
     words = [word.encode() for word in sorted(wanted.by_last)]
-    pattern = re.compile(rb"\b(?:" + b"|".join(map(re.escape, words)) + rb")\s*\(")
+    pattern = re.compile(rb"\b(?:" + (b"|".join(map(re.escape, words)) or rb"(?!)") + rb")\s*\(")
     for name, data in _read_modules(resolver):
         # a plain search first: it is many times faster than the pattern, and mostly in vain
-        if wanted.has_alias(name) or (any(word in data for word in words) and pattern.search(data)):
+        spelled = any(word in data for word in words) and pattern.search(data)
+        if spelled or name in wanted.in_home or wanted.has_alias(name):
             for dotted, site in wanted.find(name, data):
                 found[dotted].append(site)
     for sites in found.values():
@@ -200,6 +227,38 @@ def _read_modules(resolver: Resolver) -> Iterator[tuple[str, bytes]]:
                 yield from ((name, blob.data) for name in names[blob.oid])
 
 
+def _receiver(tree: ast.Module, call: ast.Call, holder: Module | None, offset: int) -> str | None:
+    """The class that the receiver of a method call is known to have: of `self`, or of an annotated or constructed variable."""
+    match call.func:
+        case ast.Attribute(value=ast.Name(id="self")):
+            line = call.lineno + offset
+            around = [one for one in holder.rows if one[ROW_KIND] == _CLASS and one[ROW_FIRST] <= line <= one[ROW_LAST]] if holder else []  # fmt: skip
+            return str(max(around, key=lambda row: row[ROW_FIRST])[ROW_QUALNAME]) if around else None
+        case ast.Attribute(value=ast.Name(id=name)):
+            kinds = {kind for function in _find_functions(tree, call) for kind in _find_kinds(function, name)}
+            return kinds.pop() if len(kinds) == 1 else None  # several makers: only a run knows
+    return None
+
+
+def _find_functions(tree: ast.Module, call: ast.Call) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """The functions around a call."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno <= call.lineno <= (node.end_lineno or 0):  # fmt: skip
+            yield node
+
+
+def _find_kinds(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> Iterator[str | None]:
+    """What a variable of a function is annotated with or made by; None for anything else it is given."""
+    for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs):
+        if one.arg == name:
+            yield dotted_text(one.annotation) if one.annotation is not None else None
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=given)], value=value) if given == name:
+                yield dotted_text(value.func) if isinstance(value, ast.Call) else None
+
+
+_CLASS = tuple(DefinitionKind).index(DefinitionKind.CLASS)
 _MAKERS = ("__init__", "__new__")
 _SHARED = 4
 
@@ -211,6 +270,8 @@ class _Wanted:
         self._resolver = resolver
         self.homes = {name: resolver.resolve(name) for name in sorted(set(names))}
         self.by_last: dict[str, list[str]] = defaultdict(list)
+        self.in_home: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+        """Methods whose name many classes share: only receivers whose class is known, in their own module, tell whose they are."""
         self._owners: dict[str, int] = defaultdict(int)
         for _, module in resolver.index.modules():
             for qualname in module.names():
@@ -218,27 +279,27 @@ class _Wanted:
         for name, symbol in self.homes.items():
             last = name.rpartition(".")[2]
             if symbol.definition is not None and symbol.definition.owner and self._owners[last] > _SHARED and last not in _MAKERS:  # fmt: skip
+                self.in_home[str(symbol.module)][last].append(name)
                 continue
             dunder = last in _MAKERS and symbol.definition is not None
             self.by_last[symbol.definition.owner.rpartition(".")[2] if dunder and symbol.definition else last].append(
                 name
             )
-        for _, module in resolver.index.modules():
-            for qualname in module.names():
-                self._owners[qualname.rpartition(".")[2]] += "." in qualname
 
     def find(self, module: str, data: bytes) -> Iterator[tuple[str, CallSite]]:
         path, holder = self._resolver.index.entries[module].path, self._resolver.index.module(module)
-        words = self._spellings(module)
+        words, own = self._spellings(module), self.in_home.get(module, {})
+        spelled = b"|".join(re.escape(word.encode()) for word in (*words, *own))
         # between a name and the bracket that calls it there may be closing brackets, line ends and comments
-        pattern = re.compile(rb"\b(?:" + b"|".join(re.escape(word.encode()) for word in words) + rb")\b[\s\\)]*[(#]")
+        pattern = re.compile(rb"\b(?:" + spelled + rb")\b[\s\\)]*[(#]")
         parts = parse_around(data, holder, pattern) if holder is not None else ()
         for tree, offset in () if isinstance(parts, Skipped) else parts:
             for node in walk(tree):
                 match node:
-                    case ast.Call(func=ast.Name(id=last) | ast.Attribute(attr=last)) if last in words:
-                        for dotted in words[last]:
-                            certain = self._is_call_of(module, node, dotted)
+                    case ast.Call(func=ast.Name(id=last) | ast.Attribute(attr=last)) if last in words or last in own:
+                        klass = _receiver(tree, node, holder, offset)
+                        for dotted in (*words.get(last, ()), *(own.get(last, ()) if klass else ())):
+                            certain = self._is_call_of(module, node, dotted, klass)
                             if certain is not None:
                                 yield dotted, CallSite(module=module, location=Location(path, node.lineno + offset), shape=read_call(node), certain=certain)  # fmt: skip
 
@@ -256,13 +317,19 @@ class _Wanted:
                 words[item.alias] = [*words.get(item.alias, ()), *self.by_last[item.name]]
         return words
 
-    def _is_call_of(self, module: str, node: ast.Call, dotted: str) -> bool | None:
+    def _is_call_of(self, module: str, node: ast.Call, dotted: str, klass: str | None) -> bool | None:
         """True: it is; None: it is not; False: it may be, on a value only a run knows."""
         symbol = self.homes[dotted]
         definition = symbol.definition
         is_method = definition is not None and bool(definition.owner) and definition.kind is DefinitionKind.FUNCTION
         is_made = is_method and definition is not None and definition.name in _MAKERS
         text = dotted_text(node.func)
+        if klass is not None and is_method and definition is not None and not is_made:
+            # the receiver may be an object of any subclass, ours too: certain where its class has this very method
+            owner = self._resolver.resolve_in(module, klass)
+            if owner.definition is not None and owner.definition.kind is DefinitionKind.CLASS:
+                home = self._resolver.resolve(f"{owner.home}.{definition.name}").home
+                return True if home == symbol.home else None
         if text is not None:
             home = self._meaning(module, text)
             wanted = symbol.home.rpartition(".")[0] if is_made and symbol.home else symbol.home

@@ -174,7 +174,7 @@ class Resolver:
         if holder is None:
             return self._submodule(module, name) or self._unreadable(module, name)
         best = holder.best(name)
-        imports = [item for item in holder.bound_imports.get(name, ()) if not item.type_checking]
+        imports = _at_run_time(holder, name)
         if best is not None and _wins(best, imports):
             return self._defined(module, best)
         if imports:
@@ -329,6 +329,13 @@ class Resolver:
             if item is not None and item.kind is DefinitionKind.FIELD and item.returns and not _is_class_variable(item):
                 found[name] = Parameter(name, ParameterKind.POSITIONAL, item.value, item.returns)
         yield from found.values()
+
+
+def _at_run_time(holder: Module, name: str) -> list[Import]:
+    """The imports that bind a name when the code runs; a lazy module gives what it imports for type checking."""
+    found = holder.bound_imports.get(name, ())
+    lazily = [item for item in found if item.type_checking] if holder.is_lazy else []
+    return lazily or [item for item in found if not item.type_checking]
 
 
 def _wins(best: Definition, imports: list[Import]) -> bool:

@@ -7,13 +7,18 @@ from pathlib import Path
 import pytest
 
 from histories import History
+from layline.core.evidence import Location
+from layline.gap.coupling.agree import agree_on_patches
 from layline.gap.coupling.judge import Judge, build_couplings
-from layline.gap.coupling.model import Coupling
-from layline.gap.coupling.reading import Finder, read_uses
+from layline.gap.coupling.model import Coupling, Touch
+from layline.gap.coupling.reading import Finder, Place, read_uses
+from layline.gap.model import PatchRow
 from layline.gap.surface.compare import compare_surface, read_options
 from layline.git import open_repository
 from layline.source import Part, Resolver, Tree, build_index
+from layline.source.binding import CallShape
 from layline.source.compare import Comparer
+from layline.source.trace import Tracer
 
 PACKAGES = ("keel",)
 
@@ -66,6 +71,9 @@ CASES = [
      [("calls", "keel.run.run", "no longer binds", "will break")]),
     ("new optional parameter", "from keel.run import run\nrun(1)\n", {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("y=1", "y=1, name=None")}, []),
     ("stars hide", "from keel.run import run\nrun(*a, **b)\n", {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("x, y=1", "x, group, y=1")}, []),
+    ("positional arguments that land elsewhere", "from keel.run import run\nrun(1, 2)\n", {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("x, y=1", "x, group=None, y=1")},
+     [("calls", "keel.run.run", "no longer binds", "will break")]),
+    ("a positional parameter that only has another name", "from keel.run import run\nrun(1, 2)\n", {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("y=1", "z=1").replace("+ y", "+ z")}, []),
     ("never bound", "from keel.run import run\nrun(1, wrong=2)\n", {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("y=1", "z=1")}, []),
 ]  # fmt: skip
 
@@ -177,3 +185,121 @@ def test_flags_read_from_get_args(tmp_path: Path) -> None:
         if one.touch.value == "reads a config field"
     ]
     assert rows == [("args.old_flag", "removed", "will break"), ("args.stays", "renamed", "will break")]
+
+
+def test_an_override_breaks_where_upstream_passes_what_it_does_not_take(tmp_path: Path) -> None:
+    """`mask=None` is optional; a call on `self` in upstream's own class passes it, so our override is called with it."""
+    after = BASE.replace("x, mask):", "x, mask, cache=None):") + "\n    def run(self, x):\n        return self.forward(x, 1, cache={})\n"  # fmt: skip
+    others = "".join(f"class Other{number}:\n    def forward(self, x): ...\n" for number in range(6))
+    found = couple(tmp_path, SUBCLASS, {"keel/layer.py": BASE, "keel/more.py": others}, {"keel/layer.py": after})
+    (row,) = [one for one in found if one.touch.value == "overrides" and one.target.endswith("forward")]
+    assert (row.state.value, row.consequence.value) == ("cannot accept", "will break")
+    assert row.detail.endswith("upstream passes it at keel/layer.py:9")
+
+
+def test_a_call_on_another_class_proves_nothing(tmp_path: Path) -> None:
+    after = BASE.replace("x, mask):", "x, mask, cache=None):")
+    other = "class Other:\n    def forward(self, x, mask, cache): ...\n    def run(self, x):\n        return self.forward(x, 1, cache={})\n"
+    found = couple(tmp_path, SUBCLASS, {"keel/layer.py": BASE, "keel/more.py": other}, {"keel/layer.py": after})
+    (row,) = [one for one in found if one.touch.value == "overrides" and one.target.endswith("forward")]
+    assert row.consequence.value == "may break"
+
+
+def patch_row(severity: str, kind: str, location: str = "harbour/keel.py:2") -> PatchRow:
+    return PatchRow(
+        patch="p", target="keel.run.run", kind=kind, severity=severity, location=location, detail="does not take mode"
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (patch_row("breaks", "signature-changed"), ("cannot accept", "will break")),
+        (patch_row("look", "signature-changed"), ("signature changed", "look at")),
+        (patch_row("ok", "body-changed"), ("body changed", "ok")),
+        (patch_row("breaks", "signature-changed", "harbour/keel.py:9"), ("body changed", "look at")),
+        (patch_row("look", "unresolved"), ("body changed", "look at")),
+    ],
+    ids=["breaks", "looks", "wraps", "another line", "undecided"],
+)
+def test_a_patch_has_one_verdict(tmp_path: Path, row: PatchRow, expected: tuple[str, str]) -> None:
+    ours = "import keel.run as r\nr.run = print\n"
+    couplings = couple(tmp_path, ours, {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("+=", "-=")})
+    (found,) = [one for one in agree_on_patches(couplings, [row]) if one.touch.value == "patches"]
+    assert (found.state.value, found.consequence.value) == expected
+
+
+def test_a_call_that_no_longer_binds_names_its_commit(tmp_path: Path) -> None:
+    upstream = History.start(tmp_path / "up")
+    pin = upstream.commit("pin", {"keel/__init__.py": "", "keel/run.py": RUN})
+    upstream.commit("body only", {"keel/run.py": RUN.replace("+=", "-=")})
+    culprit = upstream.commit("new parameter", {"keel/run.py": RUN.replace("x, y=1", "x, group, y=1")})
+    tip = upstream.commit("later", {"keel/run.py": RUN.replace("x, y=1", "x, group, y=1").replace("+=", "*=")})
+    repository = open_repository(upstream.path)
+    resolvers = [Resolver(build_index([Part(tree=Tree(repository, one), packages=PACKAGES)])) for one in (pin, tip)]
+    comparer = Comparer(resolvers[0], resolvers[1], [Tracer(repository, pin, tip)])
+    place = Place(touch=Touch.CALL, target="keel.run.run", location=Location("a.py", 1), call=CallShape(positional=1), imported="keel.run.run")  # fmt: skip
+    (found,) = Judge(comparer, {}, frozenset()).find_couplings([place])
+    assert found.culprit == culprit
+
+
+HULL = """\
+from torch.nn import Module
+from keel.config import RunConfig
+
+class Base(Module):
+    def __init__(self, config: RunConfig):
+        self.config = config
+        self.width = 1
+
+class Hull(Base):
+    def __init__(self, config):
+        super().__init__(config)
+        self.depth = 2
+        self.register_buffer("ballast", None)
+"""
+OUR_HULL = """\
+from keel.hull import Hull
+
+class Ours(Hull):
+    def __init__(self, config):
+        super().__init__(config)
+        self.own = 1
+
+    def go(self):
+        self.own += 1
+        self.config.steps = 3
+        return self.width, self.depth, self.ballast, self.own, self.unknown, self.config.seed, self.config.steps
+"""
+
+
+def rows_of(found: list[Coupling]) -> list[tuple[str, str, str, str]]:
+    return [
+        (one.touch.value, one.target, one.state.value, one.consequence.value)
+        for one in found
+        if one.consequence.value != "ok"
+    ]
+
+
+def test_attributes_that_methods_of_upstream_set(tmp_path: Path) -> None:
+    """Set by a base's method or as a buffer they count as members; what we set ourselves, or nobody sets, does not."""
+    after = HULL.replace("self.width = 1", "pass").replace("self.depth = 2", "self.depth_m = 2")
+    config = CONFIG.replace("    seed: int = 0\n", "")
+    found = couple(
+        tmp_path, OUR_HULL, {"keel/hull.py": HULL, "keel/config.py": CONFIG},
+        {"keel/hull.py": after, "keel/config.py": config},
+    )  # fmt: skip
+    rows = [row for row in rows_of(found) if row[0] in {"reads an attribute", "reads a config field"}]
+    assert rows == [
+        ("reads an attribute", "keel.hull.Base.width", "removed", "will break"),
+        ("reads a config field", "keel.config.RunConfig.seed", "removed", "will break"),
+        ("reads an attribute", "keel.hull.Hull.depth", "removed", "may break"),  # the text still holds the word
+    ]
+
+
+def test_attributes_that_are_still_set_are_fine(tmp_path: Path) -> None:
+    found = couple(
+        tmp_path, OUR_HULL, {"keel/hull.py": HULL, "keel/config.py": CONFIG},
+        {"keel/hull.py": HULL.replace('"ballast", None', '"ballast", 0')},
+    )  # fmt: skip
+    assert [row for row in rows_of(found) if row[0] == "reads an attribute"] == []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from histories import History
 from layline.core.evidence import Evidence, Location
 from layline.gap.surface.compare import compare_surface, read_options
@@ -152,10 +154,66 @@ def test_a_nested_yaml_key_is_told_once() -> None:
     assert [one.key for one in stale] == ["training.steps"]
 
 
-def test_flags_that_tyro_makes_are_said_to_be_elsewhere(tmp_path: Path) -> None:
+TYRO_CONFIG = """\
+from dataclasses import dataclass, field
+from typing import Annotated
+import tyro
+
+@dataclass
+class BaseSaver:
+    every_n: int = 5
+
+@dataclass
+class Saver(BaseSaver):
+    folder: str = "out"
+
+@dataclass
+class Extra:
+    z: int = 1
+
+@dataclass
+class Training:
+    steps: int = 10
+    _inner: int = 0
+
+@dataclass
+class JobConfig:
+    name: str = "job"
+    training: Training = field(default_factory=Training)
+    saver: BaseSaver = field(default_factory=Saver)
+    extra: Extra | None = None
+    spec: Annotated[str, tyro.conf.Suppress] = ""
+"""
+TYRO_CALLS = [
+    # how the class reaches tyro: the files beside the config
+    ("named in the call", {"keel/manager.py": "import tyro\nfrom keel.config import JobConfig\n\ndef parse(args):\n    return tyro.cli(JobConfig, args=args)\n"}),
+    ("annotated", {"keel/manager.py": "import tyro\nfrom keel.config import JobConfig\n\ndef parse(args, kind: type[JobConfig]):\n    return tyro.cli(kind, args=args)\n"}),
+    ("chosen by name", {
+        "keel/manager.py": "import importlib, tyro\n\ndef parse(name, args):\n    found = importlib.import_module(f'keel.{name}.registry').make()\n    return tyro.cli(type(found), args=args)\n",
+        "keel/small/registry.py": "from keel.config import JobConfig\n\ndef make() -> JobConfig:\n    return JobConfig()\n",
+    }),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("files", [row[1] for row in TYRO_CALLS], ids=[row[0] for row in TYRO_CALLS])
+def test_flags_that_tyro_makes_of_nested_dataclasses(tmp_path: Path, files: dict[str, str]) -> None:
+    """As tyro itself does it: nested names, what a default makes, nothing for suppressed or optional classes."""
+    after = TYRO_CONFIG.replace("steps: int = 10", "rounds: int = 10").replace("every_n: int = 5", "every_n: int = 6")
+    surface = compare(tmp_path, {"keel/config.py": TYRO_CONFIG, **files}, {"keel/config.py": after})
+
+    assert [(row.change.value, row.name, row.was, row.now) for row in surface.flags] == [
+        ("default changed", "saver.every_n", "--saver.every-n sets saver.every_n, default 5", "--saver.every-n sets saver.every_n, default 6"),
+        ("added", "training.rounds", None, "--training.rounds sets training.rounds, default 10"),
+        ("removed", "training.steps", "--training.steps sets training.steps, default 10", None),
+    ]  # fmt: skip
+    assert ("command-line flags", 4, 4) in surface.sizes
+
+
+def test_a_class_that_only_a_run_knows_is_skipped(tmp_path: Path) -> None:
     history = History.start(tmp_path / "up")
-    commit = history.commit(
-        "pin", {"keel/__init__.py": "", "keel/manager.py": "import tyro\nconfig = tyro.cli(object)\n"}
-    )
-    resolver = Resolver(build_index([Part(tree=Tree(open_repository(history.path), commit), packages=PACKAGES)]))
-    assert [one.what for one in read_options(resolver, PACKAGES).skipped] == ["keel/manager.py"]
+    commit = history.commit("pin", {"keel/m.py": "import tyro\n\ndef parse(kind):\n    return tyro.cli(kind)\n"})
+    tree = Tree(open_repository(history.path), commit)
+    options = read_options(Resolver(build_index([Part(tree=tree, packages=PACKAGES)])), PACKAGES)
+    assert [str(item) for item in options.skipped] == [
+        "keel/m.py:4: tyro makes flags of a class that only a run knows; they are told as config fields"
+    ]

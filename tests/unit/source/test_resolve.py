@@ -39,6 +39,13 @@ FILES = {
     "pkg/ring_a.py": "from pkg.ring_b import x, *\n".replace(", *", "") + "from pkg.ring_b import *\n",
     "pkg/ring_b.py": "from pkg.ring_a import x\nfrom pkg.ring_a import *\n",
     "script.py": "def main(): ...\n",
+    "pkg/dozy/__init__.py": (
+        "from typing import TYPE_CHECKING\nfrom pkg.tools import _LazyModule\n_import_structure = {'real': ['Thing']}\n"
+        "try:\n    import fast\nexcept ImportError:\n    from pkg.dozy.dummies import Thing\n"
+        "if TYPE_CHECKING:\n    from pkg.dozy.real import Thing\nelse:\n    import sys\n    sys.modules[__name__] = _LazyModule()\n"
+    ),
+    "pkg/dozy/real.py": "class Thing: ...\n",
+    "pkg/dozy/dummies.py": "class Thing: ...\n",
 }
 
 
@@ -52,6 +59,7 @@ def resolver(tmp_path_factory: pytest.TempPathFactory) -> Resolver:
 RESOLVED = [
     # asked, kind, home
     ("pkg.impl.f", "definition", "pkg.impl.f"),
+    ("pkg.dozy.Thing", "imported-name", "pkg.dozy.real.Thing"),
     ("pkg.f", "imported-name", "pkg.impl.f"),
     ("pkg.impl.LIMIT", "module-assignment", "pkg.impl.LIMIT"),
     ("pkg.impl.COPY", "module-assignment", "pkg.impl.f"),

@@ -7,12 +7,14 @@ from dataclasses import dataclass, replace
 
 from layline.core.drift import DriftKind
 from layline.core.evidence import Evidence
+from layline.gap.coupling.callee import find_callee, find_refusal, find_refused
+from layline.gap.coupling.instances import Instances
 from layline.gap.coupling.model import Consequence, Coupling, State, Touch, breaks_first
 from layline.gap.coupling.reading import Place
 from layline.gap.prose import listed
 from layline.gap.surface.model import SurfaceChange, SurfaceRow
 from layline.source import Definition, DefinitionKind, Resolver, Symbol
-from layline.source.binding import Problem, check_call, check_replacement
+from layline.source.binding import CallSite, Problem, check_call, find_call_sites, find_shifted
 from layline.source.compare import Comparer, Comparison
 from layline.source.names import parents
 
@@ -47,12 +49,26 @@ class Judge:
         self._comparer = comparer
         self._flags = flags
         self._known_flags = known_flags
+        self._instances = Instances(comparer.pin), Instances(comparer.tip)
+        self._sites: dict[str, list[CallSite]] = {}
+        """Upstream's own calls at the tip of the methods that an override of ours may not fit."""
+
+    def _find_doubtful(self, places: Iterable[Place]) -> Iterator[str]:
+        """Methods of the tip with parameters that an override of ours does not take: upstream's calls decide."""
+        for place in places:
+            if place.override is None or place.override.name == "__init__":
+                continue
+            found = self._comparer.compare(place.target)
+            if found.kind is DriftKind.SIGNATURE_CHANGED and find_refused(place.override, found):
+                yield found.after.home or place.target
 
     def find_couplings(self, places: Iterable[Place]) -> Iterator[Coupling]:
         """One coupling for each file, target and verdict: the first place, the others counted."""
         groups: dict[tuple[object, ...], list[tuple[Place, Verdict]]] = {}
         broken: set[tuple[str, str]] = set()
-        for place in places:
+        listed = list(places)
+        self._sites = find_call_sites(self._comparer.tip, set(self._find_doubtful(listed)))
+        for place in listed:
             target = self._shorten(place)
             if target is None:
                 continue
@@ -92,8 +108,8 @@ class Judge:
         return target if place.call is not None and place.target == place.imported else None
 
     def _judge(self, place: Place) -> Verdict | None:
-        if place.target.startswith("args."):
-            return self._judge_flag(place)
+        if place.target.startswith("args.") or place.instance:
+            return self._judge_attribute(place) if place.instance else self._judge_flag(place)
         found = self._comparer.compare(place.target)
         if found.kind in {DriftKind.EXTERNAL, DriftKind.DEAD_AT_PIN, DriftKind.UNRESOLVED}:
             return self._judge_unknown(place, found)
@@ -104,6 +120,23 @@ class Judge:
         if place.touch is Touch.OVERRIDE and place.override is not None:
             return self._judge_override(place.override, found)
         return self._judge_present(place, found)
+
+    def _judge_attribute(self, place: Place) -> Verdict | None:
+        """An attribute that upstream's methods set, and whether methods of the class at the tip still do."""
+        found = self._comparer.compare(place.imported)
+        home, name = found.after.home or found.new_home, place.target.rpartition(".")[2]
+        if home is None or not self._comparer.tip.resolve(home).exists:
+            return None  # the class itself is gone, which its own row says
+        here = self._instances[1].find(home)
+        if name in here or self._comparer.tip.resolve(f"{home}.{name}").exists:
+            stays = here.get(name)
+            held = self._instances[0].find(place.imported).get(name)
+            if stays is not None and held is not None and held.kind and stays.kind and held.kind != stays.kind:
+                return Verdict(state=State.SIGNATURE, consequence=Consequence.LOOK, detail=f"it held {held.kind} and holds {stays.kind} now")  # fmt: skip
+            return Verdict(state=State.OK, consequence=Consequence.OK)
+        doubt = place.guarded or self._instances[1].mentions(home, name)
+        consequence = Consequence.MAY_BREAK if doubt else Consequence.WILL_BREAK
+        return Verdict(state=State.REMOVED, consequence=consequence, detail=f"no method of {home} sets self.{name} at the tip")  # fmt: skip
 
     @staticmethod
     def _judge_unknown(place: Place, found: Comparison) -> Verdict | None:
@@ -130,8 +163,8 @@ class Judge:
 
     def _judge_call(self, place: Place, found: Comparison) -> Verdict:
         call = place.call
-        before = _callee(self._comparer.pin, found.before)
-        after = _callee(self._comparer.tip, found.after)
+        before = find_callee(self._comparer.pin, found.before)
+        after = find_callee(self._comparer.tip, found.after)
         if call is None or before is None or after is None:
             return self._judge_present(place, found)
         if check_call(call, before[0].parameters or (), bound=place.bound or before[1]):
@@ -147,8 +180,10 @@ class Judge:
             )
             consequence = Consequence.MAY_BREAK if place.guarded else Consequence.WILL_BREAK
             return Verdict(state=State.SIGNATURE, consequence=consequence, detail=f"at the tip it {words}")
-        if not problems:
+        shifted = () if problems else find_shifted(call, before[0].parameters or (), after[0].parameters or (), bound=place.bound or after[1])  # fmt: skip
+        if not problems and not shifted:
             return self._judge_present(place, found)
+        problems = problems or shifted
         certain = any(problem.certain for problem in problems) and not place.guarded
         detail = f"at the tip {found.name.rpartition('.')[2]} {_listed(problems)}"
         consequence = Consequence.WILL_BREAK if certain else Consequence.MAY_BREAK
@@ -158,17 +193,15 @@ class Judge:
         before, after = found.before.definition, found.after.definition
         if before is None or after is None or after.kind is not DefinitionKind.FUNCTION:
             return Verdict(state=_STATES[found.kind], consequence=Consequence.LOOK, detail=found.detail)
-        known = {problem.argument for problem in check_replacement(ours.parameters or (), before.parameters or ())}
-        problems = [
-            one for one in check_replacement(ours.parameters or (), after.parameters or ()) if one.argument not in known
-        ]
+        problems = find_refused(ours, found)
         if problems:
             # who constructs our class is mostly our own code, so a constructor is never certain
             certain = any(problem.certain for problem in problems) and ours.name != "__init__"
-            consequence = Consequence.WILL_BREAK if certain else Consequence.MAY_BREAK
-            return Verdict(
-                state=State.CANNOT_ACCEPT, consequence=consequence, detail=f"our override {_listed(problems)}"
-            )
+            passed = self._find_passing(ours, found, problems)
+            detail = f"our override {_listed(problems)}"
+            detail += f"; upstream passes it at {', '.join(passed[:3])}" if passed else ""
+            consequence = Consequence.WILL_BREAK if certain or passed else Consequence.MAY_BREAK
+            return Verdict(state=State.CANNOT_ACCEPT, consequence=consequence, detail=detail)
         if _returns_another(before.returns, after.returns):
             text = f"upstream's method returned {before.returns} and returns {after.returns} now"
             return Verdict(state=State.SIGNATURE, consequence=Consequence.MAY_BREAK, detail=text)
@@ -177,6 +210,16 @@ class Judge:
         return Verdict(
             state=state, consequence=Consequence.OK if state is State.OK else Consequence.LOOK, detail=detail
         )
+
+    def _find_passing(self, ours: Definition, found: Comparison, problems: list[Problem]) -> list[str]:
+        """Upstream calls at the tip that surely reach our override and that it does not accept."""
+        arguments = {problem.argument for problem in problems}
+        return [
+            str(site.location)
+            for site in self._sites.get(found.after.home or found.name, ())
+            if site.certain and not site.module.startswith("tests.")
+            and any(one.argument in arguments or one.argument.startswith("#") for one in check_call(site.shape, ours.parameters or (), bound=True))
+        ]  # fmt: skip
 
     def _judge_present(self, place: Place, found: Comparison) -> Verdict:
         """The name is still there; how much that matters depends on how deep we rely on it."""
@@ -223,19 +266,33 @@ class Judge:
             dict.fromkeys(other.location.line for other, _ in items[1:] if other.location.line != place.location.line)
         )
         more = f"also line{'s' if len(lines) > 1 else ''} {listed(list(map(str, lines)), most=6)}" if lines else ""
-        pin, tip = self._evidence(place.target, verdict)
+        pin, tip = self._attribute_evidence(place) if place.instance else self._evidence(place.target, verdict)
         return Coupling(
             touch=place.touch, target=place.target, location=place.location, state=verdict.state,
             consequence=verdict.consequence, detail="; ".join(part for part in (verdict.detail, more) if part),
             new_target=verdict.new_target, guarded=place.guarded, pin_evidence=pin, tip_evidence=tip,
-            culprit=self._culprit(place.target, verdict),
+            culprit=self._culprit(place, verdict),
         )  # fmt: skip
 
-    def _culprit(self, target: str, verdict: Verdict) -> str | None:
-        if verdict.state not in _GONE or target.startswith("args."):
+    def _culprit(self, place: Place, verdict: Verdict) -> str | None:
+        """The upstream commit after which our place no longer fits, where one can be told."""
+        if place.target.startswith("args.") or place.instance:
             return None
-        commits = self._comparer.compare(target).commits
-        return commits[0] if commits else None
+        found = self._comparer.compare(place.target)
+        if verdict.state in _GONE:
+            return found.commits[0] if found.commits else None
+        refuses = {State.NO_LONGER_BINDS, State.CANNOT_ACCEPT}
+        if verdict.state in refuses and verdict.consequence is Consequence.WILL_BREAK:
+            return find_refusal(self._comparer, place, found)
+        return None
+
+    def _attribute_evidence(self, place: Place) -> tuple[Evidence | None, Evidence | None]:
+        """Where methods of the class set it."""
+        name = place.target.rpartition(".")[2]
+        then = self._instances[0].find(place.imported).get(name)
+        home = self._comparer.compare(place.imported).after.home
+        now = self._instances[1].find(home).get(name) if home is not None else None
+        return then.evidence if then else None, now.evidence if now else None
 
     def _evidence(self, target: str, verdict: Verdict) -> tuple[Evidence | None, Evidence | None]:
         if target.startswith("args."):
@@ -256,35 +313,6 @@ def _is_class_no_more(found: Comparison) -> bool:
     if before is None or after is None:
         return False
     return before.kind is DefinitionKind.CLASS and after.kind is DefinitionKind.FUNCTION
-
-
-def _callee(resolver: Resolver, symbol: Symbol) -> tuple[Definition, bool] | None:
-    """What a call of the symbol runs, and whether `self` is supplied."""
-    definition = symbol.definition
-    if definition is None or symbol.home is None:
-        return None
-    if definition.kind is DefinitionKind.CLASS:
-        made = resolver.resolve(f"{symbol.home}.__init__").definition
-        return (made, True) if made is not None and made.parameters is not None else None
-    if definition.kind is not DefinitionKind.FUNCTION or definition.parameters is None:
-        return None
-    decorators = {word.partition("(")[0].rpartition(".")[2] for word in definition.decorators}
-    if decorators - {
-        "staticmethod",
-        "classmethod",
-        "abstractmethod",
-        "torch.no_grad",
-        "no_grad",
-        "override",
-        "jit_fuser",
-        "lru_cache",
-        "cache",
-        "contextmanager",
-        "experimental_fn",
-        "deprecated",
-    }:
-        return None  # a decorator we do not know may change the signature
-    return definition, bool(definition.owner) and "classmethod" in decorators
 
 
 def _returns_another(before: str | None, after: str | None) -> bool:

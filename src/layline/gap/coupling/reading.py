@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from layline.core.evidence import Location, Skipped
+from layline.gap.coupling.instances import Instances
 from layline.gap.coupling.model import Touch
-from layline.gap.coupling.uses import Uses, decode_uses, encode_uses
+from layline.gap.coupling.uses import FieldRead, Use, Uses, decode_uses, encode_uses
 from layline.source import Cache, Definition, DefinitionKind, Import, Index, ModuleEntry, Resolver, is_within
 from layline.source.binding import CallShape
 from layline.source.workers import encode_blobs
@@ -34,6 +35,8 @@ class Place:
     """The imported name that a use goes through."""
     certain: bool = True
     """False where the type of the variable is only guessed from its name."""
+    instance: bool = False
+    """An attribute that methods of the class `imported` set on `self`."""
 
 
 @dataclass(slots=True)
@@ -46,9 +49,11 @@ class Finder:
     uses: dict[str, Uses]
     """By blob."""
     resolver: Resolver = field(init=False)
+    instances: Instances = field(init=False)
 
     def __post_init__(self) -> None:
         self.resolver = Resolver(self.index)
+        self.instances = Instances(self.resolver)
 
     def find_places(self) -> Iterator[Place]:
         for entry in sorted(self.index.entries.values(), key=lambda entry: entry.path):
@@ -110,6 +115,7 @@ class Finder:
             for base in bases[:1]:
                 yield from self._find_overrides(entry, definition, base)
                 yield from self._find_inherited(entry, definition)
+                yield from self._find_attributes(entry, definition, base)
                 for use in calls:
                     if use.scope.rpartition(".")[0] == definition.qualname and use.call is not None:
                         target = f"{base}.{use.chain.removeprefix('super().')}"
@@ -128,6 +134,37 @@ class Finder:
             if theirs.exists and theirs.home and self.owns(theirs.home) and not theirs.is_implicit:
                 touch = Touch.CALL if use.call is not None else Touch.ATTRIBUTE
                 yield Place(touch=touch, target=theirs.home, location=Location(entry.path, use.line), call=use.call, bound=True, guarded=use.guarded)  # fmt: skip
+
+    def _find_attributes(self, entry: ModuleEntry, owner: Definition, base: str) -> Iterator[Place]:
+        """`self.name` in our class, where only methods of upstream's class set the name."""
+        found = self.uses.get(entry.blob)
+        reads = [use for use in found.uses if _is_read_of(use, owner)] if found else []
+        attributes = self.instances.find(base) if reads else {}
+        own = self._own_names(entry.name, owner, 0) if attributes else frozenset()
+        for use in reads:
+            name = use.chain.removeprefix("self.")
+            attribute = attributes.get(name)
+            if attribute is None or name in own or not self.owns(attribute.owner):
+                continue
+            if self.resolver.resolve(f"{base}.{name}").exists:
+                continue  # a member of the class, told as such
+            yield Place(
+                touch=Touch.ATTRIBUTE, target=f"{attribute.owner}.{name}", location=Location(entry.path, use.line),
+                imported=base, guarded=use.guarded, instance=True, bound=True,
+            )  # fmt: skip
+
+    def _own_names(self, module: str, owner: Definition, depth: int) -> frozenset[str]:
+        """What our class and our own classes above it define or set on `self`."""
+        entry, holder = self.index.entries.get(module), self.index.module(module)
+        found = self.uses.get(entry.blob) if entry is not None else None
+        names = set(holder.members(owner.qualname)) if holder else set()
+        prefix = f"{owner.qualname}."
+        names |= {use.chain.removeprefix("self.") for use in (found.uses if found else ()) if use.assigned and use.scope.startswith(prefix)}  # fmt: skip
+        for text in owner.bases if depth < 6 else ():
+            symbol = self.resolver.resolve_in(module, text.partition("[")[0])
+            if symbol.definition is not None and symbol.module is not None and not self.owns(symbol.home or ""):
+                names |= self._own_names(symbol.module, symbol.definition, depth + 1)
+        return frozenset(names)
 
     def _find_overrides(self, entry: ModuleEntry, owner: Definition, base: str) -> Iterator[Place]:
         module = self.index.module(entry.name)
@@ -157,6 +194,9 @@ class Finder:
         for read in found.reads if found else ():
             kind, _, text = read.origin.partition(":")
             location = Location(entry.path, read.line)
+            if kind == "self":
+                yield from self._find_held(entry, read)
+                continue
             if kind == "name" or not text:
                 if text == "args" and "." not in read.attributes:
                     yield Place(touch=Touch.FIELD, target=f"args.{read.attributes}", location=location, guarded=read.guarded, certain=False)  # fmt: skip
@@ -174,6 +214,17 @@ class Finder:
             target = self._follow_fields(holder, read.attributes.split(".")) if holder else None
             if target is not None:
                 yield Place(touch=Touch.FIELD, target=target, location=location, guarded=read.guarded)
+
+    def _find_held(self, entry: ModuleEntry, read: FieldRead) -> Iterator[Place]:
+        """`self.config.field` in our class: upstream's class says what `config` holds."""
+        module, name = self.index.module(entry.name), read.origin.partition(":")[2]
+        owner = next((one for one in (module.definitions if module else ()) if one.kind is DefinitionKind.CLASS and read.scope.startswith(f"{one.qualname}.")), None)  # fmt: skip
+        bases = list(self._upstream_bases(entry.name, owner, 0)) if owner is not None else []
+        held = self.instances.find(bases[0]).get(name) if bases else None
+        target = self._follow_fields(held.kind, read.attributes.split(".")) if held is not None and held.kind else None
+        if target is not None and owner is not None:
+            certain = name not in self._own_names(entry.name, owner, 0)
+            yield Place(touch=Touch.FIELD, target=target, location=Location(entry.path, read.line), guarded=read.guarded, certain=certain)  # fmt: skip
 
     def _class_of(self, named: str, kind: str) -> str | None:
         """The upstream class that a variable holds: annotated, constructed, or told by what the function returns."""
@@ -211,6 +262,12 @@ class Finder:
     def _guarded(self, entry: ModuleEntry) -> frozenset[int]:
         found = self.uses.get(entry.blob)
         return frozenset(found.guarded_imports) if found else frozenset()
+
+
+def _is_read_of(use: Use, owner: Definition) -> bool:
+    """True for `self.name`, read and not called, in a method of the class itself."""
+    inside = use.scope.startswith(f"{owner.qualname}.") and use.chain.startswith("self.")
+    return inside and use.call is None and not use.assigned
 
 
 def read_uses(

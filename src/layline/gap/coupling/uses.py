@@ -13,7 +13,7 @@ from layline.core.evidence import Skipped
 from layline.source import parse_tree
 from layline.source.binding import CallShape, read_call
 
-ANALYSER = f"uses-5-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"uses-6-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _CATCHES = frozenset(
     {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException", "TypeError"}
@@ -41,7 +41,7 @@ class FieldRead:
     line: int
     scope: str
     origin: str
-    """`type:T` (annotated or constructed), `call:f` (returned by f) or `name:args`."""
+    """`type:T` (annotated or constructed), `call:f` (returned by f), `name:args`, or `self:config` (an attribute)."""
     attributes: str
     guarded: bool
 
@@ -122,6 +122,7 @@ class _Walker:
                 self._remember(name, value)
             case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=ast.Name(id=source)):
                 self._fields[-1][name] = self._variables[-1].get(source, "")
+                self._add(node.lineno, f"self.{name}", None, assigned=True)
             case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation):
                 self._variables[-1][name] = f"type:{_type_text(annotation)}"
                 self._visit_all(ast.iter_child_nodes(node))
@@ -191,9 +192,12 @@ class _Walker:
                 self._add(node.lineno, ".".join(chain), call, assigned=isinstance(node.ctx, ast.Store))
             return
         if chain[0] == "self" and len(chain) > 1 and len(self._scope) > 1:
-            self._add(node.lineno, f"self.{chain[1]}", call if len(chain) == 2 else None)
-        if chain[0] == "self" and len(chain) > 2 and self._fields[-1].get(chain[1]):
-            self._read(node.lineno, self._fields[-1][chain[1]], chain[2:])
+            is_set = isinstance(node.ctx, ast.Store) and len(chain) == 2
+            self._add(node.lineno, f"self.{chain[1]}", call if len(chain) == 2 else None, assigned=is_set)
+        if isinstance(node.ctx, ast.Store):
+            return  # setting a field that is gone raises nothing
+        if chain[0] == "self" and len(chain) > 2:
+            self._read(node.lineno, self._fields[-1].get(chain[1]) or f"self:{chain[1]}", chain[2:])
         elif words and self._variables[-1].get(inner.id):
             self._read(node.lineno, self._variables[-1][inner.id], chain[1:])
 

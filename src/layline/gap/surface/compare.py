@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from layline.core.evidence import Skipped
 from layline.gap.surface.definitions import compare_definitions, read_rows
 from layline.gap.surface.fields import all_fields, compare_fields, read_config_classes
-from layline.gap.surface.flags import compare_flags, read_flags
+from layline.gap.surface.flags import Flag, compare_flags, read_flags
 from layline.gap.surface.model import Surface
+from layline.gap.surface.tyro_flags import find_tyro_flags
 from layline.source import is_within
 
 if TYPE_CHECKING:
-    from layline.core.evidence import Evidence, Skipped
+    from layline.core.evidence import Evidence
     from layline.gap.surface.fields import ConfigField
-    from layline.gap.surface.flags import Flag
     from layline.source import Resolver
     from layline.source.compare import Comparer
 
@@ -49,7 +50,10 @@ class Options:
 def read_options(resolver: Resolver, packages: tuple[str, ...]) -> Options:
     classes = read_config_classes(resolver.index, packages)
     flags, skipped = read_flags(resolver, packages, classes)
-    return Options(classes=classes, flags=flags, skipped=skipped)
+    made = list(find_tyro_flags(resolver, classes))
+    by_tyro = {one.dest: one for one in reversed(made) if isinstance(one, Flag)}
+    unread = tuple(one for one in made if isinstance(one, Skipped))
+    return Options(classes=classes, flags=by_tyro | flags, skipped=(*skipped, *unread))
 
 
 def compare_surface(comparer: Comparer, packages: tuple[str, ...], before: Options, after: Options) -> Surface:

@@ -53,12 +53,6 @@ def read_flags(
                 written.setdefault(found.dest, found)
         for flag in _Generated(resolver, classes, factories).find(module, tree):
             generated.setdefault(flag.dest, flag)
-    skipped += [
-        Skipped(path, "tyro makes flags of dataclasses there; they are told as config fields")
-        for part in index.parts
-        for path in find_files_with(part.tree, "tyro.cli(")
-        if path in part.tree.entries
-    ]
     return generated | written, tuple(skipped)
 
 
@@ -236,7 +230,7 @@ def _flag_of(name: str, field: ConfigField) -> Flag:
     """The flag a factory makes of a field: a switch that is on by default is named for switching it off."""
     default = field.default if field.default is not None else "required"
     option = f"--{name.replace('_', '-')}"
-    bare = _field_default(default)
+    bare = field_default(default)
     if field.annotation == "bool" and bare == "True":
         option = f"--no-{name.replace('_', '-')}"
     whole = field.source or default
@@ -247,7 +241,7 @@ def _flag_of(name: str, field: ConfigField) -> Flag:
     return Flag(dest=name, option=option, default=bare, evidence=field.evidence, generated=True)
 
 
-def _field_default(text: str) -> str:
+def field_default(text: str) -> str:
     """What `field(default=…)` or a plain default says."""
     if not re.match(r"(?:dataclasses\.)?field\(", text):
         return text

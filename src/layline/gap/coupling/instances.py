@@ -1,0 +1,142 @@
+"""Attributes that the methods of upstream classes give their objects (`self.config = config`), with what they hold.
+
+A subclass of ours lives on them as on methods, yet no definition stands for them: they are read from the bodies.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from layline.core.evidence import Evidence
+from layline.source import DefinitionKind, Resolver, Symbol
+
+_DEEPEST = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attribute:
+    """One attribute of the objects of a class."""
+
+    owner: str
+    """Dotted name of the class whose method sets it."""
+    evidence: Evidence
+    kind: str | None = None
+    """Dotted name of the class it holds, where an annotation or a constructor tells."""
+
+
+class Instances:
+    """Answers about the classes of one index; each class is read once, bases included."""
+
+    def __init__(self, resolver: Resolver) -> None:
+        self._resolver = resolver
+        self.find = lru_cache(maxsize=1024)(self._find)
+        self._read = lru_cache(maxsize=1024)(self._read_class)
+
+    def _find(self, home: str) -> dict[str, Attribute]:
+        """Name → attribute, for a class and all its bases in the index; the class itself wins."""
+        found: dict[str, Attribute] = {}
+        for symbol in self._lineage(self._resolver.resolve(home), 0):
+            for name, attribute in self._read(str(symbol.home)).items():
+                found.setdefault(name, attribute)
+        return found
+
+    def mentions(self, home: str, name: str) -> bool:
+        """True if the text of the class or of one of its bases holds the word: something may still set it."""
+        for symbol in self._lineage(self._resolver.resolve(home), 0):
+            if symbol.module is None or symbol.definition is None:
+                continue
+            first, last = symbol.definition.lines
+            text = "\n".join(self._resolver.index.read_text(symbol.module).splitlines()[first - 1 : last])
+            if name in text:
+                return True
+        return False
+
+    def _lineage(self, symbol: Symbol, depth: int) -> Iterator[Symbol]:
+        definition = symbol.definition
+        if definition is None or definition.kind is not DefinitionKind.CLASS or symbol.module is None:
+            return
+        yield symbol
+        for base in definition.bases if depth < _DEEPEST else ():
+            yield from self._lineage(self._resolver.resolve_in(symbol.module, base.partition("[")[0]), depth + 1)
+
+    def _read_class(self, home: str) -> dict[str, Attribute]:
+        symbol = self._resolver.resolve(home)
+        if symbol.module is None or symbol.definition is None:
+            return {}
+        node = self._resolver.index.read_node(symbol.module, symbol.definition)
+        found: dict[str, Attribute] = {}
+        for method in node.body if isinstance(node, ast.ClassDef) else ():
+            if isinstance(method, ast.FunctionDef | ast.AsyncFunctionDef) and method.args.args:
+                for name, line, held in _find_set(method):
+                    kind = self._class_named(symbol.module, held)
+                    evidence = self._resolver.index.evidence(symbol.module, (line, line))
+                    if name not in found or (found[name].kind is None and kind is not None):
+                        found[name] = Attribute(owner=home, evidence=evidence, kind=kind)
+        return found
+
+    def _class_named(self, module: str, text: str | None) -> str | None:
+        if not text or not all(part.isidentifier() for part in text.split(".")):
+            return None
+        symbol = self._resolver.resolve_in(module, text)
+        is_class = symbol.definition is not None and symbol.definition.kind is DefinitionKind.CLASS
+        return symbol.home if is_class else None
+
+
+def _find_set(method: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[str, int, str | None]]:
+    """Names set on `self`, with line and the text of the class they hold."""
+    me = method.args.args[0].arg
+    annotated = {item.arg: _bare(item.annotation) for item in (*method.args.args, *method.args.kwonlyargs)}
+    for node in ast.walk(method):
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    for one in target.elts if isinstance(target, ast.Tuple | ast.List) else (target,):
+                        if (name := _set_on(one, me)) is not None:
+                            yield name, node.lineno, _held(value, annotated)
+            case ast.AnnAssign(target=target, annotation=annotation) if (name := _set_on(target, me)) is not None:
+                yield name, node.lineno, _bare(annotation)
+            case ast.AugAssign(target=target) | ast.NamedExpr(target=target) if (
+                name := _set_on(target, me)
+            ) is not None:
+                yield name, node.lineno, None
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=owner), attr=call), args=[ast.Constant(value=str(name)), *_]
+            ):
+                if owner == me and call in {"register_buffer", "register_parameter", "add_module", "register_module"}:
+                    yield name, node.lineno, None
+            case ast.Call(func=ast.Name(id="setattr"), args=[ast.Name(id=owner), ast.Constant(value=str(name)), *_]):
+                if owner == me:
+                    yield name, node.lineno, None
+
+
+def _set_on(target: ast.expr, me: str) -> str | None:
+    match target:
+        case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner == me:
+            return name
+    return None
+
+
+def _held(value: ast.expr, annotated: dict[str, str | None]) -> str | None:
+    match value:
+        case ast.Name(id=name):
+            return annotated.get(name)
+        case ast.Call(func=ast.Name() | ast.Attribute() as function):
+            return ast.unparse(function)
+    return None
+
+
+def _bare(annotation: ast.expr | None) -> str | None:
+    """The class that an annotation names: quotes, Optional and `| None` taken off."""
+    match annotation:
+        case ast.Constant(value=str(text)):
+            return text.removeprefix("Optional[").removesuffix("]").partition(" |")[0].strip()
+        case ast.BinOp(left=left, op=ast.BitOr(), right=ast.Constant(value=None)):
+            return _bare(left)
+        case ast.Subscript(value=ast.Name(id="Optional") | ast.Attribute(attr="Optional"), slice=inner):
+            return _bare(inner)
+        case ast.Name() | ast.Attribute():
+            return ast.unparse(annotation)
+    return None
