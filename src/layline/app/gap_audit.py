@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from layline import codec
+from layline.app.workspace import know_packages
 from layline.core.period import Cadence
 from layline.core.records import GapRecord, PeriodicRecord, read_gap_record, read_periodic_record
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 def gap_audit(workspace: Workspace, paths: tuple[Path, ...]) -> Answer:
     """Every field of every record: confirmed, contradicted with the right value, or not checkable."""
+    workspace = know_packages(workspace)
     audited = [(path, tuple(_audit(workspace, path))) for path in paths]
     needs = any(field.verdict is AuditVerdict.CONTRADICTED for _, fields in audited for field in fields)
     data = {

@@ -11,6 +11,7 @@ from layline.gap.dependencies import Kind, Rank
 from layline.gap.dependencies.bounds import Change as BoundChange
 from layline.gap.model import Footprint, Side
 from layline.history import nearest_tag, read_commit, read_version
+from layline.source import is_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -70,11 +71,19 @@ def policy_inputs(behind: int, age_days: int, broken: int | None, differences: I
 
 
 def count_broken(couplings: Iterable[Coupling], patches: Iterable[PatchRow]) -> int:
-    """Couplings that will break, and patches that do where no coupling breaks already."""
+    """Couplings that will break, and places that patch a target which does, unless a coupling of their file says so already."""
     broken = [one for one in couplings if one.consequence is Consequence.WILL_BREAK]
+    told: dict[str, list[str]] = {}
+    for one in broken:
+        told.setdefault(one.location.path, []).append(one.target)
     places = {str(one.location) for one in broken}
-    elsewhere = {row.location for row in patches if row.severity == "breaks" and row.active} - places
-    return len(broken) + len(elsewhere)
+    more = {
+        row.location
+        for row in patches
+        if row.severity == "breaks" and row.active and row.location not in places
+        and not any(is_within(row.target, name) or is_within(name, row.target) for name in told.get(row.location.rpartition(":")[0], ()))
+    }  # fmt: skip
+    return len(broken) + len(more)
 
 
 def slug_of(ref: str) -> str:

@@ -217,3 +217,10 @@ def test_a_class_that_only_a_run_knows_is_skipped(tmp_path: Path) -> None:
     assert [str(item) for item in options.skipped] == [
         "keel/m.py:4: tyro makes flags of a class that only a run knows; they are told as config fields"
     ]
+
+
+def test_the_keys_of_a_section_that_is_gone_are_told_once() -> None:
+    here = Location("a.yaml", 1)
+    keys = {"job": [here], "name": [Location("a.yaml", 2)], "job.name": [Location("a.yaml", 2)], "other": [here]}
+    known = dict.fromkeys(keys, Evidence(repo="r", commit="c"))
+    assert [one.key for one in find_stale_keys(keys, known, set())] == ["job.name", "other"]

@@ -24,6 +24,11 @@ _BEHIND = re.compile(
     r"pin (?P<pin>[0-9a-f]{7,40})\b[^.]*?(?P<count>\d+) commits behind upstream HEAD (?P<tip>[0-9a-f]{7,40})"
 )
 _MERGED = re.compile(r"^(?P<count>\d+) PRs? merged\b")
+_MOVED = re.compile(
+    r"(?:\+(?P<before>\d+) commits \()?\b(?P<was>[0-9a-f]{7,40}) ?(?:->|→) ?(?P<now>[0-9a-f]{7,40})\b(?:, \+(?P<after>\d+))?"
+)
+_PULL = re.compile(r"\bPR #(\d+)")
+_SAME_PINS = re.compile(r"no submodule SHA (?:change|changed)\b|submodule SHAs are unchanged")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +52,11 @@ def audit_periodic_record(record: PeriodicRecord, around: Surroundings) -> Itera
     yield from _audit_counts(record, around, start, end)
     for key, status in record.statuses.items():
         yield from _audit_status(key, status, made, around)
+        for name in ("month_start_ts", "quarter_start_ts"):
+            if isinstance(status.get(name), str):
+                yield _check_start(f"{key}_status.{name}", status[name], record)
     for index, text in enumerate(record.key_findings):
-        yield _audit_finding(f"key_findings[{index}]", text, record, around)
+        yield from _audit_finding(f"key_findings[{index}]", text, record, around)
 
 
 def _audit_counts(
@@ -166,17 +174,86 @@ def _check_drift(field: str, value: int, status: Mapping[str, Any], name: str, a
     return leave(field, value, "no configured repository holds these commits")
 
 
-def _audit_finding(field: str, text: str, record: PeriodicRecord, around: Surroundings) -> AuditedField:
+def _audit_finding(field: str, text: str, record: PeriodicRecord, around: Surroundings) -> Iterator[AuditedField]:
+    """The parts of a sentence that can be computed: counts of merged pull requests, distances, pull requests by number."""
+    found = [*_check_counts(field, text, record, around), *_check_moves(field, text, around)]
+    found += [*_check_pulls(field, text, record, around), *_check_pins(field, text, record, around)]
+    yield from found or [leave(field, text, "no part of this sentence can be computed from the trees")]
+
+
+def _check_counts(field: str, text: str, record: PeriodicRecord, around: Surroundings) -> Iterator[AuditedField]:
     if found := _MERGED.match(text):
-        return check(field, int(found["count"]), record.merged_pr_count, "merged_pr_count of the same record")
-    if found := _BEHIND.search(text):
-        for repository in around.repositories():
-            if repository.has(found["pin"]) and repository.has(found["tip"]):
-                behind = compare_commits(
-                    repository, repository.resolve(found["pin"]), repository.resolve(found["tip"])
-                ).behind
-                return check(field, int(found["count"]), behind, f"git rev-list --count {found['pin']}..{found['tip']}")
-    return leave(field, text, "no part of this sentence can be computed from the trees")
+        yield check(field, int(found["count"]), record.merged_pr_count, "merged_pr_count of the same record")
+    elif found := _BEHIND.search(text):
+        behind = _count_between(found["pin"], found["tip"], around)
+        if behind is not None:
+            yield check(field, int(found["count"]), behind, f"git rev-list --count {found['pin']}..{found['tip']}")
+
+
+def _check_moves(field: str, text: str, around: Surroundings) -> Iterator[AuditedField]:
+    """`+48 commits (333b68d7 -> 3974fc24)`, `333b68d7 → ef5b58ea, +32`."""
+    for found in _MOVED.finditer(text):
+        count, was, now = found["before"] or found["after"], found["was"], found["now"]
+        behind = _count_between(was, now, around) if count else None
+        if behind is not None:
+            yield check(f"{field} ({was} → {now})", int(count), behind, f"git rev-list --count {was}..{now}")
+
+
+def _check_pulls(field: str, text: str, record: PeriodicRecord, around: Surroundings) -> list[AuditedField]:
+    """Pull requests named as `PR #735`: merged, and not after the window of the record."""
+    numbers = list(dict.fromkeys(int(number) for number in _PULL.findall(text)))
+    if not numbers:
+        return []
+    start, end = parse_moment(record.time_window.start), parse_moment(record.time_window.end)
+    merged = {one.pull_request: one for one in read_log(around.downstream, None, around.line, first_parent=True)}
+    rows = []
+    for number in numbers:
+        commit = merged.get(number)
+        if commit is None:
+            rows.append(
+                leave(f"{field} (PR #{number})", f"PR #{number}", "no commit of the downstream's line names it")
+            )
+            continue
+        moment = _when(commit.committed)
+        when = "" if start <= moment <= end else ", before the window" if moment < start else ", after the window"
+        rows.append(AuditedField(
+            field=f"{field} (PR #{number})", published=f"PR #{number}", computed=f"merged {commit.date} as {commit.hash[:12]}{when}",
+            verdict=AuditVerdict.CONTRADICTED if moment > end else AuditVerdict.CONFIRMED, evidence=f"git log -1 {commit.hash}",
+        ))  # fmt: skip
+    return rows
+
+
+def _check_pins(field: str, text: str, record: PeriodicRecord, around: Surroundings) -> Iterator[AuditedField]:
+    """`no submodule SHA changed`: the gitlinks at both ends of the window."""
+    found = _SAME_PINS.search(text)
+    moments = (record.time_window.start, record.time_window.end)
+    ends = [find_tip_at(around.downstream, around.line, parse_moment(moment)) for moment in moments]
+    if found is None or ends[0] is None or ends[1] is None:
+        return
+    then, now = (
+        {one.path: one.oid for one in around.downstream.read_tree(end) if one.is_gitlink} for end in ends if end
+    )
+    moved = sorted(path for path in then.keys() | now.keys() if then.get(path) != now.get(path))
+    verdict = AuditVerdict.CONTRADICTED if moved else AuditVerdict.CONFIRMED
+    computed = f"moved: {', '.join(moved)}" if moved else f"{len(now)} submodules, none moved"
+    command = f"git diff --submodule=short {ends[0][:12]} {ends[1][:12]}"
+    yield AuditedField(field=f"{field} (submodules)", published=found.group(0), computed=computed, verdict=verdict, evidence=command)  # fmt: skip
+
+
+def _count_between(was: str, now: str, around: Surroundings) -> int | None:
+    for repository in around.repositories():
+        if repository.has(was) and repository.has(now):
+            return compare_commits(repository, repository.resolve(was), repository.resolve(now)).behind
+    return None
+
+
+def _check_start(field: str, value: str, record: PeriodicRecord) -> AuditedField:
+    """The start of the month or quarter that the window lies in."""
+    start = parse_moment(record.time_window.start)
+    month = start.month if "month" in field else 3 * ((start.month - 1) // 3) + 1
+    right = start.replace(month=month, day=1, hour=0, minute=0, second=0, microsecond=0).isoformat()
+    same = parse_moment(value) == parse_moment(right)
+    return check(field, value, value if same else right, "the first day of the period that the window begins in")
 
 
 def _find_text(repository: Repository, commit: str, text: str) -> str | None:

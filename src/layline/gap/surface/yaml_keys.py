@@ -19,9 +19,12 @@ def find_stale_keys(
     new = sorted(after - before.keys())
     gone = keys.keys() & before.keys() - after
     told = {(key.rpartition(".")[2], keys[key][0]) for key in gone if "." in key}
+    sections = {(key.rpartition(".")[0].rpartition(".")[2], keys[key][0].path) for key in gone if "." in key}
     for key in sorted(gone):
         if (key, keys[key][0]) in told:
             continue  # `section.key` says the same of the same line
+        if (key.rpartition(".")[2], keys[key][0].path) in sections:
+            continue  # the keys of a section that is gone are listed one by one
         near = difflib.get_close_matches(key, new, n=1, cutoff=0.75)
         places = keys[key]
         yield StaleKey(
