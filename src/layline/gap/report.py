@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from layline.core.report import Bullets, Paragraph, Report, Section, Table
 from layline.gap import statements
 from layline.gap.cells import commit_cell
-from layline.gap.coupling.model import Consequence
 from layline.gap.prose import count, listed, shorten
 from layline.gap.report_coupling import build_integration, build_sources
 from layline.gap.report_overview import DATE_RULE, build_overview
@@ -107,8 +106,7 @@ def _integration(gap: Gap) -> Section:
     )
     lines += [next(iter(statements.find_reasons(gap)))] if gap.surface else []
     risks = tuple(shorten(risk, 210) for risk in statements.integration_risks(gap, most=4))
-    counted = statements.count_consequences(gap)
-    more = counted[Consequence.WILL_BREAK] - len(risks)
+    more = (gap.recommendation.inputs.will_break or 0) - len(risks)
     items = (
         (*lines, *risks)
         if more <= 0

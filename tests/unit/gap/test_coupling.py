@@ -197,6 +197,26 @@ def test_an_override_breaks_where_upstream_passes_what_it_does_not_take(tmp_path
     assert row.detail.endswith("upstream passes it at keel/layer.py:9")
 
 
+@pytest.mark.parametrize(
+    ("user", "consequence"),
+    [
+        ("from keel.layer import Layer\n\ndef use(layer: Layer):\n    return layer.forward(1, 2, cache={})\n", "will break"),
+        ("from keel.layer import Layer\n\ndef use():\n    layer = Layer(1)\n    return layer.forward(1, 2, cache={})\n", "will break"),
+        ("from keel.layer import Layer\n\ndef use(layer):\n    return layer.forward(1, 2, cache={})\n", "may break"),
+        ("from keel.layer import Layer\n\ndef use(layer: Layer):\n    layer = make()\n    return layer.forward(1, 2, cache={})\n", "may break"),
+        ("from keel.layer import Layer\n\ndef use(layer: Layer):\n    return layer.forward(1, 2)\n", "may break"),
+    ],
+    ids=["annotated", "constructed", "unknown", "two makers", "not passed"],
+)  # fmt: skip
+def test_calls_on_variables_whose_class_is_written(tmp_path: Path, user: str, consequence: str) -> None:
+    """Upstream's own functions take a Layer, ours is one."""
+    after = BASE.replace("x, mask):", "x, mask, cache=None):")
+    other = "class Other:\n    def forward(self, x): ...\n"
+    found = couple(tmp_path, SUBCLASS, {"keel/layer.py": BASE, "keel/use.py": other}, {"keel/layer.py": after, "keel/use.py": user + other})  # fmt: skip
+    (row,) = [one for one in found if one.touch.value == "overrides" and one.target.endswith("forward")]
+    assert row.consequence.value == consequence
+
+
 def test_a_call_on_another_class_proves_nothing(tmp_path: Path) -> None:
     after = BASE.replace("x, mask):", "x, mask, cache=None):")
     other = "class Other:\n    def forward(self, x, mask, cache): ...\n    def run(self, x):\n        return self.forward(x, 1, cache={})\n"
