@@ -106,6 +106,8 @@ SURFACE: dict[str, tuple[str, ...]] = {
 
 BROKEN_COUPLINGS: dict[str, tuple[str, ...]] = {
     "keel": (
+        "harbor/backends/keel/checkpoint.py:20.patch.keel.training.checkpointing.save_checkpoint",
+        "harbor/backends/keel/checkpoint.py:21.patch.keel.training.training.save_checkpoint",
         "harbor/backends/keel/gauges.py:9.attribute.keel.core.enums.Datum.CHART",
         "harbor/backends/keel/gauges.py:10.call.keel.core.data.gauge.GaugeDataset",
         "harbor/backends/keel/gauges.py:10.call.keel.core.data.gauge.read_series",
