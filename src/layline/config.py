@@ -89,15 +89,17 @@ class Backend:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registry:
-    """How the downstream registers patches; without any, the well-known ways are recognised."""
+    """How the downstream registers patches, beside the well-known names; functions are given by their last name."""
 
     __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
     handlers: tuple[str, ...] = ()
-    """Functions (last name) whose call or decorator takes an installer: `register_patch("id", phase=…)`."""
+    """Functions whose call or decorator takes an installer: `register_patch("id", phase=…)`."""
     paths: tuple[str, ...] = ()
-    """Functions whose call names a target by text: `register_patch("a.b.C.m", replacement)`."""
+    """Functions whose call names a target by text: `register_patch("a.b.C.m", replacement)`, or as a decorator."""
     wrappers: tuple[str, ...] = ()
     """Functions that wrap `(module, "Class.method", wrapper)`."""
+    ignored: tuple[str, ...] = ()
+    """Functions that register nothing although they carry a well-known name, such as `wrap` or `register`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

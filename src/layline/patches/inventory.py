@@ -19,6 +19,7 @@ from layline.patches.model import Engine, Guard, Inventory, Patch, Unregistered
 from layline.patches.reading.calls import Interpreter
 from layline.patches.reading.events import Registration
 from layline.patches.reading.modules import Modules
+from layline.patches.reading.registries import read_registries
 from layline.patches.registrations import learn_roots, read_patch
 from layline.patches.unregistered import Scope, find_callers, find_unregistered, select
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 NOT_OURS = frozenset(
     "third_party 3rdparty vendor tests test docs examples benchmark benchmarks unittests ut st".split()
 )
-DEFAULT_HANDLER_CALLS = ("register_patch", "register_handler_patch", "patch_handler")
 _NOT_OURS_PATH = re.compile(
     r"(?:^|/)(?:" + "|".join(sorted(NOT_OURS)) + r"|tests?_\w+|\w+_tests?)/|(?:^|/)(?:conftest|test_\w+|setup)\.py$"
 )
@@ -62,26 +62,25 @@ class Reading:
 def read_downstream(tree: Tree, settings: Settings) -> Reading:
     """Find every registration of the downstream at a commit."""
     modules = Modules(tree, settings.project.source_roots)
-    calls = find_handler_calls(settings)
-    machine = Interpreter(modules, calls.__contains__)
+    registries = read_registries(settings.registries.values())
+    machine = Interpreter(modules, registries)
     tops = {package.partition(".")[0] for package in find_packages(settings)}
     machine.is_upstream = lambda text: "." in text and (not tops or text.partition(".")[0] in tops)
     texts = dict(read_texts(tree))
     with deep_recursion():
-        registrations = tuple(_find_registrations(machine, texts, calls))
+        registrations = tuple(_find_registrations(machine, texts, registries.handlers))
         names = {registration.module.name for registration in registrations}
         activation = find_activation(modules, names, texts)
-        registries = sorted({registration.registry for registration in registrations})
-        roots = learn_roots(machine, registries)
-        engine = read_engine(machine, registries, texts)
+        engines = sorted({registration.registry for registration in registrations})
+        roots = learn_roots(machine, engines)
+        engine = read_engine(machine, engines, texts)
     ours = {name.partition(".")[0] for name in names} | {re.sub(r"[^a-z0-9]", "", settings.project.name.lower())}
     own = frozenset(top.lower() for top in ours if top not in NOT_OURS and len(top) > 2)
     return Reading(tree, settings, machine, texts, registrations, activation, roots, engine, own)
 
 
 def find_handler_calls(settings: Settings) -> frozenset[str]:
-    configured = [name for registry in settings.registries.values() for name in registry.handlers]
-    return frozenset(configured or DEFAULT_HANDLER_CALLS)
+    return read_registries(settings.registries.values()).handlers
 
 
 def read_inventory(

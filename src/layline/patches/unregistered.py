@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from layline.patches.idioms.installer import Installer
     from layline.patches.reading.modules import Module
 
-_BOUND = re.compile(r"`(?:forward|__class__|__call__|generate)` of an object|a method bound onto")
+_BOUND = re.compile(r"`(?:forward|__class__|__call__|generate)` of an object|a method bound onto|an import hook")
 _FLAGS = re.compile(r"\.(?:backends|config|_config|knobs|envs|flags)\.[\w.]+$")
 """Switches that a package offers to be set: `torch.backends.cudnn.benchmark`."""
 _MARK = re.compile(r"_+(?:self_+)?([a-z0-9]+)_\w+$")
@@ -169,7 +169,7 @@ def _collect(events: list[Event], within: str, installer: Installer) -> Iterator
         yield Unregistered(
             effect=effect,
             within=_enclosing(effect, installer) or within,
-            registry=name_registry(event),
+            registry=name_registry(event, installer),
             keys=tuple(sorted(dict.fromkeys(reader.find_keys(test)))),
         )
 

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 from layline.patches.idioms.attributes import find_attribute_writes
 from layline.patches.idioms.configuration import find_config_writes
+from layline.patches.idioms.decorations import find_decorations
 from layline.patches.idioms.environment import find_environment_writes
+from layline.patches.idioms.hooks import find_import_hooks
 from layline.patches.idioms.instances import find_instance_bindings
 from layline.patches.idioms.lifecycle import find_lifecycle_calls
 from layline.patches.idioms.mappings import find_mapping_writes
+from layline.patches.idioms.mocks import find_mocks
 from layline.patches.idioms.modules import find_module_stubs
 from layline.patches.idioms.paths import find_path_calls
 from layline.patches.idioms.sources import find_source_rewrites
@@ -29,6 +32,9 @@ DETECTORS: tuple[Callable[[Event, Installer], Iterator[Effect]], ...] = (
     find_config_writes,
     find_instance_bindings,
     find_path_calls,
+    find_decorations,
+    find_mocks,
+    find_import_hooks,
     find_source_rewrites,
     find_lifecycle_calls,
 )

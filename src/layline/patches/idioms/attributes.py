@@ -62,6 +62,8 @@ def _find_outside(event: Write, owner: str, installer: Installer) -> Iterator[Ef
             yield installer.build_effect(event, owner, event.value)
         elif _is_mark(event, f"{owner}.{name}"):
             continue
+        elif f"{owner}.{name}" == "os.environ":
+            continue  # an environment variable, not a binding
         elif f"{owner}.{name}" in installer.machine.stashes and not isinstance(event.value, Outside):
             yield installer.build_effect(event, installer.machine.stashes[f"{owner}.{name}"], event.value)
         elif not installer.is_bookkeeping(owner, name, event.value):

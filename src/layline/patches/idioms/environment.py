@@ -8,7 +8,7 @@ from layline.patches.idioms.installer import Installer, moment_of
 from layline.patches.model import Effect, Style
 from layline.patches.reading.events import Call, Event, Write
 from layline.patches.reading.machine import text_of
-from layline.patches.reading.values import Outside, Table, Value, find_alternatives
+from layline.patches.reading.values import Called, Literal, Outside, Table, Value, find_alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +23,9 @@ def find_environment_writes(event: Event, installer: Installer) -> Iterator[Effe
             yield from _find_names(event, event.name, event.value, installer)
         case Call(callee=Outside(path=path), arguments=(name, *rest)) if path in _CALLS:
             yield from _find_names(event, name, rest[0] if rest else None, installer)
+        case Write(is_item=False, owner=Outside(path="os"), name=Literal(value="environ"), value=Called(arguments=(_, Table(entries=entries)))):  # fmt: skip
+            for key, value in entries:  # `os.environ |= {…}`
+                yield from _find_names(event, key, value, installer)
         case Call(callee=Outside(path="os.environ.update"), arguments=(Table(entries=entries), *_)):
             for key, value in entries:
                 yield from _find_names(event, key, value, installer)

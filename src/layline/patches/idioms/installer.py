@@ -91,6 +91,12 @@ class Installer:
                     continue
                 case Source():
                     return Style.SOURCE_REWRITE
+                case Called(callee=Outside(path=path)) if path.startswith("operator."):
+                    continue  # `m.N += 1` changes a value, it wraps nothing
+                case Instance(attributes=attributes):
+                    held = [v for value in attributes.values() for v in find_alternatives(value)]
+                    if any(self.is_original(value, target) for value in held):
+                        return Style.FUNCTION_WRAPPING
                 case Called(arguments=arguments, keywords=keywords):
                     given = (*arguments, *(item for _, item in keywords))
                     if any(self.is_original(inner, target) for item in given for inner in find_alternatives(item)):

@@ -81,7 +81,9 @@ def _is_plain_attribute(owner: Value, name: str) -> bool:
     """An object setting its own attributes in a method is no patch."""
     if isinstance(owner, Member) and owner.name == "__dict__":
         return False
-    return (isinstance(owner, Argument) and owner.name in {"self", "cls", "ctx", "module_self"}) or name.startswith("_")
+    if isinstance(owner, Argument) and owner.name in {"self", "cls", "ctx", "module_self"}:
+        return True
+    return name.startswith("_") and not name.endswith("__")
 
 
 def _is_behaviour(value: Value) -> bool:

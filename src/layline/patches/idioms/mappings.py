@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layline.patches.idioms.installer import Installer, moment_of
 from layline.patches.model import Effect, Style
+from layline.patches.reading.calls import IMPORT_HOOKS
 from layline.patches.reading.events import Call, Event, Write
 from layline.patches.reading.values import (
     Called,
@@ -14,6 +16,7 @@ from layline.patches.reading.values import (
     Element,
     Function,
     Literal,
+    Member,
     Outside,
     Partial,
     Table,
@@ -25,6 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _NOT_TABLES = ("os.environ", "sys.modules", "builtins.", "sys.", "logging.")
+_CHANGES = frozenset("append insert extend add remove setdefault pop".split())
+_TABLE_NAME = re.compile(r"_?[A-Z][A-Z0-9_]+\Z|_?\w*(?:registry|mapping|table|hooks|handlers)\w*\Z")
+"""How tables and lists of a module are called: a constant, or a registry."""
 _REGISTERS = re.compile(r"(?:^|\.)_?(?:register\w*|add_\w+)$")
 _NOT_REGISTERS = ("atexit.", "signal.", "argparse.", "logging.", "builtins.", "os.", "sys.", "warnings.")
 
@@ -32,18 +38,44 @@ _NOT_REGISTERS = ("atexit.", "signal.", "argparse.", "logging.", "builtins.", "o
 def find_mapping_writes(event: Event, installer: Installer) -> Iterator[Effect]:
     """`UPSTREAM["key"] = x`, `UPSTREAM.update({...})`, `upstream.register("key", x)`."""
     match event:
-        case Write(is_item=True, owner=Outside(path=path)) if not path.startswith(_NOT_TABLES) and not _is_put_back(
-            event
-        ):
-            yield _entry(event, path, event.name, event.value, installer)
+        case Write(is_item=True, owner=Outside(path=path)):
+            if not path.startswith(_NOT_TABLES) and not path.endswith(".__annotations__") and not _is_put_back(event):
+                yield _entry(event, path, event.name, event.value, installer)
         case Call(callee=Outside(path=path), arguments=arguments):
             if path.endswith(".update") and len(arguments) == 1 and isinstance(arguments[0], Table):
                 owner = path.removesuffix(".update")
                 if not owner.startswith(_NOT_TABLES):
                     for key, value in arguments[0].entries:
                         yield _entry(event, owner, key, value, installer)
-            elif _REGISTERS.search(path) and not path.startswith(_NOT_REGISTERS):
+            elif _registers(path):
                 yield from _find_register_call(event, path, installer)
+            else:
+                yield from _find_change(event, path, arguments, installer)
+        case Call(callee=Called(callee=Outside(path=path), arguments=first, keywords=named), arguments=(made,)):
+            if _registers(path):  # `@upstream.register("key")`
+                whole = replace(event, callee=Outside(path), arguments=(*first, made), keywords=dict(named))
+                yield from _find_register_call(whole, path, installer)
+        case Call(callee=Member(owner=Called(callee=Outside(path="torch.library.Library") as made), name="impl" | "define")):  # fmt: skip
+            yield from _find_register_call(event, f"{made.path}.impl", installer)
+
+
+def _registers(path: str) -> bool:
+    if path.startswith(_NOT_REGISTERS) or path.rpartition(".")[2] in IMPORT_HOOKS:
+        return False
+    return _REGISTERS.search(path) is not None
+
+
+def _find_change(event: Call, path: str, arguments: tuple[Value, ...], installer: Installer) -> Iterator[Effect]:
+    """`UPSTREAM.append(x)`, `UPSTREAM.setdefault("key", x)`, `UPSTREAM.pop("key")`: a table or list of upstream by its name."""
+    owner, _, method = path.rpartition(".")
+    name = owner.rpartition(".")[2]
+    if method not in _CHANGES or owner.startswith(_NOT_TABLES) or not _TABLE_NAME.match(name) or not arguments:
+        return
+    if method in {"setdefault", "pop"}:
+        yield _entry(event, owner, arguments[0], arguments[1] if method == "setdefault" and len(arguments) > 1 else None, installer)  # fmt: skip
+        return
+    effect = _entry(event, owner, arguments[-1], None if method == "remove" else arguments[-1], installer)
+    yield replace(effect, mutates=(f"{name}.{method}",))
 
 
 def _is_put_back(event: Write) -> bool:

@@ -1,18 +1,21 @@
-"""Targets named by text: `register_patch("a.b.C.m", g)`, `wrap_function_wrapper("a.b", "C.m", g)`, `mock.patch`."""
+"""Targets named by text: `register_patch("a.b.C.m", g)`, `wrap_function_wrapper("a.b", "C.m", g)`."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from layline.patches.idioms.installer import Installer
-from layline.patches.model import Effect
+from layline.patches.idioms.installer import Installer, moment_of
+from layline.patches.idioms.mocks import is_mock
+from layline.patches.model import Effect, Style
 from layline.patches.reading.events import Call, Event
 from layline.patches.reading.machine import text_of
 from layline.patches.reading.values import (
+    Called,
     Class,
     Function,
-    Inside,
+    Instance,
     Member,
     Outside,
     Partial,
@@ -23,71 +26,120 @@ from layline.patches.reading.values import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_WRAPS = re.compile(r"(?:^|\.)(?:_w|_wrap|wrap|wrap_function_wrapper|wrap_object|patch_function_wrapper|wrap_method|function_wrapper)$")  # fmt: skip
-_PATH_CALL = re.compile(r"(?:^|\.)(?:register_patch|register_patches|add_patch|patch_path|mock\.patch|patch|patch_object|register)$")  # fmt: skip
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\Z")
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\Z")
+_OWNERS = ("module", "target", "parent", "owner", "obj", "object", "cls", "klass")
+_NAMES = ("name", "attribute", "attr", "method", "method_name", "function_name", "func_name")
+_NEW = ("wrapper", "factory", "new", "replacement", "patch", "patch_func", "new_func", "func", "fn")
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A call by the last name of what is called; a decorator's function comes last."""
+
+    name: str
+    given: tuple[Value, ...]
+    keywords: dict[str, Value]
+
+
+def read_call(event: Event) -> Spoken | None:
+    """`f(a, b)` and `@f(a, b)` alike; None for calls of something without a name."""
+    if not isinstance(event, Call):
+        return None
+    match event.callee:
+        case Called(callee=callee, arguments=first, keywords=named) if len(event.arguments) == 1:
+            name = _last_name(callee)
+            decorated = any(isinstance(v, Function | Class) for v in find_alternatives(event.arguments[0]))
+            return Spoken(name, (*first, *event.arguments), dict(named)) if name and decorated else None
+    name = _last_name(event.callee)
+    return Spoken(name, event.arguments, event.keywords) if name else None
 
 
 def find_path_calls(event: Event, installer: Installer) -> Iterator[Effect]:
     """A call that names its target by text; a text that does not begin with an upstream package is an id."""
-    if not isinstance(event, Call):
+    call = read_call(event)
+    if call is None or not isinstance(event, Call) or is_mock(event):
         return
-    name = _last_name(event.callee)
-    if name is None:
-        return
-    given = list(event.arguments)
-    if _WRAPS.search(name):
-        yield from _find_wrapt(event, given, installer)
-    elif _PATH_CALL.search(name):
-        yield from _find_path(event, given, installer)
+    registries = installer.machine.registries
+    if call.name in registries.wrappers:
+        yield from _find_wrapt(event, call, installer)
+    elif call.name in registries.paths:
+        yield from _find_path(event, call, installer)
 
 
-def name_registry(event: Event) -> str | None:
+def name_registry(event: Event, installer: Installer) -> str | None:
     """The registering call of a string path, for events that are one."""
-    if not isinstance(event, Call):
+    call = read_call(event)
+    if call is None or not isinstance(event, Call) or is_mock(event):
         return None
-    name = _last_name(event.callee)
-    return name if name is not None and _PATH_CALL.search(name) and not _WRAPS.search(name) else None
+    registries = installer.machine.registries
+    return call.name if call.name in registries.paths and call.name not in registries.wrappers else None
 
 
-def _find_wrapt(event: Call, given: list[Value], installer: Installer) -> Iterator[Effect]:
-    keywords = event.keywords
-    owner = given[0] if given else keywords.get("module") or keywords.get("target") or keywords.get("parent")
-    name = given[1] if len(given) > 1 else keywords.get("name")
-    wrapper = given[2] if len(given) > 2 else keywords.get("wrapper") or keywords.get("factory")
+def _find_wrapt(event: Call, call: Spoken, installer: Installer) -> Iterator[Effect]:
+    owner = _keyword(call, _OWNERS)
+    name = _keyword(call, _NAMES)
+    wrapper = _keyword(call, _NEW)
+    rest = list(call.given)
+    if owner is None and rest:
+        owner = rest.pop(0)
+    if name is None and rest:
+        name = rest.pop(0)
+    if wrapper is None:
+        wrapper = next(iter(rest), None)
     if owner is None or name is None:
         return
+    if wrapper is None:  # `wrap("a.b.C.m", wrapper)`, or a decorator that waits for its function
+        owner, name, wrapper = owner, None, name
+        if not _is_ours(wrapper):
+            return
+    for target in _find_targets(owner, name):
+        yield replace(installer.build_effect(event, target, wrapper), style=Style.FUNCTION_WRAPPING)
+        # the wrapt library hands the original to the wrapper as its first argument
+    if name is not None and not list(_find_targets(owner, name)) and _is_ours(wrapper):
+        replacement, place = installer.describe(wrapper)
+        yield Effect(
+            style=Style.FUNCTION_WRAPPING, target=None, replacement=replacement, replacement_at=place,
+            location=event.at, certain=False, moment=moment_of(event),
+            reason=f"wraps {text_of(name) or 'a name'} of an object that only exists at run time",
+        )  # fmt: skip
+
+
+def _find_targets(owner: Value, name: Value | None) -> Iterator[str]:
     for place in find_alternatives(owner):
         base = text_of(place) or (place.path if isinstance(place, Outside) else None)
-        attribute = text_of(name)
-        if base is None or attribute is None or not _NAME.match(attribute):
+        if base is None or not _NAME.match(base.replace(":", ".")):
             continue
-        effect = installer.build_effect(event, f"{base.replace(':', '.')}.{attribute}", wrapper)
-        yield _as_wrapping(effect)
+        if name is None:
+            yield base.replace(":", ".")
+            continue
+        for attribute in map(text_of, find_alternatives(name)):
+            if attribute is not None and _NAME.match(attribute):
+                yield f"{base.replace(':', '.')}.{attribute}"
 
 
-def _as_wrapping(effect: Effect) -> Effect:
-    """The wrapt library hands the original to the wrapper as its first argument."""
-    from dataclasses import replace
-
-    from layline.patches.model import Style
-
-    return replace(effect, style=Style.FUNCTION_WRAPPING)
+def _keyword(call: Spoken, names: tuple[str, ...]) -> Value | None:
+    return next((call.keywords[name] for name in names if name in call.keywords), None)
 
 
-def _find_path(event: Call, given: list[Value], installer: Installer) -> Iterator[Effect]:
-    target = text_of(given[0]) if given else text_of(event.keywords.get("target") or Inside)  # type: ignore[arg-type]
-    tops = _tops(installer)
-    if target is None or not _DOTTED.match(target) or (tops and target.split(".")[0] not in tops):
+def _find_path(event: Call, call: Spoken, installer: Installer) -> Iterator[Effect]:
+    """Which argument is the path and which the replacement is told by what they are, not by where they stand."""
+    every = (*call.given, *call.keywords.values())
+    believed = call.name in installer.machine.registries.configured
+    tops = {package.split(".")[0] for package in installer.packages}
+    value = _keyword(call, _NEW) or next((item for item in every if text_of(item) is None and _is_ours(item)), None)
+    if value is None:
         return
-    value = given[1] if len(given) > 1 else event.keywords.get("new")
-    if value is None or not _is_ours(value):
-        return
-    yield installer.build_effect(event, target, _apply_wrapper(event, target, value, installer))
+    texts = [text for item in every for found in find_alternatives(item) if (text := text_of(found))]
+    for text in texts:
+        target = text.replace(":", ".")
+        if _DOTTED.match(target) and (believed or not tops or target.split(".")[0] in tops):
+            yield installer.build_effect(event, target, _apply_wrapper(target, value, installer))
+            if not believed:
+                return
 
 
-def _apply_wrapper(event: Call, target: str, value: Value, installer: Installer) -> Value:
+def _apply_wrapper(target: str, value: Value, installer: Installer) -> Value:
     """A replacement called `…_wrapper` or `…_decorator` is handed the original and returns what takes its place."""
     found = next(iter(find_alternatives(value)), value)
     if not isinstance(found, Function) or not found.name.endswith(("_wrapper", "_decorator")):
@@ -96,18 +148,17 @@ def _apply_wrapper(event: Call, target: str, value: Value, installer: Installer)
     return made if isinstance(made, Function | Partial) else value
 
 
-def _tops(installer: Installer) -> set[str]:
-    return {package.split(".")[0] for package in installer.packages}
-
-
 def _is_ours(value: Value) -> bool:
-    return any(isinstance(found, Function | Class | Partial | Outside) for found in find_alternatives(value))
+    return any(
+        isinstance(found, Function | Class | Partial | Outside | Instance | Called)
+        for found in find_alternatives(value)
+    )
 
 
 def _last_name(callee: Value) -> str | None:
     match callee:
         case Outside(path=path):
-            return path
+            return path.rpartition(".")[2]
         case Member(name=name):
             return name
     return None

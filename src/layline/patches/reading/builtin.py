@@ -285,6 +285,38 @@ def _is_class(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) 
     )
 
 
+def _resolve_name(machine: Interpreter, arguments: Arguments, _: Keywords, __: ast.AST) -> Value | None:
+    """`pkgutil.resolve_name("a.b:C")`, `pydoc.locate("a.b.C")`, `import_string("a.b.C")`."""
+    name = text_of(arguments[0]) if arguments else None
+    if name is None:
+        return None
+    module, colon, inner = name.partition(":")
+    if not colon:
+        module, _dot, inner = name.rpartition(".")
+    found = machine.find_module(module or name)
+    for part in inner.split(".") if module and inner else []:
+        found = machine.read_attribute(found, part)
+    return found
+
+
+def _reduce(machine: Interpreter, arguments: Arguments, _: Keywords, node: ast.AST) -> Value | None:
+    values = machine.iterate(arguments[1]) if len(arguments) == 3 else None
+    if values is None:
+        return None
+    found = arguments[2]
+    for value in values:
+        found = machine.call(arguments[0], [found, value], {}, node)
+    return found
+
+
+def call_made(machine: Interpreter, made: Called, arguments: Arguments) -> Value | None:
+    """`operator.attrgetter("a.b")(x)`: what a call returned is called in turn."""
+    match made:
+        case Called(callee=Outside(path="operator.attrgetter"), arguments=(name,)) if len(arguments) == 1:
+            return _getattr(machine, [arguments[0], name], {}, ast.Constant(None))
+    return None
+
+
 KNOWN: dict[str, Known] = {
     "builtins.getattr": _getattr, "builtins.setattr": _setattr, "builtins.delattr": _delattr,
     "builtins.object.__setattr__": _object_setattr, "builtins.type.__setattr__": _object_setattr,
@@ -302,6 +334,8 @@ KNOWN: dict[str, Known] = {
     "types.ModuleType": _module_type, "typing.cast": lambda _, arguments, *__: arguments[-1] if arguments else None,
     "builtins.exec": _exec, "textwrap.indent": _dedent,
     "inspect.getsource": _getsource, "re.sub": _regex, "textwrap.dedent": _dedent, "inspect.cleandoc": _dedent,
+    "pkgutil.resolve_name": _resolve_name, "pydoc.locate": _resolve_name, "functools.reduce": _reduce,
+    "django.utils.module_loading.import_string": _resolve_name, "werkzeug.utils.import_string": _resolve_name,
     "sys.modules.get": _loaded_module, "sys.modules.pop": _loaded_module,
     "os.getenv": _environ_get, "os.environ.get": _environ_get, "importlib.util.find_spec": _find_spec,
 }  # fmt: skip
@@ -320,6 +354,8 @@ def call_method(
             return call_text_method(text, callee.name, arguments, keywords)
         case Source() as source:
             return rewrite_source(source, callee.name, arguments)
+    if callee.name in {"sub", "subn"} and isinstance(callee.owner, Called) and callee.owner.arguments:
+        return _regex(machine, [callee.owner.arguments[0], *arguments], keywords, node)  # a compiled pattern
     if callee.name == "__get__" and isinstance(callee.owner, Function) and arguments:
         return bind(callee.owner, arguments[0])
     if callee.name == "get" and 1 <= len(arguments) <= 2:

@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from layline.patches.reading.builtin import KNOWN, call_method
+from layline.patches.reading.builtin import KNOWN, call_made, call_method
 from layline.patches.reading.events import Call, Log, Registration
 from layline.patches.reading.machine import (
     MOST_CALLS_DEEP,
@@ -51,6 +51,12 @@ _TALKS = re.compile(r"_?(?:log|debug|info|warn|warning|error|print|trace)(?:_|$)
 """Functions that only say something are called more than any other; following them finds nothing."""
 
 
+IMPORT_HOOKS = frozenset("when_imported register_post_import_hook register_module_hook after_module_imported on_import".split())  # fmt: skip
+"""Calls that hand a module to a function once it is imported, by last name: wrapt, ddtrace and their kin."""
+_NOT_HANDLERS = frozenset("condition predicate enabled enabled_if guard cond".split())
+"""Functions given to a registry that decide, and do not install."""
+
+
 class Interpreter(Statements, Writes):
     """The whole machine."""
 
@@ -63,9 +69,7 @@ class Interpreter(Statements, Writes):
             case Test(operator="or", operands=operands):
                 return Test("or", tuple(self.call(operand, arguments, keywords, node) for operand in operands))
             case Function():
-                if self.registers(callee.name.rpartition(".")[2]):
-                    return self._register(callee, arguments, keywords, node)
-                return self.call_function(callee, arguments, keywords, node)
+                return self._call_ours(callee, arguments, keywords, node)
             case Class():
                 return self._instantiate(callee, arguments, keywords, node)
             case Partial(function=function, arguments=first, keywords=named):
@@ -77,14 +81,29 @@ class Interpreter(Statements, Writes):
                 )
             case Called(callee=Outside(path="layline.registration")):
                 return self._end_registration(callee, arguments, node)
+            case Outside(path=path) if path.rpartition(".")[2] in self.registries.handlers:
+                if not self._names_target(arguments, keywords):
+                    return self._begin_registration(callee, arguments, keywords, node)
         return self._call_outside(callee, arguments, keywords, node)
 
-    def _register(self, callee: Function, arguments: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
-        """The first text is an id, unless it is a path of upstream with a replacement beside it."""
-        named = next((text for value in (*arguments, *keywords.values()) if (text := text_of(value))), None)
-        if named is not None and self.is_upstream(named) and not _returns_decorator(callee):
+    def _call_ours(self, callee: Function, arguments: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
+        """A function of the downstream is read, unless it is one that registers."""
+        name = callee.name.rpartition(".")[2]
+        if name in self.registries.handlers:
+            if self._names_target(arguments, keywords) and not _returns_decorator(callee):
+                return self._call_outside(Outside(callee.dotted), arguments, keywords, node)
+            return self._begin_registration(callee, arguments, keywords, node)
+        if name in IMPORT_HOOKS and self._run_import_hook(arguments, keywords, node):
+            return NONE
+        is_path = self.registries.believes_path(name) and self._names_target(arguments, keywords)
+        if is_path or self.registries.believes_wrapper(name):
             return self._call_outside(Outside(callee.dotted), arguments, keywords, node)
-        return self._begin_registration(callee, arguments, keywords, node)
+        return self.call_function(callee, arguments, keywords, node)
+
+    def _names_target(self, arguments: list[Value], keywords: dict[str, Value]) -> bool:
+        """The first text is an id, unless it is a path of upstream."""
+        named = next((text for value in (*arguments, *keywords.values()) if (text := text_of(value))), None)
+        return named is not None and self.is_upstream(named)
 
     def _call_outside(self, callee: Value, arguments: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
         path = callee.path if isinstance(callee, Outside) else None
@@ -92,13 +111,17 @@ class Interpreter(Statements, Writes):
             found = KNOWN[path](self, arguments, keywords, node)
             if found is not None:
                 return found
-        if isinstance(callee, Member):
-            found = call_method(self, callee, arguments, keywords, node)
+        if isinstance(callee, Member | Called):
+            found = call_method(self, callee, arguments, keywords, node) if isinstance(callee, Member) else call_made(self, callee, arguments)  # fmt: skip
             if found is not None:
                 return found
         match callee:
             case Called(callee=Outside(path="functools.wraps")) if arguments:
                 return arguments[0]
+            case Called(callee=Outside(path=hook), arguments=first) if hook.rpartition(".")[2] in IMPORT_HOOKS:
+                self._run_import_hook([*first, *arguments], {}, node)
+            case Outside(path=hook) if hook.rpartition(".")[2] in IMPORT_HOOKS:
+                self._run_import_hook(arguments, keywords, node)
         self._note_use(callee, arguments, keywords)
         self.record(
             Call(
@@ -114,6 +137,21 @@ class Interpreter(Statements, Writes):
             )
         )
         return Called(callee, tuple(arguments), tuple(keywords.items()))
+
+    def _run_import_hook(self, arguments: list[Value], keywords: dict[str, Value], node: ast.AST) -> bool:
+        """`register_post_import_hook(hook, "a.b")`, `@when_imported("a.b")`: the hook is handed the module."""
+        given = [*arguments, *keywords.values()]
+        named = [text for value in given for found in find_alternatives(value) if (text := text_of(found))]
+        hook = next((v for value in given for v in find_alternatives(value) if isinstance(v, Function)), None)
+        if not named or hook is None:
+            return False
+        outer, self.deferred = self.deferred, True
+        for name in dict.fromkeys(named):
+            self.frame.conditions.append((Called(Outside("imported"), (Outside(name),)), False))
+            self.call_function(hook, [self.find_module(name)], {}, node)
+            self.frame.conditions.pop()
+        self.deferred = outer
+        return True
 
     def _note_use(self, callee: Value, arguments: list[Value], keywords: dict[str, Value]) -> None:
         """Whoever is called or handed on can still run; looking at it is no use."""
@@ -174,16 +212,17 @@ class Interpreter(Statements, Writes):
         return made
 
     def _begin_registration(
-        self, registry: Function, arguments: list[Value], keywords: dict[str, Value], node: ast.AST
+        self, registry: Function | Outside, arguments: list[Value], keywords: dict[str, Value], node: ast.AST
     ) -> Value:
         """A call of the registering function: its arguments by name, waiting for the handler."""
-        given = bind_arguments(registry, arguments, keywords)
-        entries: list[tuple[Value, Value]] = [(Literal(name), value) for name, value in given.items()]
-        waiting = Called(
-            Outside("layline.registration"), (Literal(registry.dotted), Table(entries), Literal(self.place(node)))
-        )
-        handlers = [value for value in given.values() if isinstance(value, Function)]
-        if _returns_decorator(registry) or not handlers:
+        if isinstance(registry, Function):
+            name, given, decorates = registry.dotted, bind_arguments(registry, arguments, keywords), _returns_decorator(registry)  # fmt: skip
+        else:
+            name, given, decorates = registry.path, _name_arguments(arguments, keywords), False
+        entries: list[tuple[Value, Value]] = [(Literal(key), value) for key, value in given.items()]
+        waiting = Called(Outside("layline.registration"), (Literal(name), Table(entries), Literal(self.place(node))))
+        handlers = [v for key, v in given.items() if isinstance(v, Function) and key not in _NOT_HANDLERS]
+        if decorates or not handlers:
             return waiting
         return self._end_registration(waiting, [handlers[0]], node)
 
@@ -268,6 +307,14 @@ def bind_arguments(function: Function, arguments: list[Value], keywords: dict[st
     if parameters.kwarg:
         bound[parameters.kwarg.arg] = Table([(Literal(n), v) for n, v in extra.items()], whole=bool(extra))
     return bound
+
+
+def _name_arguments(arguments: list[Value], keywords: dict[str, Value]) -> dict[str, Value]:
+    """Arguments of a registering function that is not ours to read: the first text is the id."""
+    text = next((value for value in arguments if text_of(value) is not None), None)
+    rest = [value for value in arguments if value is not text]
+    named = {"id": text} if text is not None else {}
+    return {**named, **{f"argument {index}": value for index, value in enumerate(rest)}, **keywords}
 
 
 def join_returns(returns: list[tuple[tuple[Value, ...], Value]], *, falls: bool) -> Value:

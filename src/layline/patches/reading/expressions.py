@@ -315,7 +315,9 @@ class Expressions(Machine):
         star = next((index for index, target in enumerate(targets) if isinstance(target, ast.Starred)), None)
         for index, target in enumerate(targets):
             if star is not None and index == star:
-                self.bind_target(target, Items([], whole=False), scope)
+                known = self.iterate(value)
+                taken = known[star : len(known) - (len(targets) - star - 1)] if known is not None else []
+                self.bind_target(target, Items(taken, whole=known is not None), scope)
             else:
                 position = index if star is None or index < star else index - len(targets)
                 self.bind_target(target, self._pick(value, position), scope)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from layline.patches.reading.events import Event, Write
     from layline.patches.reading.modules import Module, Modules
+    from layline.patches.reading.registries import Registries
     from layline.patches.reading.scope import Scope
 
 MOST_CALLS_DEEP = 9
@@ -55,10 +56,9 @@ class Frame:
 class Machine(ABC):
     """What the parts of the interpreter share."""
 
-    def __init__(self, modules: Modules, registers: Callable[[str], bool]) -> None:
+    def __init__(self, modules: Modules, registries: Registries) -> None:
         self.modules = modules
-        self.registers = registers
-        """Whether a call of this name gives a handler to a registry."""
+        self.registries = registries
         self.is_upstream: Callable[[str], bool] = lambda _: False
         """Whether a text is a path of a configured upstream."""
         self.frames: list[Frame] = []

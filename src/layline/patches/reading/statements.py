@@ -227,6 +227,8 @@ class Statements(Expressions):
 
     def _enter(self, item: ast.withitem, scope: Scope) -> None:
         value = self.evaluate(item.context_expr, scope)
+        if isinstance(value, Called):
+            self.call(Member(value, "__enter__"), [], {}, item.context_expr)
         if item.optional_vars is not None:
             entered: Value = Called(Member(value, "__enter__")) if not isinstance(value, Items) else value
             if isinstance(value, Items) and value.values:

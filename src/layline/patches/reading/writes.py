@@ -179,6 +179,9 @@ class Writes(Machine):
             case Outside(path=path) if path.endswith(".__dict__") and is_item:
                 self.write(Outside(path.removesuffix(".__dict__")), name, value, node)
                 return
+            case Outside(path=path) if path.endswith(".__globals__") and is_item:
+                self.write(Outside(_module_around(path.removesuffix(".__globals__"))), name, value, node)
+                return
             case Literal(value=None):
                 return
         event = Write(
@@ -231,3 +234,11 @@ class Writes(Machine):
                 attributes[name] = event.value
             case Function(attributes=attributes) if name and event.value is not None:
                 attributes[name] = event.value
+
+
+def _module_around(path: str) -> str:
+    """The module whose globals a function sees: its path without its own name and the classes around it."""
+    owner = path.rpartition(".")[0]
+    while owner.rpartition(".")[2][:1].isupper():
+        owner = owner.rpartition(".")[0]
+    return owner

@@ -1,0 +1,71 @@
+"""`unittest.mock.patch` outside tests: for the time of a block, or from `start()` on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from layline.patches.model import Effect, Moment
+from layline.patches.reading.events import Call, Event
+from layline.patches.reading.machine import text_of
+from layline.patches.reading.values import Called, Function, Member, Outside, Table, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from layline.patches.idioms.installer import Installer
+
+_MODULES = ("unittest.mock.patch", "mock.patch", "mock.mock.patch")
+_FORMS = {f"{module}{form}": form for module in _MODULES for form in ("", ".object", ".multiple", ".dict")}
+_OPTIONS = frozenset("new spec create spec_set autospec new_callable unsafe".split())
+
+
+def is_mock(event: Event) -> bool:
+    """Whether a call makes or uses one of the library's patches."""
+    if not isinstance(event, Call):
+        return False
+    callee = event.callee
+    while isinstance(callee, Called | Member):
+        callee = callee.callee if isinstance(callee, Called) else callee.owner
+    return isinstance(callee, Outside) and callee.path in _FORMS
+
+
+def find_mocks(event: Event, installer: Installer) -> Iterator[Effect]:
+    """`mock.patch("a.b.f", g).start()`, `with mock.patch.object(C, "m", g):`, `@mock.patch(…)`; `.multiple` and `.dict` too."""
+    match event:
+        case Call(callee=Member(owner=Called() as made, name="start" | "__enter__" as how)):
+            pass
+        case Call(callee=Called() as made, arguments=(Function(),)):
+            how = "decorator"
+        case _:
+            return
+    path = made.callee.path if isinstance(made.callee, Outside) else ""
+    for target, value in _find_pairs(_FORMS.get(path), made):
+        effect = installer.build_effect(event, target, value)
+        yield effect if how == "start" else replace(effect, moment=Moment.TRANSIENT)
+
+
+def _find_pairs(form: str | None, made: Called) -> Iterator[tuple[str, Value | None]]:
+    given, keywords = made.arguments, dict(made.keywords)
+    owner = given[0] if given else keywords.get("target") or keywords.get("in_dict")
+    base = None if owner is None else text_of(owner) or (owner.path if isinstance(owner, Outside) else None)
+    if base is None:
+        return
+    match form:
+        case "":
+            yield base, _new(given[1:], keywords)
+        case ".object":
+            name = text_of(given[1] if len(given) > 1 else keywords.get("attribute", made))
+            if name is not None:
+                yield f"{base}.{name}", _new(given[2:], keywords)
+        case ".multiple":
+            yield from ((f"{base}.{name}", value) for name, value in keywords.items() if name not in _OPTIONS)
+        case ".dict":
+            entries = given[1] if len(given) > 1 else keywords.get("values")
+            first = entries.entries[0][1] if isinstance(entries, Table) and entries.entries else entries
+            yield base, first if first is not None else Outside("unittest.mock.patch.dict")
+
+
+def _new(rest: tuple[Value, ...], keywords: dict[str, Value]) -> Value:
+    """What takes the place; without a word of it, a mock."""
+    return rest[0] if rest else keywords.get("new") or Called(Outside("unittest.mock.MagicMock"))
