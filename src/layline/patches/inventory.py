@@ -21,7 +21,7 @@ from layline.patches.reading.events import Registration
 from layline.patches.reading.modules import Modules
 from layline.patches.reading.registries import read_registries
 from layline.patches.registrations import learn_roots, read_patch
-from layline.patches.unregistered import Scope, find_callers, find_unregistered, select
+from layline.patches.unregistered import Scope, count_left_out, find_callers, find_unregistered, select
 
 if TYPE_CHECKING:
     from layline.config import Backend, Settings
@@ -104,7 +104,10 @@ def read_inventory(
     with deep_recursion():
         if reading.stray is None:
             reading.stray = find_unregistered(installer, reading.texts, _all_packages(reading.settings))
-    stray = select(reading.stray, Scope(backend.packages, reading.own_names, backend.integration), effects)
+    others = tuple(p for name, other in reading.settings.backends.items() if name != key for p in other.packages)
+    scope = Scope(backend.packages, reading.own_names, (*backend.integration, *backend.patches), others)
+    stray = select(reading.stray, scope, effects)
+    left_out = tuple(count_left_out(reading.stray, scope, effects))
     search = Search(reading.machine.modules, reading.texts, {item.within for item in stray})
     callers = {within: search.find(within) for within in sorted({item.within for item in stray})}
     by_path = [item for item in stray if item.registry is not None]
@@ -119,7 +122,7 @@ def read_inventory(
         pin=pin,
         patches=settled,
         unregistered=tuple(find_callers(stray, callers)),
-        skipped=reading.skipped,
+        skipped=(*reading.skipped, *left_out),
         engine=reading.engine,
     )
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from layline.core.evidence import Skipped
 from layline.patches.chains import loosen
 from layline.patches.conditions import Reader, simplify
 from layline.patches.gates import find_chain
+from layline.patches.heirs import find_inherited, find_installing_classes, names_heir
+from layline.patches.hooking import find_hooked, hand_over
+from layline.patches.idioms.mappings import HANDED
 from layline.patches.idioms.paths import name_registry
 from layline.patches.model import Effect, Moment, Style, Unregistered
 from layline.patches.reading.events import Event, Registration
@@ -24,10 +29,12 @@ if TYPE_CHECKING:
     from layline.patches.idioms.installer import Installer
     from layline.patches.reading.modules import Module
 
-_BOUND = re.compile(r"`(?:forward|__class__|__call__|generate)` of an object|a method bound onto|an import hook")
+_STAYS = re.compile(r"`(?:forward|__class__|__call__|generate)` of an object|a method bound onto|an import hook|wraps `|`\w+` of (?:the class|what|`\w+`, a parameter)")  # fmt: skip
+"""Reasons of rows that are told although their target cannot be named."""
+_HELPED = "written by a helper at "
 _FLAGS = re.compile(r"\.(?:backends|config|_config|knobs|envs|flags)\.[\w.]+$")
 """Switches that a package offers to be set: `torch.backends.cudnn.benchmark`."""
-_MARK = re.compile(r"_+(?:self_+)?([a-z0-9]+)_\w+$")
+_MARK = re.compile(r"_+(?:self_+)?([a-z0-9]+)_\w+(?<!__)$")
 _STDLIB = frozenset(sys.stdlib_module_names)
 
 
@@ -38,13 +45,23 @@ class Scope:
     packages: tuple[str, ...]
     own: frozenset[str]
     folders: tuple[str, ...] = ()
-    """Where methods bound onto objects are taken to be meant for this backend."""
+    """Where methods bound onto objects, and changes of other packages, are taken to be meant for this backend."""
+    others: tuple[str, ...] = ()
+    """Packages of the other backends: their changes are listed there."""
 
     def covers(self, target: str) -> bool:
         if self.packages:
-            return any(target == package or target.startswith(f"{package}.") for package in self.packages)
+            return _is_in(target, self.packages)
         top = target.partition(".")[0]
-        return top not in _STDLIB and top not in self.own
+        return top not in _STDLIB and top not in self.own and not _is_in(target, self.others)
+
+    def is_near(self, path: str) -> bool:
+        """Whether a file stands where this backend is worked on."""
+        return not self.folders or path.startswith(tuple(f"{folder.rstrip('/')}/" for folder in self.folders))
+
+
+def _is_in(target: str, packages: tuple[str, ...]) -> bool:
+    return any(target == package or target.startswith(f"{package}.") for package in packages)
 
 
 def find_unregistered(installer: Installer, texts: dict[str, bytes], packages: tuple[str, ...]) -> list[Unregistered]:
@@ -53,17 +70,40 @@ def find_unregistered(installer: Installer, texts: dict[str, bytes], packages: t
     machine.follows = is_worth_following
     modules = list(_find_modules(installer, texts, packages))
     functions = {module: list(find_functions(module)) for module in modules}
+    _add_heirs(functions, installer, texts)
     helpers = frozenset(find_helpers([function for listed in functions.values() for function in listed]))
     for module in _find_callers_of(helpers, installer, texts, functions):
         functions[module] = list(find_functions(module))
+    read = Read(helpers | machine.registries.configured, find_hooked(machine.modules, texts))
     found: dict[tuple[object, ...], Unregistered] = {}
     for module, listed in functions.items():
-        for item in _find_in_module(module, listed, installer, helpers):
-            key = (item.effect.location, item.effect.target, item.effect.mutates)
+        for item in _find_in_module(module, listed, installer, read):
+            key = (item.effect.location, item.effect.target, item.effect.mutates, item.effect.target or item.effect.reason)  # fmt: skip
             if key not in found or len(item.effect.when or "") < len(found[key].effect.when or ""):
                 found[key] = item  # of several ways to a line, the one with the fewest conditions
     machine.follows = lambda _: True
     return list(_drop_marks(list(_settle(found.values()))))
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What is known before functions are read one by one."""
+
+    calls: frozenset[str]
+    """Names of helpers and registering functions: a function that calls one is read."""
+    hooked: dict[str, list[str]]
+    """Functions of ours and the modules they are handed once these are imported."""
+
+
+def _add_heirs(functions: dict[Module, list[Function]], installer: Installer, texts: dict[str, bytes]) -> None:
+    """Modules with subclasses of an installing class: the base does the work, they say on what."""
+    for _ in range(3):
+        pattern = names_heir(find_installing_classes(functions))
+        fresh = [] if pattern is None else list(_find_naming(pattern, installer, texts, functions))
+        for module in fresh:
+            functions[module] = list(find_functions(module))
+        if not fresh:
+            return
 
 
 def _drop_marks(items: list[Unregistered]) -> Iterator[Unregistered]:
@@ -86,21 +126,49 @@ def select(items: Iterable[Unregistered], scope: Scope, known: Iterable[Effect])
     return [item for item in items if item.effect.location not in taken and _counts(item.effect, scope)]
 
 
+def count_left_out(items: Iterable[Unregistered], scope: Scope, known: Iterable[Effect]) -> Iterator[Skipped]:
+    """Plain values set on packages that are no backend: told in one line, not listed."""
+    taken = {effect.location for effect in known}
+    tops: Counter[str] = Counter()
+    for item in items:
+        target = item.effect.target
+        if target is not None and item.effect.location not in taken and scope.is_near(item.effect.location.path):
+            if not _counts(item.effect, scope) and not _is_in(target, scope.others):
+                tops[target.partition(".")[0]] += 1
+    if tops:
+        listed = ", ".join(
+            f"{name} {count}" for name, count in sorted(tops.items(), key=lambda pair: (-pair[1], pair[0]))
+        )
+        yield Skipped(
+            "settings of other packages",
+            f"{tops.total()} values set on packages that are no backend are not listed: {listed}",
+        )
+
+
 def _counts(effect: Effect, scope: Scope) -> bool:
-    """Upstream symbols, and methods bound onto objects; settings of the process are everybody's business."""
+    """Upstream symbols, behaviour put into other packages, methods bound onto objects."""
     if effect.target is not None:
-        return scope.covers(effect.target)
-    if effect.certain or not _BOUND.match(effect.reason or "") or effect.moment is Moment.DEFERRED:
+        return scope.covers(effect.target) or _is_foreign_behaviour(effect, scope)
+    if effect.reason == HANDED and effect.mutates:
+        return scope.covers(effect.mutates[0])
+    if effect.certain or not _STAYS.match(effect.reason or "") or effect.moment is Moment.DEFERRED:
         return False
-    return not scope.folders or effect.location.path.startswith(
-        tuple(f"{folder.rstrip('/')}/" for folder in scope.folders)
-    )
+    return scope.is_near(effect.location.path)
+
+
+def _is_foreign_behaviour(effect: Effect, scope: Scope) -> bool:
+    """Code of ours put into a package that is no backend, the standard library included: torch, asyncio, a sibling."""
+    target = effect.target or ""
+    if effect.replacement_at is None or _is_in(target, scope.others) or target.partition(".")[0] in scope.own:
+        return False
+    return scope.is_near(effect.location.path)
 
 
 def _find_modules(installer: Installer, texts: dict[str, bytes], packages: tuple[str, ...]) -> Iterator[Module]:
+    mentions = installer.machine.registries.mentions
     for path, text in texts.items():
         name = installer.machine.modules.names_by_path.get(path)
-        if name is None or not may_write(text, packages):
+        if name is None or not (may_write(text, packages) or (mentions is not None and mentions.search(text))):
             continue
         module = installer.machine.modules.find(name)
         if module is not None:
@@ -117,6 +185,12 @@ def _find_callers_of(
     pattern = re.compile(
         rb"(?<!def )\b(?:" + b"|".join(re.escape(name.encode()) for name in sorted(helpers)) + rb")\s*\("
     )
+    yield from _find_naming(pattern, installer, texts, known)
+
+
+def _find_naming(
+    pattern: re.Pattern[bytes], installer: Installer, texts: dict[str, bytes], known: dict[Module, list[Function]]
+) -> Iterator[Module]:
     for path, text in texts.items():
         name = installer.machine.modules.names_by_path.get(path)
         if name is None or not pattern.search(text):
@@ -133,13 +207,16 @@ def _settle(items: Iterable[Unregistered]) -> Iterator[Unregistered]:
         items, key=lambda item: (item.effect.location.path, item.effect.location.line, item.effect.target or "")
     )
     named = {item.effect.location for item in ordered if item.effect.target}
+    told = {
+        reason.removeprefix(_HELPED) for item in ordered if (reason := item.effect.reason or "").startswith(_HELPED)
+    }
     for item in ordered:
-        if item.effect.target or item.effect.location not in named:
+        if item.effect.target or (item.effect.location not in named and str(item.effect.location) not in told):
             yield item
 
 
 def _find_in_module(
-    module: Module, functions: list[Function], installer: Installer, helpers: frozenset[str]
+    module: Module, functions: list[Function], installer: Installer, read: Read
 ) -> Iterator[Unregistered]:
     machine = installer.machine
     top: list[Event] = [event for event in module.events if not isinstance(event, Registration)]
@@ -147,10 +224,20 @@ def _find_in_module(
     handlers = {event.handler.node for event in module.events if isinstance(event, Registration)}
     for function in functions:
         seen = look_at(function.node)
-        if function.node in handlers or not (seen.writes or seen.calls & helpers):
+        if function.node in handlers or not (seen.writes or seen.calls & read.calls):
             continue
-        machine.stored = {}
-        yield from _collect(run_function(machine, function, []), function.dotted, installer)
+        for given in hand_over(read.hooked.get(function.dotted, [])):
+            machine.stored = {}
+            for item in _collect(run_function(machine, function, given), function.dotted, installer):
+                yield _name_heir(item, function, module)
+
+
+def _name_heir(item: Unregistered, function: Function, module: Module) -> Unregistered:
+    """What an inherited installer does is listed under the class that inherits it."""
+    heir = function.bound.of if isinstance(function.bound, Instance) else function.bound
+    if not isinstance(heir, Class) or heir.module is not module or function.name.startswith(f"{heir.name}."):
+        return item
+    return replace(item, within=f"{heir.dotted}.{function.name.rpartition('.')[2]}")
 
 
 def _collect(events: list[Event], within: str, installer: Installer) -> Iterator[Unregistered]:
@@ -179,7 +266,7 @@ def _leave_helper(event: Event, effect: Effect) -> Effect:
     place = find_listed(event, effect.location)[0]
     if place == effect.location:
         return effect
-    helped = f"written by a helper at {effect.location}"
+    helped = f"{_HELPED}{effect.location}"
     return replace(effect, location=place, reason=f"{effect.reason}; {helped}" if effect.reason else helped)
 
 
@@ -211,6 +298,7 @@ def _find_methods(owner: Class) -> Iterator[Function]:
                 yield bind(value, owner)
             case Function():
                 yield bind(value, Instance(owner))
+    yield from find_inherited(owner)
 
 
 def find_callers(items: list[Unregistered], known: dict[str, Callers]) -> list[Unregistered]:

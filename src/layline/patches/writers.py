@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 _SHORT = 14
 """A helper this short is read for what it returns."""
-_WRITERS = frozenset({"exec", "wrap_function_wrapper", "wrap_object", "_w", "_wrap", "wrap"})
-_HINTS = re.compile(rb"\bsetattr\(\s*(?!self\b|cls\b)\w|\bsys\.modules\b|\bwrap_\w+\b|\b_?wrap\(|\b_w\(|\bregister_patch\w*\b|\bgetsource\b|\bpatch_to\b|\b__class__ =|\bMethodType\b")  # fmt: skip
+_WRITERS = frozenset({"exec", "apply_patch", "wrap_function_wrapper", "wrap_object", "_w", "_wrap", "wrap"})
+_HINTS = re.compile(rb"\bsetattr\(\s*(?!self\b|cls\b)\w|\bsys\.modules\b|\bapply_patch\(|\bmeta_path\b|\bwhen_imported\b|\bmock\b|\bwrap_\w+\b|\b_?wrap\(|\b_w\(|\bregister_patch\w*\b|\bgetsource\b|\bpatch_to\b|\b__class__ =|\bMethodType\b")  # fmt: skip
 _IMPORTED = re.compile(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+\(?([^)#]*?)(?:\)|$)|import[ \t]+([^\n#]+))", re.MULTILINE)  # fmt: skip
 
 
@@ -117,16 +117,9 @@ def may_write(text: bytes, packages: tuple[str, ...]) -> bool:
     """A cheap look before parsing: whether the file sets attributes of something it imports from upstream."""
     if _HINTS.search(text):
         return True
-    names: set[bytes] = set()
-    tops = {package.partition(".")[0].encode() for package in packages}
-    for base, listed, plain in _IMPORTED.findall(text):
-        if plain:
-            for part in plain.split(b","):
-                words = part.split()
-                if words and (not tops or words[0].partition(b".")[0] in tops):
-                    names.add(words[2] if len(words) == 3 else words[0].partition(b".")[0])
-        elif not tops or base.partition(b".")[0] in tops:
-            names.update(word.split()[-1] for word in listed.split(b",") if word.strip())
+    if packages and may_replace(text):
+        return True
+    names = _find_imported(text, packages)
     if not names:
         return False
     joined = b"|".join(re.escape(name) for name in sorted(names))
@@ -138,3 +131,28 @@ def may_write(text: bytes, packages: tuple[str, ...]) -> bool:
         + rb")\."
     )
     return re.search(pattern, text, re.MULTILINE) is not None
+
+
+def may_replace(text: bytes) -> bool:
+    """Whether the file puts a name, not a constant, onto anything it imports: `torch.load = load`."""
+    names = _find_imported(text, ())
+    if not names:
+        return False
+    joined = b"|".join(re.escape(name) for name in sorted(names))
+    found = re.compile(rb"^[ \t]*(?:" + joined + rb")(?:\.\w+)+[ \t]*=[ \t]*(?!True|False|None)[A-Za-z_]", re.MULTILINE)
+    return found.search(text) is not None
+
+
+def _find_imported(text: bytes, packages: tuple[str, ...]) -> set[bytes]:
+    """Names that a file binds by importing from these packages, or from any."""
+    names: set[bytes] = set()
+    tops = {package.partition(".")[0].encode() for package in packages}
+    for base, listed, plain in _IMPORTED.findall(text):
+        if plain:
+            for part in plain.split(b","):
+                words = part.split()
+                if words and (not tops or words[0].partition(b".")[0] in tops):
+                    names.add(words[2] if len(words) == 3 else words[0].partition(b".")[0])
+        elif not tops or base.partition(b".")[0] in tops:
+            names.update(word.split()[-1] for word in listed.split(b",") if word.strip())
+    return names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,12 +12,15 @@ from layline.patches.model import Effect, Style, TargetKind
 from layline.patches.reading.events import Event, Write
 from layline.patches.reading.machine import text_of
 from layline.patches.reading.values import (
+    Argument,
     Called,
     Class,
     Element,
     Function,
     Inside,
+    Instance,
     Literal,
+    Member,
     Outside,
     Partial,
     Test,
@@ -27,6 +31,7 @@ from layline.patches.reading.values import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_ORIGINAL = re.compile(r"(?:^|_)(?:orig|original|originals|saved|backup|old|previous|prev|unpatched|unwrapped)(?:_|$)", re.IGNORECASE)  # fmt: skip
 _NOT_UPSTREAM = ("builtins.", "os.environ", "sys.argv", "sys.path", "sys.stdout", "sys.stderr", "warnings.", "logging.")
 
 
@@ -64,7 +69,9 @@ def _find_outside(event: Write, owner: str, installer: Installer) -> Iterator[Ef
             continue
         elif f"{owner}.{name}" == "os.environ":
             continue  # an environment variable, not a binding
-        elif f"{owner}.{name}" in installer.machine.stashes and not isinstance(event.value, Outside):
+        elif f"{owner}.{name}" in installer.machine.stashes:
+            if not _is_behaviour(event.value):
+                continue  # the stash itself, kept or thrown away
             yield installer.build_effect(event, installer.machine.stashes[f"{owner}.{name}"], event.value)
         elif not installer.is_bookkeeping(owner, name, event.value):
             yield installer.build_effect(event, f"{owner}.{name}", event.value)
@@ -156,5 +163,22 @@ def _is_restore(event: Write) -> bool:
         return False
     place = f"{event.owner.path}.{name}"
     values = find_alternatives(event.value)
+    if any(isinstance(v, Function | Class | Partial) for v in values):
+        return False
     back = any(isinstance(v, Outside) and (v.path == place or v.path.startswith(f"{place}._")) for v in values)
-    return back and not any(isinstance(v, Function | Class | Partial) for v in values)  # `m.f = m.f._original`
+    return back or any(_is_kept_original(v, name or "") for v in values)  # `m.f = m.f._original`
+
+
+def _is_kept_original(value: Value, name: str) -> bool:
+    """`self._original_f`, `saved["f"]`, `self._f` for `f`: what a remover puts back, kept where reading cannot see it."""
+    match value:
+        case Member(owner=owner, name=kept):
+            held = isinstance(owner, Instance | Class) or (
+                isinstance(owner, Argument) and owner.name in {"self", "cls"}
+            )
+            return _ORIGINAL.search(kept) is not None or (held and kept.strip("_") == name.strip("_"))
+        case Element(owner=Member(name=kept) | Argument(name=kept)) | Called(callee=Member(owner=Member(name=kept), name="get" | "pop")):  # fmt: skip
+            return _ORIGINAL.search(kept) is not None
+        case Argument(name=kept):
+            return _ORIGINAL.search(kept) is not None
+    return False

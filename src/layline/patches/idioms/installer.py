@@ -12,6 +12,7 @@ from layline.patches.model import Effect, Moment, Style, TargetKind
 from layline.patches.reading.events import Call, Log, Write
 from layline.patches.reading.references import find_references
 from layline.patches.reading.values import (
+    Argument,
     Called,
     Class,
     Function,
@@ -20,6 +21,7 @@ from layline.patches.reading.values import (
     Items,
     Literal,
     Made,
+    Member,
     Outside,
     Partial,
     Source,
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 _METADATA = frozenset(
     "__name__ __qualname__ __doc__ __module__ __wrapped__ __signature__ __annotations__ __defaults__ __kwdefaults__".split()
 )
-_MARKER = re.compile(r"(?:^|_)(patched|wrapped|applied|installed|hooked|orig|original|backup|saved|sentinel|done|marker|unpatched|instrumented|is_patch)(?:_|$)", re.IGNORECASE)  # fmt: skip
+_MARKER = re.compile(r"(?:^|_)(patched|wrapped|applied|installed|hooked|orig|original|backup|saved|sentinel|done|marker|unpatched|instrumented|is_patch|patch)(?:_|$)", re.IGNORECASE)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +192,9 @@ class Installer:
                 return f"functools.partial({name})", place
             case Called(callee=callee):
                 return f"{self.describe(callee)[0]}(…)", None
+            case Instance(of=of, attributes=held) if (inner := _find_held(held)) is not None:
+                name, place = self.describe(inner)
+                return f"{of.dotted}({name})", place
             case Instance(of=of):
                 return f"{of.dotted}()", Location(of.module.path or of.module.name, of.node.lineno)
             case Inside(module=module):
@@ -215,6 +220,28 @@ class Installer:
             moment=moment_of(event), target_kind=known.kind, alias_of=known.alias_of, suggestion=known.suggestion,
             anchors=anchors,
         )  # fmt: skip
+
+
+def _find_held(attributes: dict[str, Value]) -> Function | Partial | None:
+    """The function of ours that a wrapper object was made with."""
+    values = [value for name, value in attributes.items() if name.startswith("<")]
+    return next((v for v in values if isinstance(v, Function | Partial)), None)
+
+
+_GENERIC = frozenset("self cls args kwargs ctx".split())
+
+
+def name_owner(owner: Value) -> str:
+    """An owner that only exists at run time, as far as the code tells."""
+    match owner:
+        case Argument(name=name) if name not in _GENERIC:
+            return f"`{name}`, a parameter; no caller that names it was found"
+        case Member(name="__class__") | Called(callee=Outside(path="builtins.type")):
+            return "the class of an object that only exists at run time"
+        case Called(callee=Outside(path=path), arguments=arguments) if not path.startswith("builtins."):
+            texts = [repr(v.value) for v in arguments if isinstance(v, Literal) and isinstance(v.value, str)]
+            return f"what {path}({', '.join(texts[:2]) or '…'}) returns"
+    return "an object that only exists at run time"
 
 
 def moment_of(event: Event) -> Moment:

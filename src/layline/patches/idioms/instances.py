@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from layline.patches.idioms.attributes import is_loaded_module
-from layline.patches.idioms.installer import Installer, moment_of
+from layline.patches.idioms.installer import Installer, moment_of, name_owner
 from layline.patches.model import Effect, Style
 from layline.patches.reading.events import Event, Write
 from layline.patches.reading.machine import text_of
@@ -25,6 +26,9 @@ from layline.patches.reading.values import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+_MODULE_LIKE = re.compile(r"(?:^|_)(?:module|mod|cls|klass|class|package)(?:_|$)|_cls$|_module$")
 
 
 def find_instance_bindings(event: Event, installer: Installer) -> Iterator[Effect]:
@@ -47,7 +51,7 @@ def find_instance_bindings(event: Event, installer: Installer) -> Iterator[Effec
     replacement, place = installer.describe(event.value)
     yield Effect(
         style=_judge_style(event.owner, name, event.value, installer), target=None, replacement=replacement, replacement_at=place, location=event.at,
-        certain=False, reason=f"{_how(event.value)}`{name}` of an object that only exists at run time", moment=moment_of(event),
+        certain=False, reason=f"{_how(event.value)}`{name}` of {_whose(event.owner)}", moment=moment_of(event),
     )  # fmt: skip
 
 
@@ -70,6 +74,13 @@ def _is_original(value: Value, owner: Value, name: str, kept: set[str]) -> bool:
     if isinstance(value, Member) and value.name in {"__func__", "__wrapped__"}:
         value = value.owner
     return isinstance(value, Member) and (value.name in kept or (value.name == name and value.owner == owner))
+
+
+def _whose(owner: Value) -> str:
+    """Parameters that stand for modules and classes are named; others are some object."""
+    if isinstance(owner, Argument) and not _MODULE_LIKE.search(owner.name):
+        return "an object that only exists at run time"
+    return name_owner(owner)
 
 
 def _how(value: Value) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layline.patches.idioms.installer import Installer, moment_of
-from layline.patches.model import Effect, Style
+from layline.patches.model import Effect, Style, TargetKind
 from layline.patches.reading.calls import IMPORT_HOOKS
 from layline.patches.reading.events import Call, Event, Write
 from layline.patches.reading.values import (
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _NOT_TABLES = ("os.environ", "sys.modules", "builtins.", "sys.", "logging.")
+HANDED = "handed to a registry of upstream"
 _CHANGES = frozenset("append insert extend add remove setdefault pop".split())
 _TABLE_NAME = re.compile(r"_?[A-Z][A-Z0-9_]+\Z|_?\w*(?:registry|mapping|table|hooks|handlers)\w*\Z")
 """How tables and lists of a module are called: a constant, or a registry."""
@@ -69,7 +70,9 @@ def _find_change(event: Call, path: str, arguments: tuple[Value, ...], installer
     """`UPSTREAM.append(x)`, `UPSTREAM.setdefault("key", x)`, `UPSTREAM.pop("key")`: a table or list of upstream by its name."""
     owner, _, method = path.rpartition(".")
     name = owner.rpartition(".")[2]
-    if method not in _CHANGES or owner.startswith(_NOT_TABLES) or not _TABLE_NAME.match(name) or not arguments:
+    if method not in _CHANGES or owner.startswith(_NOT_TABLES) or not arguments:
+        return
+    if not _TABLE_NAME.match(name) and installer.look_up(owner).kind not in {TargetKind.DEFINITION, TargetKind.MODULE_ASSIGNMENT}:  # fmt: skip
         return
     if method in {"setdefault", "pop"}:
         yield _entry(event, owner, arguments[0], arguments[1] if method == "setdefault" and len(arguments) > 1 else None, installer)  # fmt: skip
@@ -83,8 +86,8 @@ def _is_put_back(event: Write) -> bool:
     path = event.owner.path if isinstance(event.owner, Outside) else ""
     for value in find_alternatives(event.value) if event.value is not None else ():
         match value:
-            case Element(owner=owner, key=key) if owner == event.owner and key == event.name:
-                return True
+            case Element(owner=owner) if owner == event.owner:
+                return True  # put back, or kept under another key
             case Called(callee=Outside(path=callee), arguments=(key, *_)) if key == event.name:
                 return callee in {f"{path}.get", f"{path}.pop"}
     return False
@@ -113,5 +116,5 @@ def _find_register_call(event: Call, path: str, installer: Installer) -> Iterato
     yield Effect(
         style=Style.CONFIG_REWRITE, target=None, replacement=replacement, replacement_at=place, location=event.at,
         mutates=(f"{path}({', '.join(repr(key) for key in keys[:2])})",), moment=moment_of(event),
-        target_kind=known.kind, reason="handed to a registry of upstream",
+        target_kind=known.kind, reason=HANDED,
     )  # fmt: skip

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from layline.patches.idioms.installer import Installer, moment_of
+from layline.patches.idioms.installer import Installer, moment_of, name_owner
 from layline.patches.idioms.mocks import is_mock
 from layline.patches.model import Effect, Style
 from layline.patches.reading.events import Call, Event
@@ -96,12 +96,12 @@ def _find_wrapt(event: Call, call: Spoken, installer: Installer) -> Iterator[Eff
     for target in _find_targets(owner, name):
         yield replace(installer.build_effect(event, target, wrapper), style=Style.FUNCTION_WRAPPING)
         # the wrapt library hands the original to the wrapper as its first argument
-    if name is not None and not list(_find_targets(owner, name)) and _is_ours(wrapper):
+    if name is not None and text_of(name) and not list(_find_targets(owner, name)) and _is_ours(wrapper):
         replacement, place = installer.describe(wrapper)
         yield Effect(
             style=Style.FUNCTION_WRAPPING, target=None, replacement=replacement, replacement_at=place,
             location=event.at, certain=False, moment=moment_of(event),
-            reason=f"wraps {text_of(name) or 'a name'} of an object that only exists at run time",
+            reason=f"wraps `{text_of(name) or '…'}` of {name_owner(owner)}",
         )  # fmt: skip
 
 

@@ -309,6 +309,35 @@ def _reduce(machine: Interpreter, arguments: Arguments, _: Keywords, node: ast.A
     return found
 
 
+def _resolve_path(machine: Interpreter, arguments: Arguments, keywords: Keywords, _: ast.AST) -> Value | None:
+    """wrapt's `resolve_path(module, "C.m")`: the owner, the attribute's name, the original."""
+    given = [*arguments, *keywords.values()]
+    name = text_of(given[1]) if len(given) > 1 else None
+    if name is None:
+        return None
+    text = text_of(given[0])
+    parent = machine.find_module(text) if text is not None else given[0]
+    *owners, attribute = name.split(".")
+    for part in owners:
+        parent = machine.read_attribute(parent, part)
+    return Items([parent, Literal(attribute), machine.read_attribute(parent, attribute)])
+
+
+def _wrap_object(machine: Interpreter, arguments: Arguments, keywords: Keywords, node: ast.AST) -> Value | None:
+    """wrapt's `wrap_object(module, "C.m", factory, args, kwargs)`: the factory is handed the original."""
+    found = _resolve_path(machine, arguments[:2], {}, node)
+    factory = arguments[2] if len(arguments) > 2 else keywords.get("factory")
+    if not isinstance(found, Items) or factory is None:
+        return None
+    parent, attribute, original = found.values
+    extra = arguments[3] if len(arguments) > 3 else keywords.get("args", Items([]))
+    made = machine.call(factory, [original, *(machine.iterate(extra) or [])], {}, node)
+    if isinstance(factory, Outside) or not isinstance(made, Function | Instance | Partial | Called):
+        made = Called(factory, (original, *(machine.iterate(extra) or [])))
+    machine.write(parent, attribute, made, node)
+    return made
+
+
 def call_made(machine: Interpreter, made: Called, arguments: Arguments) -> Value | None:
     """`operator.attrgetter("a.b")(x)`: what a call returned is called in turn."""
     match made:
@@ -336,6 +365,7 @@ KNOWN: dict[str, Known] = {
     "inspect.getsource": _getsource, "re.sub": _regex, "textwrap.dedent": _dedent, "inspect.cleandoc": _dedent,
     "pkgutil.resolve_name": _resolve_name, "pydoc.locate": _resolve_name, "functools.reduce": _reduce,
     "django.utils.module_loading.import_string": _resolve_name, "werkzeug.utils.import_string": _resolve_name,
+    "wrapt.resolve_path": _resolve_path, "wrapt.apply_patch": _setattr, "wrapt.wrap_object": _wrap_object,
     "sys.modules.get": _loaded_module, "sys.modules.pop": _loaded_module,
     "os.getenv": _environ_get, "os.environ.get": _environ_get, "importlib.util.find_spec": _find_spec,
 }  # fmt: skip

@@ -53,6 +53,8 @@ _TALKS = re.compile(r"_?(?:log|debug|info|warn|warning|error|print|trace)(?:_|$)
 
 IMPORT_HOOKS = frozenset("when_imported register_post_import_hook register_module_hook after_module_imported on_import".split())  # fmt: skip
 """Calls that hand a module to a function once it is imported, by last name: wrapt, ddtrace and their kin."""
+WRAPT = frozenset("wrap_object resolve_path apply_patch wrap_function_wrapper".split())
+"""Functions of the wrapt library, which many projects carry along as a copy."""
 _NOT_HANDLERS = frozenset("condition predicate enabled enabled_if guard cond".split())
 """Functions given to a registry that decide, and do not install."""
 
@@ -93,6 +95,8 @@ class Interpreter(Statements, Writes):
             if self._names_target(arguments, keywords) and not _returns_decorator(callee):
                 return self._call_outside(Outside(callee.dotted), arguments, keywords, node)
             return self._begin_registration(callee, arguments, keywords, node)
+        if name in WRAPT and _is_wrapt(callee):
+            return self._call_outside(Outside(f"wrapt.{name}"), arguments, keywords, node)
         if name in IMPORT_HOOKS and self._run_import_hook(arguments, keywords, node):
             return NONE
         is_path = self.registries.believes_path(name) and self._names_target(arguments, keywords)
@@ -209,6 +213,8 @@ class Interpreter(Statements, Writes):
             made.attributes.update(keywords)
             for argument in arguments:
                 self.mark_used(argument)
+        # what an object was made with, it may keep: in a base we cannot read, a slot, a closure
+        made.attributes.update({f"<{index}>": value for index, value in enumerate((*arguments, *keywords.values()))})
         return made
 
     def _begin_registration(
@@ -329,6 +335,16 @@ def join_returns(returns: list[tuple[tuple[Value, ...], Value]], *, falls: bool)
         elif value != result:
             result = Choice(conjoin(kept), value, result)
     return NONE if result is None else result
+
+
+def _is_wrapt(function: Function) -> bool:
+    """A copy of wrapt's function: it lives in a module called so, or takes what wrapt's takes."""
+    names = [arg.arg for arg in function.node.args.args]
+    return "wrapt" in function.module.name or names[:2] in (
+        ["module", "name"],
+        ["target", "name"],
+        ["parent", "attribute"],
+    )
 
 
 def _returns_decorator(function: Function) -> bool:

@@ -53,6 +53,8 @@ class Expressions(Machine):
                 return self.read_attribute(self.evaluate(owner, scope), name)
             case ast.Call():
                 return self._evaluate_call(node, scope)
+            case ast.Subscript(value=owner, slice=ast.Slice() as part):
+                return self._read_slice(self.evaluate(owner, scope), part, scope)
             case ast.Subscript(value=owner, slice=key):
                 return self.read_item(self.evaluate(owner, scope), self.evaluate(key, scope))
             case ast.BoolOp(op=operator, values=values):
@@ -143,6 +145,24 @@ class Expressions(Machine):
                 return self._look_up(str(key.value), self.frame.module.scope)
         return Element(owner, key, default)
 
+    def _read_slice(self, owner: Value, part: ast.Slice, scope: Scope) -> Value:
+        """`owner[1:-1]` of a sequence we know; a slice of text that is edited source stays that source."""
+        bounds = [self.evaluate(node, scope) if node else NONE for node in (part.lower, part.upper, part.step)]
+        numbers = [
+            bound.value for bound in bounds if isinstance(bound, Literal) and isinstance(bound.value, int | None)
+        ]
+        if len(numbers) != len(bounds) or numbers[2] == 0:
+            return owner if isinstance(owner, Source) else Element(owner, Unknown("a slice"))
+        chosen = slice(*numbers)
+        match owner:
+            case Items(values=values, whole=True):
+                return Items(values[chosen])
+            case Literal(value=str(text)):
+                return Literal(text[chosen])
+            case Source():
+                return owner
+        return Element(owner, Unknown("a slice"))
+
     def _read_table(self, table: Table, key: Value, default: Value | None) -> Value:
         for known, value in reversed(table.entries):
             if known == key:
@@ -208,14 +228,11 @@ class Expressions(Machine):
         return table
 
     def _evaluate_text(self, values: list[ast.expr], scope: Scope) -> Value:
-        words: list[str] = []
+        found: Value = Literal("")
         for node in values:
             inner = node.value if isinstance(node, ast.FormattedValue) else node
-            constant = show_constant(self.evaluate(inner, scope))
-            if constant is None:
-                return Unknown("a text put together at run time")
-            words.append(constant)
-        return Literal("".join(words))
+            found = _append_text(found, self.evaluate(inner, scope))
+        return found
 
     def _evaluate_call(self, node: ast.Call, scope: Scope) -> Value:
         match node:
@@ -358,6 +375,20 @@ _COMPUTE: dict[str, Callable[[Any, Any], bool]] = {
     "in": lambda a, b: a in b,
     "not in": lambda a, b: a not in b,
 }
+
+
+def _append_text(left: Value, right: Value) -> Value:
+    """One more piece of an f-string; a choice makes two texts."""
+    match left, right:
+        case Unknown(), _:
+            return left
+        case Choice(test=test, yes=yes, no=no), _:
+            return Choice(test, _append_text(yes, right), _append_text(no, right))
+        case Literal(), Choice(test=test, yes=yes, no=no):
+            return Choice(test, _append_text(left, yes), _append_text(left, no))
+        case Literal(value=str(text)), Literal() if (shown := show_constant(right)) is not None:
+            return Literal(text + shown)
+    return Unknown("a text put together at run time")
 
 
 def _negative(value: Value) -> Value:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from layline.source.tree import Tree
 
 
+_BUILD_FILES = frozenset({"pyproject.toml", "setup.py", "setup.cfg"})
+_NOT_A_PROJECT = frozenset("third_party 3rdparty vendor tests test docs examples benchmark benchmarks".split())
+
+
 @dataclass(slots=True, eq=False)
 class Module:
     """One module: a file, or a folder without `__init__.py`."""
@@ -49,7 +53,8 @@ class Modules:
 
     def __init__(self, tree: Tree, roots: tuple[str, ...] = (".", "src")) -> None:
         self.tree = tree
-        self.roots = tuple(root.strip("/") if root != "." else "" for root in roots)
+        given = [root.strip("/") if root != "." else "" for root in roots]
+        self.roots = tuple(dict.fromkeys([*given, *find_project_roots(tree)]))
         self.skipped: list[Skipped] = []
         self._modules: dict[str, Module | None] = {}
 
@@ -116,6 +121,14 @@ class Modules:
             self.skipped.append(parsed)
             return None
         return parsed.body
+
+
+def find_project_roots(tree: Tree) -> list[str]:
+    """Where the packages of the projects inside a tree begin: beside each build file, or in the `src` beside it."""
+    folders = {path.rpartition("/")[0] for path in tree.entries if path.rpartition("/")[2] in _BUILD_FILES}
+    kept = sorted(folder for folder in folders if folder and not _NOT_A_PROJECT & set(folder.split("/")))
+    inside = {part for path in tree.entries if "/src/" in path for part in [path.partition("/src/")[0]]}
+    return [f"{folder}/src" if folder in inside else folder for folder in kept]
 
 
 def name_module(path: str) -> str:

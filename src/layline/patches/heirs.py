@@ -1,0 +1,77 @@
+"""Installers that a class inherits: the base loops over a table that each subclass fills in."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from layline.patches.reading.values import Class, Function, Instance, bind
+from layline.patches.writers import look_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from layline.patches.reading.modules import Module
+
+
+@lru_cache(maxsize=20_000)
+def _mentions(node: ast.ClassDef) -> frozenset[str]:
+    """Attributes of `self` or `cls` that the methods of a class read."""
+    return frozenset(
+        part.attr
+        for part in ast.walk(node)
+        if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id in {"self", "cls"}
+    )
+
+
+def find_inherited(owner: Class) -> Iterator[Function]:
+    """Methods of our base classes that write, bound to a subclass that overrides what they read."""
+    seen, waiting, depth = set(owner.scope.names), list(owner.bases), 0
+    while waiting and depth < 20:
+        depth += 1
+        base = waiting.pop(0)
+        if not isinstance(base, Class) or base is owner:
+            continue
+        overrides = bool(_mentions(base.node) & set(owner.scope.names))
+        for name, value in base.scope.names.items():
+            if isinstance(value, Function) and name not in seen and not name.startswith("__"):
+                seen.add(name)
+                if overrides and look_at(value.node).writes:
+                    yield bind(value, owner if value.kind == "classmethod" else Instance(owner))
+        waiting.extend(base.bases)
+
+
+def find_installing_classes(modules: Iterable[Module]) -> set[str]:
+    """Names of classes with a method, their own or inherited, that writes something it reads from itself."""
+    return {
+        value.name
+        for module in modules
+        for value in module.scope.names.values()
+        if isinstance(value, Class) and value.module is module and "." not in value.name and _installs(value)
+    }
+
+
+def _installs(owner: Class, depth: int = 0) -> bool:
+    methods = [value for value in owner.scope.names.values() if isinstance(value, Function)]
+    if any(look_at(method.node).writes and _reads_itself(method.node) for method in methods):
+        return True
+    return depth < 8 and any(isinstance(base, Class) and _installs(base, depth + 1) for base in owner.bases)
+
+
+@lru_cache(maxsize=20_000)
+def _reads_itself(node: ast.AST) -> bool:
+    return any(
+        isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id in {"self", "cls"}
+        for part in ast.walk(node)
+    )
+
+
+def names_heir(names: Iterable[str]) -> re.Pattern[bytes] | None:
+    """Finds `class X(…Base…)` for any of these bases."""
+    listed = sorted(names)
+    if not listed:
+        return None
+    joined = b"|".join(re.escape(name.encode()) for name in listed)
+    return re.compile(rb"^[ \t]*class[ \t]+\w+\([^)]*\b(?:" + joined + rb")\b", re.MULTILINE)
