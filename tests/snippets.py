@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from histories import History
-from layline.config import Backend, Project, Settings
+from layline.config import Backend, Project, Registry, Settings
 from layline.git import open_repository
 from layline.patches.inventory import Reading, read_downstream, read_inventory
 from layline.source import Tree
@@ -101,7 +101,7 @@ def read_files(folder: Path, files: dict[str, str]) -> Inventory:
     return read_inventory(open_reading(folder, files), "up")
 
 
-def open_reading(folder: Path, files: dict[str, str]) -> Reading:
+def open_reading(folder: Path, files: dict[str, str], registries: dict[str, Registry] | None = None) -> Reading:
     every = {
         "own/__init__.py": "",
         "own/main.py": "import own.patches\n",
@@ -110,11 +110,12 @@ def open_reading(folder: Path, files: dict[str, str]) -> Reading:
         "own/patches/__init__.py": AUTO_IMPORT,
         **files,
     }
-    digest = hashlib.sha256(repr(sorted(every.items())).encode()).hexdigest()[:12]
+    digest = hashlib.sha256(repr((sorted(every.items()), registries)).encode()).hexdigest()[:12]
     history = History.start(folder / digest)
     commit = history.commit("all", dict(every))
     settings = Settings(
         project=Project(name="own"),
+        registries=registries or {},
         backends={
             "up": Backend(path="third_party/up", packages=("up",), patches=("own/patches",), integration=("own",))
         },

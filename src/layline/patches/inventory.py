@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from layline.core.evidence import Skipped
 from layline.patches.activation import Activation, find_activation
 from layline.patches.calling.callers import Search
 from layline.patches.chains import Roots
@@ -25,7 +26,6 @@ from layline.patches.unregistered import Scope, count_left_out, find_callers, fi
 
 if TYPE_CHECKING:
     from layline.config import Backend, Settings
-    from layline.core.evidence import Skipped
     from layline.source.tree import Tree
 
 NOT_OURS = frozenset(
@@ -122,7 +122,7 @@ def read_inventory(
         pin=pin,
         patches=settled,
         unregistered=tuple(find_callers(stray, callers)),
-        skipped=(*reading.skipped, *left_out),
+        skipped=(*reading.skipped, *left_out, *_find_homeless(reading)),
         engine=reading.engine,
     )
 
@@ -159,13 +159,32 @@ def find_packages(settings: Settings) -> Iterator[str]:
 
 
 def belongs(registration: Registration, key: str, settings: Settings) -> bool:
-    """A patch belongs to the backend it names, else to the one whose folder it stands in."""
+    """A patch belongs to the backend it names, else to the one whose folder it stands in, else to the only one."""
+    return _find_owner(registration, settings) == key
+
+
+def _find_owner(registration: Registration, settings: Settings) -> str | None:
     from layline.patches.registrations import _role, _text
 
     named = _text(_role(registration.arguments, "backend"))
     if named in settings.backends:
-        return named == key
-    return _folder_backend(registration.at.path, settings) == key
+        return named
+    home = _folder_backend(registration.at.path, settings)
+    return home or (next(iter(settings.backends)) if len(settings.backends) == 1 else None)
+
+
+def _find_homeless(reading: Reading) -> Iterator[Skipped]:
+    """Registrations that no configured backend owns are said, not lost."""
+    from layline.patches.registrations import _role, _text
+
+    for registration in reading.registrations:
+        if _find_owner(registration, reading.settings) is None:
+            named = _text(_role(registration.arguments, "backend"))
+            about = f"it names the backend {named!r}" if named else "it names no backend"
+            yield Skipped(
+                f"{_text(_role(registration.arguments, 'id')) or 'a patch'} ({registration.at})",
+                f"{about} and stands in no folder of a configured one",
+            )
 
 
 def _folder_backend(path: str, settings: Settings) -> str | None:

@@ -132,9 +132,10 @@ def count_left_out(items: Iterable[Unregistered], scope: Scope, known: Iterable[
     tops: Counter[str] = Counter()
     for item in items:
         target = item.effect.target
-        if target is not None and item.effect.location not in taken and scope.is_near(item.effect.location.path):
-            if not _counts(item.effect, scope) and not _is_in(target, scope.others):
-                tops[target.partition(".")[0]] += 1
+        if target is None or item.effect.location in taken or not scope.is_near(item.effect.location.path):
+            continue
+        if not _counts(item.effect, scope) and not _is_in(target, scope.others):
+            tops[target.partition(".")[0]] += 1
     if tops:
         listed = ", ".join(
             f"{name} {count}" for name, count in sorted(tops.items(), key=lambda pair: (-pair[1], pair[0]))
@@ -207,9 +208,7 @@ def _settle(items: Iterable[Unregistered]) -> Iterator[Unregistered]:
         items, key=lambda item: (item.effect.location.path, item.effect.location.line, item.effect.target or "")
     )
     named = {item.effect.location for item in ordered if item.effect.target}
-    told = {
-        reason.removeprefix(_HELPED) for item in ordered if (reason := item.effect.reason or "").startswith(_HELPED)
-    }
+    told = {(item.effect.reason or "").partition(_HELPED)[2] for item in ordered if item.effect.target}
     for item in ordered:
         if item.effect.target or (item.effect.location not in named and str(item.effect.location) not in told):
             yield item

@@ -36,6 +36,7 @@ class Look:
 @lru_cache(maxsize=100_000)
 def look_at(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Look:
     parameters = {arg.arg for arg in (*node.args.args, *node.args.kwonlyargs)} - {"self", "cls"}
+    parameters |= _find_derived(node, parameters)
     statements, calls, found, is_helper, inner = 0, set(), False, False, set(parameters)
     for part in ast.walk(node):
         if isinstance(part, ast.stmt):
@@ -48,6 +49,21 @@ def look_at(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Look:
             found = found or _is_write(part)
             is_helper = is_helper or _hands_over(part, parameters, inner)
     return Look(found, statements <= _SHORT, frozenset(calls), is_helper)
+
+
+def _find_derived(node: ast.AST, parameters: set[str]) -> set[str]:
+    """Locals that stand for something a parameter names: `owner = of`, `cls = getattr(module, name)`."""
+    if not parameters:
+        return set()
+    found: set[str] = set()
+    for part in ast.walk(node):
+        if not isinstance(part, ast.Assign) or not isinstance(part.targets[0], ast.Name | ast.Tuple):
+            continue
+        value = part.value
+        roots = {_root(item) for item in (value, *(value.args if isinstance(value, ast.Call) else ()))}
+        if roots & (parameters | found) and isinstance(value, ast.Name | ast.Attribute | ast.Call | ast.Subscript):
+            found |= {item.id for item in ast.walk(part.targets[0]) if isinstance(item, ast.Name)}
+    return found - parameters
 
 
 def _called(node: ast.Call) -> str:

@@ -52,6 +52,8 @@ def _find_names(finder: Value, installer: Installer) -> Iterator[str]:
         if not isinstance(owner, Class | Function):
             continue
         for node in ast.walk(owner.node):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and _MODULE.match(node.value):
-                if node.value.split(".")[0] in tops or (not tops and "." in node.value):
-                    yield node.value
+            text = node.value if isinstance(node, ast.Constant) else None
+            if not isinstance(text, str) or not _MODULE.match(text):
+                continue
+            if text.split(".")[0] in tops or (not tops and "." in text):
+                yield text

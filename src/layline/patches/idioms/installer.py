@@ -85,7 +85,7 @@ class Installer:
                 self.machine.log = saved
             yield self.logs[key]
 
-    def judge_style(self, target: str, value: Value) -> Style:
+    def judge_style(self, target: str, value: Value) -> Style:  # noqa: C901  one case per kind of value
         """Wrapping if the replacement can still reach the original, however it is spelled."""
         for found in find_alternatives(value):
             match found:
@@ -192,8 +192,8 @@ class Installer:
                 return f"functools.partial({name})", place
             case Called(callee=callee):
                 return f"{self.describe(callee)[0]}(…)", None
-            case Instance(of=of, attributes=held) if (inner := _find_held(held)) is not None:
-                name, place = self.describe(inner)
+            case Instance(of=of, attributes=held) if (kept := _find_held(held)) is not None:
+                name, place = self.describe(kept)
                 return f"{of.dotted}({name})", place
             case Instance(of=of):
                 return f"{of.dotted}()", Location(of.module.path or of.module.name, of.node.lineno)

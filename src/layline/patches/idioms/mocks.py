@@ -34,15 +34,15 @@ def find_mocks(event: Event, installer: Installer) -> Iterator[Effect]:
     """`mock.patch("a.b.f", g).start()`, `with mock.patch.object(C, "m", g):`, `@mock.patch(…)`; `.multiple` and `.dict` too."""
     match event:
         case Call(callee=Member(owner=Called() as made, name="start" | "__enter__" as how)):
-            pass
+            starts = how == "start"
         case Call(callee=Called() as made, arguments=(Function(),)):
-            how = "decorator"
+            starts = False
         case _:
             return
     path = made.callee.path if isinstance(made.callee, Outside) else ""
     for target, value in _find_pairs(_FORMS.get(path), made):
         effect = installer.build_effect(event, target, value)
-        yield effect if how == "start" else replace(effect, moment=Moment.TRANSIENT)
+        yield effect if starts else replace(effect, moment=Moment.TRANSIENT)
 
 
 def _find_pairs(form: str | None, made: Called) -> Iterator[tuple[str, Value | None]]:

@@ -90,13 +90,13 @@ def _find_wrapt(event: Call, call: Spoken, installer: Installer) -> Iterator[Eff
     if owner is None or name is None:
         return
     if wrapper is None:  # `wrap("a.b.C.m", wrapper)`, or a decorator that waits for its function
-        owner, name, wrapper = owner, None, name
-        if not _is_ours(wrapper):
+        if not _is_ours(name):
             return
+        name, wrapper = None, name
     for target in _find_targets(owner, name):
         yield replace(installer.build_effect(event, target, wrapper), style=Style.FUNCTION_WRAPPING)
         # the wrapt library hands the original to the wrapper as its first argument
-    if name is not None and text_of(name) and not list(_find_targets(owner, name)) and _is_ours(wrapper):
+    if name is not None and text_of(name) and not list(_find_targets(owner, name)) and wrapper is not None:
         replacement, place = installer.describe(wrapper)
         yield Effect(
             style=Style.FUNCTION_WRAPPING, target=None, replacement=replacement, replacement_at=place,

@@ -6,8 +6,9 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from layline.patches.reading.builtin import KNOWN, call_made, call_method
+from layline.patches.reading.builtin import KNOWN, call_method
 from layline.patches.reading.events import Call, Log, Registration
+from layline.patches.reading.libraries import call_made
 from layline.patches.reading.machine import (
     MOST_CALLS_DEEP,
     MOST_CALLS_DEEP_DEFERRED,
