@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,7 +63,10 @@ def patches_notes(workspace: Workspace, file: Path) -> Answer:
         "counts": {verdict.value: counts.get(verdict.value, 0) for verdict in Verdict},
         "claims": [{**asdict(claim), "verdict": claim.verdict.value} for claim in claims],
     }
-    return Answer(report=_report(file, claims, counts), data=data)
+    report = _report(file, claims, counts)
+    searched = f"{len(opened.reading.texts)} Python files, tests and vendored code apart"
+    meta = (("downstream", f"{workspace.downstream.name} at {workspace.commit}"), ("searched", searched))
+    return Answer(report=replace(report, meta=meta), data={**data, "searched": sorted(opened.reading.texts)})
 
 
 def _report(file: Path, claims: list[Claim], counts: Counter[str]) -> Report:

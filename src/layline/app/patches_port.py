@@ -13,6 +13,7 @@ from layline.errors import Error
 from layline.patches.declared import read_schema
 from layline.patches.inventory import find_handler_calls
 from layline.patches.porting.bundle import Origin, build_bundle, name_package
+from layline.patches.porting.guard import quote_guard
 from layline.patches.porting.plan import build_plan, find_consumers
 from layline.patches.porting.slicing import Slice, Slicer
 from layline.render import render_markdown
@@ -33,11 +34,12 @@ def patches_port(workspace: Workspace, patch_id: str, *, to: Path | None = None,
     module = modules.names_by_path.get(patch.file)
     if module is None:
         raise Error(f"{patch.file} is no module of the downstream.", hint="Set project.source_roots.")
-    found = Slicer(modules, find_handler_calls(workspace.settings)).follow(module, patch.handler.partition(".")[0])
+    registers = find_handler_calls(workspace.settings)
+    found = Slicer(modules, registers).follow(module, patch.handler.partition(".")[0])
     consumers = list(find_consumers(patch, opened.upstreams.index, opened.upstreams.resolver))
     opened.upstreams.save()
     schema = read_schema(opened.tree, workspace.settings.backend(inventory.backend).configs)
-    plan = build_plan(patch, found, modules, schema, consumers)
+    plan = build_plan(patch, found, modules, schema, consumers, registers=registers)
     report = Report(title=f"Port of {patch.id}", sections=(plan,), meta=(("downstream", f"{workspace.downstream.name} at {workspace.commit}"), ("pin", inventory.pin or "unknown")))  # fmt: skip
     files = _write(workspace, opened, patch, found, report, to) if to is not None else ()
     if to is not None:
@@ -48,6 +50,7 @@ def patches_port(workspace: Workspace, patch_id: str, *, to: Path | None = None,
         "package": name_package(patch.id), "modules": found.modules, "needs": sorted(found.outside),
         "stubbed": sorted({stub for stubs in found.stubs.values() for stub in stubs}),
         "targets": [effect.target for effect in patch.effects if effect.target],
+        "guard": {"text": patch.guard.text, "expression": patch.guard.expression, "source": [asdict(quote) for quote in quote_guard(patch, modules, registers)]},
         "consumers": [asdict(item) for item in consumers], "problems": found.problems, "files": list(files),
     }  # fmt: skip
     return Answer(report=report, data=data)

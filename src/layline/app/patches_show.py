@@ -222,8 +222,9 @@ def _build_plan(workspace: Workspace, opened: Opened, inventory: Inventory, patc
     """The plan of `patches port`, without the upstream modules that copy a target (it lists those)."""
     modules = opened.reading.machine.modules
     module = modules.names_by_path.get(patch.file, "")
-    found = Slicer(modules, find_handler_calls(workspace.settings)).follow(module, patch.handler.partition(".")[0])
+    registers = find_handler_calls(workspace.settings)
+    found = Slicer(modules, registers).follow(module, patch.handler.partition(".")[0])
     schema = read_schema(opened.tree, workspace.settings.backend(inventory.backend).configs)
-    plan = build_plan(patch, found, modules, schema, [])
+    plan = build_plan(patch, found, modules, schema, [], registers=registers)
     hint: Inline = (Cell(f"layline patches port {patch.id}", code=True), " adds who copies the target by value; ", Cell("--to DIR", code=True), " writes a bundle that installs.")  # fmt: skip
     return Section(title=plan.title, blocks=(*plan.blocks, Paragraph(hint)))

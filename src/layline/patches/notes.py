@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -121,8 +122,21 @@ def _check_flag(row: Row, patches: list[Patch], schemas: dict[str, Schema], text
         )
     declared = next((item for schema in schemas.values() for item in schema.find(row.flag)), None)
     if declared is not None:
-        return _claim(row, "flag", row.flag, Verdict.STALE, "declared, but no code of the downstream reads it", str(declared.location))  # fmt: skip
-    return _claim(row, "flag", row.flag, Verdict.STALE, "neither declared nor read anywhere in the downstream")
+        return _claim(row, "flag", row.flag, Verdict.STALE, f"declared, but no code of the downstream reads it ({len(texts)} Python files searched)", str(declared.location))  # fmt: skip
+    return _claim(
+        row, "flag", row.flag, Verdict.STALE, f"neither declared nor read: {_describe_search(texts, schemas)}"
+    )
+
+
+def _describe_search(texts: dict[str, bytes], schemas: dict[str, Schema]) -> str:
+    """What was looked through in vain, so that anyone can look again."""
+    folders = Counter(path.partition("/")[0] if "/" in path else "." for path in texts)
+    listed = ", ".join(
+        f"{name}/ {count}" if name != "." else f"top folder {count}" for name, count in sorted(folders.items())
+    )
+    keys = [item for schema in schemas.values() for items in schema.keys.values() for item in items]
+    files = len({item.location.path for item in keys})
+    return f"its last name is in none of {len(texts)} Python files ({listed}; tests and vendored code apart) and among none of the {len(keys)} keys of {files} config files"
 
 
 def _find_places(pattern: re.Pattern[bytes], texts: dict[str, bytes]) -> Iterator[str]:

@@ -40,12 +40,20 @@ def build_report(inventory: Inventory, repository: str, label: str) -> Report:
     if closing:
         sections.append(Section(title="How patches are switched", blocks=(Bullets(closing),)))
     return Report(
-        title=f"{label}: {len(inventory.patches)} patches",
+        title=f"{label}: {_count(inventory)}",
         sections=tuple(sections),
         alerts=tuple(find_alerts(inventory, repository)),
         skipped=inventory.skipped,
         meta=tuple(_describe(inventory, repository)),
     )
+
+
+def _count(inventory: Inventory) -> str:
+    """The first line: registered patches, and what is done outside any registration."""
+    stray = len(inventory.unregistered)
+    if not inventory.patches and stray:
+        return f"no registry; {stray} effects of plain assignments, wrappers and helpers"
+    return f"{len(inventory.patches)} patches" + (f", and {stray} effects outside any registration" if stray else "")
 
 
 def _describe(inventory: Inventory, repository: str) -> Iterator[tuple[str, str]]:
@@ -56,6 +64,9 @@ def _describe(inventory: Inventory, repository: str) -> Iterator[tuple[str, str]
     effects = [effect for patch in inventory.patches for effect in patch.effects]
     unsure = sum(not effect.certain for effect in effects)
     yield "patches", f"{len(inventory.patches)} ({off} never active), {len(effects)} effects, {unsure} uncertain"
+    if inventory.unregistered:
+        doubtful = sum(not item.effect.certain for item in inventory.unregistered)
+        yield "outside", f"{len(inventory.unregistered)} effects outside any registration, {doubtful} uncertain"
 
 
 def group_patches(patches: Iterable[Patch]) -> dict[str, list[Patch]]:

@@ -174,8 +174,14 @@ class Installer:
         return False
 
     def describe(self, value: Value | None) -> tuple[str | None, Location | None]:  # noqa: C901  one case per kind of value
-        """A replacement in a few words, and where the downstream defines it."""
-        found = None if value is None else next(iter(find_alternatives(value)), None)
+        """A replacement in a few words, and where the downstream defines it; of several, all that are ours."""
+        several = [] if value is None else [v for v in find_alternatives(value) if v != Literal(None)]
+        if len(several) > 1 and all(isinstance(v, Function | Class | Partial | Outside | Called) for v in several):
+            told = [self.describe(v) for v in several[:3]]
+            names = list(dict.fromkeys(name for name, _ in told if name))
+            more = " or …" if len(several) > 3 else ""
+            return " or ".join(names) + more, next((place for _, place in told if place is not None), None)
+        found = None if value is None else next(iter(several), Literal(None))
         match found:
             case None:
                 return "deleted", None

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from layline.core.report import Bullets, Cell, Section
+from layline.core.report import Bullets, Cell, Code, Paragraph, Section
 from layline.patches.model import Moment, TargetKind
+from layline.patches.porting.guard import quote_guard
 
 if TYPE_CHECKING:
-    from layline.core.report import Inline
+    from layline.core.report import Block, Inline
     from layline.patches.declared import Schema
     from layline.patches.model import Patch
     from layline.patches.porting.slicing import Slice
@@ -53,7 +54,15 @@ def find_consumers(patch: Patch, index: Index, resolver: Resolver) -> Iterator[C
             yield Consumer(target=effect.target, module=module, path=index.entries[module].path, line=item.line, constructs=lines[:5])  # fmt: skip
 
 
-def build_plan(patch: Patch, found: Slice, modules: Modules, schema: Schema, consumers: list[Consumer]) -> Section:
+def build_plan(
+    patch: Patch,
+    found: Slice,
+    modules: Modules,
+    schema: Schema,
+    consumers: list[Consumer],
+    *,
+    registers: frozenset[str],
+) -> Section:
     rebound = [effect.target for effect in patch.effects if effect.target and effect.moment is Moment.INSTALL]
     patched = set(rebound)
     files = [modules.path_of(name) or name for name in found.modules if name in found.statements]
@@ -65,7 +74,7 @@ def build_plan(patch: Patch, found: Slice, modules: Modules, schema: Schema, con
         *_describe_targets(patch),
         *(_describe_consumer(item, patched) for item in consumers[:_MOST]),
         *_describe_keys(patch, schema),
-        f"Constraint, verbatim from the guard: {patch.guard.text or 'none'} (reads: {patch.guard.expression}).",
+        f"Constraint: {patch.guard.text or 'none'} (reads: {patch.guard.expression}){'; copied word for word below' if patch.guard.text else ''}.",
         *(f"Constraint: {need}." for need in patch.guard.other),
         (
             "Either rebind directly (",
@@ -77,7 +86,12 @@ def build_plan(patch: Patch, found: Slice, modules: Modules, schema: Schema, con
     ]
     if len(consumers) > _MOST:
         steps.append(f"{len(consumers) - _MOST} more modules copy a target by value; see the JSON.")
-    return Section(title="Porting plan", blocks=(Bullets(tuple(steps), ordered=True),))
+    quotes = quote_guard(patch, modules, registers)
+    blocks: list[Block] = [Bullets(tuple(steps), ordered=True)]
+    if quotes:
+        blocks.append(Paragraph("The guard, copied word for word, with every helper and constant that decides:"))
+        blocks += [Code("\n\n".join(f"# {q.path}:{q.lines[0]}-{q.lines[1]}\n{q.text}" for q in quotes), "python")]
+    return Section(title="Porting plan", blocks=tuple(blocks))
 
 
 def _describe_targets(patch: Patch) -> Iterator[Inline]:
