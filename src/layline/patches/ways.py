@@ -51,11 +51,12 @@ class Ways:
         places = [*(place for place, _ in trail[:-1]), getattr(event, "at", effect.location)]
         words = [self._around(place, trail[i][1] if trail else None) for i, place in enumerate(places)]
         own = [word for word in words[above : above + 1] if word]
-        own += [f"{word} (in {_name(trail[i][1])})" for i, word in enumerate(words) if i > above and word]
         if effect.target is not None:
             own += [text for text in self._find_chosen(event, effect) if text not in own]
-        own += [f"{word} (in the caller {_name(trail[i][1])})" for i, word in enumerate(words) if i < above and word]
-        return " and ".join(_bracket(text) if len(own) > 1 else text for text in own) or None
+        said = [" and ".join(_bracket(text) if len(own) > 1 else text for text in own)]
+        said += [f"in {_name(trail[i][1])}: {word}" for i, word in enumerate(words) if i > above and word]
+        said += [f"in the caller {_name(trail[i][1])}: {word}" for i, word in enumerate(words) if i < above and word]
+        return "; ".join(text for text in said if text) or None
 
     def _around(self, place: Location, function: ast.AST | None) -> str | None:
         body = find_body(function) if function is not None else self._find_top(place)

@@ -48,7 +48,16 @@ def look_at(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Look:
         if isinstance(part, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Delete | ast.Call):
             found = found or _is_write(part)
             is_helper = is_helper or _hands_over(part, parameters, inner)
-    return Look(found, statements <= _SHORT, frozenset(calls), is_helper)
+    return Look(found, statements <= _SHORT or _makes_function(node), frozenset(calls), is_helper)
+
+
+def _makes_function(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
+    """A factory: short but for the function it defines and returns."""
+    body = [] if isinstance(node, ast.Lambda) else node.body
+    made = {statement.name for statement in body if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef)}
+    last = body[-1] if body else None
+    returns = isinstance(last, ast.Return) and isinstance(last.value, ast.Name) and last.value.id in made
+    return returns and len(body) <= _SHORT
 
 
 def _find_derived(node: ast.AST, parameters: set[str]) -> set[str]:

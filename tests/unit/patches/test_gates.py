@@ -56,7 +56,7 @@ WHENS: list[tuple[str, str, list[tuple[str | None, str | None]]]] = [
     ("which module", "def go(x):\n    if x.old:\n        import up.a as m\n    else:\n        import up.b as m\n    m.f = print\n", [("up.a.f", "x.old"), ("up.b.f", "not x.old")]),
     ("which name", "def go(x):\n    import up.a as m\n    name = 'f' if x.old else 'g'\n    setattr(m, name, print)\n", [("up.a.f", "x.old"), ("up.a.g", "not x.old")]),
     ("which object only", "from types import MethodType\ndef go(x):\n    if isinstance(x, list):\n        m = x.a\n    else:\n        m = x\n    m.forward = lambda: 1\n", [(None, None)]),
-    ("a helper", "def put_on(m, f):\n    if not hasattr(m, 'old'):\n        setattr(m, 'f', f)\n\ndef go():\n    import up.a\n    put_on(up.a, print)\n", [("up.a.f", "not hasattr(m, 'old') (in put_on)")]),
+    ("a helper", "def put_on(m, f):\n    if not hasattr(m, 'old'):\n        setattr(m, 'f', f)\n\ndef go():\n    import up.a\n    put_on(up.a, print)\n", [("up.a.f", "in put_on: not hasattr(m, 'old')")]),
 ]  # fmt: skip
 
 
@@ -75,9 +75,60 @@ STYLES: list[tuple[str, str, str]] = [
     ("kept on the object", "def new(self, x):\n    return self.forward_origin(x)\ndef go(model):\n    model.forward_origin = model.forward\n    model.forward = MethodType(new, model)\n", "function-wrapping"),
     ("a partial", "from functools import partial\ndef new(old, x):\n    return old(x)\ndef go(model):\n    model.forward = partial(new, model.forward)\n", "function-wrapping"),
     ("a factory", "def wrap(fn):\n    def inner(*a):\n        return fn(*a)\n    return inner\ndef go(model):\n    model.forward = wrap(model.forward)\n", "function-wrapping"),
+    ("far down", "def new(self, x):\n" + "    x = x + 1\n" * 900 + "    return self.forward_origin(x)\ndef go(model):\n    model.forward_origin = model.forward\n    model.forward = MethodType(new, model)\n", "function-wrapping"),
     ("a default", "def go(model):\n    def new(x, _old=model.forward):\n        return _old(x)\n    model.forward = new\n", "function-wrapping"),
     ("of another object", "def go(model, other):\n    old = other.forward\n    def new(x):\n        return old(x)\n    model.forward = new\n", "binding-replacement"),
 ]  # fmt: skip
+LONG_FACTORY = (
+    """
+import up.a
+class Kept:
+    def __init__(self):
+        self._f = up.a.f
+    @property
+    def f(self):
+        return self._f
+def make(kept):
+    old = kept.f
+    def new(x):
+"""
+    + "        x = x + 1\n" * 30
+    + """
+        return old(x)
+    return new
+def go():
+    kept = Kept()
+    up.a.f = make(kept)
+"""
+)
+RESTORE = """
+from contextlib import contextmanager
+@contextmanager
+def go(x):
+    if x.old:
+        import up.a as m
+    else:
+        import up.b as m
+    old = m.f
+    m.f = print
+    try:
+        yield
+    finally:
+        m.f = old
+"""
+
+
+def test_a_long_factory_is_followed_to_the_original_it_kept(tmp_path: Path) -> None:
+    (item,) = read_files(tmp_path, {"own/boot.py": LONG_FACTORY}).unregistered
+    assert item.effect.style.value == "function-wrapping"
+
+
+def test_what_is_put_back_on_either_of_two_modules_is_transient(tmp_path: Path) -> None:
+    found = read_files(tmp_path, {"own/boot.py": RESTORE}).unregistered
+    assert [(item.effect.target, item.effect.moment.value) for item in found] == [
+        ("up.a.f", "transient"),
+        ("up.b.f", "transient"),
+    ]
 
 
 @pytest.mark.parametrize(("name", "source", "style"), STYLES, ids=[row[0] for row in STYLES])

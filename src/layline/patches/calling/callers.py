@@ -223,6 +223,9 @@ def _is_inside(place: Place, function: Place) -> bool:
 
 def _is_named_after(receiver: ast.expr, classes: Iterable[str]) -> bool:
     """`self.template` and `BaseTemplate`: the object is called like its class."""
+    match receiver:
+        case ast.Call(func=ast.Name(id="type"), args=[inner]) | ast.Attribute(value=inner, attr="__class__"):
+            receiver = inner
     name = (receiver.attr if isinstance(receiver, ast.Attribute) else getattr(receiver, "id", "")).strip("_").lower()
     return len(name) > 2 and any(known.lower().endswith(name.replace("_", "")) for known in classes)
 

@@ -10,6 +10,7 @@ from layline.patches.idioms.installer import Installer, moment_of, name_owner
 from layline.patches.model import Effect, Style
 from layline.patches.reading.events import Event, Write
 from layline.patches.reading.machine import text_of
+from layline.patches.reading.references import find_own_attributes
 from layline.patches.reading.values import (
     Argument,
     Called,
@@ -63,6 +64,9 @@ def _judge_style(owner: Value, name: str, value: Value, installer: Installer) ->
         if isinstance(found, Partial):
             given = (found.function, *given)
         if any(_is_original(item, owner, name, kept) for part in given for item in find_alternatives(part)):
+            return Style.FUNCTION_WRAPPING
+        function = found.function if isinstance(found, Partial) else found
+        if kept and isinstance(function, Function) and not kept.isdisjoint(find_own_attributes(function)):
             return Style.FUNCTION_WRAPPING
     for log in installer.read_replacement(value):
         if any((used == name and whose == owner) or used in kept for whose, used in log.members):

@@ -52,3 +52,12 @@ def _resolve(node: ast.expr, scope: Scope, own: set[str]) -> Iterator[str]:
     for value in find_alternatives(found):
         if isinstance(value, Outside):
             yield ".".join([value.path, *reversed(parts)])
+
+
+def find_own_attributes(function: Function) -> Iterator[str]:
+    """Attributes of its own object that a method reads anywhere: `self.forward_origin`."""
+    first = next((arg.arg for arg in (*function.node.args.posonlyargs, *function.node.args.args)), None)
+    for node in ast.walk(function.node):
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute, ctx=ast.Load()) if name == first:
+                yield attribute

@@ -169,8 +169,8 @@ class Writes(Machine):
         """Remember a write so that later reads see it, and record it for the detectors."""
         match owner:
             case Choice(test=test, yes=yes, no=no):
-                self._write_under(test, yes, name, value, node, is_item=is_item)
-                self._write_under(Test("not", (test,)), no, name, value, node, is_item=is_item)
+                self._write_under(test, yes, name, _choose(value, test, 0), node, is_item=is_item)
+                self._write_under(Test("not", (test,)), no, name, _choose(value, test, 1), node, is_item=is_item)
                 return
             case Test(operator="or", operands=operands):
                 for operand in operands:
@@ -242,3 +242,10 @@ def _module_around(path: str) -> str:
     while owner.rpartition(".")[2][:1].isupper():
         owner = owner.rpartition(".")[0]
     return owner
+
+
+def _choose(value: Value | None, test: Value, side: int) -> Value | None:
+    """What a value is where a test holds (side 0) or does not."""
+    if isinstance(value, Choice) and value.test == test:
+        return (value.yes, value.no)[side]
+    return value
