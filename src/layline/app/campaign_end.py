@@ -159,22 +159,17 @@ def _write_report(campaign: Campaign) -> None:
 
 
 def render_report(answer: Answer, chosen: str | None, format_: str) -> bytes:
-    """The report as a page with its pictures, or as paper."""
-    from html import escape
-
-    from layline.app.campaign_pictures import draw_pictures
+    """The report as a page, or as paper, with its pictures."""
     from layline.render import render_markdown
-    from layline.render.html import render_html
+    from layline.render.html import render_page
+
+    if format_ != "pdf":
+        return render_page(answer.report).encode()
+    from layline.render.pdf import Sheet, render_pdf
 
     state = read_campaign(chosen).state
-    if format_ == "pdf":
-        from layline.render.pdf import Sheet, render_pdf
-
-        sheet = Sheet(title=answer.report.title, date=(state.reported_at or state.created_at)[:10])
-        return render_pdf(render_markdown(answer.report), sheet)
-    figures = "".join(f"<figure>{drawing}<figcaption>{escape(title)}</figcaption></figure>\n" for _, title, drawing in draw_pictures(state))  # fmt: skip
-    head = f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(answer.report.title)}</title></head><body>\n'
-    return f"{head}{render_html(answer.report)}{figures}</body></html>\n".encode()
+    sheet = Sheet(title=answer.report.title, date=(state.reported_at or state.created_at)[:10])
+    return render_pdf(render_markdown(answer.report), sheet)
 
 
 def _encode_report(campaign: Campaign) -> dict[str, Any]:

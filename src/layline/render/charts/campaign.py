@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from layline.render.charts import svg
 from layline.render.charts.scale import Scale, short, ticks
 
+LABEL_WIDTH, LABEL_HEIGHT = 150, 13
+"""Room a name takes beside its dot."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
@@ -77,18 +80,26 @@ def roofline(kernels: tuple[Kernel, ...], label: str, *, peak: float, bandwidth:
     ]
     line = [(across(x), up(y)) for x, y in roof]
     shapes.append(svg.element("path", svg.title(f"roof: {short(peak)} peak, {short(bandwidth)} bandwidth"), d=svg.path(line), class_="line roof", fill="none", stroke=svg.INK, stroke_width=2))  # fmt: skip
-    for index, kernel in enumerate(measured):
-        shapes += _kernel(kernel, index, across(math.log10(kernel.intensity)), up(math.log10(kernel.rate)), min(peak, kernel.intensity * bandwidth))  # fmt: skip
+    named: list[tuple[float, float]] = []
+    for index, kernel in enumerate(sorted(measured, key=lambda kernel: -kernel.rate)):
+        x, y = across(math.log10(kernel.intensity)), up(math.log10(kernel.rate))
+        is_free = all(abs(x - other) > LABEL_WIDTH or abs(y - line) > LABEL_HEIGHT for other, line in named)
+        named += [(x, y)] if is_free else []
+        shapes += _kernel(kernel, index, (x, y), min(peak, kernel.intensity * bandwidth), width if is_free else None)
     return svg.drawing(width, height, label, *shapes)
 
 
-def _kernel(kernel: Kernel, index: int, x: float, y: float, roof: float) -> list[str]:
+def _kernel(kernel: Kernel, index: int, at: tuple[float, float], roof: float, width: float | None) -> list[str]:
+    """A dot that says its name when touched; the name beside it too, where it covers no other."""
+    x, y = at
     tone, colour = f"s{index % len(svg.SERIES)}", svg.SERIES[index % len(svg.SERIES)]
     said = svg.title(f"{kernel.label}: {short(kernel.rate)} of {short(roof)} possible ({kernel.rate / roof:.0%})")
-    return [
-        svg.element("circle", said, cx=x, cy=y, r=5, class_=f"dot {tone}", fill=colour),
-        svg.text(x + 8, y + 4, f"{kernel.label} {kernel.rate / roof:.0%}", class_=f"label name {tone}", fill=colour),
-    ]
+    dot = svg.element("circle", said, cx=x, cy=y, r=5, class_=f"dot {tone}", fill=colour)
+    if width is None:
+        return [dot]
+    is_left = x + LABEL_WIDTH > width
+    text = f"{kernel.label} {kernel.rate / roof:.0%}"
+    return [dot, svg.text(x - 8 if is_left else x + 8, y + 4, text, class_=f"label name {tone}", fill=colour, text_anchor="end" if is_left else "start")]  # fmt: skip
 
 
 def _level(level: float, y: float, width: float) -> str:
