@@ -143,3 +143,21 @@ def test_a_measured_weight_share_outranks_the_declared_one() -> None:
         measured({"s": 1.4}), bucket=Bucket.W1, weight_share=0.0, state="repeating b", hit_trace="mm" * 8
     )
     assert judge(measurement, bucket=Bucket.K1, weight_share=0.5).transferred == 0.0
+
+
+CORE = [
+    # the shape that loses 8 % is core; is not; none is named
+    (("l",), Outcome.ROLLBACK),
+    (("s",), Outcome.ACCEPT_TRADEOFF),
+    ((), Outcome.ROLLBACK),
+]
+
+
+@pytest.mark.parametrize(("core", "outcome"), CORE)
+def test_only_core_shapes_veto(core: tuple[str, ...], outcome: Outcome) -> None:
+    seen = measured({"s": 1.5, "l": 0.92})
+    verdict = judge(replace(seen, plan=replace(seen.plan, core_shapes=core)))
+    assert verdict.outcome is outcome
+    assert verdict.amd_literal is not None
+    assert verdict.amd_literal.agrees
+    assert "l" in verdict.reason

@@ -38,6 +38,18 @@ WRONG = [
     ("measuring: command", "measuring: trusted", "no `operator` is named"),
     ("execution_mode: repo", "execution_mode: workspace", "names nothing for `src`"),
     ("{label: small,", "{label: large,", "two have the same"),
+    ("created:", "core_shapes: [huge]\ncreated:", "core_shapes names shapes that are not in target_shapes"),
+    ("representative_shapes: []", "representative_shapes: [{label: huge}]", "representative_shapes names shapes"),
+    (
+        "representative_shapes: []",
+        "representative_shapes: [{label: small}]\ncore_shapes: [large]",
+        "quick rounds would not see them",
+    ),
+    (
+        "measuring: command",
+        "measuring: trusted\noperator: gemm\ntransfer_command: sh t.sh",
+        "simulates training steps itself",
+    ),
     ("name: demo", "name: ../demo", "not a plain file name"),
     ("name: demo", "name: !!python/object/apply:os.system [id]", "not YAML"),
 ]

@@ -32,3 +32,13 @@ def test_a_shape_that_fails_is_never_chosen() -> None:
     rows = (row("a", 64), row("b", 128), row("c", 256), row("d", 512, check="FAIL"))
     table = parse_bench_csv("\n".join((HEADER_LINE, *rows, "")).encode(), where="x")
     assert "d" not in choose_rows(table, grouped=False)
+
+
+def test_core_shapes_are_always_among_them() -> None:
+    rows = [row(f"s{number}", 64 + 16 * number) for number in range(12)]
+    table = parse_bench_csv("\n".join((HEADER_LINE, *rows, "")).encode(), where="x")
+    chosen = choose_rows(table, grouped=False, core=("s3", "s4"))
+    assert {"s0", "s3", "s4", "s11"} <= set(chosen)
+    assert len(chosen) <= 5
+    full = tuple(f"s{number}" for number in range(1, 6))
+    assert choose_rows(table, grouped=False, core=full) == full
