@@ -14,7 +14,7 @@ from layline.app.campaign import campaign_baseline, campaign_new, campaign_note,
 from layline.app.campaign_define import define_target
 from layline.app.campaign_operators import find_start
 from layline.core.report import Answer
-from layline.errors import BenchError
+from layline.errors import BenchError, ConfigError
 
 pytestmark = pytest.mark.slow
 NAIVE = find_start("softmax", "naive")
@@ -85,3 +85,11 @@ def test_a_kernel_that_returns_nan_is_rolled_back(project: History, tmp_path: Pa
         answer = settle(partial(campaign_round, propose("returns NaN"), now=now))
     assert answer.data["settled"] == "ROLLED BACK"
     assert "finite" in answer.data["verdict"]["reason"]
+
+
+def test_a_comment_is_no_change(project: History) -> None:
+    place = project.path / "kernels/softmax.c"
+    place.write_text("/* faster */\n" + NAIVE.replace("\n", "\n\n"))
+    with inside(project.path), pytest.raises(ConfigError, match="but for comments and spacing"):
+        campaign_round(propose("a comment"), now=now)
+    place.write_text(NAIVE)

@@ -25,6 +25,7 @@ from layline.campaign.ledger import Ledger
 from layline.campaign.manifest import Manifest, Measuring, find_contradictions, render_manifest
 from layline.campaign.model import Bucket
 from layline.campaign.proposers import Proposal
+from layline.campaign.proposers.duplicates import find_near_duplicates
 from layline.campaign.replay import fold
 from layline.campaign.rules import NOTES, check_termination, find_duties
 from layline.campaign.state import Level, Phase
@@ -188,6 +189,9 @@ def check_proposal(campaign: Campaign, proposal: Proposal, *, again: bool) -> No
         )
     if same and not again:
         raise ConfigError(f"Round {same[-1]} measured exactly these bytes.", hint="Change something, or measure again with --again.")  # fmt: skip
+    near = [item.number for item in find_near_duplicates(campaign.state, {file.path: file.data for file in kernel.files})]  # fmt: skip
+    if near and not again:
+        raise ConfigError(f"This is round {near[-1]}'s kernel but for comments and spacing: there is nothing to judge.", hint="Change something, or measure it all the same with --again.")  # fmt: skip
 
 
 def _check_changes(campaign: Campaign) -> None:

@@ -16,7 +16,7 @@ from layline.campaign.engine import Campaign
 from layline.campaign.pace import estimate_round
 from layline.campaign.proposers import Brief, Declined, Proposal, Proposed, Proposer
 from layline.campaign.proposers.command import Command
-from layline.campaign.proposers.knobs import fingerprint_source
+from layline.campaign.proposers.duplicates import find_near_duplicates
 from layline.campaign.rules import check_termination, find_duties
 from layline.campaign.snapshot import write_kernel_files
 from layline.campaign.state import Level, Phase, Round, Settled, State
@@ -144,17 +144,9 @@ def _goes_on(loop: _Loop, before: int) -> bool:
 def _find_duplicate(state: State, proposed: Proposed) -> str | None:
     """Why a proposal was measured before, comments and spacing aside; None if it is new."""
     best = {file.path: file.data for file in state.kernel(state.best.kernel).files}
-    wanted = _fingerprint({**best, **proposed.files})
-    for item in state.rounds:
-        if _fingerprint({file.path: file.data for file in state.kernel(item.kernel).files}) == wanted:
-            return f"the proposal is round {item.number}'s kernel but for comments and spacing"
+    for item in find_near_duplicates(state, {**best, **proposed.files}):
+        return f"the proposal is round {item.number}'s kernel but for comments and spacing"
     return None
-
-
-def _fingerprint(files: dict[str, bytes]) -> tuple[tuple[str, str], ...]:
-    return tuple(
-        (path, fingerprint_source(path, data.decode("utf-8", "replace"))) for path, data in sorted(files.items())
-    )
 
 
 def _decline(loop: _Loop, proposer: Proposer, answer: Declined) -> None:

@@ -56,6 +56,8 @@ SAME = [
     ("k.c", "int f(void) { return 1; }", "int f(void) { return 2; }", False),
     ("k.py", "def f():\n    return 1\n", "def f():  # one\n\n    return 1\n", True),
     ("k.py", "def f():\n    return 1\n", "def f():\n    return 2\n", False),
+    ("k.sh", "rm a//b", "rm a", False),
+    ("k.sh", "x", "x", True),
 ]
 
 

@@ -25,6 +25,9 @@ _PYTHON = re.compile(
 )
 
 
+C_LIKE = (".c", ".h", ".cc", ".cpp", ".hpp", ".cu", ".cuh", ".hip")
+
+
 @dataclass(frozen=True, slots=True)
 class Knob:
     name: str
@@ -72,9 +75,11 @@ def choose_settings(knobs: tuple[Knob, ...], count: int, seed: int) -> list[dict
 
 
 def fingerprint_source(path: str, text: str) -> str:
-    """The same for sources that differ only in comments, spacing and blank lines."""
+    """The same for sources that differ only in comments, spacing and blank lines; other languages count byte by byte."""
     if path.endswith(".py"):
         words = _python_words(text)
+    elif not path.endswith(C_LIKE):
+        words = [text]
     else:
         bare = re.sub(r"/\*.*?\*/|//[^\n]*", " ", text, flags=re.DOTALL)
         words = re.findall(r"\w+|[^\w\s]", bare)
