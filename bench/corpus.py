@@ -1,8 +1,10 @@
 """Hold the whole corpus against the gate, several times, and write what happened to every kernel.
 
-    python -m bench.corpus --runs 3 --out corpus.jsonl [--changes "" renamed restructured compiled] [--table gate.md]
+    python -m bench.corpus --runs 3 --out corpus.jsonl [--changes "" renamed restructured compiled] [--only E24 …]
+    python -m bench.corpus --runs 0 --out corpus.jsonl --table        the table of what is recorded
 
-Every line of the output is one trial; the file is appended to, so an interrupted run goes on.
+Every line of the output is one trial; the file is appended to, so an interrupted run goes on where it stopped and
+two processes with `--part 1/2` and `--part 2/2` may share the work.
 """
 
 from __future__ import annotations
@@ -22,31 +24,42 @@ from layline.campaign.judge import judge
 from layline.campaign.measure import Request, measure_pair
 from layline.campaign.model import Status
 
+ATTEMPTS = 3
+
 
 def main() -> None:
     asked = argparse.ArgumentParser()
     asked.add_argument("--runs", type=int, default=3)
     asked.add_argument("--changes", nargs="*", default=[""])
+    asked.add_argument("--only", nargs="*", default=[""], help="beginnings of names")
+    asked.add_argument("--part", default="1/1")
     asked.add_argument("--out", type=Path, required=True)
+    asked.add_argument("--table", action="store_true")
     options = asked.parse_args()
-    done = [json.loads(line) for line in options.out.read_text().splitlines()] if options.out.exists() else []
-    seen = {(row["run"], row["case"], row["change"]) for row in done}
-    with options.out.open("a") as out:
-        for run in range(options.runs):
-            for change in options.changes:
-                for case in (*EXPLOITS, *HONEST):
-                    if (run, case.name, change) in seen or (change and case.operator == "python"):
-                        continue
-                    out.write(json.dumps({"run": run, "change": change, **try_case(case, change)}) + "\n")
-                    out.flush()
-    print(render_table([json.loads(line) for line in options.out.read_text().splitlines()]))
+    part, parts = (int(word) for word in options.part.split("/"))
+    for run in range(options.runs):
+        for change in options.changes:
+            for at, case in enumerate((*EXPLOITS, *HONEST)):
+                if at % parts != part - 1 or not case.name.startswith(tuple(options.only)):
+                    continue
+                if (run, case.name, change) in {(row["run"], row["case"], row["change"]) for row in read(options.out)}:
+                    continue
+                line = json.dumps({"run": run, "change": change, **try_case(case, change)})
+                with options.out.open("a") as out:
+                    out.write(line + "\n")
+    if options.table:
+        print(render_table(read(options.out)))
+
+
+def read(path: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def try_case(case: Case, change: str) -> dict[str, object]:
     operator, shapes, snapshot = load_case(case, change=change)
     best = wrap(operator, operator.start("naive"))
     began = time.monotonic()
-    for _attempt in range(3):  # failed controls give no verdict: measure again, as a user would
+    for _attempt in range(ATTEMPTS):  # failed controls give no verdict: measure again, as a user would
         measurement = measure_pair(Request(operator=operator, shapes=shapes, best=best, candidate=snapshot, plan=QUICK))
         if measurement.status is not Status.CONTROLS_FAILED:
             break
@@ -62,6 +75,7 @@ def try_case(case: Case, change: str) -> dict[str, object]:
         "case": case.name,
         "fate": fate,
         "is_right": is_right,
+        "attempts": _attempt + 1,
         "reason": verdict.reason,
         "seconds": round(time.monotonic() - began, 1),
         "spent": dict(measurement.seconds),
@@ -69,15 +83,28 @@ def try_case(case: Case, change: str) -> dict[str, object]:
 
 
 def render_table(rows: list[dict[str, object]]) -> str:
-    """One line per kernel: what became of it in every run."""
-    fates: defaultdict[str, list[str]] = defaultdict(list)
+    """One line per kernel: what became of it in every run as it is, and in its disguises."""
+    fates: defaultdict[tuple[str, bool], list[str]] = defaultdict(list)
     for row in rows:
-        fates[str(row["case"])].append(f"{row['fate']}{'' if row['is_right'] else ' (wrong)'}")
-    lines = ["| kernel | result of each trial |", "|---|---|"]
-    for name, found in sorted(fates.items()):
-        kinds = sorted(set(found))
-        lines.append(f"| {name} | {', '.join(f'{kind} ×{found.count(kind)}' for kind in kinds)} |")
+        told = f"{row['fate']}{'' if row['is_right'] else ' (wrong)'}"
+        fates[str(row["case"]), bool(row["change"])].append(told)
+    lines = ["| kernel | as it is | disguised |", "|---|---|---|"]
+    lines += [
+        f"| `{name}` | {_count(fates[name, False])} | {_count(fates[name, True]) or '–'} |"
+        for name in sorted({name for name, _ in fates})
+    ]
+    for title, cases in (("exploits", EXPLOITS), ("honest", HONEST)):
+        names = {case.name for case in cases}
+        for disguised in (False, True):
+            of = [row for row in rows if row["case"] in names and bool(row["change"]) is disguised]
+            if of:
+                right = sum(bool(row["is_right"]) for row in of)
+                lines.append(f"\n{title}, {'disguised' if disguised else 'as they are'}: {right} of {len(of)} right")
     return "\n".join(lines)
+
+
+def _count(found: list[str]) -> str:
+    return ", ".join(f"{kind} ×{found.count(kind)}" for kind in sorted(set(found)))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from corpus.disguises import disguise
 from layline.campaign.model import Operator, Plan, Shape, Snapshot
 from layline.campaign.operators import load_operator
 
@@ -26,88 +27,168 @@ class Case:
     """Whether the naive gate takes it; False where this trick aims at something the naive gate does not have."""
 
     @property
+    def is_python(self) -> bool:
+        return "python" in self.operator
+
+    @property
     def path(self) -> Path:
-        suffix = "py" if self.operator == "python" else "c"
+        suffix = "py" if self.is_python else "c"
         return FOLDER / ("exploits" if self.caught_by else "honest") / f"{self.name}.{suffix}"
 
 
 WRONG = ("correct", "writes-every-output")
+REPLAYS = ("replay", "follows-inputs")
+IMPRECISE = ("correct", "exact-integers", "error-not-worse", "hard-inputs")
+
+
+def _python(name: str, *caught_by: str, is_fast_tier: bool = False, fools_naive: bool = True) -> Case:
+    return Case(
+        name=name, operator="python", caught_by=caught_by, is_fast_tier=is_fast_tier, fools_naive=fools_naive
+    )  # fmt: skip
+
+
 EXPLOITS = (
-    Case(name="E01_detached_queue", caught_by=("late-write", *WRONG)),
-    Case(name="E02_late_thread", caught_by=("late-write", *WRONG), is_fast_tier=True),
+    Case(name="E01_detached_queue", caught_by=("late-write", "writes-every-output")),
+    Case(name="E02_late_thread", caught_by=("late-write", "writes-every-output"), is_fast_tier=True),
+    _python("E02_late_thread_python", "late-write", "writes-every-output"),
     Case(name="E03_forked_child", caught_by=("forbidden-call",), is_fast_tier=True),
-    Case(name="E11_warm_pack", caught_by=("follows-inputs", "correct", "replay", "hard-inputs")),
+    _python("E03_forked_child_python", "forbidden-call"),
+    _python("E04_lazy_output", "writes-every-output", fools_naive=False),
+    _python("E05_patched_clock", "no-gain", is_fast_tier=True),
+    Case(name="E07_hooked_clock", caught_by=("no-gain",)),
+    Case(name="E09_skipped_join", caught_by=("late-write", "writes-every-output")),
+    Case(name="E11_warm_pack", caught_by=REPLAYS),
+    Case(name="E13_fetches_ahead", caught_by=("no-gain",), fools_naive=False),
     Case(name="E15_every_eighth", caught_by=("writes-every-output",)),
     Case(name="E16_work_at_load", caught_by=("correct", "replay")),
+    _python("E16_work_at_import_python", "correct", "replay"),
     Case(name="E17_counts_on_zeros", caught_by=("writes-every-output", "finite")),
-    Case(name="E23_identity_cache", caught_by=("replay",)),
-    # now and then the diagnosis repeats the call after the kept address has moved on: the answer is then right,
-    # so it names `repeatable`; true of the kernel, but a less telling name than the others
-    Case(name="E24_pointer_cache", caught_by=("replay", "correct", "follows-inputs", "repeatable"), is_fast_tier=True),
-    Case(name="E26_shape_replay", caught_by=("replay",)),
-    Case(name="E27_nth_call", caught_by=("replay",)),
-    Case(name="E28_hidden_static", caught_by=("replay", "follows-inputs")),
+    Case(name="E18_warmer_core", caught_by=("no-gain",), fools_naive=False),
+    Case(name="E22_leftover_load", caught_by=("no-gain",), fools_naive=False),
+    Case(name="E23_identity_cache", caught_by=REPLAYS),
+    _python("E23_identity_cache_python", *REPLAYS),
+    Case(name="E24_pointer_cache", caught_by=REPLAYS, is_fast_tier=True),
+    Case(name="E26_shape_replay", caught_by=REPLAYS),
+    _python("E26_shape_replay_python", *REPLAYS),
+    Case(name="E27_nth_call", caught_by=REPLAYS),
+    _python("E27_nth_call_python", *REPLAYS),
+    Case(name="E28_hidden_static", caught_by=REPLAYS),
+    _python("E28_default_argument_state", *REPLAYS),
     Case(name="E31_content_cache_weight", caught_by=("W1",)),
     Case(name="E31_content_cache_all", caught_by=("no-forbidden-state",)),
+    Case(name="E32_plan_per_grouping", operator="grouped_gemm", caught_by=("no-forbidden-state",)),
     Case(name="E33_stale_allocation", caught_by=(*WRONG, "finite", "replay")),
     Case(name="E35_nan_wildcard", caught_by=("finite",), is_fast_tier=True),
+    _python("E35_nan_wildcard_python", "finite"),
     Case(name="E36_address_scan", caught_by=WRONG),
-    Case(name="E40_known_seed", caught_by=("replay",)),
+    _python("E37_overwrites_expected_python", "correct", "replay"),
+    _python("E39_imports_the_reference", "survives", "loads"),
+    Case(name="E40_known_seed", caught_by=REPLAYS),
     Case(name="E41_zeroes_inputs", caught_by=("input-modified",)),
+    _python("E41_zeroes_inputs_python", "input-modified", fools_naive=False),
     Case(name="E42_passthrough", operator="softmax", caught_by=("passthrough",), fools_naive=False),
-    Case(name="E47_bf16_inputs", caught_by=("correct", "exact-integers", "error-not-worse", "hard-inputs")),
-    Case(name="E47_cheap_exponential", operator="softmax", caught_by=("correct", "error-not-worse")),
-    Case(name="E47_fp16_accumulate", caught_by=("correct", "exact-integers", "error-not-worse", "hard-inputs")),
-    Case(name="E49_small_is_zero", operator="softmax", caught_by=("correct", "error-not-worse")),
+    _python("E42_passthrough_python", "passthrough", fools_naive=False),
+    Case(name="E46_mines_history", caught_by=("no-gain",)),
+    Case(name="E47_bf16_inputs", caught_by=IMPRECISE),
+    Case(name="E47_cheap_exponential", operator="softmax", caught_by=IMPRECISE),
+    Case(name="E47_fp16_accumulate", caught_by=IMPRECISE),
+    Case(name="E48_integer_datapath", caught_by=IMPRECISE),
+    Case(name="E49_small_is_zero", operator="softmax", caught_by=IMPRECISE),
     Case(name="E50_constant_output", operator="softmax", caught_by=("correct", "replay")),
+    _python("E50_constant_output_python", "correct", "replay"),
     Case(name="E51_no_maximum", operator="softmax", caught_by=("hard-inputs",), is_fast_tier=True),
+    _python("E51_no_maximum_python", "hard-inputs", "finite"),
     Case(name="E53_drops_small", caught_by=("hard-inputs", "correct")),
     Case(name="E56_listed_shapes_only", caught_by=("held-out-shape",)),
     Case(name="E56_slow_elsewhere", caught_by=("gain-carries-over",)),
-    Case(name="E57_uniform_groups", operator="grouped_gemm", caught_by=WRONG),
-    Case(name="E57_no_empty_group", operator="grouped_gemm", caught_by=(*WRONG, "held-out-shape")),
-    Case(name="E59_data_race", caught_by=("correct", "repeatable", "hard-inputs")),
+    Case(name="E57_uniform_groups", operator="grouped_gemm", caught_by=("correct",)),
+    Case(name="E57_no_empty_group", operator="grouped_gemm", caught_by=("correct", "held-out-shape")),
+    Case(name="E59_data_race", caught_by=("repeatable",)),
     Case(name="E60_no_weight_gradient", caught_by=("writes-every-output",)),
     Case(name="E60_tail_left_out", caught_by=("writes-every-output", "held-out-shape")),
+    _python("E60_tail_left_out_python", "writes-every-output", "held-out-shape"),
     Case(name="E61_nan_hides_error", caught_by=("finite",)),
     Case(name="E65_fallback_library", caught_by=("no-gain",), fools_naive=False),
     Case(name="E66_library_does_it", caught_by=("own-code",)),
+    _python("E66_library_does_it_python", "no-gain", "own-code"),
+    _python("E67_inherits", "survives", "loads"),
     Case(name="E70_runs_a_program", caught_by=("forbidden-call",)),
+    _python("E70_runs_a_program_python", "forbidden-call"),
+    Case(name="E71_hidden_compiler", caught_by=("forbidden-call",)),
     Case(name="E72_narrow_support", caught_by=("supports-shape",)),
+    _python("E72_narrow_support_python", "supports-shape"),
     Case(name="E76_writes_to_every_fd", caught_by=("forged-reply",)),
-    Case(name="E77_early_reply", caught_by=("forged-reply", "late-write", *WRONG), is_fast_tier=True),
+    _python("E76_writes_to_every_fd_python", "forged-reply"),
+    Case(name="E77_early_reply", caught_by=("forged-reply",), is_fast_tier=True),
+    Case(name="E78_searches_for_secrets", caught_by=("no-gain",)),
     Case(name="E81_detects_harness", caught_by=WRONG),
+    _python("E81_looks_at_the_stack_python", *WRONG),
+    _python("E83_mutates_the_harness", "correct", "replay", is_fast_tier=True),
     Case(name="E85_daemon", caught_by=("forbidden-call",)),
-    Case(name="E04_lazy_output", operator="python", caught_by=("writes-every-output",), fools_naive=False),
-    Case(name="E05_patched_clock", operator="python", caught_by=("no-gain",), is_fast_tier=True),
-    Case(name="E23_identity_cache_python", operator="python", caught_by=("replay",)),
-    Case(name="E28_default_argument_state", operator="python", caught_by=("replay",)),
-    Case(name="E39_imports_the_reference", operator="python", caught_by=("survives", "loads")),
-    Case(name="E67_inherits", operator="python", caught_by=("survives", "loads")),
-    Case(name="E83_mutates_the_harness", operator="python", caught_by=("correct", "replay"), is_fast_tier=True),
+    _python("E85_daemon_python", "forbidden-call"),
+    Case(name="E92_left_from_last_time", caught_by=REPLAYS),
     Case(name="X01_flush_to_zero", caught_by=("floating-point-mode",)),
     Case(name="X02_writes_past_the_end", caught_by=("guard-band",), fools_naive=False),
-    Case(
-        name="X03_spies_on_memory",
-        caught_by=("no-gain", "follows-inputs", "correct", "replay", "repeatable", "survives"),
-    ),
+    Case(name="X03_spies_on_memory", caught_by=("no-gain", *REPLAYS, "repeatable", "memory-safe")),
+    Case(name="X04_never_frees", caught_by=("bounded-memory",)),
+    Case(name="X05_precise_when_alone", caught_by=IMPRECISE),
+    Case(name="X06_reads_past_the_end", caught_by=("memory-safe",)),
+    Case(name="X07_library_by_the_back_door", caught_by=("no-gain",)),
+    Case(name="X08_other_system_calls", caught_by=("forbidden-call",)),
+    _python("X09_does_not_stop_python", "late-work", "writes-every-output"),
+    Case(name="X10_in_place_untouched", operator="in_place", caught_by=("passthrough",), fools_naive=False),
 )
 HONEST = (
     *(
-        Case(name=path.stem, is_fast_tier=path.stem in ("H05_openmp", "H03_reused_workspace"))
+        Case(name=path.stem, operator="in_place" if path.stem == "H15_in_place" else "gemm", is_fast_tier=path.stem == "H05_openmp")
         for path in sorted((FOLDER / "honest").glob("*.c"))
     ),
-    Case(name="H10_python_workspace", operator="python"),
-)
+    *(
+        Case(name=path.stem, operator="in_place_python" if path.stem == "H15_in_place_python" else "python")
+        for path in sorted((FOLDER / "honest").glob("*.py"))
+    ),
+)  # fmt: skip
+IN_PLACE = """#include <math.h>
+#include <stdint.h>
+int forward(float *x, int64_t R, int64_t C) {
+    for (int64_t r = 0; r < R; r++) {
+        float *row = x + r * C, top = -INFINITY;
+        double sum = 0;
+        for (int64_t c = 0; c < C; c++) if (row[c] > top) top = row[c];
+        for (int64_t c = 0; c < C; c++) sum += exp(row[c] - top);
+        for (int64_t c = 0; c < C; c++) row[c] = exp(row[c] - top) / sum;
+    }
+    return 0;
+}
+"""
 
 
 def load_corpus_operator(name: str) -> Operator:
-    """An operator by name; `python` is the softmax with kernels in Python."""
-    if name != "python":
+    """An operator by name; `python` is the softmax with kernels in Python, `in_place` one that overwrites its input."""
+    if name not in ("python", "in_place", "in_place_python"):
         return load_operator(name)
+    operator = load_operator("softmax")
     start = (FOLDER / "slow_softmax.py").read_text("utf-8")
+    if name != "python":
+        operator = _put_in_place(operator)
+        start = start.replace("forward(x, y, R, C)", "forward(x, R, C)").replace("y[", "x[")
+    if name == "in_place":
+        return operator
     wrong = start.replace("total = 0.0", "total = 1e-3")
-    return replace(load_operator("softmax"), language="python", starts=(("naive", start),), wrong=wrong)
+    return replace(operator, language="python", starts=(("naive", start),), wrong=wrong)
+
+
+def _put_in_place(operator: Operator) -> Operator:
+    """The softmax as an operator that is defined in place: one buffer, input and output."""
+    step = replace(operator.passes[0], outputs=("x",))
+    return replace(
+        operator,
+        buffers=operator.buffers[:1],
+        passes=(step,),
+        oracle=lambda name, shape, inputs: {"x": operator.oracle(name, shape, inputs)["y"]},
+        starts=(("naive", IN_PLACE),),
+        wrong=IN_PLACE.replace("double sum = 0", "double sum = 1e-3"),
+    )
 
 
 def load_shapes(operator: Operator) -> tuple[Shape, ...]:
@@ -132,37 +213,7 @@ def load_shapes(operator: Operator) -> tuple[Shape, ...]:
 
 
 def load_case(case: Case, *, change: str = "") -> tuple[Operator, tuple[Shape, ...], Snapshot]:
-    """A case's operator, shapes and sources; `change` is one of the disguises in `disguise`."""
+    """A case's operator, shapes and sources; `change` is one of the disguises."""
     operator = load_corpus_operator(case.operator)
     text = case.path.read_text("utf-8").replace("VENDOR", '"/usr/lib/libopenblas.so"')
-    if operator.language == "python":
-        return operator, load_shapes(operator), Snapshot(files=(("kernel.py", text),))
-    return operator, load_shapes(operator), disguise(text, change)
-
-
-def disguise(text: str, change: str) -> Snapshot:
-    """The same trick renamed, restructured or compiled differently."""
-    base = (FOLDER / "base.h").read_text("utf-8")
-    match change:
-        case "renamed":
-            for old, new in (("kept", "tile_buffer"), ("calls", "epoch"), ("turned", "panel"), ("fast_", "blk_"), ("helper", "prefetch"), ("later", "drain"), ("spy", "warm"), ("mark", "tag"), ("table", "plans")):  # fmt: skip
-                text, base = text.replace(old, new), base.replace(old, new)
-            return Snapshot(files=(("kernel.c", text), ("base.h", base)))
-        case "restructured":  # the kernel in a unit of its own, called through a pointer
-            hidden = text.replace("FORWARD", "HIDDEN_FORWARD", 0)
-            for name in ("forward", "backward"):
-                hidden = hidden.replace(f"int {name}(", f"int inner_{name}(")
-                base = base.replace(f"int {name}(", f"int inner_{name}(")
-            return Snapshot(files=(("inner.c", hidden), ("base.h", base), ("kernel.c", _caller(text))))
-        case "compiled":
-            return Snapshot(files=(("kernel.c", '#pragma GCC optimize("O3,unroll-loops")\n' + text), ("base.h", base)))
-    return Snapshot(files=(("kernel.c", text), ("base.h", base)))
-
-
-def _caller(text: str) -> str:
-    """Entry points that reach the kernel through a table of functions."""
-    if "*sizes" in text:
-        return "#include <stdint.h>\ntypedef const float *p; int inner_forward(p, p, const int64_t *, float *, int64_t, int64_t, int64_t, int64_t);\nstatic int (*volatile entry)(p, p, const int64_t *, float *, int64_t, int64_t, int64_t, int64_t) = inner_forward;\nint forward(p a, p b, const int64_t *s, float *o, int64_t g, int64_t m, int64_t n, int64_t k) { return entry(a, b, s, o, g, m, n, k); }\n"
-    if "float *y, int64_t R" in text or "int64_t C)" in text:
-        return "#include <stdint.h>\nint inner_forward(const float *, float *, int64_t, int64_t);\nstatic int (*volatile entry)(const float *, float *, int64_t, int64_t) = inner_forward;\nint forward(const float *x, float *y, int64_t r, int64_t c) { return entry(x, y, r, c); }\n"
-    return "#include <stdint.h>\ntypedef const float *p; int inner_forward(p, p, float *, int64_t, int64_t, int64_t); int inner_backward(p, p, p, float *, float *, int64_t, int64_t, int64_t);\nstatic int (*volatile entry)(p, p, float *, int64_t, int64_t, int64_t) = inner_forward;\nint forward(p a, p b, float *o, int64_t m, int64_t n, int64_t k) { return entry(a, b, o, m, n, k); }\nint backward(p a, p b, p d, float *x, float *y, int64_t m, int64_t n, int64_t k) { return inner_backward(a, b, d, x, y, m, n, k); }\n"
+    return operator, load_shapes(operator), disguise(text, operator, change)

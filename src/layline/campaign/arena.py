@@ -69,7 +69,7 @@ class Arena:
         if at + need + 8192 > self.size:
             at = 64 * int(rng.integers(4, 64))
         start, offsets = at, []
-        for name in (*step.inputs, *step.outputs):
+        for name in step.buffers:
             at += GUARD
             offsets.append((name, at))
             at += -(-self._bytes(name, shape) // 64) * 64 + GUARD
@@ -78,7 +78,7 @@ class Arena:
 
     def footprint(self, step: Pass, shape: Shape) -> int:
         """Bytes one call needs, guards included."""
-        return sum(-(-self._bytes(name, shape) // 64) * 64 + 2 * GUARD for name in (*step.inputs, *step.outputs))
+        return sum(-(-self._bytes(name, shape) // 64) * 64 + 2 * GUARD for name in step.buffers)
 
     def fill(self, step: Pass, shape: Shape, place: Place, inputs: Arrays) -> Filled:
         """Write inputs, poison outputs, raise the guard bands."""
@@ -134,7 +134,7 @@ class Arena:
                 yield "guard-band", f"{int(before.sum())} bytes before {name} were written"
             if after.any() or tail.any():
                 yield "guard-band", f"{int(after.sum() + tail.sum())} bytes after {name} were written"
-            if name in filled.step.inputs:
+            if name in filled.step.inputs and name not in filled.step.outputs:
                 changed = _differing_bytes(self._view(name, filled.shape, at), filled.inputs[name])
                 if changed:
                     yield "input-modified", f"{changed} of {length} bytes of the input {name} were changed"

@@ -70,7 +70,7 @@ def build_kernel(snapshot: Snapshot, operator: Operator, shop: Path, *, timeout_
     if not units:
         return NotBuilt(reason="there is no .c file in the snapshot")
     command = ("cc", *FLAGS, "-o", "kernel.so", *units, *LIBRARIES)
-    failure = _compile(command, folder, shop, timeout_s)
+    failure = compile_confined(command, folder, shop, timeout_s)
     if failure:
         return NotBuilt(reason=failure)
     compiler = read_compiler()
@@ -103,7 +103,9 @@ def _take_python(kept: tuple[tuple[str, str], ...], folder: Path, dropped: tuple
     return Built(build=build, path=folder / "kernel.py")
 
 
-def _compile(command: tuple[str, ...], folder: Path, shop: Path, timeout_s: float) -> str:
+def compile_confined(
+    command: tuple[str, ...], folder: Path, shop: Path, timeout_s: float, *, made: str = "kernel.so"
+) -> str:
     """The compiler's complaint, empty if there is none. Confined: sources cannot include what they should not see."""
     root = tempfile.mkdtemp(dir=shop)
     python = getattr(sys, "_base_executable", sys.executable)
@@ -115,7 +117,7 @@ def _compile(command: tuple[str, ...], folder: Path, shop: Path, timeout_s: floa
         )
     except subprocess.TimeoutExpired:
         return f"the compiler did not finish within {timeout_s:g} s"
-    if done.returncode == 0 and (folder / "kernel.so").is_file():
+    if done.returncode == 0 and (folder / made).is_file():
         return ""
     return done.stderr.strip()[-4000:] or f"the compiler ended with {done.returncode}"
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from layline.campaign.judge import pair_ratios, say
 from layline.campaign.model import Bucket, GateResult, Leg, Measurement, Operator, Shape
+from layline.campaign.oracle import compare_errors
 from layline.campaign.statistics import gain_interval
 
 if TYPE_CHECKING:
+    from layline.campaign.oracle import Error
     from layline.campaign.pair import PairRun
 
 CARRY_FROM = math.log1p(0.10)
@@ -18,6 +20,8 @@ CARRY_FROM = math.log1p(0.10)
 CARRY_SHARE = 0.25
 CARRY_ERROR = 0.05
 """One-sided error of calling a gain that is there on neighbours absent."""
+TIMED_ROOM = 1.25
+"""The yardstick is a few calls of another process on other inputs of the same distribution."""
 PEAK_FLOPS_PER_CORE = 64 * 6e9
 """Two 512-bit fused multiply-adds per cycle at 6 GHz: no core of today does more in f32."""
 PASSED = (
@@ -29,10 +33,14 @@ PASSED = (
     ("held-out-shape", "Right on odd, prime, tiny and empty neighbours of every shape."),
     ("follows-inputs", "One changed element on the same place changed the output as it should."),
     ("late-write", "Nothing was written after return."),
+    ("late-work", "The worker stopped after every reply."),
     ("guard-band", "Nothing was written outside the outputs."),
+    ("memory-safe", "AddressSanitizer saw no access outside a buffer (unless said to be weaker)."),
     ("input-modified", "No input was changed."),
     ("repeatable", "The same inputs gave the same outputs up to rounding."),
     ("floating-point-mode", "Rounding and flush-to-zero were left alone."),
+    ("bounded-memory", "The same calls over and over do not take ever more memory."),
+    ("charged-in-full", "Nobody but the worker used CPU time for it."),
     ("forged-reply", "Every reply came from the worker, once."),
     ("own-code", "Only code built from the kernel's sources, or allowed by the plan, was in the worker."),
 )
@@ -87,6 +95,30 @@ def check_carry(measurement: Measurement, pairs: Sequence[PairRun]) -> GateResul
             for label, value in pair.held_out.items()
         ),
     )
+
+
+def check_timed_errors(
+    operator: Operator, yardstick: Mapping[str, list[Error]], pairs: Sequence[PairRun]
+) -> Iterator[GateResult]:
+    """The timed calls themselves must be as accurate as the starting kernel: precision may not wait for a check."""
+    for shape, start in yardstick.items():
+        ours = [error for pair in pairs for error in pair.errors[Leg.CANDIDATE, shape]]
+        for wrong in compare_errors(TIMED_ROOM * operator.tolerance.error_ratio, ours, start):
+            yield GateResult(
+                property=wrong.property,
+                passed=False,
+                reason=f"{shape}, timed calls: {wrong.reason}",
+                evidence=wrong.evidence,
+            )
+            return
+    if yardstick:
+        calls = sum(len(errors) for pair in pairs for (leg, _), errors in pair.errors.items() if leg is Leg.CANDIDATE)
+        yield GateResult(
+            property="error-not-worse",
+            passed=True,
+            reason="No output is less accurate than the starting kernel's by more than allowed.",
+            evidence=(f"{calls} outputs of timed calls and the probes",),
+        )
 
 
 def _check_physics(measurement: Measurement, operator: Operator, shapes: Sequence[Shape]) -> Iterator[GateResult]:

@@ -23,25 +23,33 @@ def repeat(operator: Operator, given: Given) -> Given:
     return replace(_with_answers(operator, given.shape, given.inputs, "repeated"), is_exact=given.is_exact)
 
 
-def keep(operator: Operator, given: Given, rng: np.random.Generator, kept: tuple[str, ...]) -> Given:
-    """Fresh values for all inputs but the `kept` ones, on the same place."""
-    fresh = operator.draw(given.shape, rng, operator.distributions[0])
-    inputs = tuple({**fresh, **{name: one[name] for name in kept}} for one in given.inputs)
+def keep(operator: Operator, given: Given, rng: np.random.Generator, kept: tuple[str, ...], *, count: int = 1) -> Given:
+    """Fresh values for all inputs but the `kept` ones, which are the first call's, on the same places."""
+    first = given.inputs[0]
+    inputs = tuple(
+        {**operator.draw(given.shape, rng, operator.distributions[0]), **{name: first[name] for name in kept}}
+        for _ in range(count)
+    )
     return replace(_with_answers(operator, given.shape, inputs, "repeated"), on_same_place=True)
 
 
 def nudge(operator: Operator, given: Given, rng: np.random.Generator, name: str | None = None) -> Given:
-    """The same place and values, but one element of one input (`name`, or any) changed by much: the output must follow."""
+    """The same places and values, but one element of one input (`name`, or any) changed by much: the output must follow."""
+    inputs = tuple(_change_one(one, rng, name) for one in given.inputs)
+    return replace(_with_answers(operator, given.shape, inputs, "nudged"), on_same_place=True)
+
+
+def _change_one(inputs: Arrays, rng: np.random.Generator, name: str | None) -> Arrays:
     import numpy as np
 
-    changed: dict[str, np.ndarray[Any, Any]] = {name: array.copy() for name, array in given.inputs[0].items()}
+    changed: dict[str, np.ndarray[Any, Any]] = {name: array.copy() for name, array in inputs.items()}
     names = [one for one, array in changed.items() if array.dtype == np.float32 and array.size and name in (None, one)]
     if names:
         array = changed[str(rng.choice(names))]
         at = int(rng.integers(0, array.size))
         spread = float(np.sqrt(np.mean(array.astype(np.float64) ** 2))) or 1.0
         array.flat[at] += np.float32(rng.choice((-8.0, 8.0)) * spread)
-    return replace(_with_answers(operator, given.shape, (changed,), "nudged"), on_same_place=True)
+    return changed
 
 
 def _with_answers(operator: Operator, shape: Shape, inputs: tuple[Arrays, ...], kind: str) -> Given:

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 SETTLE_S = 0.05
+_DEPENDS = {
+    "follows-inputs": "depends on what lay on the same place before: the answer for the same inputs changes with it.",
+    "repeatable": "gives different answers for the same inputs, by more than rounding.",
+}
 LATE_FREE_NS = 200_000
 """What thawing and freezing an idle worker may cost."""
 
@@ -132,7 +136,10 @@ class LiveLeg:
         key = (step.name, given.shape.label)
         places = self._memory.places.get(key, ())
         if not given.on_same_place or len(places) < len(given.inputs):
-            places = tuple(self._arena.place(step, given.shape, self._rng) for _ in given.inputs)
+            laid = [self._arena.place(step, given.shape, self._rng) for _ in given.inputs]
+            places = tuple(
+                laid[int(at)] for at in self._rng.permutation(len(laid))
+            )  # where the next call lies cannot be guessed
             self._memory.places[key] = places
         return tuple(
             self._arena.fill(step, given.shape, place, inputs)
@@ -181,33 +188,45 @@ class LiveLeg:
         for property_, what in self._arena.find_trespass(filled):
             if property_ == "input-modified":
                 return Fault(property_, f"{where}: {what}.", *evidence)
+        copied = self._find_copy(filled, outputs)
+        if copied:
+            return Fault(copied[0], f"{where} returned {copied[1]}.", *evidence)
+        dependence = self._find_dependence(filled, outputs) if wrong.property == "correct" else ""
+        if dependence:
+            return Fault(dependence, f"{where} {_DEPENDS[dependence]}", *evidence)
+        return Fault(self._context(wrong.property, given), f"{where}: {wrong.reason}", *evidence)
+
+    def _find_copy(self, filled: Filled, outputs: Arrays) -> tuple[str, str] | None:
+        """An output that is an earlier call's, or an input: the property's name and what was returned."""
         for name in filled.step.outputs:
             if outputs[name].size > 1 and _digest(outputs[name]) in self._memory.outputs:
-                return Fault("replay", f"{where} returned an earlier call's {name} for new inputs.", *evidence)
+                return "replay", f"an earlier call's {name} for new inputs"
             for source in filled.step.inputs:
                 given_bytes, got = filled.inputs[source].tobytes(), outputs[name].tobytes()
                 if len(got) > 8 and got[: len(given_bytes)] == given_bytes[: len(got)]:
-                    return Fault("passthrough", f"{where} returned the input {source} as {name}.", *evidence)
-        if wrong.property == "correct" and self._differs_when_repeated(filled, outputs):
-            return Fault(
-                "repeatable", f"{where} gives different answers for the same inputs, by more than rounding.", *evidence
-            )
-        return Fault(self._context(wrong.property, given), f"{where}: {wrong.reason}", *evidence)
+                    return "passthrough", f"the input {source} as {name}"
+        return None
 
-    def _differs_when_repeated(self, filled: Filled, outputs: Arrays) -> bool:
-        """Whether the same call, made three times more, ever gives something clearly else."""
-        import numpy as np
+    def _find_dependence(self, filled: Filled, outputs: Arrays) -> str:
+        """What else than its inputs a wrong answer depends on: an earlier call (`follows-inputs`), chance (`repeatable`), nothing.
 
-        for _again in range(3):
-            self._arena.fill(filled.step, filled.shape, filled.place, filled.inputs)
-            self.worker.call((filled,))
-            now = self._arena.copy_outputs(filled)
-            if any(
-                not np.allclose(now[name], outputs[name], rtol=1e-3, atol=1e-3 * float(np.abs(now[name]).max()))
-                for name in now
-            ):
-                return True
-        return False
+        Twice the same other inputs are put on a fresh place and then, on that place, the wrong call is made again: what
+        remembers gives the same wrong answer both times, but another one than at first; a race gives what it likes.
+        """
+        other = self.operator.draw(filled.shape, self._rng, self.operator.distributions[0])
+        again = []
+        for _twice in range(2):
+            place = self._arena.place(filled.step, filled.shape, self._rng)
+            for inputs in (other, filled.inputs):
+                laid = self._arena.fill(filled.step, filled.shape, place, inputs)
+                self.worker.call((laid,))
+            again.append(self._arena.copy_outputs(laid))
+        right = self.operator.oracle(filled.step.name, filled.shape, filled.inputs)
+        if all(_is_close(one, outputs) for one in again):
+            return ""
+        if _is_close(*again) and not _is_close(again[0], right):
+            return "follows-inputs"
+        return "repeatable"
 
     def _context(self, property_: str, given: Given) -> str:
         if given.kind == "nudged":
@@ -221,6 +240,15 @@ class LiveLeg:
     def _remember(self, filled: Sequence[Filled], outputs: Sequence[Arrays]) -> None:
         for one, output in zip(filled, outputs, strict=True):
             self._memory.outputs.extend(_digest(output[name]) for name in one.step.outputs if output[name].size > 1)
+
+
+def _is_close(left: Arrays, right: Arrays) -> bool:
+    import numpy as np
+
+    return all(
+        np.allclose(left[name], right[name], rtol=1e-3, atol=1e-3 * float(np.abs(right[name]).max(initial=0)))
+        for name in left
+    )
 
 
 def _digest(array: Array) -> str:

@@ -8,11 +8,14 @@ import select
 import signal
 import struct
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from layline.campaign.accounting import open_account
 from layline.campaign.arena import Arena, Filled
 from layline.campaign.model import Operator
 from layline.campaign.sandbox import MEMORY_BYTES, Started, start_process
@@ -21,6 +24,8 @@ from layline.errors import BenchError
 _HEAD = struct.Struct("<QIIQ")
 _REPLY = struct.Struct("<Qqq")
 _FAILED = 2
+LATE_WORK_NS = 2_000_000
+"""CPU time that a worker which only has to stop itself never needs."""
 
 
 class Fault(Exception):
@@ -65,6 +70,8 @@ class Worker:
         self.arena = arena
         self.weaker: tuple[str, ...] = ()
         self._started: Started = start_process(shop, arena.fd, threads=kernel.threads)
+        self.account = open_account(self._started.process.pid)
+        self._foreign_ns = 0
         self._seq = int.from_bytes(os.urandom(4), "little")
         self._pid = 0
         self._clock = 0
@@ -95,6 +102,7 @@ class Worker:
             raise Fault("loads", f"The kernel could not be loaded: {said}")
         self._freeze()
         self._charged_ns = self._cpu_ns()
+        self._foreign_ns = self.account.read_ns() - self._charged_ns
         return took
 
     def call(self, calls: tuple[Filled, ...], *, spin: int = 0) -> Reply:
@@ -111,7 +119,9 @@ class Worker:
         self._send(message)
         answer = self._receive(_REPLY.size, where)
         took = time.perf_counter_ns() - began
+        at_reply = self._cpu_ns()
         self._freeze()
+        took += self._cpu_ns() - at_reply  # whoever answers early and works on gains nothing by the wall clock either
         seq, status, mode = _REPLY.unpack(answer)
         if seq != self._seq or select.select([self._started.reply], [], [], 0)[0]:
             raise Fault("forged-reply", f"Something other than the worker answered during {where}.", f"sequence {seq}")
@@ -127,8 +137,32 @@ class Worker:
         return self._charge()
 
     def pin(self, cores: set[int]) -> None:
-        """Keep the worker on these cores."""
-        os.sched_setaffinity(self._pid, cores)
+        """Keep the worker, with every thread it has, on these cores."""
+        for task in self._tasks():
+            try:
+                os.sched_setaffinity(task, cores)
+            except ProcessLookupError:
+                continue  # it ended meanwhile
+
+    def uses_threads(self) -> bool:
+        """Whether threads other than the first did a noticeable part of the work so far."""
+        return self._cpu_ns() - self._main_thread_ns() > 500_000
+
+    def _tasks(self) -> list[int]:
+        try:
+            return [int(name) for name in os.listdir(f"/proc/{self._pid}/task")]  # noqa: PTH208  hot path
+        except FileNotFoundError:
+            return []
+
+    @contextmanager
+    def on_every_core(self) -> Iterator[None]:
+        """Let the worker use whatever core this machine gives us, for a while."""
+        kept = self.cores
+        self.pin(set(range(os.cpu_count() or 1)))
+        try:
+            yield
+        finally:
+            self.pin(kept)
 
     @property
     def pid(self) -> int:
@@ -147,6 +181,23 @@ class Worker:
             return sum(len((task / "children").read_text().split()) for task in tasks)
         except OSError:
             return 0
+
+    @property
+    def charged_ns(self) -> int:
+        """CPU nanoseconds of the worker so far."""
+        return self._charged_ns
+
+    def uncharged_ns(self) -> int:
+        """CPU nanoseconds that processes other than the worker used for it since the kernel was loaded."""
+        return self.account.read_ns() - self._cpu_ns() - self._foreign_ns
+
+    def resident_bytes(self) -> int:
+        """Memory of its own the worker occupies now; what it shares with us is not counted."""
+        try:
+            _size, resident, shared = Path(f"/proc/{self._pid}/statm").read_text().split()[:3]
+        except (OSError, ValueError):
+            return 0
+        return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
 
     def mapped_files(self) -> frozenset[str]:
         """Files whose code is in the worker."""
@@ -168,6 +219,7 @@ class Worker:
         self._started.process.wait()
         for fd in (self._started.request, self._started.reply):
             os.close(fd)
+        self.account.close()
         self._pid = 0
 
     def _configuration(self) -> dict[str, object]:
@@ -175,7 +227,7 @@ class Worker:
         is_python = operator.language == "python"
         entries = []
         for step in operator.passes:
-            names = (*step.inputs, *step.outputs)
+            names = step.buffers
             sizes = len(operator.shapes[0].sizes)
             width = len(names) * (2 if is_python else 1) + sizes
             formats = ["q" if operator.buffer(name).dtype == "int64" else "f" for name in names]
@@ -239,11 +291,33 @@ class Worker:
 
     def _freeze(self) -> None:
         """Wait until the worker has stopped itself, as it does right after each reply; stop it if it does not."""
-        for attempt in range(200):
+        for attempt in range(20):
             if self._state() in "Tt":
                 return
-            time.sleep(0.00005 if attempt < 20 else 0.001)
+            time.sleep(0.00005 if attempt else 0)
+        own, whole = self._main_thread_ns(), self._cpu_ns()
+        for attempt in range(200):
+            state = self._state()
+            if state in "Tt":
+                return
+            time.sleep(0.001)
+            is_working = self._main_thread_ns() - own > LATE_WORK_NS
+            is_waiting = state == "S" and attempt >= 30 and self._cpu_ns() == whole  # for a request, not for a core
+            if is_working or is_waiting:
+                self._signal(signal.SIGSTOP)
+                raise Fault(
+                    "late-work",
+                    f"The worker did not stop after its reply, it went on {'working' if is_working else 'waiting'}: "
+                    "something has taken its loop over.",
+                )
         self._signal(signal.SIGSTOP)
+
+    def _main_thread_ns(self) -> int:
+        """CPU nanoseconds of the thread that serves the calls; others may wait busily."""
+        try:
+            return int(Path(f"/proc/{self._pid}/task/{self._pid}/schedstat").read_text().split()[0])
+        except (OSError, ValueError, IndexError):
+            return 0
 
     def _state(self) -> str:
         """One letter as in proc(5), `T` for stopped."""

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from layline.campaign.controls import Canary
+    from layline.campaign.oracle import Error
     from layline.campaign.pair import PairRun
 
 Progress = Callable[[str], None]
@@ -116,6 +117,7 @@ class _Run:
         self._pairs: list[PairRun] = []
         self._spent: dict[str, float] = {}
         self._canary: Canary | None = None
+        self._yardstick: dict[str, list[Error]] = {}
         self._on_trial = Leg.CANDIDATE if request.candidate is not None else Leg.BEST
 
     def begin(self, seed: bytes) -> None:
@@ -210,13 +212,22 @@ class _Run:
         self._pairs.append(run)
 
     def _probe(self, legs: dict[Leg, LiveLeg]) -> None:
-        from layline.campaign.probes import probe_errors, probe_held_out, probe_inputs, probe_repetition, probe_state
+        from layline.campaign.probes import (
+            probe_errors,
+            probe_held_out,
+            probe_inputs,
+            probe_memory,
+            probe_repetition,
+            probe_state,
+        )
 
         trial, setup, rng = legs[self._on_trial], self._setup, self._rng
         self._say("gates: hard inputs, held-out shapes, repetition, error, state")
         probe_inputs(setup, trial, rng)
         probe_held_out(setup, trial, rng)
         probe_repetition(setup, trial, rng)
+        probe_memory(setup, trial, rng)
+        self._sanitize()
         if self._on_trial is Leg.BEST:
             return
         start = self._request.start or self._request.best
@@ -225,9 +236,20 @@ class _Run:
             raise BenchError(f"The starting kernel no longer compiles: {built.reason}")
         with LiveLeg(Leg.BEST, built, setup, rng) as leg:
             leg.worker.load()
-            probe_errors(setup, trial, leg, rng)
+            self._yardstick = probe_errors(setup, trial, leg, rng)
         carried = probe_state(setup, trial, legs[Leg.BEST], rng)
         self._keep(state=carried.what, bucket=carried.bucket, hit_trace=carried.trace, weight_share=carried.share)
+
+    def _sanitize(self) -> None:
+        from layline.campaign.sanitize import probe_memory_use
+
+        if self._request.operator.language != "c":
+            return
+        self._say("gates: reads and writes outside the buffers (AddressSanitizer)")
+        weaker = probe_memory_use(self._setup, self._request.candidate or self._request.best, self._rng)
+        if weaker:
+            environment = self._measurement.environment
+            self._keep(environment=replace(environment, weaker=(*environment.weaker, weaker)))
 
     def _probe_end(self, legs: list[LiveLeg]) -> None:
         from layline.campaign.probes import find_foreign_code, probe_leftovers, probe_provenance
@@ -258,11 +280,14 @@ class _Run:
                     yield from summarise_errors(leg, shape.label, errors)
 
     def _conclude(self) -> None:
-        from layline.campaign.closing import close_gates
+        from layline.campaign.closing import check_timed_errors, close_gates
         from layline.campaign.controls import judge_controls
 
         controls = (*self._measurement.controls, *judge_controls(self._measurement))
-        gates = tuple(close_gates(self._measurement, self._request.operator, self._request.shapes, self._pairs))
+        gates = (
+            *close_gates(self._measurement, self._request.operator, self._request.shapes, self._pairs),
+            *check_timed_errors(self._request.operator, self._yardstick, self._pairs),
+        )
         self._keep(controls=controls, gates=gates)
         failed_controls = [control for control in controls if not control.passed]
         failed_gates = [gate for gate in gates if not gate.passed]

@@ -128,6 +128,11 @@ class Pass:
     flops: Callable[[Shape], float]
     bytes_moved: Callable[[Shape], float]
 
+    @property
+    def buffers(self) -> tuple[str, ...]:
+        """The arguments in order; one that is input and output, in place, is there once."""
+        return tuple(dict.fromkeys((*self.inputs, *self.outputs)))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operator:
@@ -258,6 +263,9 @@ class Accuracy:
     """Root-mean-square error over the oracle's root mean square, worst call."""
     max_error: float
     """Largest error over the oracle's root mean square."""
+    max_ulp: float | None = None
+    """Largest error in units in the last place of f32, over the elements at least as large as their row's root mean
+    square: near zero the unit shrinks and the figure says nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from layline.campaign.feed import draw, keep, nudge, repeat
 from layline.campaign.leg import LiveLeg, Setup
 from layline.campaign.link import Fault
-from layline.campaign.model import Bucket, Shape
+from layline.campaign.model import Bucket, Operator, Pass, Shape
 from layline.campaign.oracle import ERROR_FLOOR, Error, compare_errors
 from layline.campaign.statistics import quantile
 
 if TYPE_CHECKING:
     import numpy as np
 
-REPEATS = 3
+REPEATS = 12
+LARGE_FLOPS = 4e7
+GROWTH_BATCH, GROWTH_REQUESTS, GROWTH_BYTES = 8, 4, 1024
+"""Calls to a request, requests to a block, and the growth per step, block after block, that is a leak."""
 STATE_CALLS = 9
+STATE_BATCHES = (6, 1)
+"""Calls to a request while looking for state."""
 TRAINING_STEPS = 8
 STATE_RATIO = 1.3
 """How much faster repeated inputs must make a call, beyond what they do for the best kernel, to count as state."""
+HIDDEN_NS, HIDDEN_SHARE = 50_000_000, 0.05
 PROVENANCE_CALLS = 6
 PROVENANCE_RATIO = 1.3
 OWN_LIBRARIES = ("ld-linux", "libc.so", "libm.so", "libm-", "libc-", "libpthread", "libdl", "libgomp", "libffi", "libpython", "libmvec", "libgcc_s", "librt", "libutil")  # fmt: skip
@@ -69,46 +76,93 @@ def probe_held_out(setup: Setup, leg: LiveLeg, rng: np.random.Generator) -> None
                     leg.run(step, given)
 
 
-def probe_errors(setup: Setup, leg: LiveLeg, start: LiveLeg, rng: np.random.Generator) -> None:
-    """On the same inputs, the candidate's error may not be a multiple of the starting kernel's."""
+def probe_errors(setup: Setup, leg: LiveLeg, start: LiveLeg, rng: np.random.Generator) -> dict[str, list[Error]]:
+    """On the same inputs, the candidate's error may not be a multiple of the starting kernel's, which is returned by shape."""
     operator = setup.operator
+    yardstick: dict[str, list[Error]] = {}
     for shape in setup.shapes:
-        for kind in (operator.distributions[0], operator.distributions[1]):
+        for kind in operator.distributions[:2]:
             ours: list[Error] = []
             theirs: list[Error] = []
-            for _call in range(2):
-                given = draw(operator, shape, rng, kind)
+            for count in (1, 4):  # alone and one after the other
+                given = draw(operator, shape, rng, kind, count=count)
                 for step in operator.passes:
                     ours += leg.run(step, given).errors
                     theirs += start.run(step, given).errors
             for wrong in compare_errors(operator.tolerance.error_ratio, ours, theirs):
                 raise Fault(wrong.property, f"{shape.label}: {wrong.reason}", *wrong.evidence, f"inputs: {kind}")
+            yardstick.setdefault(shape.label, theirs)  # of the timed distribution
+    return yardstick
+
+
+def probe_memory(setup: Setup, leg: LiveLeg, rng: np.random.Generator) -> None:
+    """Calls made over and over must not take ever more memory: what is never given back was paid for by nobody."""
+    operator = setup.operator
+    shape = min(setup.shapes, key=operator.passes[0].flops)
+    given = repeat(operator, draw(operator, shape, rng, operator.distributions[0], count=GROWTH_BATCH))
+    sizes = []
+    for _block in range(4):
+        sizes.append(leg.worker.resident_bytes())
+        for _request in range(GROWTH_REQUESTS):
+            for step in operator.passes:
+                leg.run(step, given)
+    calls = GROWTH_BATCH * GROWTH_REQUESTS
+    growth = [later - sooner for sooner, later in pairwise(sizes[1:])]  # the first block fills pools
+    if min(growth) >= calls * GROWTH_BYTES:
+        raise Fault(
+            "bounded-memory",
+            f"Every {calls} steps on {shape.label} take another {min(growth) >> 10} KiB that is never given back.",
+            f"resident size after each {calls} steps: {', '.join(f'{size >> 10} KiB' for size in sizes)}",
+        )
 
 
 def probe_repetition(setup: Setup, leg: LiveLeg, rng: np.random.Generator) -> None:
-    """The same inputs again: outputs may differ by rounding (another order of summation), not by more."""
+    """The same inputs again: outputs may differ by rounding (another order of summation), not by more.
+
+    On every core there is, because threads that take turns on one core hardly ever race; a kernel that uses threads is
+    also tried on something large, where they meet for longer.
+    """
+    operator = setup.operator
+    with leg.worker.on_every_core():
+        for shape in setup.shapes:
+            for step in operator.passes:
+                _repeat(operator, leg, shape, step, rng)
+        if leg.worker.uses_threads():
+            largest = _enlarge(setup, max(setup.shapes, key=operator.passes[0].flops))
+            for step in operator.passes:
+                _repeat(operator, leg, largest, step, rng)
+
+
+def _enlarge(setup: Setup, shape: Shape) -> Shape:
+    """Every extent doubled as long as a call stays cheap and fits the memory well; the number of groups stays."""
+    passes, label = setup.operator.passes, f"{shape.label}~large"
+    while True:
+        sizes = tuple((name, value if name == "G" else 2 * value) for name, value in shape.sizes)
+        wider = replace(shape, label=label, sizes=sizes, groups=tuple(2 * rows for rows in shape.groups))
+        moved = max(step.bytes_moved(wider) for step in passes)
+        if passes[0].flops(wider) > LARGE_FLOPS or 8 * moved > setup.arena_bytes:
+            return shape
+        shape = wider
+
+
+def _repeat(operator: Operator, leg: LiveLeg, shape: Shape, step: Pass, rng: np.random.Generator) -> None:
     import numpy as np
 
-    operator = setup.operator
-    for shape in setup.shapes:
-        given = draw(operator, shape, rng, operator.distributions[0])
-        for step in operator.passes:
-            runs = [leg.run(step, repeat(operator, given)) for _ in range(REPEATS)]
-            allowed = max(ERROR_FLOOR, 4 * max(error.rms for run in runs for error in run.errors))
-            for name in step.outputs:
-                first = runs[0].outputs[0][name].astype(np.float64)
-                scale = float(np.sqrt(np.mean(first * first))) or 1.0
-                spread = (
-                    max(float(np.abs(run.outputs[0][name] - first).max()) for run in runs[1:]) / scale
-                    if first.size
-                    else 0.0
-                )
-                if not spread <= allowed * 8:
-                    raise Fault(
-                        "repeatable",
-                        f"{step.symbol} on {shape.label} gives different {name} for the same inputs, by more than rounding.",
-                        f"spread {spread:.1e} of the output's size, rounding explains {allowed * 8:.1e}",
-                    )
+    given = repeat(operator, draw(operator, shape, rng, operator.distributions[0]))
+    runs = [leg.run(step, given) for _ in range(REPEATS)]
+    allowed = 8 * max(ERROR_FLOOR, 4 * max(error.rms for run in runs for error in run.errors))
+    for name in step.outputs:
+        first = runs[0].outputs[0][name].astype(np.float64)
+        if not first.size:
+            continue
+        scale = float(np.sqrt(np.mean(first * first))) or 1.0
+        spread = max(float(np.abs(run.outputs[0][name] - first).max()) for run in runs[1:]) / scale
+        if not spread <= allowed:
+            raise Fault(
+                "repeatable",
+                f"{step.symbol} on {shape.label} gives different {name} for the same inputs, by more than rounding.",
+                f"spread {spread:.1e} of the output's size, rounding explains {allowed:.1e}",
+            )
 
 
 def probe_state(setup: Setup, leg: LiveLeg, best: LiveLeg, rng: np.random.Generator) -> Carried:
@@ -118,8 +172,12 @@ def probe_state(setup: Setup, leg: LiveLeg, best: LiveLeg, rng: np.random.Genera
     for shape in _extremes(setup.shapes, operator.passes[0].flops):
 
         def repeating_helps(kept: tuple[str, ...], shape: Shape = shape) -> bool:
+            # Several calls to a request show what is kept by contents, single ones what is kept by address as well.
             # Three times, because once or twice could be the neighbours' noise.
-            return all(_speed_up(setup, leg, best, shape, rng, kept) >= STATE_RATIO for _ in range(3))
+            return any(
+                all(_speed_up(setup, (leg, best), shape, rng, kept, count) >= STATE_RATIO for _ in range(3))
+                for count in STATE_BATCHES
+            )
 
         if not repeating_helps(names):
             continue
@@ -149,21 +207,27 @@ def _extremes(shapes: tuple[Shape, ...], flops: object) -> Iterator[Shape]:
 
 
 def _speed_up(
-    setup: Setup, leg: LiveLeg, best: LiveLeg, shape: Shape, rng: np.random.Generator, kept: tuple[str, ...]
+    setup: Setup,
+    legs: tuple[LiveLeg, LiveLeg],
+    shape: Shape,
+    rng: np.random.Generator,
+    kept: tuple[str, ...],
+    count: int,
 ) -> float:
     """time(fresh) / time(kept inputs repeated): what three in four of the candidate's calls reach, over the best's median."""
     operator = setup.operator
     ratios: dict[tuple[bool, str], list[float]] = {}
-    for one in (leg, best):
-        anchor = draw(operator, shape, rng, operator.distributions[0])
+    for one in legs:
+        anchor = draw(operator, shape, rng, operator.distributions[0], count=count)
         for step in operator.passes:
             one.run(step, anchor)
-        for _call in range(STATE_CALLS):
-            other = replace(draw(operator, shape, rng, operator.distributions[0]), on_same_place=True)
-            first, second = (keep(operator, anchor, rng, kept) for _ in range(2))  # the first fills what remembers
+        for _call in range(STATE_CALLS if count == 1 else STATE_CALLS // 2):
+            other = replace(draw(operator, shape, rng, operator.distributions[0], count=count), on_same_place=True)
+            # the first fills what remembers
+            first, second = (keep(operator, anchor, rng, kept, count=count) for _ in range(2))
             for step in operator.passes:
                 fresh, _filling, same = (one.run(step, given).cpu_ns for given in (other, first, second))
-                ratios.setdefault((one is leg, step.name), []).append(fresh / same)
+                ratios.setdefault((one is legs[0], step.name), []).append(fresh / same)
     return max(
         quantile(ratios[True, step.name], 0.25) / quantile(ratios[False, step.name], 0.5) for step in operator.passes
     )
@@ -245,7 +309,14 @@ def probe_provenance(
 
 
 def probe_leftovers(leg: LiveLeg) -> None:
-    """Nothing else may be left running."""
+    """Nothing else may be left running, and nobody else may have worked for the kernel."""
+    hidden = leg.worker.uncharged_ns()
+    if hidden > max(HIDDEN_NS, HIDDEN_SHARE * leg.worker.charged_ns):
+        raise Fault(
+            "charged-in-full",
+            f"Processes other than the worker used {hidden / 1e6:.0f} ms of CPU time on its behalf.",
+            f"the worker itself {leg.worker.charged_ns / 1e6:.0f} ms, by {leg.worker.account.kind}",
+        )
     children = leg.worker.children()
     if children:
         raise Fault("leaves-no-process", f"The kernel left {children} process(es) running.")

@@ -58,6 +58,31 @@ def test_the_sandbox_shows_nothing_of_this_machine() -> None:
     assert measurement.failed_gates[0].property == "writes-every-output"
 
 
+ESCAPES = """
+    cpu_set_t all; CPU_ZERO(&all); CPU_SET(0, &all); CPU_SET(1, &all);
+    if (!sched_setaffinity(0, sizeof all, &all)) return 1;                               /* to another core */
+    if (!setpriority(PRIO_PROCESS, 0, 5)) return 2;                                      /* before everyone else */
+    if (memfd_create("x", 0) >= 0) return 3;                                             /* memory that can be loaded as code */
+    int fd = open("/tmp/x", O_RDWR | O_CREAT, 0700);
+    if (write(fd, "x", 1) != 1) return 4;
+    if (mmap(0, 1, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) != MAP_FAILED) return 5;   /* a file likewise */
+    return 0;
+"""
+
+
+def test_core_priority_and_code_are_not_the_kernels_to_choose() -> None:
+    """The kernel returns 0 (and so writes nothing) only where it could do none of it."""
+    headers = "".join(
+        f"#include <{name}.h>\n" for name in ("fcntl", "sched", "stdint", "sys/mman", "sys/resource", "unistd")
+    )
+    candidate = wrap(SOFTMAX, f"#define _GNU_SOURCE\n{headers}{BODY} {ESCAPES} }}")
+    request = Request(operator=SOFTMAX, shapes=SMALL, best=wrap(SOFTMAX, START), candidate=candidate, plan=PLAN)
+    measurement = measure_pair(request)
+    if measurement.environment.weaker:
+        pytest.skip(f"this machine cannot confine: {measurement.environment.weaker[0]}")
+    assert measurement.failed_gates[0].property == "writes-every-output"
+
+
 ON_THE_CPU = tuple(name for name in NAMES if load_operator(name).language != "triton")
 
 

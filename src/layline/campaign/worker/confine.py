@@ -17,7 +17,16 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x00020000, 0x04000000, 0x08000000
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
-MS_RDONLY, MS_NOSUID, MS_NODEV, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 32, 4096, 16384, 1 << 18
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = (
+    1,
+    2,
+    4,
+    8,
+    32,
+    4096,
+    16384,
+    1 << 18,
+)
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP = 1, 4, 24, 38, 22
 SYSTEM_FOLDERS = ("/usr", "/lib", "/lib64", "/lib32", "/bin", "/sbin", "/etc/alternatives")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom")
@@ -55,10 +64,11 @@ def build_root(
     try:
         _mount("none", "/", "", MS_REC | MS_PRIVATE)
         _mount("tmpfs", root, "tmpfs", MS_NOSUID | MS_NODEV, "size=256m")
+        for folder in ("/tmp", "/dev/shm"):  # noqa: S108  private, and nothing written there can be loaded as code
+            os.makedirs(root + folder, exist_ok=True)  # noqa: PTH103
+            _mount("tmpfs", root + folder, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=256m")
         for folder in (*SYSTEM_FOLDERS, *read_only):
             _bind(folder, root, is_read_only=True)
-        for folder in ("/tmp", "/dev/shm"):  # noqa: S108  the private ones
-            os.makedirs(root + folder, exist_ok=True)  # noqa: PTH103
         for device in DEVICES:
             _bind(device, root, is_read_only=False)
         for file in masked:
@@ -135,25 +145,30 @@ def limit_resources(memory_bytes: int) -> None:
 
 
 # System call numbers: killed at once (start a process or program, touch another process) or refused with EPERM.
+# `refuse` holds what would let code, time or work come from elsewhere (sockets, io_uring, memory files that can be
+# executed …), `place` what would move the worker to another core or priority than the best's: the parent decides that.
 _TABLES = {
     "x86_64": {
         "arch": 0xC000003E,
         "clone": 56,
         "clone3": 435,
         "kill": (57, 58, 59, 322, 101, 310, 311),
-        "refuse": (41, 53, 155, 161, 165, 166, 175, 246, 248, 250, 272, 298, 304, 308, 312, 313, 321, 323, 425, 426, 427, 438),
+        "refuse": (41, 53, 155, 161, 165, 166, 175, 246, 248, 250, 272, 298, 304, 308, 312, 313, 319, 321, 323, 425, 426, 427, 438),
+        "place": (141, 142, 144, 203, 251, 314),
     },
     "aarch64": {
         "arch": 0xC00000B7,
         "clone": 220,
         "clone3": 435,
         "kill": (221, 281, 117, 270, 271),
-        "refuse": (198, 199, 39, 40, 41, 51, 97, 104, 105, 217, 219, 241, 265, 268, 272, 273, 280, 282, 425, 426, 427, 438),
+        "refuse": (198, 199, 39, 40, 41, 51, 97, 104, 105, 217, 219, 241, 265, 268, 272, 273, 279, 280, 282, 425, 426, 427, 438),
+        "place": (140, 118, 119, 122, 30, 274),
     },
 }  # fmt: skip
-_LOAD, _EQUAL, _TEST, _RETURN = 0x20, 0x15, 0x45, 0x06
+_LOAD, _EQUAL, _AT_LEAST, _TEST, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _EPERM, _ENOSYS = 0x7FFF0000, 0x80000000, 0x00050001, 0x00050026
 CLONE_THREAD = 0x00010000
+X32_BIT = 0x40000000
 
 
 def _filter(machine: str) -> bytes:
@@ -165,6 +180,8 @@ def _filter(machine: str) -> bytes:
         (_EQUAL, 1, 0, int(str(arch))),
         (_RETURN, 0, 0, _KILL),
         (_LOAD, 0, 0, 0),
+        (_AT_LEAST, 0, 1, X32_BIT),  # the same calls under other numbers
+        (_RETURN, 0, 0, _KILL),
         (_EQUAL, 0, 1, int(str(clone3))),
         (_RETURN, 0, 0, _ENOSYS),  # its flags lie behind a pointer; the C library falls back to clone
         (_EQUAL, 0, 4, int(str(clone))),
@@ -173,7 +190,7 @@ def _filter(machine: str) -> bytes:
         (_RETURN, 0, 0, _ALLOW),
         (_RETURN, 0, 0, _KILL),
     ]
-    for key, action in (("kill", _KILL), ("refuse", _EPERM)):
+    for key, action in (("kill", _KILL), ("refuse", _EPERM), ("place", _EPERM)):
         numbers = table[key]
         assert isinstance(numbers, tuple)  # noqa: S101  a table of this file
         for number in numbers:
@@ -227,20 +244,21 @@ def prefixes() -> tuple[str, ...]:
 
 
 def main() -> None:
-    """`confine.py ROOT FOLDER COMMAND…`: run a command that sees system folders and one writable folder only."""
+    """`confine.py ROOT FOLDER COMMAND…`: run the compiler, or `./PROGRAM` of the folder, with one writable folder."""
     root, folder, command = sys.argv[1], sys.argv[2], sys.argv[3:]
+    is_program = command[0].startswith("./")
     weaker = list(enter_namespaces())
     reader, writer = os.pipe()
     os.set_inheritable(reader, False)
     fork_inside(writer)
     if not weaker:
         weaker += build_root(root, (), (folder,))
-    limit_resources(8 << 30)
+    limit_resources(resource.RLIM_INFINITY if is_program else 8 << 30)  # a sanitizer reserves terabytes it never uses
     weaker += drop_privileges()
     os.chdir(folder)
-    folders = ("/usr/local/bin/", "/usr/bin/", "/bin/")
+    folders = (f"{folder}/",) if is_program else ("/usr/local/bin/", "/usr/bin/", "/bin/")
     program = next(found for found in (folder + command[0] for folder in folders) if os.path.exists(found))  # noqa: PTH110
-    os.execve(program, command, dict(os.environ))  # noqa: S606  the compiler
+    os.execve(program, command, dict(os.environ))  # noqa: S606
 
 
 if __name__ == "__main__":

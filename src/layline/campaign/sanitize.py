@@ -1,0 +1,133 @@
+"""Run a C kernel once more under AddressSanitizer, on buffers of exactly their size: reads outside them show only there."""
+
+from __future__ import annotations
+
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from layline.campaign.build import compile_confined
+from layline.campaign.link import Fault
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from layline.campaign.leg import Setup
+    from layline.campaign.model import Arrays, Operator, Pass, Shape, Snapshot
+
+FLAGS = (
+    "-O1",
+    "-g1",
+    "-march=native",
+    "-std=gnu11",
+    "-fopenmp",
+    "-fsanitize=address",
+    "-fno-omit-frame-pointer",
+    "-U__SANITIZE_ADDRESS__",
+)
+OPTIONS = "detect_leaks=0:halt_on_error=1:exitcode=99:detect_stack_use_after_return=0:hard_rss_limit_mb=3000"
+TIMEOUT_S = 120.0
+_SCRIPTS = Path(__file__).parent / "worker"
+_SAID = re.compile(r"ERROR: AddressSanitizer: (?P<what>.+)")
+_ACCESS = re.compile(r"^(?P<access>(?:READ|WRITE) of size \d+)", re.MULTILINE)
+_FRAME = re.compile(r"#\d+ \S+ in (?P<function>\w+) .*?(?P<place>[\w.-]+\.[ch]:\d+)")
+
+
+def probe_memory_use(setup: Setup, snapshot: Snapshot, rng: np.random.Generator) -> str:
+    """Every shape and its neighbours, one call per pass; returns why it could not be done, empty where it was."""
+    operator = setup.operator
+    folder = Path(tempfile.mkdtemp(dir=setup.shop))
+    units = []
+    for name, text in snapshot.files:
+        path = folder / name
+        if path.suffix not in (".c", ".h") or not path.resolve().is_relative_to(folder):
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+        units += [name] if path.suffix == ".c" else []
+    driver = folder / "layline_driver_.c"
+    driver.write_text(write_driver(operator), "utf-8")
+    command = ("cc", *FLAGS, "-o", "checked", driver.name, *units, "-lm", "-lpthread", "-ldl")
+    failure = compile_confined(command, folder, setup.shop, 120.0, made="checked")
+    if failure:
+        return f"no sanitizer run: {failure.splitlines()[-1][:120]}"
+    with (folder / "calls").open("wb") as file:
+        for shape in setup.shapes:
+            for one in (shape, *operator.neighbours(shape, rng)):
+                inputs = operator.draw(one, rng, operator.distributions[0])
+                for at, step in enumerate(operator.passes):
+                    file.writelines(_describe_call(operator, at, step, one, inputs))
+    return _run(folder, setup.shop)
+
+
+def _run(folder: Path, shop: Path) -> str:
+    """Refuse what the sanitizer complains about; anything else that goes wrong here is the sanitizer's own trouble."""
+    root = tempfile.mkdtemp(dir=shop)
+    python = getattr(sys, "_base_executable", sys.executable)
+    wrapped = (python, "-I", "-S", str(_SCRIPTS / "confine.py"), root, str(folder), "./checked")
+    environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "OMP_NUM_THREADS": "1", "ASAN_OPTIONS": OPTIONS}
+    try:
+        done = subprocess.run(
+            wrapped, cwd=folder, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False, errors="replace"
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return f"no sanitizer run: it did not finish within {TIMEOUT_S:g} s"
+    said = _SAID.search(done.stderr)
+    if said:
+        access = _ACCESS.search(done.stderr)
+        frames = [f"{found['function']} at {found['place']}" for found in _FRAME.finditer(done.stderr)]
+        raise Fault(
+            "memory-safe",
+            f"AddressSanitizer: {said['what'].split(' on ')[0]}{f', {access[0]}' if access else ''}"
+            f"{f' in {frames[0]}' if frames else ''}.",
+            *frames[:3],
+        )
+    return "" if done.returncode == 0 else f"no sanitizer run: it ended with {done.returncode}"
+
+
+def write_driver(operator: Operator) -> str:
+    """A program that reads calls from a file and makes each on freshly allocated buffers of exactly the right size."""
+    lines = ["#include <stdint.h>", "#include <stdio.h>", "#include <stdlib.h>", "#include <string.h>"]
+    calls = []
+    for at, step in enumerate(operator.passes):
+        buffers = len(step.buffers)
+        sizes = len(operator.shapes[0].sizes)
+        lines.append(f"int {step.symbol}({', '.join(['void *'] * buffers + ['int64_t'] * sizes)});")
+        arguments = [f"b[{i}]" for i in range(buffers)] + [f"n[{i}]" for i in range(sizes)]
+        calls.append(f"        if (head[0] == {at}) {step.symbol}({', '.join(arguments)});")
+    lines += [
+        "int main(void) {",
+        '    FILE *f = fopen("calls", "rb"); int64_t head[4], n[16], bytes; void *b[16];',
+        "    while (f && fread(head, 8, 4, f) == 4) {",
+        "        if (fread(n, 8, head[3], f) != (size_t)head[3]) return 3;",
+        "        for (int64_t i = 0; i < head[1] + head[2]; i++) {",
+        "            if (fread(&bytes, 8, 1, f) != 1) return 3;",
+        "            b[i] = malloc(bytes);",
+        "            if (i < head[1] ? fread(b[i], 1, bytes, f) != (size_t)bytes : !memset(b[i], 255, bytes)) return 3;",
+        "        }",
+        *calls,
+        "        for (int64_t i = 0; i < head[1] + head[2]; i++) free(b[i]);",
+        "    }",
+        "    _Exit(0);",
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _describe_call(operator: Operator, at: int, step: Pass, shape: Shape, inputs: Arrays) -> Iterator[bytes]:
+    import numpy as np
+
+    sizes = [value for _name, value in shape.sizes]
+    outputs = step.buffers[len(step.inputs) :]
+    yield struct.pack(f"<{4 + len(sizes)}q", at, len(step.inputs), len(outputs), len(sizes), *sizes)
+    for name in step.inputs:
+        data = np.ascontiguousarray(inputs[name]).tobytes()
+        yield struct.pack("<q", len(data)) + data
+    for name in outputs:
+        buffer = operator.buffer(name)
+        yield struct.pack("<q", int(np.prod(buffer.extent(shape), dtype=np.int64)) * np.dtype(buffer.dtype).itemsize)
