@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from layline import codec
@@ -51,6 +51,9 @@ def _answer(item: Round, measurement: Measurement, verdict: Verdict) -> Answer:
         Section(title="Then and now", blocks=(Bullets(tuple(line for line in lines if line)),)),
         Section(title="Properties", blocks=(_table(measurement.gates),)),
         Section(title="Controls", blocks=(_table(measurement.controls),)),
+        Section(title="State and transfer", blocks=(Bullets(tuple(_tell_state(measurement, verdict))),)),
+        Section(title="Accuracy", blocks=(_tell_accuracy(measurement),)),
+        Section(title="Confinement", blocks=(Bullets(tuple(_tell_confinement(measurement))),)),
     )
     data = {
         "schema": "layline.campaign-explain/1",
@@ -59,7 +62,10 @@ def _answer(item: Round, measurement: Measurement, verdict: Verdict) -> Answer:
         "verdict": codec.encode(verdict),
         "gates": [codec.encode(gate) for gate in measurement.gates],
         "controls": [codec.encode(control) for control in measurement.controls],
-    }
+        "state": {"what": measurement.state, "bucket": measurement.bucket, "hit_trace": measurement.hit_trace, "weight_share": measurement.weight_share},
+        "accuracy": [codec.encode(accuracy) for accuracy in measurement.accuracy],
+        "confinement": {"sandbox": list(measurement.environment.sandbox), "weaker": list(measurement.environment.weaker)},
+    }  # fmt: skip
     return Answer(report=Report(title=f"Round {item.number}, explained", sections=sections), data=data)
 
 
@@ -72,6 +78,43 @@ def _compare(before: Measurement | None, now: Measurement) -> str:
     if then == again:
         return f"The same property was violated both times: {', '.join(sorted(then))}."
     return f"Violated then: {', '.join(sorted(then)) or 'none'}; now: {', '.join(sorted(again)) or 'none'}."
+
+
+def _tell_state(measurement: Measurement, verdict: Verdict) -> Iterator[str]:
+    """What outlives a call, what it would hit in training, and what that leaves of the gain."""
+    if not measurement.state:
+        yield "Nothing that outlives a call makes a later one faster, as far as the run came."
+    else:
+        yield f"{measurement.state[0].upper()}{measurement.state[1:]}: bucket {measurement.bucket}."
+    if measurement.hit_trace:
+        hits = measurement.hit_trace.count("h")
+        yield f"Eight training steps with fresh activations: {measurement.hit_trace}, {hits} of {len(measurement.hit_trace)} passes served from memory."
+    if measurement.weight_share is not None:
+        yield f"Share of the step time a remembered weight saved: {measurement.weight_share:.1%}; no larger gain is called real."
+    if verdict.transferred is not None:
+        yield f"Gain that survives training: {verdict.transferred:+.1%}."
+
+
+def _tell_accuracy(measurement: Measurement) -> Table:
+    rows = tuple(
+        (
+            str(one.leg),
+            one.shape,
+            one.output,
+            f"{one.snr_db:.1f} dB",
+            f"{one.max_error:.1e}",
+            "" if one.max_ulp is None else f"{one.max_ulp:.0f}",
+        )
+        for one in measurement.accuracy
+    )
+    return Table(columns=("leg", "shape", "output", "worst SNR", "largest error", "largest error in ULP"), rows=rows)
+
+
+def _tell_confinement(measurement: Measurement) -> Iterator[str]:
+    yield from measurement.environment.sandbox
+    yield from (f"WEAKER HERE: {what}" for what in measurement.environment.weaker)
+    if not measurement.environment.weaker:
+        yield "Nothing is weaker on this machine than the gate wants it."
 
 
 def _table(results: tuple[GateResult, ...]) -> Table:

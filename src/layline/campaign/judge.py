@@ -90,6 +90,7 @@ def look(measurement: Measurement, *, is_last: bool = False) -> Verdict | None:
         return None
     outcome, reason = decided or _decide_at_the_end(plan, ratios, interval, shapes)
     outcome, reason, notes = _hold_against_other_clocks(measurement, outcome, reason)
+    notes = (*notes, *_note_first_call(measurement, shapes))
     literal = judge_literally(ratios.whole, shapes, plan, outcome)
     if outcome.is_accepted and not literal.accepts:
         outcome = Outcome.INCONCLUSIVE
@@ -169,6 +170,15 @@ def _hold_against_other_clocks(
     if outcome.is_accepted and differently.upper < plan.min_effect:
         return Outcome.ROLLBACK, f"Only some calls are faster: {notes[1]}", notes
     return outcome, reason, notes
+
+
+def _note_first_call(measurement: Measurement, shapes: tuple[ShapeGain, ...]) -> Iterator[str]:
+    """What a new process pays once: it is reported, and how soon it is earned back."""
+    if not measurement.first_call_ms:
+        return
+    saved = math.fsum(row.best_ms - row.candidate_ms for row in shapes) / len(shapes)
+    earned = f", earned back after {math.ceil(measurement.first_call_ms / saved)} calls" if saved > 0 else ""
+    yield f"The first call of a process took {measurement.first_call_ms:.1f} ms with loading{earned}."
 
 
 def say(interval: Interval) -> str:

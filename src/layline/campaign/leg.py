@@ -119,7 +119,7 @@ class LiveLeg:
         self._check_answer(reply.status, reply.mode, step, given)
         for one, output, right in zip(filled, outputs, dict(given.right)[step.name], strict=True):
             self._check_call(one, output, right, given)
-        self._remember(filled, outputs)
+            self._remember(one, output)  # at once: the next call of this request may be the one that replays it
         errors = tuple(
             measure_error(name, output[name], right[name])
             for output, right in zip(outputs, dict(given.right)[step.name], strict=True)
@@ -237,9 +237,9 @@ class LiveLeg:
             return "held-out-shape"
         return property_ if given.kind in (self.operator.distributions[0], "repeated") else "hard-inputs"
 
-    def _remember(self, filled: Sequence[Filled], outputs: Sequence[Arrays]) -> None:
-        for one, output in zip(filled, outputs, strict=True):
-            self._memory.outputs.extend(_digest(output[name]) for name in one.step.outputs if output[name].size > 1)
+    def _remember(self, filled: Filled, outputs: Arrays) -> None:
+        names = filled.step.outputs
+        self._memory.outputs.extend(_digest(outputs[name]) for name in names if outputs[name].size > 1)
 
 
 def _is_close(left: Arrays, right: Arrays) -> bool:

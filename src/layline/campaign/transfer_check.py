@@ -105,7 +105,7 @@ def _is_trusted(state: State) -> bool:
 
 def _audit(state: State, item: Round) -> str:
     if _is_trusted(state):
-        return "measured: no input object or address is ever seen twice by a timed call"
+        return "measured: no timed call sees the values of another; a third of them come at an address seen before"
     if item.last_run and item.last_run.measurement.simulated:
         return "measured by the transfer simulation: fresh activations and gradients in every step"
     return "not possible from a CSV; such a gain is never called real before the transfer simulation has run"
