@@ -54,6 +54,7 @@ class Account:
 def open_account(pid: int) -> Account:
     """Put a process, before it has children, into a control group of its own where that is allowed."""
     for usage, parent in _find_parents():
+        _remove_stale(parent)
         group = parent / f"layline-{os.getpid()}-{pid}"
         try:
             group.mkdir()
@@ -65,6 +66,14 @@ def open_account(pid: int) -> Account:
         with suppress(OSError):
             group.rmdir()
     return Account(pid=pid, group=None)
+
+
+def _remove_stale(parent: Path) -> None:
+    """Groups of runs that were killed before they could remove them; one that is in use cannot be removed."""
+    for group in parent.glob("layline-*-*"):
+        if not Path("/proc", group.name.split("-")[1]).exists():
+            with suppress(OSError):
+                group.rmdir()
 
 
 def _find_parents() -> list[tuple[str, Path]]:

@@ -45,6 +45,14 @@ def _mount(source: str, target: str, kind: str, flags: int, options: str = "") -
     )
 
 
+def die_with_parent() -> None:
+    """End when whoever started us ends, however that comes about: a killed campaign leaves no worker behind."""
+    parent = os.getppid()
+    _libc.prctl(PR_SET_PDEATHSIG, 9, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(0)
+
+
 def enter_namespaces() -> Iterator[str]:
     """Leave the network, the other processes, the shared memory and the mounts behind; yield what did not work."""
     uid, gid = os.getuid(), os.getgid()
@@ -247,6 +255,7 @@ def main() -> None:
     """`confine.py ROOT FOLDER COMMAND…`: run the compiler, or `./PROGRAM` of the folder, with one writable folder."""
     root, folder, command = sys.argv[1], sys.argv[2], sys.argv[3:]
     is_program = command[0].startswith("./")
+    die_with_parent()
     weaker = list(enter_namespaces())
     reader, writer = os.pipe()
     os.set_inheritable(reader, False)

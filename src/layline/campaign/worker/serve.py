@@ -118,6 +118,7 @@ def serve(config: dict[str, Any], functions: list[Callable[..., Any]], base: int
 def _confine(config: dict[str, Any], reply: int) -> list[str]:
     """Enter the sandbox; what is weaker than wanted."""
     confine = _load_script(config["confine"], "confine")
+    confine.die_with_parent()
     weaker: list[str] = []
     if config["is_confined"]:
         weaker += confine.enter_namespaces()
