@@ -9,6 +9,7 @@ import marshal
 import re
 import subprocess
 import tempfile
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
@@ -132,4 +133,9 @@ def _compile_python(text: str) -> str:
     return f"import base64, marshal\nexec(marshal.loads(base64.b85decode({coded!r})))\n"
 
 
-_PYTHON = {"": str, "renamed": _rename_python, "restructured": _hide_python, "compiled": _compile_python}
+_PYTHON: dict[str, Callable[[str], str]] = {
+    "": str,
+    "renamed": _rename_python,
+    "restructured": _hide_python,
+    "compiled": _compile_python,
+}
