@@ -134,12 +134,14 @@ def _find_roof(campaign: Campaign) -> None:
 def _train(campaign: Campaign, progress: Callable[[str], None]) -> None:
     """A real training loop with the starting kernel and with the best, once, where the operator has a place in one."""
     state, bench = campaign.state, campaign.bench
-    if state.training is not None or state.best.number == 1 or not isinstance(bench, TrustedBench):
+    is_done = state.training is not None and bool(state.training.sets)
+    if is_done or state.best.number == 1 or not isinstance(bench, TrustedBench):
         return
+    from layline.campaign.gpu.measure import has_device
     from layline.campaign.gpu.train import REPLACED, train
 
-    if bench.operator.name not in REPLACED:
-        return
+    if bench.operator.name not in REPLACED or not has_device():
+        return  # an archive may be reported on elsewhere; the report says what is missing
     start, best = (to_snapshot(state.kernel(item.kernel)) for item in (state.rounds[0], state.best))
     campaign.record("trained", training=codec.encode(train(bench.operator, start, best, progress=progress)))
 

@@ -259,6 +259,8 @@ def _conditions(state: State) -> Iterator[str]:
 
 
 def _skipped(state: State) -> Iterator[Skipped]:
+    if state.ceilings is not None and state.ceiling_of != "One core" and state.training is None:
+        yield Skipped("training loop before and after", "not run yet: `layline campaign report` on a machine with the accelerator does")  # fmt: skip
     for item in state.rounds:
         unsaid = [kind for kind in ("attribution", "next") if item.settled is Settled.ACCEPTED and not item.texts(kind)]
         if unsaid:

@@ -30,9 +30,7 @@ def _build_blocks(training: Training) -> Iterator[Block]:
         return
     legs = [found.leg for found in training.sets[0]]
     rows = tuple((NAMES[leg], f"{find_median(training, leg):.2f}", _tell_losses(training, leg)) for leg in legs)
-    yield Table(
-        columns=("linear layers and norms by", "step ms", "loss beside torch's"), rows=rows, numeric=frozenset({1})
-    )
+    yield Table(columns=("with", "step ms", "loss beside torch's"), rows=rows, numeric=frozenset({1}))
     told = (
         ("best over start", "start", "best"),
         ("best over torch", "torch", "best"),

@@ -68,6 +68,15 @@ def measure_device(request: Request, *, progress: Progress = lambda _said: None)
         return run.finish()
 
 
+def has_device() -> bool:
+    """Whether kernels of this kind can run on this machine."""
+    try:
+        check_device()
+    except BenchError:
+        return False
+    return True
+
+
 def check_device() -> None:
     """Torch and an accelerator are here."""
     try:

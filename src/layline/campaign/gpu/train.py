@@ -57,6 +57,7 @@ def train(
 ) -> Training:  # fmt: skip
     """Sets of processes until there are enough; what failed is told in words beside the sets that ran."""
     check_device()
+    _give_memory_back()
     sizes = SIZES if find_device() != "cpu" else SMALL
     model = _describe(operator, sizes)
     done: list[tuple[Trained, ...]] = []
@@ -79,6 +80,14 @@ def train(
             for workers in waiting:
                 _close(workers)
     return Training(model=model, sets=tuple(done))
+
+
+def _give_memory_back() -> None:
+    """What this process drew and checked before and keeps for the next allocation: the loops need that room."""
+    import torch
+
+    if find_device() != "cpu":
+        torch.cuda.empty_cache()
 
 
 def _describe(operator: Operator, sizes: dict[str, int]) -> str:
