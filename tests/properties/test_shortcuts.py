@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import layline
 from layline.core.evidence import Skipped
+from layline.patches import writers
 from layline.patches.keys import _pattern, _read_mentions, _spellings
 from layline.source.excerpts import find_spans, parse_around
 from layline.source.fingerprint import normalise, strip_docstring
@@ -119,3 +120,23 @@ def test_mentions_by_words_are_mentions_by_pattern(text: str, keys: list[str]) -
     for spelled in spellings.values():
         for word in spelled:
             assert (word in found) == (_pattern(word).search(data) is not None)
+
+
+snippets = st.lists(
+    st.sampled_from(
+        ("setattr(m, 'f', g)", "setattr(self, a)", "sys.modules['a']", "wrap_function(m)", "_wrap(a)", "rewrap(", "x_w(1)",
+         "_w(a)", "register_patches(1)", "getsource", "patch_to(C)", "apply_patch(1)", "sys.meta_path", "when_imported", "import mock", "o.__class__ = K", "MethodType(f, o)", "import up.m",
+         "from up.m import f as g", "from other import f", "import other as up", "up.m.f = 1", "g.h = 2", "del up.m", "f[1] = 2"),
+    ),
+    max_size=6,
+).map("\n".join)  # fmt: skip
+
+
+@settings(deadline=None, max_examples=300)
+@given(snippets, st.sampled_from([(), ("up",), ("up.m", "third")]))
+def test_a_file_that_may_write_is_never_passed_over(text: str, packages: tuple[str, ...]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        found = writers.may_write(text.encode(), packages)
+        # marks that every text holds: nothing is decided by a plain search
+        patch.setattr(writers, "_MARKS", (b"",))
+        assert writers.may_write(text.encode(), packages) is found

@@ -183,10 +183,11 @@ def _find_callers_of(
     """Modules that hand something to a helper which writes onto what it is given."""
     if not helpers:
         return
-    pattern = re.compile(
-        rb"(?<!def )\b(?:" + b"|".join(re.escape(name.encode()) for name in sorted(helpers)) + rb")\s*\("
-    )
-    yield from _find_naming(pattern, installer, texts, known)
+    words = [name.encode() for name in sorted(helpers)]
+    pattern = re.compile(rb"(?<!def )\b(?:" + b"|".join(map(re.escape, words)) + rb")\s*\(")
+    # a plain search first: it is many times faster than the pattern, and mostly in vain
+    naming = {path: text for path, text in texts.items() if any(word in text for word in words)}
+    yield from _find_naming(pattern, installer, naming, known)
 
 
 def _find_naming(

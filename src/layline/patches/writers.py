@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from layline.source.walking import walk
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -17,6 +19,9 @@ _SHORT = 14
 """A helper this short is read for what it returns."""
 _WRITERS = frozenset({"exec", "apply_patch", "wrap_function_wrapper", "wrap_object", "_w", "_wrap", "wrap"})
 _HINTS = re.compile(rb"\bsetattr\(\s*(?!self\b|cls\b)\w|\bsys\.modules\b|\bapply_patch\(|\bmeta_path\b|\bwhen_imported\b|\bmock\b|\bwrap_\w+\b|\b_?wrap\(|\b_w\(|\bregister_patch\w*\b|\bgetsource\b|\bpatch_to\b|\b__class__ =|\bMethodType\b")  # fmt: skip
+_MARKS = (b"setattr(", b"sys.modules", b"apply_patch(", b"meta_path", b"when_imported", b"mock", b"wrap_", b"wrap(", b"_w(", b"register_patch", b"getsource", b"patch_to", b"__class__ =", b"MethodType")  # fmt: skip
+"""Every text that `_HINTS` finds holds one of these; plain searches are many times faster, and mostly in vain."""
+_MAY_WRITE = frozenset({ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete, ast.Call})
 _IMPORTED = re.compile(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+\(?([^)#]*?)(?:\)|$)|import[ \t]+([^\n#]+))", re.MULTILINE)  # fmt: skip
 
 
@@ -38,14 +43,14 @@ def look_at(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Look:
     parameters = {arg.arg for arg in (*node.args.args, *node.args.kwonlyargs)} - {"self", "cls"}
     parameters |= _find_derived(node, parameters)
     statements, calls, found, is_helper, inner = 0, set(), False, False, set(parameters)
-    for part in ast.walk(node):
+    for part in walk(node):
         if isinstance(part, ast.stmt):
             statements += 1
             if isinstance(part, ast.FunctionDef):
                 inner.add(part.name)
-        if isinstance(part, ast.Call):
+        elif isinstance(part, ast.Call):
             calls.add(_called(part))
-        if isinstance(part, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Delete | ast.Call):
+        if part.__class__ in _MAY_WRITE:
             found = found or _is_write(part)
             is_helper = is_helper or _hands_over(part, parameters, inner)
     return Look(found, statements <= _SHORT or _makes_function(node), frozenset(calls), is_helper)
@@ -65,7 +70,7 @@ def _find_derived(node: ast.AST, parameters: set[str]) -> set[str]:
     if not parameters:
         return set()
     found: set[str] = set()
-    for part in ast.walk(node):
+    for part in walk(node):
         if not isinstance(part, ast.Assign) or not isinstance(part.targets[0], ast.Name | ast.Tuple):
             continue
         value = part.value
@@ -140,7 +145,7 @@ def find_helpers(functions: list[Function]) -> Iterator[str]:
 
 def may_write(text: bytes, packages: tuple[str, ...]) -> bool:
     """A cheap look before parsing: whether the file sets attributes of something it imports from upstream."""
-    if _HINTS.search(text):
+    if any(mark in text for mark in _MARKS) and _HINTS.search(text):
         return True
     if packages and may_replace(text):
         return True

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from layline.patches.calling.names import Names, find_words_below
@@ -250,10 +251,17 @@ def _show(found: Iterable[Site], unknown: int = 0, *, is_function: bool = True) 
 
 def _count_unknown(text: bytes, method: str) -> int:
     """Calls in a file that knows none of the classes: all but those on `self`, which are the file's own, and imports."""
-    code = _NOT_CODE.sub(b"", text)
+    code, imported = _read_bare(text)
     receivers = re.findall(rb"(\w*|super\(\))[ \t]*\.[ \t]*" + re.escape(method.encode()) + rb"[ \t]*\(", code)
-    known = {b"self", b"cls", b"super()", *_IMPORTED.findall(code)}
+    known = {b"self", b"cls", b"super()", *imported}
     return sum(1 for name in receivers if name not in known)
+
+
+@lru_cache(maxsize=4096)
+def _read_bare(text: bytes) -> tuple[bytes, frozenset[bytes]]:
+    """A file without strings and comments, and the names it imports: asked for once a method, read once."""
+    code = _NOT_CODE.sub(b"", text)
+    return code, frozenset(_IMPORTED.findall(code))
 
 
 __all__ = ["Callers", "Search"]
