@@ -26,7 +26,7 @@ from layline.patches.reading.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from layline.patches.reading.calls import Interpreter
 
@@ -105,7 +105,10 @@ def collect_effects(events: list[Event], installer: Installer) -> list[Effect]:
     return [effect for _, effect in find_all_effects(events, installer)]
 
 
-def find_all_effects(events: list[Event], installer: Installer) -> Iterator[tuple[Event, Effect]]:
+def find_all_effects(
+    events: list[Event], installer: Installer, is_shown: Callable[[Effect], bool] = lambda _: True
+) -> Iterator[tuple[Event, Effect]]:
+    """Every effect once, with its event; conditions are read of those alone that somebody will see."""
     reader = Reader(loosen(installer.roots))
     found: set[tuple[object, ...]] = set()
     waiting = list(_with_imports(events, installer.machine))
@@ -113,10 +116,10 @@ def find_all_effects(events: list[Event], installer: Installer) -> Iterator[tupl
     while waiting:
         event = waiting.pop(0)
         for effect in find_effects(event, installer):
-            when, premise = _read_condition(event, reader)
             key = (effect.target, effect.location, effect.mutates, effect.reason, effect.moment)
             if key not in found:
                 found.add(key)
+                when, premise = _read_condition(event, reader) if is_shown(effect) else (None, None)
                 yield event, replace(effect, when=when, premise=premise)
         if isinstance(event, Write) and event.value is not None:
             for log in installer.read_replacement(event.value):

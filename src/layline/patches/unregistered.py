@@ -74,7 +74,7 @@ def find_unregistered(installer: Installer, texts: dict[str, bytes], packages: t
     helpers = frozenset(find_helpers([function for listed in functions.values() for function in listed]))
     for module in _find_callers_of(helpers, installer, texts, functions):
         functions[module] = list(find_functions(module))
-    read = Read(helpers | machine.registries.configured, find_hooked(machine.modules, texts))
+    read = Read(helpers | machine.registries.configured, find_hooked(machine.modules, texts), packages)
     found: dict[tuple[object, ...], Unregistered] = {}
     for module, listed in functions.items():
         for item in _find_in_module(module, listed, installer, read):
@@ -93,6 +93,8 @@ class Read:
     """Names of helpers and registering functions: a function that calls one is read."""
     hooked: dict[str, list[str]]
     """Functions of ours and the modules they are handed once these are imported."""
+    packages: tuple[str, ...]
+    """Those of all backends; empty: everything."""
 
 
 def _add_heirs(functions: dict[Module, list[Function]], installer: Installer, texts: dict[str, bytes]) -> None:
@@ -152,9 +154,7 @@ def _counts(effect: Effect, scope: Scope) -> bool:
         return scope.covers(effect.target) or _is_foreign_behaviour(effect, scope)
     if effect.reason == HANDED and effect.mutates:
         return scope.covers(effect.mutates[0])
-    if effect.certain or not _STAYS.match(effect.reason or "") or effect.moment is Moment.DEFERRED:
-        return False
-    return scope.is_near(effect.location.path)
+    return _tells_unnamed(effect) and scope.is_near(effect.location.path)
 
 
 def _is_foreign_behaviour(effect: Effect, scope: Scope) -> bool:
@@ -220,7 +220,7 @@ def _find_in_module(
 ) -> Iterator[Unregistered]:
     machine = installer.machine
     top: list[Event] = [event for event in module.events if not isinstance(event, Registration)]
-    yield from _collect(top, module.name, installer)
+    yield from _collect(top, module.name, installer, read.packages)
     handlers = {event.handler.node for event in module.events if isinstance(event, Registration)}
     for function in functions:
         seen = look_at(function.node)
@@ -228,7 +228,7 @@ def _find_in_module(
             continue
         for given in hand_over(read.hooked.get(function.dotted, [])):
             machine.stored = {}
-            for item in _collect(run_function(machine, function, given), function.dotted, installer):
+            for item in _collect(run_function(machine, function, given), function.dotted, installer, read.packages):
                 yield _name_heir(item, function, module)
 
 
@@ -240,12 +240,16 @@ def _name_heir(item: Unregistered, function: Function, module: Module) -> Unregi
     return replace(item, within=f"{heir.dotted}.{function.name.rpartition('.')[2]}")
 
 
-def _collect(events: list[Event], within: str, installer: Installer) -> Iterator[Unregistered]:
+def _collect(
+    events: list[Event], within: str, installer: Installer, packages: tuple[str, ...]
+) -> Iterator[Unregistered]:
     reader = Reader(loosen(installer.roots))
     ways = Ways(events, installer)
-    for event, effect in find_all_effects(events, installer):
-        effect = replace(_leave_helper(event, effect), when=ways.describe(event, effect))  # noqa: PLW2901
-        test = simplify(conjoin(tuple(getattr(event, "when", ()))))
+    for event, effect in find_all_effects(events, installer, lambda effect: may_count(effect, packages)):
+        shown = may_count(effect, packages)
+        when = ways.describe(event, effect) if shown else None
+        effect = replace(_leave_helper(event, effect), when=when)  # noqa: PLW2901
+        test = simplify(conjoin(tuple(getattr(event, "when", ())))) if shown else None
         if (
             effect.target
             and effect.style is Style.BINDING_REPLACEMENT
@@ -257,8 +261,22 @@ def _collect(events: list[Event], within: str, installer: Installer) -> Iterator
             effect=effect,
             within=_enclosing(effect, installer) or within,
             registry=name_registry(event, installer),
-            keys=tuple(sorted(dict.fromkeys(reader.find_keys(test)))),
+            keys=tuple(sorted(dict.fromkeys(reader.find_keys(test)))) if test is not None else (),
         )
+
+
+def may_count(effect: Effect, packages: tuple[str, ...]) -> bool:
+    """False if no backend lists the effect, whatever its scope (see `_counts`): then nobody reads its conditions."""
+    if effect.target is None:
+        return _tells_unnamed(effect)
+    return not packages or effect.replacement_at is not None or _is_in(effect.target, packages)
+
+
+def _tells_unnamed(effect: Effect) -> bool:
+    """True for rows that may be told although their target cannot be named."""
+    if effect.reason == HANDED and effect.mutates:
+        return True
+    return not effect.certain and effect.moment is not Moment.DEFERRED and bool(_STAYS.match(effect.reason or ""))
 
 
 def _leave_helper(event: Event, effect: Effect) -> Effect:

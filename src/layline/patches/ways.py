@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from layline.core.evidence import Location
@@ -59,10 +60,9 @@ class Ways:
         return "; ".join(text for text in said if text) or None
 
     def _around(self, place: Location, function: ast.AST | None) -> str | None:
-        body = find_body(function) if function is not None else self._find_top(place)
-        chain = find_chain(body, place.line)
-        inner = find_body(chain[-1]) if chain else body
-        return show_gates(list(find_gates(inner, place.line)), inner)
+        if function is not None:
+            return _read_gates(function, place.line)
+        return _show_around(self._find_top(place), place.line)
 
     def _find_top(self, place: Location) -> list[ast.stmt]:
         modules = self._installer.machine.modules
@@ -90,6 +90,17 @@ class Ways:
         if len(text) <= _LONGEST and "<" not in text.replace(" < ", "").replace(" <= ", ""):
             return text if text not in {"True", "False"} else None
         return self._installer.machine.say_test(test)
+
+
+@lru_cache(maxsize=50_000)
+def _read_gates(function: ast.AST, line: int) -> str | None:
+    return _show_around(find_body(function), line)
+
+
+def _show_around(body: list[ast.stmt], line: int) -> str | None:
+    chain = find_chain(body, line)
+    inner = find_body(chain[-1]) if chain else body
+    return show_gates(list(find_gates(inner, line)), inner)
 
 
 def _key(event: Write) -> tuple[object, ...]:

@@ -228,6 +228,8 @@ class Resolver:
                 if source is not None and not self.index.owns(source):
                     outside = _unknown(f"{module} has `from {source} import *`, which may bind it")
                 continue
+            if name not in _MODULE_MEMBERS and not self._submodule(source, name) and not self.index.may_mention(source, name):  # fmt: skip
+                continue  # a module cannot hand on what it does not name; parsing every star of a large package is what costs
             inner = self.index.module(source)
             exports = inner.exports if inner is not None else None
             if name not in exports if exports is not None else name.startswith("_"):
