@@ -130,4 +130,4 @@ def load_griffe(chosen: argparse.Namespace) -> str:
                 place.parent.mkdir(parents=True, exist_ok=True)
                 place.write_bytes(upstream.read_blob(entry.oid))
         griffe.load(chosen.package, search_paths=[folder], allow_inspection=False)
-    return chosen.package
+    return str(chosen.package)
