@@ -14,6 +14,7 @@ _OPPOSITE: dict[type[ast.cmpop], str] = {
     ast.Is: "is not", ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in",
 }  # fmt: skip
 _MISSING = {"ImportError", "ModuleNotFoundError"}
+_BROAD = {"Exception", "BaseException"}
 _LEAVES = {"sys.exit", "exit", "os._exit"}
 _LONGEST = 100
 """A test longer than this is shortened; a name is explained only within it."""
@@ -136,7 +137,7 @@ def _enter_try(statement: ast.Try | ast.TryStar, line: int) -> Iterator[Gate]:
         return
     for handler in statement.handlers:
         if _holds(handler.body, line):
-            yield invert(_say_failure(statement, handler))
+            yield invert(_say_failure(statement, [handler]))
             yield from find_gates(handler.body, line)
             return
     yield from find_gates(statement.finalbody, line)
@@ -164,18 +165,21 @@ def _find_imported(statement: ast.stmt) -> Iterator[str]:
                             yield name
 
 
-def _say_failure(statement: ast.Try | ast.TryStar, handler: ast.ExceptHandler) -> Gate:
-    """That a `try` block goes through, as far as one handler is concerned."""
-    kinds = "an exception" if handler.type is None else ast.unparse(handler.type)
+def _say_failure(statement: ast.Try | ast.TryStar, handlers: list[ast.ExceptHandler]) -> Gate:
+    """That a `try` block goes through, as far as some of its handlers are concerned."""
+    named = [word for h in handlers if h.type is not None for word in _words(ast.unparse(h.type))]
+    is_broad = any(handler.type is None for handler in handlers) or not _BROAD.isdisjoint(named)
     imported = next(_find_importable(statement.body), None)
-    if imported is not None and (handler.type is None or _MISSING & set(_words(kinds)) or kinds == "Exception"):
+    if imported is not None and (is_broad or not _MISSING.isdisjoint(named)):
         return imported
+    kinds = "exception" if is_broad else " or ".join(dict.fromkeys(named))
     first = _shorten(ast.unparse(statement.body[0]).partition("\n")[0])
     return Gate(text=f"`{first}` raises no {kinds}", opposite=f"`{first}` raises {kinds}")
 
 
 def _words(text: str) -> list[str]:
-    return text.replace("(", " ").replace(")", " ").replace(",", " ").replace(".", " ").split()
+    """The names in `(a.B, C)` without what they are reached through."""
+    return [word.rpartition(".")[2] for word in text.replace("(", " ").replace(")", " ").replace(",", " ").split()]
 
 
 def _find_leaving(statement: ast.stmt) -> Gate:
@@ -194,12 +198,11 @@ def _find_leaving(statement: ast.stmt) -> Gate:
         case ast.With(body=body) | ast.AsyncWith(body=body):
             return _leaves(body)
         case ast.Try(body=body, handlers=handlers, orelse=orelse):
-            leaving = [_leaves([*body, *orelse])]
-            for handler in handlers:
-                ends = _leaves(handler.body)
-                if ends != NEVER and not _only_raises(handler):
-                    leaving.append(combine("and", (invert(_say_failure(statement, handler)), ends)))
-            return combine("or", tuple(leaving))
+            ends = [(handler, _leaves(handler.body)) for handler in handlers if not _only_raises(handler)]
+            surely = [handler for handler, end in ends if end == ALWAYS]
+            failed = [combine("and", (invert(_say_failure(statement, [h])), end)) for h, end in ends if end != ALWAYS]
+            failed += [invert(_say_failure(statement, surely))] if surely else []
+            return combine("or", (_leaves([*body, *orelse]), *failed))
     return NEVER
 
 

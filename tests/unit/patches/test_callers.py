@@ -99,6 +99,12 @@ def test_making_an_object_calls_its_init(tmp_path: Path) -> None:
     assert read_one(tmp_path, {"own/boot.py": source}).called_from == ("own/boot.py:6",)
 
 
+def test_a_hook_named_as_text_beside_its_module_is_told(tmp_path: Path) -> None:
+    config = "def hook(module, home, name): pass\nhook('up.a', 'own.boot', 'start_up')\nhook('up.a', 'own.other', 'start_up')\n"
+    found = read_one(tmp_path, {"own/boot.py": BOOT, "own/config.py": config}).called_from
+    assert found == ("own/config.py:2 (named as text)",)
+
+
 def test_the_top_level_of_a_module_runs_where_it_is_imported(tmp_path: Path) -> None:
     files = {"own/boot.py": "import up.a\nup.a.f = print\n", "own/x.py": "import os\nfrom own import boot\n"}
     assert read_one(tmp_path, files).called_from == ("own/x.py:2 (import)",)

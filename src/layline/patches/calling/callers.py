@@ -67,17 +67,34 @@ class Search:
 
     def find(self, dotted: str) -> Callers:
         """The callers of a function, method, class or module of the downstream."""
-        place = self._names.find_place(dotted)
+        place = self._names.find_place(dotted) or self._find_inherited(dotted)
         if place is None or isinstance(place.node, ast.ClassDef):
             module = dotted if place is None else _module_around(place).name
             return _show(self._find_imports(module), is_function=False)
         owner = place.outer
         if owner is None or not isinstance(owner.node, ast.ClassDef):
-            return _show([*self._find_function(dotted, place), *_find_registration(place, self._names)])
+            found = [*self._find_function(dotted, place), *self._find_named(dotted)]
+            return _show([*found, *_find_registration(place, self._names)])
         if place.name.rpartition(".")[2] in _MAKERS:
             return _show(self._find_makers(owner.name, place))
-        found, unknown = self._find_method(owner.name, place)
+        found, unknown = self._find_method(dotted.rpartition(".")[0], owner.name, place)
         return _show([*found, *_find_registration(place, self._names)], unknown)
+
+    def _find_inherited(self, dotted: str) -> Place | None:
+        """The method that a class finds in one it inherits from."""
+        owner, _, method = dotted.rpartition(".")
+        if self._names.find_place(owner) is None:
+            return None
+        home = self._names.look_up(self._names.order(owner), method)
+        return self._names.find_place(f"{home}.{method}") if home is not None else None
+
+    def _find_named(self, dotted: str) -> Iterator[Site]:
+        """Calls that name a function and its module as text: a table of hooks, an entry point."""
+        module, _, name = dotted.rpartition(".")
+        for path, file in self._files(name):
+            for line, words in file.texts:
+                if (name in words and module in words) or not {dotted, f"{module}:{name}"}.isdisjoint(words):
+                    yield Site(path, line, "named as text")
 
     def _files(self, *words: str) -> Iterator[tuple[str, File]]:
         """Files that mention one of the words, in order."""
@@ -112,12 +129,12 @@ class Search:
                 if not _is_inside(use.place, place) and self._reaches(use, file, owner, method):
                     yield _say(path, use)
 
-    def _find_method(self, owner: str, place: Place) -> tuple[list[Site], int]:
+    def _find_method(self, of: str, owner: str, place: Place) -> tuple[list[Site], int]:
         method = place.name.rpartition(".")[2]
         only = self._is_only_family(owner, method)
         found: list[Site] = []
         unknown = 0
-        family = {above.rpartition(".")[2] for below in self._names.below(owner) for above in self._names.order(below)}
+        family = {above.rpartition(".")[2] for below in self._names.below(of) for above in self._names.order(below)}
         related = [name.encode() for name in sorted(family)]
         for path, text in self._texts.items():
             if b"." + method.encode() not in text:
@@ -129,7 +146,7 @@ class Search:
             for use in file.uses.get(method, ()) if file is not None else ():
                 if not isinstance(use.node, ast.Attribute) or _is_inside(use.place, place):
                     continue
-                reached = self._reaches(use, file, owner, method)  # type: ignore[arg-type]  # the loop is empty without
+                reached = self._reaches(use, file, owner, method, of)  # type: ignore[arg-type]  # the loop is empty without
                 if reached:
                     found.append(_say(path, use))
                 elif reached is None and only and _is_named_after(use.node.value, family):
@@ -138,21 +155,23 @@ class Search:
                     unknown += 1
         return found, unknown
 
-    def _reaches(self, use: Use, file: File, owner: str, method: str) -> bool | None:
-        """Whether a call reaches `owner.method`; None where the receiver's class is not known."""
+    def _reaches(self, use: Use, file: File, owner: str, method: str, of: str = "") -> bool | None:
+        """Whether a call reaches `owner.method` for objects of a class; None where the receiver's is not known."""
         if not isinstance(use.node, ast.Attribute):
             return False
         receivers = list(find_receivers(use.node.value, use.place, file, self._names))
         if not receivers:
             return None
-        return any(isinstance(item, Receiver) and self._dispatches(item, owner, method) for item in receivers)
+        return any(
+            isinstance(item, Receiver) and self._dispatches(item, owner, method, of or owner) for item in receivers
+        )
 
-    def _dispatches(self, receiver: Receiver, owner: str, method: str) -> bool:
+    def _dispatches(self, receiver: Receiver, owner: str, method: str, of: str) -> bool:
         """Some class that has both finds `owner`'s method when it looks from where the receiver stands."""
         names = self._names
         if receiver.how == "exact":
-            return names.look_up(names.order(receiver.of), method) == owner
-        for candidate in names.below(owner):
+            return of in names.order(receiver.of) and names.look_up(names.order(receiver.of), method) == owner
+        for candidate in names.below(of):
             order = names.order(candidate)
             if receiver.of not in order:
                 continue
@@ -187,12 +206,14 @@ class Search:
     def _find_imports(self, module: str) -> Iterator[Site]:
         """Importing a module runs what stands outside its functions."""
         home = self._names.modules.path_of(module)
+        if home is None:
+            return
         for path, file in self._files(module.rpartition(".")[2]):
             if path == home:
                 continue
             lines = {line for line, name in file.import_lines if self._names.modules.path_of(name) == home}
             yield from (Site(path, line, "import") for line in sorted(lines))
-            yield from (Site(path, line, "import by name") for line, name in sorted(set(file.texts)) if name == module)
+            yield from (Site(path, line, "import by name") for line, words in file.texts if words == (module,))
 
 
 def _find_uses(file: File, name: str) -> Iterator[Use]:

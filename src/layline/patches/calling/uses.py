@@ -77,8 +77,8 @@ class File:
     """What names of the top level are assigned from or annotated with."""
     uses: dict[str, list[Use]] = field(default_factory=dict)
     """By the last name; an imported name counts under both its names."""
-    texts: list[tuple[int, str]] = field(default_factory=list)
-    """Dotted names given to calls as text."""
+    texts: list[tuple[int, tuple[str, ...]]] = field(default_factory=list)
+    """Calls whose arguments begin with texts, at least one of them dotted."""
 
 
 def read_file(module: Module, wanted: Iterable[str]) -> File:
@@ -159,9 +159,11 @@ class _Walk:
                 place.kept.extend((name, value) for value in known)
 
     def _note_text(self, node: ast.Call) -> None:
-        for given in node.args[:2]:
-            if isinstance(given, ast.Constant) and isinstance(given.value, str) and "." in given.value:
-                self._found.texts.append((given.lineno, given.value))
+        words = tuple(
+            item.value for item in node.args[:4] if isinstance(item, ast.Constant) and isinstance(item.value, str)
+        )
+        if any("." in word and " " not in word for word in words):
+            self._found.texts.append((node.lineno, words))
 
     def _note_import(self, node: ast.Import | ast.ImportFrom) -> None:
         if isinstance(node, ast.Import):
