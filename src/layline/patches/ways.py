@@ -89,7 +89,10 @@ class Ways:
         text = self._reader.show(simplify(test))
         if len(text) <= _LONGEST and "<" not in text.replace(" < ", "").replace(" <= ", ""):
             return text if text not in {"True", "False"} else None
-        return self._installer.machine.say_test(test)
+        written = self._installer.machine.say_test(test)
+        return (
+            written if written is None or len(written) <= 2 * _LONGEST else "this is the target of several meant here"
+        )
 
 
 @lru_cache(maxsize=50_000)
