@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-OPERATORS = ("gemm_bf16", "rmsnorm_bf16", "gemm_fp8")
+OPERATORS = ("gemm_bf16", "rmsnorm_bf16", "gemm_fp8", "grouped_gemm_bf16")
 PROCESSES = 3
 PACKED_EVERY_S = 10.0
 REPORT_S = 120.0

@@ -123,7 +123,20 @@ class _Fp8:
         torch._scaled_mm(a, b.T, sa.T.contiguous().T, sb.T, out_dtype=torch.bfloat16)
 
 
-TORCH: dict[str, Any] = {"gemm_bf16": _Gemm, "rmsnorm_bf16": _RmsNorm, "gemm_fp8": _Fp8}
+class _Grouped:
+    @staticmethod
+    def forward(a: Any, b: Any, sizes: Any, _out: Any) -> None:
+        import torch
+
+        torch._grouped_mm(a, b.transpose(1, 2), offs=sizes.cumsum(0).to(torch.int32), out_dtype=torch.bfloat16)
+
+
+TORCH: dict[str, Any] = {
+    "gemm_bf16": _Gemm,
+    "rmsnorm_bf16": _RmsNorm,
+    "gemm_fp8": _Fp8,
+    "grouped_gemm_bf16": _Grouped,
+}
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

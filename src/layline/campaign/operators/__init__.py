@@ -12,8 +12,8 @@ from pathlib import Path
 from layline.campaign.model import Operator
 from layline.errors import ConfigError
 
-NAMES = ("gemm", "softmax", "grouped_gemm", "gemm_bf16", "rmsnorm_bf16", "gemm_fp8")
-"""The last three run on an accelerator, with the torch and Triton of the machine."""
+NAMES = ("gemm", "softmax", "grouped_gemm", "gemm_bf16", "rmsnorm_bf16", "gemm_fp8", "grouped_gemm_bf16")
+"""The last four run on an accelerator, with the torch and Triton of the machine."""
 
 
 def load_operator(name: str) -> Operator:

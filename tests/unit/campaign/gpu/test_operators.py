@@ -10,7 +10,7 @@ import pytest
 from layline.campaign.operators import load_operator
 from layline.campaign.proposers.knobs import find_knobs, set_knobs
 
-NAMES = ("gemm_bf16", "rmsnorm_bf16", "gemm_fp8")
+NAMES = ("gemm_bf16", "rmsnorm_bf16", "gemm_fp8", "grouped_gemm_bf16")
 
 
 @pytest.mark.parametrize("name", NAMES)
