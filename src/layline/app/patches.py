@@ -17,6 +17,7 @@ from layline.patches.data import SCHEMA, encode_inventory
 from layline.patches.inventory import Reading, read_downstream, read_inventory
 from layline.patches.model import Inventory
 from layline.patches.report import build_report
+from layline.patches.textual import find_startup_files, find_textual
 from layline.source import Tree
 
 if TYPE_CHECKING:
@@ -124,7 +125,12 @@ def _find_inputs(workspace: Workspace) -> tuple[object, ...]:
 def _read_one(reading: Reading, upstreams: Upstreams, key: str) -> Inventory:
     inventory = read_inventory(reading, key, upstreams.look_up, upstreams.pins.get(key))
     mine = tuple(item for item in upstreams.skipped if item.what == f"upstream {key}")
-    return replace(inventory, skipped=(*inventory.skipped, *mine))
+    part = next((part for part in upstreams.index.parts if part.tree.commit == upstreams.pins.get(key)), None)
+    textual = tuple(find_textual(reading.tree, part.tree, upstreams.index)) if part is not None else ()
+    startup = tuple(find_startup_files(reading.tree))
+    return replace(
+        inventory, unregistered=(*inventory.unregistered, *textual), skipped=(*inventory.skipped, *startup, *mine)
+    )
 
 
 def render_list(workspace: Workspace, answer: Answer, format_: str) -> str:

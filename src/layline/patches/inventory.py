@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ from layline.patches.reading.calls import Interpreter
 from layline.patches.reading.events import Registration
 from layline.patches.reading.modules import Modules
 from layline.patches.reading.registries import read_registries
+from layline.patches.registering import find_registrations
 from layline.patches.registrations import learn_roots, read_patch
 from layline.patches.unregistered import Scope, count_left_out, find_callers, find_unregistered, select
 
@@ -51,12 +52,14 @@ class Reading:
     roots: Roots
     engine: Engine
     own_names: frozenset[str]
+    unreached: tuple[Skipped, ...] = ()
+    """Calls that look like a registration and were not reached."""
     stray: list[Unregistered] | None = None
     """Effects outside any registration, for all backends; None until asked for."""
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
-        return tuple(dict.fromkeys(self.machine.modules.skipped))
+        return tuple(dict.fromkeys((*self.machine.modules.skipped, *self.unreached)))
 
 
 def read_downstream(tree: Tree, settings: Settings) -> Reading:
@@ -68,7 +71,8 @@ def read_downstream(tree: Tree, settings: Settings) -> Reading:
     machine.is_upstream = lambda text: "." in text and (not tops or text.partition(".")[0] in tops)
     texts = dict(read_texts(tree))
     with deep_recursion():
-        registrations = tuple(_find_registrations(machine, texts, registries.handlers))
+        found = find_registrations(machine, texts, registries.handlers)
+        registrations = found.registrations
         names = {registration.module.name for registration in registrations}
         activation = find_activation(modules, names, texts)
         engines = sorted({registration.registry for registration in registrations})
@@ -76,7 +80,7 @@ def read_downstream(tree: Tree, settings: Settings) -> Reading:
         engine = read_engine(machine, engines, texts)
     ours = {name.partition(".")[0] for name in names} | {re.sub(r"[^a-z0-9]", "", settings.project.name.lower())}
     own = frozenset(top.lower() for top in ours if top not in NOT_OURS and len(top) > 2)
-    return Reading(tree, settings, machine, texts, registrations, activation, roots, engine, own)
+    return Reading(tree, settings, machine, texts, registrations, activation, roots, engine, own, found.skipped)
 
 
 def find_handler_calls(settings: Settings) -> frozenset[str]:
@@ -198,8 +202,7 @@ def _folder_backend(path: str, settings: Settings) -> str | None:
 
 
 def _judge_activity(patch: Patch, backend: Backend, key: str, reading: Reading) -> Patch:
-    name = reading.machine.modules.names_by_path.get(patch.file, "")
-    active, reason = reading.activation.explain(name)
+    active, reason = _explain_activity(patch, reading)
     notes = list(patch.notes)
     home = _folder_backend(patch.file, reading.settings)
     if home is not None and home != key:
@@ -207,6 +210,22 @@ def _judge_activity(patch: Patch, backend: Backend, key: str, reading: Reading) 
     if reading.engine.phases and patch.phase is not None and patch.phase not in reading.engine.phases:
         notes.append(f"the engine knows no phase {patch.phase!r}")
     return replace(patch, active=active, active_reason=reason, notes=tuple(notes))
+
+
+def _explain_activity(patch: Patch, reading: Reading) -> tuple[bool, str]:
+    """On import, if anything imports its module; inside a function, if anything calls that."""
+    late = next((item.within for item in reading.registrations if item.at == patch.location and item.within), None)
+    if late is None:
+        return reading.activation.explain(reading.machine.modules.names_by_path.get(patch.file, ""))
+    callers = Search(reading.machine.modules, reading.texts, {late}).find(late)
+    if callers.places:
+        return True, f"registered when {late} is called, from {', '.join(callers.places[:3])}"
+    if callers.unknown:
+        return (
+            True,
+            f"registered when {late} is called; {callers.unknown} calls of that name on unknown objects may be it",
+        )
+    return False, f"never registered: nothing calls {late}"
 
 
 def _settle_duplicates(patches: list[Patch], reading: Reading) -> Iterator[Patch]:
@@ -234,18 +253,6 @@ def _settle_duplicates(patches: list[Patch], reading: Reading) -> Iterator[Patch
                 active_reason=f"overridden by the later registration of the same id at {winner.location}",
                 notes=(*patch.notes, f"the id is also registered at {others}"),
             )
-
-
-def _find_registrations(machine: Interpreter, texts: dict[str, bytes], calls: Iterable[str]) -> Iterator[Registration]:
-    pattern = re.compile(rb"\b(?:" + b"|".join(re.escape(name.encode()) for name in sorted(calls)) + rb")\b")
-    for path, text in texts.items():
-        name = machine.modules.names_by_path.get(path)
-        if name is None or not pattern.search(text):
-            continue
-        module = machine.modules.find(name)
-        if module is not None:
-            machine.read_module(module)
-            yield from (event for event in module.events if isinstance(event, Registration))
 
 
 def read_texts(tree: Tree) -> Iterator[tuple[str, bytes]]:

@@ -82,3 +82,51 @@ def test_an_original_read_under_another_name_outside_is_still_wrapped(tmp_path: 
     reading = open_reading(tmp_path, {"own/patches/case_patches.py": handler(body)})
     patch = only(read_inventory(reading, "up", lambda _: Known(TargetKind.EXTERNAL)))
     assert [effect.style.value for effect in patch.effects] == ["function-wrapping", "function-wrapping"]
+
+
+LATE = """
+from own.engine.core import register_patch
+
+def register_all():
+    @register_patch("late", phase="setup")
+    def install(ctx):
+        import up.a as m
+        m.f = print
+
+    def never():
+        @register_patch("lost")
+        def install(ctx):
+            pass
+"""
+
+
+def test_a_registration_inside_a_function_happens_when_something_calls_it(tmp_path: Path) -> None:
+    inventory = read_snippet(tmp_path, LATE)
+    patch = only(inventory)
+    assert (patch.id, patch.active) == ("late", False)
+    assert patch.active_reason == "never registered: nothing calls own.patches.case_patches.register_all"
+    assert [effect.target for effect in patch.effects] == ["up.a.f"]
+    start = {"own/start.py": "from own.patches.case_patches import register_all\n\nregister_all()\n"}
+    called = only(read_snippet(tmp_path, LATE, start))
+    assert (called.active, called.active_reason) == (
+        True,
+        "registered when own.patches.case_patches.register_all is called, from own/start.py:3",
+    )
+
+
+def test_a_registration_that_reading_does_not_reach_is_said(tmp_path: Path) -> None:
+    (skipped,) = read_snippet(tmp_path, LATE).skipped
+    assert skipped.what == "lost (own/patches/case_patches.py:11)"
+    assert "in a function nobody calls" in skipped.why
+
+
+def test_a_registration_without_a_backend_of_ours_is_said(tmp_path: Path) -> None:
+    from layline.config import Backend, Project, Settings
+    from layline.patches.inventory import read_downstream, read_inventory
+    from snippets import open_reading
+
+    reading = open_reading(tmp_path, {"own/patches/a_patches.py": handler("pass", arguments='"x", backend="other"')})
+    backends = {"one": Backend(path="a", packages=("up",)), "two": Backend(path="b", packages=("two",))}
+    again = read_downstream(reading.tree, Settings(project=Project(name="own"), backends=backends))
+    (skipped,) = read_inventory(again, "one").skipped
+    assert skipped.why == "it names the backend 'other' and stands in no folder of a configured one"

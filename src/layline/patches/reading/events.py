@@ -61,6 +61,8 @@ class Registration:
     handler: Function
     at: Location
     module: Module
+    within: str | None = None
+    """The function that must be called for it to happen; None: it happens on import."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

@@ -1,0 +1,86 @@
+"""Every registration of a downstream: on import, inside functions, and those that reading does not reach."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from layline.core.evidence import Location, Skipped
+from layline.patches.reading.events import Registration
+from layline.patches.reading.values import Argument
+from layline.patches.registrations import run_function
+from layline.patches.unregistered import find_functions
+from layline.patches.writers import look_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from layline.patches.reading.calls import Interpreter
+    from layline.patches.reading.modules import Module
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The registrations of a downstream, and the calls that look like one and were not reached."""
+
+    registrations: tuple[Registration, ...]
+    skipped: tuple[Skipped, ...]
+
+
+def find_registrations(machine: Interpreter, texts: dict[str, bytes], calls: frozenset[str]) -> Found:
+    found: list[Registration] = []
+    skipped: list[Skipped] = []
+    for module in _find_modules(machine, texts, calls):
+        mine = [event for event in module.events if isinstance(event, Registration)]
+        mine += _find_late(machine, module, calls, {event.at for event in mine})
+        found += mine
+        skipped += _find_unreached(machine, module, calls, {event.at for event in mine})
+    return Found(tuple(found), tuple(skipped))
+
+
+def _find_modules(machine: Interpreter, texts: dict[str, bytes], calls: Iterable[str]) -> Iterator[Module]:
+    pattern = re.compile(rb"\b(?:" + b"|".join(re.escape(name.encode()) for name in sorted(calls)) + rb")\b")
+    for path, text in texts.items():
+        name = machine.modules.names_by_path.get(path)
+        module = machine.modules.find(name) if name is not None and pattern.search(text) else None
+        if module is not None:
+            machine.read_module(module)
+            yield module
+
+
+def _find_late(
+    machine: Interpreter, module: Module, calls: frozenset[str], known: set[Location]
+) -> Iterator[Registration]:
+    """Registrations inside a function that nothing calls on import: they happen when it is called."""
+    for function in find_functions(module):
+        if function.name.rpartition(".")[2] in calls or not look_at(function.node).calls & calls:
+            continue
+        for event in run_function(machine, function, []):
+            if isinstance(event, Registration) and event.at not in known and not _is_asked(event):
+                yield replace(event, within=function.dotted)
+
+
+def _is_asked(event: Registration) -> bool:
+    """The id is a parameter: a helper, whose callers register."""
+    first = next(iter(event.arguments.values()), None)
+    return isinstance(first, Argument)
+
+
+def _find_unreached(
+    machine: Interpreter, module: Module, calls: frozenset[str], known: set[Location]
+) -> Iterator[Skipped]:
+    for node in ast.walk(ast.Module(module.body, [])):
+        if not isinstance(node, ast.Call) or not node.args:
+            continue
+        name = ast.unparse(node.func).rpartition(".")[2]
+        first = node.args[0]
+        if name not in calls or not isinstance(first, ast.Constant) or not isinstance(first.value, str):
+            continue
+        place = Location(module.path or module.name, node.lineno)
+        if place not in known and not machine.is_upstream(first.value):
+            yield Skipped(
+                f"{first.value} ({place})",
+                f"registered by {name} where reading does not come: in a function nobody calls",
+            )
