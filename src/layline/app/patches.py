@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from layline import codec
+from layline.app.removals import tell_removals
 from layline.app.results import Results, result_key
 from layline.app.upstreams import Upstreams, open_upstreams
 from layline.app.workspace import know_packages
@@ -128,9 +129,10 @@ def _read_one(reading: Reading, upstreams: Upstreams, key: str) -> Inventory:
     part = next((part for part in upstreams.index.parts if part.tree.commit == upstreams.pins.get(key)), None)
     textual = tuple(find_textual(reading.tree, part.tree, upstreams.index)) if part is not None else ()
     startup = tuple(find_startup_files(reading.tree))
-    return replace(
+    whole = replace(
         inventory, unregistered=(*inventory.unregistered, *textual), skipped=(*inventory.skipped, *startup, *mine)
     )
+    return tell_removals(whole, upstreams)
 
 
 def render_list(workspace: Workspace, answer: Answer, format_: str) -> str:

@@ -15,7 +15,13 @@ from layline.patches.model import TargetKind
 from layline.patches.porting.plan import build_plan
 from layline.patches.porting.slicing import Slicer
 from layline.patches.replacements import Replacements
-from layline.patches.report import describe_effect, describe_enabling, describe_logic, find_shared_targets
+from layline.patches.report import (
+    describe_effect,
+    describe_enabling,
+    describe_logic,
+    explain_absence,
+    find_shared_targets,
+)
 from layline.patches.signatures import find_differences, show_signature
 
 if TYPE_CHECKING:
@@ -143,7 +149,7 @@ def _describe_target(opened: Opened, effect: Effect) -> Iterator[Block]:
         yield Paragraph((Cell(effect.target or "", code=True), " is outside the configured upstreams."))
         return
     if effect.target_kind is TargetKind.ABSENT:
-        hint = f"; {effect.suggestion} may be meant" if effect.suggestion else ""
+        hint = explain_absence(effect)
         yield Paragraph((Cell(effect.target or "", code=True), f" does not exist at the pin{hint}: the write creates it, nobody reads it unless the replacement's users do."))  # fmt: skip
         return
     if symbol.definition is None or symbol.module is None:

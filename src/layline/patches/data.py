@@ -69,9 +69,17 @@ def encode_effect(effect: Effect) -> dict[str, Any]:
         "target_kind": effect.target_kind.value,
         "alias_of": effect.alias_of,
         "suggestion": effect.suggestion,
+        "removal": _encode_removal(effect),
         "anchors": list(effect.anchors),
         "when": effect.when,
     }
+
+
+def _encode_removal(effect: Effect) -> dict[str, Any] | None:
+    found = effect.removal
+    if found is None:
+        return None
+    return {"what": found.what, "commit": found.commit, "date": found.date, "subject": found.subject}
 
 
 def encode_unregistered(item: Unregistered) -> dict[str, Any]:

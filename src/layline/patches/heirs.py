@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from layline.patches.reading.modules import Module
+    from layline.patches.reading.values import Value
 
 
 @lru_cache(maxsize=20_000)
@@ -34,13 +35,21 @@ def find_inherited(owner: Class) -> Iterator[Function]:
         base = waiting.pop(0)
         if not isinstance(base, Class) or base is owner:
             continue
-        overrides = bool(_mentions(base.node) & set(owner.scope.names))
+        overrides = any(_is_data(owner.scope.names.get(name)) for name in _mentions(base.node))
         for name, value in base.scope.names.items():
             if isinstance(value, Function) and name not in seen and not name.startswith("__"):
                 seen.add(name)
                 if overrides and look_at(value.node).writes:
                     yield bind(value, owner if value.kind == "classmethod" else Instance(owner))
         waiting.extend(base.bases)
+
+
+def _is_data(value: Value | None) -> bool:
+    """A table or name that a subclass fills in, or a short method that returns one; other overrides are read for themselves."""
+    if isinstance(value, Function):
+        seen = look_at(value.node)
+        return seen.is_short and not seen.writes
+    return value is not None
 
 
 def find_installing_classes(modules: Iterable[Module]) -> set[str]:

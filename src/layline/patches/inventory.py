@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from layline.source.tree import Tree
 
 NOT_OURS = frozenset(
-    "third_party 3rdparty vendor tests test docs examples benchmark benchmarks unittests ut st".split()
+    "third_party 3rdparty vendor tests test docs example examples demo demos benchmark benchmarks unittests ut st".split()
 )
 _NOT_OURS_PATH = re.compile(
     r"(?:^|/)(?:" + "|".join(sorted(NOT_OURS)) + r"|tests?_\w+|\w+_tests?)/|(?:^|/)(?:conftest|test_\w+|setup)\.py$"

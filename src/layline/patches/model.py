@@ -67,6 +67,23 @@ class Premise:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Removal:
+    """What upstream's history says of a target that is absent at the pin."""
+
+    what: str
+    """The name and file, or module, that was looked for."""
+    commit: str | None = None
+    """The commit that took it away; None: the history never had it."""
+    date: str = ""
+    subject: str = ""
+
+    def __str__(self) -> str:
+        if self.commit is None:
+            return f"upstream's history up to the pin never had {self.what}"
+        return f"upstream removed {self.what} in {self.commit[:12]} ({self.date}, {self.subject})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
     """One thing a patch does."""
 
@@ -90,6 +107,8 @@ class Effect:
     """Where the target is defined, if it is an imported name."""
     suggestion: str | None = None
     """The name probably meant, for a target that upstream never had."""
+    removal: Removal | None = None
+    """For an absent target: removed, or never there; None: it cannot be told."""
     anchors: tuple[str, ...] = ()
     """Texts a source rewrite searches for in the upstream source."""
     when: str | None = None

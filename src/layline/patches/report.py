@@ -136,12 +136,20 @@ def find_alerts(inventory: Inventory, repository: str) -> Iterator[Alert]:
         if not patch.active:
             yield Alert(severity=Severity.LOOK, message=f"{patch.id} ({patch.location}): {patch.active_reason}", evidence=(place,))  # fmt: skip
         for effect in patch.effects:
-            if effect.target_kind is TargetKind.ABSENT and effect.suggestion:
+            if effect.target_kind is TargetKind.ABSENT and (effect.suggestion or (effect.removal and effect.removal.commit)):  # fmt: skip
                 yield Alert(
                     severity=Severity.LOOK,
-                    message=f"{patch.id} sets {effect.target}, which the pin does not have; {effect.suggestion} may be meant ({effect.location})",
+                    message=f"{patch.id} sets {effect.target}, which the pin does not have{explain_absence(effect)} ({effect.location})",
                     evidence=(place,),
                 )  # fmt: skip
+
+
+def explain_absence(effect: Effect) -> str:
+    """Removed, never there, or misspelled: what is known of an absent target."""
+    words = [str(effect.removal)] if effect.removal is not None else []
+    if effect.suggestion:
+        words.append(f"{effect.suggestion} may be meant")
+    return "; " + "; ".join(words) if words else ""
 
 
 def find_shared_targets(inventory: Inventory) -> dict[str, list[Patch]]:

@@ -260,7 +260,7 @@ def _collect(
         yield Unregistered(
             effect=effect,
             within=_enclosing(effect, installer) or within,
-            registry=name_registry(event, installer),
+            registry=name_registry(event, installer) if effect.target else None,
             keys=tuple(sorted(dict.fromkeys(reader.find_keys(test)))) if test is not None else (),
         )
 

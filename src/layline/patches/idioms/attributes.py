@@ -70,8 +70,9 @@ def _find_outside(event: Write, owner: str, installer: Installer) -> Iterator[Ef
         elif f"{owner}.{name}" == "os.environ":
             continue  # an environment variable, not a binding
         elif f"{owner}.{name}" in installer.machine.stashes:
-            if not _is_behaviour(event.value):
-                continue  # the stash itself, kept or thrown away
+            original = installer.machine.stashes[f"{owner}.{name}"]
+            if not _is_behaviour(event.value) or installer.machine.stored.get(original) is event.value:
+                continue  # the stash itself: kept, thrown away, or filled again by a second run
             yield installer.build_effect(event, installer.machine.stashes[f"{owner}.{name}"], event.value)
         elif not installer.is_bookkeeping(owner, name, event.value):
             yield installer.build_effect(event, f"{owner}.{name}", event.value)

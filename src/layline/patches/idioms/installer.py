@@ -196,6 +196,8 @@ class Installer:
             case Partial(function=function):
                 name, place = self.describe(function)
                 return f"functools.partial({name})", place
+            case Called(callee=Outside(path="types.MethodType"), arguments=(bound, _)):
+                return self.describe(bound)
             case Called(callee=callee):
                 return f"{self.describe(callee)[0]}(…)", None
             case Instance(of=of, attributes=held) if (kept := _find_held(held)) is not None:

@@ -88,7 +88,11 @@ def _whose(owner: Value) -> str:
 
 
 def _how(value: Value) -> str:
-    bound = any(isinstance(found, Function) and found.bound is not None for found in find_alternatives(value))
+    bound = any(
+        (isinstance(found, Function) and found.bound is not None)
+        or (isinstance(found, Called) and found.callee == Outside("types.MethodType"))
+        for found in find_alternatives(value)
+    )
     return "a method bound onto " if bound else ""
 
 

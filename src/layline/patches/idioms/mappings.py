@@ -33,7 +33,7 @@ HANDED = "handed to a registry of upstream"
 _CHANGES = frozenset("append insert extend add remove setdefault pop".split())
 _TABLE_NAME = re.compile(r"_?[A-Z][A-Z0-9_]+\Z|_?\w*(?:registry|mapping|table|hooks|handlers)\w*\Z")
 """How tables and lists of a module are called: a constant, or a registry."""
-_REGISTERS = re.compile(r"(?:^|\.)_?(?:register\w*|add_\w+)$")
+_REGISTERS = re.compile(r"(?:^|\.)_?(?:register\w*|add_(?!start_|end_|code_|model_|argument|doc)\w+)$")
 _NOT_REGISTERS = ("atexit.", "signal.", "argparse.", "logging.", "builtins.", "os.", "sys.", "warnings.")
 
 
@@ -54,7 +54,7 @@ def find_mapping_writes(event: Event, installer: Installer) -> Iterator[Effect]:
             else:
                 yield from _find_change(event, path, arguments, installer)
         case Call(callee=Called(callee=Outside(path=path), arguments=first, keywords=named), arguments=(made,)):
-            if _registers(path):  # `@upstream.register("key")`
+            if _registers(path) and "register" in path.rpartition(".")[2]:  # `@upstream.register("key")`
                 whole = replace(event, callee=Outside(path), arguments=(*first, made), keywords=dict(named))
                 yield from _find_register_call(whole, path, installer)
         case Call(callee=Member(owner=Called(callee=Outside(path=path) as made), name="impl" | "define")) if path == _OPERATORS:  # fmt: skip

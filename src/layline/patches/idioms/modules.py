@@ -20,7 +20,7 @@ def find_module_stubs(event: Event, installer: Installer) -> Iterator[Effect]:
         case Write(is_item=True, owner=Outside(path="sys.modules"), value=value):
             for alternative in find_alternatives(event.name):
                 name = text_of(alternative)
-                if name is not None:
+                if name is not None and not installer.machine.modules.knows(name):  # our own module makes itself lazy
                     yield installer.build_effect(event, name, value)
         case Write(is_item=False, owner=Made(name=made), value=value):
             name = text_of(event.name)

@@ -180,9 +180,12 @@ def _module_type(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AS
 
 def _method_type(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
     """`MethodType(f, obj)` and `f.__get__(obj)`: the function, bound."""
-    if len(arguments) == 2 and isinstance(arguments[0], Function):
-        return bind(arguments[0], arguments[1])
-    return arguments[0] if arguments else None
+    if len(arguments) != 2:
+        return arguments[0] if arguments else None
+    ours = next((found for found in find_alternatives(arguments[0]) if isinstance(found, Function)), None)
+    if ours is not None:
+        return bind(ours, arguments[1])
+    return Called(Outside("types.MethodType"), tuple(arguments))
 
 
 def _vars(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
