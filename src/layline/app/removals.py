@@ -42,8 +42,9 @@ def _tell(effect: Effect, known: dict[str, Removal | None]) -> Effect:
     removal = known.get(effect.target or "")
     if removal is None or effect.target_kind is not TargetKind.ABSENT:
         return effect
-    # a near name would mislead where the target itself was taken away
-    return replace(effect, removal=removal, suggestion=effect.suggestion if removal.commit is None else None)
+    # a near name would mislead where the target itself was taken away, or is a name upstream uses elsewhere
+    is_slip = removal.commit is None and removal.elsewhere is None
+    return replace(effect, removal=removal, suggestion=effect.suggestion if is_slip else None)
 
 
 def _find_removal(target: str, upstreams: Upstreams) -> Removal | None:
@@ -68,7 +69,18 @@ def _find_removal(target: str, upstreams: Upstreams) -> Removal | None:
     found = _ask(part, ("-G", pattern.format(name=re.escape(name))), (entry.path,))
     if found is not None:
         return replace(found, what=f"{name} of {entry.path}")
-    return Removal(what=f"{name} of {entry.path}")
+    return Removal(what=f"{name} of {entry.path}", elsewhere=_find_elsewhere(part, name))
+
+
+def _find_elsewhere(part: Part, name: str) -> str | None:
+    """Where upstream defines the same name: it is put into another module on purpose, not misspelled."""
+    how = ("grep", "-n", "-E", "-e", rf"^ *(async def|def|class) +{re.escape(name)}\>")
+    try:
+        out = part.tree.repository.git(*how, part.tree.commit, "--", "*.py").decode("utf-8", "replace")
+    except GitError:  # git grep exits with 1 where nothing is found
+        return None
+    first = out.splitlines()[0].split(":", 3) if out else []
+    return f"{first[1]}:{first[2]}" if len(first) >= 3 else None
 
 
 def _guess_files(package: str, name: str) -> tuple[str, ...]:

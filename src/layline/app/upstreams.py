@@ -51,7 +51,7 @@ class Upstreams:
         """A name beside the absent one that differs by a slip of the hand."""
         owner, _, name = symbol.name.rpartition(".")
         beside = self._names_in(owner)
-        near = difflib.get_close_matches(name, sorted(beside), n=1, cutoff=0.86)
+        near = difflib.get_close_matches(name, sorted(beside), n=1, cutoff=0.85)
         return f"{owner}.{near[0]}" if near else None
 
     def _names_in(self, owner: str) -> set[str]:

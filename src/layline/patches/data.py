@@ -79,7 +79,13 @@ def _encode_removal(effect: Effect) -> dict[str, Any] | None:
     found = effect.removal
     if found is None:
         return None
-    return {"what": found.what, "commit": found.commit, "date": found.date, "subject": found.subject}
+    return {
+        "what": found.what,
+        "commit": found.commit,
+        "date": found.date,
+        "subject": found.subject,
+        "elsewhere": found.elsewhere,
+    }
 
 
 def encode_unregistered(item: Unregistered) -> dict[str, Any]:

@@ -76,10 +76,13 @@ class Removal:
     """The commit that took it away; None: the history never had it."""
     date: str = ""
     subject: str = ""
+    elsewhere: str | None = None
+    """Where upstream defines the same name, for one that was never in this file."""
 
     def __str__(self) -> str:
         if self.commit is None:
-            return f"upstream's history up to the pin never had {self.what}"
+            other = f"; {self.elsewhere} defines the name" if self.elsewhere else ""
+            return f"upstream's history up to the pin never had {self.what}{other}"
         return f"upstream removed {self.what} in {self.commit[:12]} ({self.date}, {self.subject})"
 
 

@@ -10,6 +10,7 @@ from layline.patches.idioms.installer import Installer, moment_of
 from layline.patches.model import Effect, Style, TargetKind
 from layline.patches.reading.calls import IMPORT_HOOKS
 from layline.patches.reading.events import Call, Event, Write
+from layline.patches.reading.machine import text_of
 from layline.patches.reading.values import (
     Called,
     Class,
@@ -87,11 +88,17 @@ def _is_put_back(event: Write) -> bool:
     path = event.owner.path if isinstance(event.owner, Outside) else ""
     for value in find_alternatives(event.value) if event.value is not None else ():
         match value:
-            case Element(owner=owner) if owner == event.owner:
-                return True  # put back, or kept under another key
+            case Element(owner=owner, key=key) if owner == event.owner:
+                if key == event.name or _is_stash(text_of(key), text_of(event.name)):
+                    return True
             case Called(callee=Outside(path=callee), arguments=(key, *_)) if key == event.name:
                 return callee in {f"{path}.get", f"{path}.pop"}
     return False
+
+
+def _is_stash(key: str | None, name: str | None) -> bool:
+    """`TABLE["f_origin"] = TABLE["f"]`: the original kept under a name that carries its own."""
+    return key is not None and name is not None and key != name and key in name
 
 
 def _entry(event: Write | Call, table: str, key: Value, value: Value | None, installer: Installer) -> Effect:
