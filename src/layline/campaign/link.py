@@ -62,6 +62,11 @@ class Kernel:
     """Files that shall be empty in its sandbox."""
 
 
+STARTING = "start"
+START_LIMIT_S = 120.0
+"""For a process of our own to start, on whatever machine."""
+
+
 class Worker:
     """A process that runs one kernel. It only ever runs while a call is due; all its CPU time is charged."""
 
@@ -89,9 +94,9 @@ class Worker:
         """Confine the process, load the kernel in it; wall nanoseconds from load to ready."""
         config = json.dumps(self._configuration()).encode()
         self._send(struct.pack("<Q", len(config)) + config)
-        (first,) = struct.unpack("<q", self._receive(8, "start"))
-        _kind, length = struct.unpack("<II", self._receive(8, "start"))
-        self.weaker = tuple(json.loads(self._receive(length, "start")))
+        (first,) = struct.unpack("<q", self._receive(8, STARTING))
+        _kind, length = struct.unpack("<II", self._receive(8, STARTING))
+        self.weaker = tuple(json.loads(self._receive(length, STARTING)))
         self._pid = _find_child(first)
         self._clock = (~self._pid << 3) | 2  # the POSIX CPU-time clock of that process
         began = time.perf_counter_ns()
@@ -253,9 +258,12 @@ class Worker:
 
     def _receive(self, count: int, where: str) -> bytes:
         data = b""
-        deadline = time.monotonic() + self.kernel.timeout_s
+        limit_s = START_LIMIT_S if where == STARTING else self.kernel.timeout_s
+        deadline = time.monotonic() + limit_s
         while len(data) < count:
             left = deadline - time.monotonic()
+            if left <= 0 and where == STARTING:  # nothing of the kernel has run: it is not to blame
+                raise BenchError(f"The worker did not start within {limit_s:g} s.", hint="Try again when the machine is less busy.")  # fmt: skip
             if left <= 0:
                 raise Fault("answers-in-time", f"No answer within {self.kernel.timeout_s:g} s during {where}.")
             if not select.select([self._started.reply], [], [], min(left, 0.2))[0]:
