@@ -51,7 +51,7 @@ def test_a_changed_figure_an_edited_record_and_an_edited_text_are_named(tmp_path
     assert findings(result) == [
         ("behind", "changed"),
         ("invented", "gone"),
-        ("keel-upstream-main.json: stats", "edited"),
+        ("keel-upstream-main.json: stats.commit_gap", "edited"),
         ("report.md", "edited"),
     ]
 

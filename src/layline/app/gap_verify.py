@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -114,16 +116,12 @@ def compare_facts(was: dict[str, Any], now: dict[str, Any]) -> list[Finding]:
 
 def _compare_files(now: _Now, path: Path, record: dict[str, Any]) -> list[Finding]:
     """The record and both texts must be what the facts say; remarks are the reader's own."""
+    was, is_ = dict(_flatten(record)), dict(_flatten(now.record))
     found = [
-        Finding(
-            what=f"{path.name}: {field}",
-            verdict="edited",
-            was=_show(record.get(field)),
-            now=_show(now.record.get(field)),
-        )
-        for field in dict.fromkeys((*now.record, *record))
-        if record.get(field) != now.record.get(field)
-    ]
+        Finding(what=f"{path.name}: {field}", verdict="edited", was=_show(was.get(field, "—")), now=_show(is_.get(field, "—")))
+        for field in dict.fromkeys((*is_, *was))
+        if was.get(field) != is_.get(field)
+    ]  # fmt: skip
     for place, text in zip(now.files, now.texts, strict=True):
         if not place.exists():
             found.append(Finding(what=str(place.name), verdict="gone", was="", now="the file is missing"))
@@ -142,8 +140,17 @@ def _load(path: Path) -> dict[str, Any]:
     return plain
 
 
+def _flatten(value: object, name: str = "") -> Iterator[tuple[str, object]]:
+    """`stats.commit_gap` → 854: the fields of a record at their full depth; lists stay whole."""
+    if isinstance(value, dict) and (value or not name):
+        for key, inner in value.items():
+            yield from _flatten(inner, f"{name}.{key}" if name else str(key))
+    else:
+        yield name, value
+
+
 def _show(value: object) -> str:
-    text = value if isinstance(value, str) else codec.to_json({"": value})[6:-3].strip()
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 200 else text[:199] + "…"
 
 

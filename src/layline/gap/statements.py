@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 def headline(gap: Gap) -> str:
-    """The gap in one sentence."""
+    """The gap in one sentence; it begins with the label as it is configured, small letters included."""
     breaks = gap.recommendation.inputs.will_break or 0
     behind = f"{gap.label} is {count(gap.distance.behind, 'commit')} and {count(gap.age_days, 'day')} behind {gap.ref}"
     if gap.distance.behind == 0:
-        return sentence(f"{gap.label} holds everything that {gap.ref} has")
+        return f"{gap.label} holds everything that {gap.ref} has."
     if gap.surface is None:
-        return sentence(f"{behind}, with {count(len(gap.diff.files), 'changed file')}")
-    return sentence(f"{behind}, and {count(breaks, 'place')} of our code will break there")
+        return f"{behind}, with {count(len(gap.diff.files), 'changed file')}."
+    return f"{behind}, and {count(breaks, 'place')} of our code will break there."
 
 
 def find_reasons(gap: Gap) -> Iterator[str]:
