@@ -14,6 +14,7 @@ from layline import codec
 from layline.app.schema import schema
 from layline.cli.main import COMMANDS
 from layline.cli.main import layline as root
+from layline.mcp.tools import TOOLS
 from layline.render import render_markdown
 from layline.render.markdown import code_span, escape
 
@@ -30,6 +31,8 @@ def generate() -> dict[Path, str]:
         DOCS / "configuration.md": _fill("configuration.md", configuration),
         DOCS / "commands.md": _fill("commands.md", "\n".join(_describe_commands())),
         DOCS / "library.md": _fill("library.md", "\n".join(_describe_library())),
+        DOCS / "agents.md": _fill("agents.md", "\n".join(_describe_tools())),
+        DOCS / "decisions" / "index.md": _fill("decisions/index.md", "\n".join(_list_decisions())),
     }
 
 
@@ -72,6 +75,24 @@ def _describe_library() -> Iterator[str]:
     for name in layline.__all__:
         said = inspect.getdoc(getattr(layline, name)) or ""
         yield f"| {code_span(name)} | {escape(said.splitlines()[0] if said else '')} |"
+
+
+def _describe_tools() -> Iterator[str]:
+    yield "| tool | inputs | does | what it answers |"
+    yield "| --- | --- | --- | --- |"
+    for tool in TOOLS:
+        inputs = ", ".join(
+            code_span(item.name if item.default is item.empty else f"{item.name}?") for item in tool.inputs
+        )
+        does = "acts" if tool.does.destroys else "reads" if tool.does.reads_only else "writes" if tool.does.repeatable else "adds"  # fmt: skip
+        said = inspect.getdoc(tool.function) or ""
+        yield f"| {code_span(tool.name)} | {inputs} | {does} | {escape(said.splitlines()[0])} |"
+
+
+def _list_decisions() -> Iterator[str]:
+    for page in sorted((DOCS / "decisions").glob("[0-9]*.md")):
+        title = page.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
+        yield f"- [{title}]({page.name})"
 
 
 def main() -> None:

@@ -19,11 +19,13 @@ __version__ = "0.1.0"
 # name → where it lives; imported when first asked for, so that `import layline` costs nothing
 _HOMES = {
     "Answer": "layline.core.report",
+    "DriftOptions": "layline.app.patches_drift",
     "Error": "layline.errors",
     "Evidence": "layline.core.evidence",
     "Fact": "layline.core.evidence",
     "Report": "layline.core.report",
     "Skipped": "layline.core.evidence",
+    "Span": "layline.app.periodic",
     "Workspace": "layline.app.workspace",
     "bench_csv": "layline.app.bench",
     "campaign_audit": "layline.app.campaign_audit",
@@ -53,11 +55,13 @@ _HOMES = {
 
 __all__ = [
     "Answer",
+    "DriftOptions",
     "Error",
     "Evidence",
     "Fact",
     "Report",
     "Skipped",
+    "Span",
     "Workspace",
     "bench_csv",
     "campaign_audit",

@@ -14,11 +14,13 @@ from layline.app.gap_report import gap_report as gap_report
 from layline.app.gap_verify import gap_verify as gap_verify
 from layline.app.lessons import lessons_list as lessons_list
 from layline.app.patches import patches_list as patches_list
+from layline.app.patches_drift import DriftOptions as DriftOptions
 from layline.app.patches_drift import patches_drift as patches_drift
 from layline.app.patches_find import patches_find as patches_find
 from layline.app.patches_find import patches_notes as patches_notes
 from layline.app.patches_port import patches_port as patches_port
 from layline.app.patches_show import patches_show as patches_show
+from layline.app.periodic import Span as Span
 from layline.app.periodic import periodic_monthly as periodic_monthly
 from layline.app.periodic import periodic_weekly as periodic_weekly
 from layline.app.workspace import Workspace as Workspace

@@ -1,4 +1,4 @@
-"""The README's transcript is what a user sees: every line of it is run and compared."""
+"""The transcripts of README and docs/start.md are what a user sees: every line of them is run and compared."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import pytest
 from commands import layline
 from layline.sample import write_sample
 
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
+PAGES = (ROOT / "README.md", ROOT / "docs" / "start.md")
 
 
 def _transcript() -> list[tuple[str, list[str]]]:
     steps: list[tuple[str, list[str]]] = []
-    for block in re.findall(r"```console\n(.*?)```", README.read_text(), re.DOTALL):
+    for block in re.findall(r"```console\n(.*?)```", "".join(page.read_text() for page in PAGES), re.DOTALL):
         for line in block.splitlines():
             if line.startswith("$ "):
                 steps.append((line[2:], []))
@@ -46,4 +47,4 @@ def test_the_transcript_is_true(harbor: Path, command: str, shown: list[str]) ->
 
 
 def test_there_is_a_transcript() -> None:
-    assert len(_transcript()) >= 2
+    assert len(_transcript()) >= 12

@@ -59,3 +59,41 @@ def test_skills_name_only_commands_that_exist() -> None:
             command = root.get_command(context, first)
             if isinstance(command, click.Group) and rest:
                 assert command.get_command(context, rest[0]) is not None, f"{folder.name}: layline {words}"
+
+
+EXPECTED = [
+    ("Resolve first, ask when ambiguous", "inputs"),
+    ("## Output", "output formats"),
+    ("What stays your judgement", "rules"),
+    ("Nothing runs in the background by itself", "nothing in the background"),
+    ("Offer to save", "saving"),
+    ("default: the current directory", "where it is saved"),
+]
+
+
+@pytest.mark.parametrize("name", SKILLS)
+def test_every_skill_tells_all_an_agent_needs(name: str) -> None:
+    text = (find_skills_folder() / name / "SKILL.md").read_text()
+    missing = [what for words, what in EXPECTED if words.lower() not in text.lower()]
+    assert missing == []
+    assert len(text) < 8_000, "short, because the tool does the work"
+
+
+def _find_command_lines(text: str) -> list[str]:
+    """Every `layline …` in the text, with its options."""
+    return re.findall(r"`(layline [^`]+)`", text)
+
+
+@pytest.mark.parametrize("name", SKILLS)
+def test_every_option_a_skill_names_exists(name: str) -> None:
+    text = (find_skills_folder() / name / "SKILL.md").read_text()
+    context = click.Context(root)
+    for line in _find_command_lines(text):
+        words = line.split()[1:]
+        command: click.Command | None = root
+        while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+            command = command.get_command(context, words.pop(0))
+        assert command is not None, line
+        known = {option for parameter in command.params for option in parameter.opts}
+        unknown = {word for word in words if re.fullmatch(r"--?[a-z-]+", word)} - known - {"-h"}
+        assert unknown == set(), line

@@ -40,7 +40,7 @@ def pack(answer: Answer, *, of: str | None = None, offset: int = 0, limit: int =
     """The answer's summary and as many rows of its list `of` (default: the longest) from `offset` on as fit."""
     data = dict(answer.data)
     key = of if of is not None and isinstance(data.get(of), list) else longest_list(data)
-    summary = summarise(answer)
+    summary = summarise(answer) if offset == 0 else f"{answer.report.title}, continued"
     if key is None:
         return Packed(summary=summary, needs_person=answer.needs_person, data=shorten(data), page=None)
     rows = data[key]

@@ -9,6 +9,9 @@ from layline.core.progress import Progress
 from layline.core.report import Answer
 from layline.mcp.tool import READS, WRITES, Session, Tool
 
+_WHY = 240
+"""Characters of a reason in a table."""
+SeverityName = Literal["breaks", "look", "ok"]
 StyleName = Literal["binding-replacement", "function-wrapping", "config-rewrite", "env-lifecycle", "source-rewrite"]
 
 
@@ -65,14 +68,24 @@ def patches_notes(session: Session, progress: Progress, *, file: str, at: str = 
 
 
 def patches_drift(
-    session: Session, progress: Progress, *, backend: str, to: str | None = None, at: str = "HEAD", culprits: bool = False
+    session: Session, progress: Progress, *, backend: str, to: str | None = None, at: str = "HEAD", culprits: bool = False,
+    severity: SeverityName | None = None, show: Literal["table", "full", "elsewhere"] = "table",
 ) -> Answer:  # fmt: skip
-    """Will every patch still fit at an upstream ref? Kind per effect, worst first, with suggestion and culprit commit."""
+    """Will every patch still fit at an upstream ref? Kind per effect, worst first, with suggestion and culprit commit.
+
+    `severity="breaks"` keeps what must be mended. `show="full"` has every field and the evidence of a row,
+    `show="elsewhere"` our overrides and calls of upstream outside patches that no longer fit.
+    """
     from layline.app.patches_drift import DriftOptions
     from layline.app.patches_drift import patches_drift as run
 
     options = DriftOptions(to=to, culprits=culprits, today=session.day())
-    return run(session.workspace(at), backend, options, progress=progress)
+    found = run(session.workspace(at), backend, options, progress=progress)
+    kept, other = ("elsewhere", "rows") if show == "elsewhere" else ("rows", "elsewhere")
+    rows = [row for row in found.data[kept] if severity in (None, row["severity"])]
+    data = {key: value for key, value in found.data.items() if key not in {"rows", "elsewhere"}}
+    data |= {f"{other}_count": len(found.data[other]), kept: [_as_drift_row(row) for row in rows] if show == "table" else rows}  # fmt: skip
+    return Answer(report=found.report, data=data, needs_person=found.needs_person)
 
 
 def patches_diff(
@@ -99,7 +112,7 @@ TOOLS = (
     Tool(function=patches_show, does=READS),
     Tool(function=patches_port, does=WRITES),
     Tool(function=patches_notes, does=READS),
-    Tool(function=patches_drift, does=READS, of="rows"),
+    Tool(function=patches_drift, does=READS, limit=100),
     Tool(function=patches_diff, does=READS),
     Tool(function=patches_retarget, does=READS, of="done"),
 )
@@ -126,6 +139,22 @@ def _as_row(patch: dict[str, Any]) -> dict[str, Any]:
         "priority": patch["priority"],
         **({} if patch["active"] else {"never_active": patch["active_reason"]}),
     }
+
+
+def _as_drift_row(row: dict[str, Any]) -> dict[str, Any]:
+    """What decides about a row; its evidence is in `show="full"`."""
+    suggestion, culprit = row["suggestion"], row["culprit"]
+    said: dict[str, Any] = {
+        "id": row["id"], "patch": row["patch"], "target": row["target"], "kind": row["kind"], "severity": row["severity"],
+        "code": row["location"],
+    }  # fmt: skip
+    if row["detail"] and row["severity"] != "ok":
+        said["why"] = row["detail"] if len(row["detail"]) <= _WHY else f"{row['detail'][:_WHY]}…"
+    if suggestion:
+        said["suggestion"] = f"{suggestion['target']} ({suggestion['score']:.2f})"
+    if culprit:
+        said["culprit"] = " ".join(str(culprit[key]) for key in ("commit", "date", "subject") if culprit.get(key))
+    return said
 
 
 def _say_effect(effect: dict[str, Any]) -> str:
