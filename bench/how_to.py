@@ -63,7 +63,7 @@ def main(arguments: list[str]) -> int:
 def _read_settings(page: str, objects: dict[str, str]) -> str:
     """The complete block of the page, with `objects` in each backend's table."""
     blocks = re.findall(r"```toml\n(.*?)```", (DOCS / "how-to" / f"{page}.md").read_text(encoding="utf-8"), re.DOTALL)
-    text = next(block for block in blocks if "[project]" in block)
+    text: str = next(block for block in blocks if "[project]" in block)
     for key, place in objects.items():
         text = text.replace(f"[backends.{key}]\n", f'[backends.{key}]\nobjects = "{Path(place).resolve()}"\n')
     return text
