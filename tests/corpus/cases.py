@@ -135,7 +135,7 @@ EXPLOITS = (
     Case(name="X06_reads_past_the_end", caught_by=("memory-safe",)),
     Case(name="X07_library_by_the_back_door", caught_by=("no-gain",)),
     Case(name="X08_other_system_calls", caught_by=("forbidden-call",)),
-    _python("X09_does_not_stop_python", "late-work", "writes-every-output"),
+    _python("X09_does_not_stop_python", "late-work", "writes-every-output", fools_naive=False),
     Case(name="X10_in_place_untouched", operator="in_place", caught_by=("passthrough",), fools_naive=False),
 )
 HONEST = (

@@ -114,7 +114,8 @@ def _rename_python(text: str) -> str:
     own = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     own |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
     own |= {node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
-    own -= {"forward", *inside_classes}
+    imports = [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    own -= {"forward", *inside_classes, *(alias.asname or alias.name for node in imports for alias in node.names)}
     return ast.unparse(ast.fix_missing_locations(_Renamer(frozenset(own)).visit(tree)))
 
 

@@ -14,7 +14,7 @@ import time
 
 import numpy as np
 
-SIZES = {"gemm": (64, 64, 64), "softmax": (24, 384), "grouped_gemm": (4, 64, 32, 32), "python": (4, 64)}
+SIZES = {"gemm": (64, 64, 64), "softmax": (24, 384), "grouped_gemm": (4, 64, 32, 32), "python": (16, 256)}
 LOOSE = 3e-2
 REPEATS = 40
 
