@@ -108,3 +108,14 @@ def test_a_file_that_runs_code_at_startup_is_said(answer: dict[str, Any]) -> Non
         "what": "site/start.pth:1",
         "why": "runs `import own.boot` when Python starts; what that changes is not followed",
     } in answer["skipped"]
+
+
+def test_a_project_without_a_registry_says_so_in_its_first_line(tmp_path: Path) -> None:
+    own = History.start(tmp_path / "own")
+    own.commit(
+        "all", {"own/boot.py": BOOT, "layline.toml": CONFIG.replace("PIN", "main").replace("UPSTREAM", "nowhere")}
+    )
+    result = layline("patches", "list", "up", cwd=own.path)
+    assert result.out.splitlines()[0] == "up: no registry; 3 effects of plain assignments, wrappers and helpers"
+    refused = layline("patches", "list", "up", "--phase", "setup", cwd=own.path)
+    assert (refused.code, refused.err.splitlines()[0]) == (2, "error: There is no phase called 'setup'.")

@@ -51,15 +51,25 @@ def patches_list(workspace: Workspace, backend: str | None = None, wanted: Filte
         replace(inventory, patches=tuple(patch for patch in inventory.patches if wanted.keeps(patch)))
         for inventory in inventories
     ]
+    _check_phase(wanted.phase, inventories)
     name = workspace.downstream.name
     reports = [
-        build_report(inventory, name, workspace.settings.backend(inventory.backend).label or inventory.backend)
-        for inventory in shown
+        build_report(kept, name, workspace.settings.backend(kept.backend).label or kept.backend, of=len(whole.patches))
+        for kept, whole in zip(shown, inventories, strict=True)
     ]
     if backend:
         return Answer(report=reports[0], data=encode_inventory(shown[0]))
     data: dict[str, Any] = {"schema": SCHEMA, "backends": [encode_inventory(inventory) for inventory in shown]}
     return Answer(report=_join_reports(reports), data=data)
+
+
+def _check_phase(phase: str | None, inventories: list[Inventory]) -> None:
+    """A phase that neither the engine nor a patch knows is a slip of the hand, not an empty answer."""
+    known = {name for inventory in inventories for name in inventory.engine.phases}
+    known |= {patch.phase for inventory in inventories for patch in inventory.patches if patch.phase}
+    if phase is not None and phase not in known:
+        listed = f"The phases are: {', '.join(sorted(known))}." if known else "No patch here has a phase."
+        raise Error(f"There is no phase called {phase!r}.", hint=listed)
 
 
 @dataclass(slots=True, eq=False)

@@ -91,7 +91,8 @@ def _read_notes(workspace: Workspace, file: Path) -> str:
     """A file on disk, else a path of the downstream at the commit looked at."""
     if file.is_file():
         return file.read_text(encoding="utf-8", errors="replace")
-    data = workspace.downstream.read_file(workspace.commit, file.as_posix())
+    inside = not file.is_absolute() and ".." not in file.parts
+    data = workspace.downstream.read_file(workspace.commit, file.as_posix()) if inside else None
     if data is None:
         raise Error(f"There is no file {file}.", hint="Give a file on disk or a path inside the downstream.")
     return data.decode("utf-8", "replace")

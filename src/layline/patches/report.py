@@ -28,7 +28,8 @@ _NOT_APPLICABLE = {
 }
 
 
-def build_report(inventory: Inventory, repository: str, label: str) -> Report:
+def build_report(inventory: Inventory, repository: str, label: str, *, of: int | None = None) -> Report:
+    """`of` is the number of patches before some were filtered out."""
     groups = group_patches(inventory.patches)
     sections = [_build_group(name, patches, inventory, repository) for name, patches in groups.items()]
     shared = find_shared_targets(inventory)
@@ -40,7 +41,7 @@ def build_report(inventory: Inventory, repository: str, label: str) -> Report:
     if closing:
         sections.append(Section(title="How patches are switched", blocks=(Bullets(closing),)))
     return Report(
-        title=f"{label}: {_count(inventory)}",
+        title=f"{label}: {_count(inventory, len(inventory.patches) if of is None else of)}",
         sections=tuple(sections),
         alerts=tuple(find_alerts(inventory, repository)),
         skipped=inventory.skipped,
@@ -48,12 +49,13 @@ def build_report(inventory: Inventory, repository: str, label: str) -> Report:
     )
 
 
-def _count(inventory: Inventory) -> str:
+def _count(inventory: Inventory, of: int) -> str:
     """The first line: registered patches, and what is done outside any registration."""
-    stray = len(inventory.unregistered)
-    if not inventory.patches and stray:
+    shown, stray = len(inventory.patches), len(inventory.unregistered)
+    if not of and stray:
         return f"no registry; {stray} effects of plain assignments, wrappers and helpers"
-    return f"{len(inventory.patches)} patches" + (f", and {stray} effects outside any registration" if stray else "")
+    counted = f"{shown} patches" if shown == of else f"{shown} of {of} patches"
+    return counted + (f", and {stray} effects outside any registration" if stray else "")
 
 
 def _describe(inventory: Inventory, repository: str) -> Iterator[tuple[str, str]]:
