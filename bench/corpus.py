@@ -27,7 +27,7 @@ from layline.campaign.model import Status
 ATTEMPTS = 3
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> int:
     asked = argparse.ArgumentParser()
     asked.add_argument("--runs", type=int, default=3)
     asked.add_argument("--changes", nargs="*", default=[""])
@@ -35,7 +35,7 @@ def main() -> None:
     asked.add_argument("--part", default="1/1")
     asked.add_argument("--out", type=Path, required=True)
     asked.add_argument("--table", action="store_true")
-    options = asked.parse_args()
+    options = asked.parse_args(arguments)
     part, parts = (int(word) for word in options.part.split("/"))
     for run in range(options.runs):
         for change in options.changes:
@@ -49,6 +49,7 @@ def main() -> None:
                     out.write(line + "\n")
     if options.table:
         print(render_table(read(options.out)))
+    return 0
 
 
 def read(path: Path) -> list[dict[str, object]]:

@@ -17,10 +17,10 @@ from layline.campaign.operators import load_operator
 ADDED = ("gates", "controls")
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> int:
     asked = argparse.ArgumentParser()
     asked.add_argument("--operators", nargs="*", default=["gemm", "softmax", "grouped_gemm"])
-    for name in asked.parse_args().operators:
+    for name in asked.parse_args(arguments).operators:
         operator = load_operator(name)
         start = operator.start("naive")
         request = Request(
@@ -38,6 +38,7 @@ def main() -> None:
             f"{name}: {len(operator.shapes)} shapes, {measurement.pairs} pairs, {measurement.status}: {told}; "
             f"the gate adds {added:.1f} s of {whole:.1f} s ({added / whole:.0%}); load {os.getloadavg()[0]:.1f}"
         )
+    return 0
 
 
 if __name__ == "__main__":
