@@ -24,8 +24,8 @@ lint: setup  ## Style and layers
 types: setup  ## mypy --strict
 	@$(BIN)/mypy
 
-docs: setup  ## Write the generated parts of docs/ and check all of it
-	@$(BIN)/python scripts/generate_docs.py && $(PYTEST) -q tests/architecture
+docs: setup  ## Write the generated parts of docs/, check all of it, build the site into build/docs
+	@$(BIN)/python scripts/generate_docs.py && $(PYTEST) -q tests/architecture && NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict -q
 
 check: lint types test  ## Everything CI runs
 	@rm -rf .stamps/demo && $(BIN)/layline demo --quick .stamps/demo >/dev/null && echo "demo: ok"
