@@ -23,8 +23,11 @@ def harbor(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("page", ["library.md", "ideas/evidence.md"])
-def test_python_examples_do_what_they_show(harbor: Path, page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_examples_do_what_they_show(
+    harbor: Path, tmp_path: Path, page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(harbor)
+    monkeypatch.setenv("LAYLINE_CACHE", str(tmp_path))  # what others keep must not decide
     text = (DOCS / page).read_text(encoding="utf-8")
     blocks = "\n".join(re.findall(r"```pycon\n(.*?)```", text, re.DOTALL))
     parsed = doctest.DocTestParser().get_doctest(blocks, {}, page, page, 0)
