@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from layline.patches.reading.calls import Interpreter
     from layline.patches.reading.modules import Module
+    from layline.patches.reading.values import Function
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +56,19 @@ def _find_late(
 ) -> Iterator[Registration]:
     """Registrations inside a function that nothing calls on import: they happen when it is called."""
     for function in find_functions(module):
-        if function.name.rpartition(".")[2] in calls or not look_at(function.node).calls & calls:
+        if function.name.rpartition(".")[2] in calls or not _registers_inside(function, calls):
             continue
         for event in run_function(machine, function, []):
             if isinstance(event, Registration) and event.at not in known and not _is_asked(event):
                 yield replace(event, within=function.dotted)
+
+
+def _registers_inside(function: Function, calls: frozenset[str]) -> bool:
+    """Whether the body registers; a decorator that registers the function itself is none of its doing."""
+    if not look_at(function.node).calls & calls or isinstance(function.node, ast.Lambda):
+        return False
+    body = ast.Module(function.node.body, [])
+    return any(isinstance(n, ast.Call) and ast.unparse(n.func).rpartition(".")[2] in calls for n in ast.walk(body))
 
 
 def _is_asked(event: Registration) -> bool:

@@ -144,3 +144,13 @@ def test_projects_inside_a_tree_have_their_own_names(tmp_path: Path) -> None:
     }
     (item,) = read_files(tmp_path, files).unregistered
     assert (item.effect.target, item.effect.replacement) == ("up.a.f", "one_part.boot.f")
+
+
+def test_a_slot_that_is_empty_in_the_class_is_what_a_method_put_there(tmp_path: Path) -> None:
+    source = "import up.a as m\nclass P:\n    _original_f = None\n    def off(self):\n        m.f = self._original_f\n"
+    assert read_files(tmp_path, {"own/boot.py": source}).unregistered == ()
+
+
+def test_what_is_kept_with_a_request_is_data(tmp_path: Path) -> None:
+    source = "import flask, up.a\ndef go(token):\n    flask.request.environ['up.token'] = token\n"
+    assert read_files(tmp_path, {"own/boot.py": source}).unregistered == ()

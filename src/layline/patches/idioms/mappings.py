@@ -35,6 +35,8 @@ _CHANGES = frozenset("append insert extend add remove setdefault pop".split())
 _TABLE_NAME = re.compile(r"_?[A-Z][A-Z0-9_]+\Z|_?\w*(?:registry|mapping|table|hooks|handlers)\w*\Z")
 """How tables and lists of a module are called: a constant, or a registry."""
 _REGISTERS = re.compile(r"(?:^|\.)_?(?:register\w*|add_(?!start_|end_|code_|model_|argument|doc)\w+)$")
+_PER_REQUEST = re.compile(r"^(?:flask|quart|bottle|sanic)\.(?:request|session|g)(?:\.|$)")
+"""Objects of the request at hand: what is put there is data, not a patch."""
 _NOT_REGISTERS = ("atexit.", "signal.", "argparse.", "logging.", "builtins.", "os.", "sys.", "warnings.")
 
 
@@ -42,7 +44,12 @@ def find_mapping_writes(event: Event, installer: Installer) -> Iterator[Effect]:
     """`UPSTREAM["key"] = x`, `UPSTREAM.update({...})`, `upstream.register("key", x)`."""
     match event:
         case Write(is_item=True, owner=Outside(path=path)):
-            if not path.startswith(_NOT_TABLES) and not path.endswith(".__annotations__") and not _is_put_back(event):
+            if (
+                not path.startswith(_NOT_TABLES)
+                and not _PER_REQUEST.search(path)
+                and not path.endswith(".__annotations__")
+                and not _is_put_back(event)
+            ):
                 yield _entry(event, path, event.name, event.value, installer)
         case Call(callee=Outside(path=path), arguments=arguments):
             if path.endswith(".update") and len(arguments) == 1 and isinstance(arguments[0], Table):

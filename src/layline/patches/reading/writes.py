@@ -135,6 +135,8 @@ class Writes(Machine):
             return owner.of
         found = self._read_from_class(owner.of, name)
         match found:
+            case Literal(value=None) if name.startswith("_"):
+                return Member(owner, name, found)  # a slot that a method fills in later
             case Function(kind="function"):
                 return bind(found, owner)
             case Function(kind="property"):
