@@ -130,3 +130,9 @@ def test_a_registration_without_a_backend_of_ours_is_said(tmp_path: Path) -> Non
     again = read_downstream(reading.tree, Settings(project=Project(name="own"), backends=backends))
     (skipped,) = read_inventory(again, "one").skipped
     assert skipped.why == "it names the backend 'other' and stands in no folder of a configured one"
+
+
+def test_a_handler_that_marks_its_module_is_read_as_if_for_the_first_time(tmp_path: Path) -> None:
+    body = "global _DONE\nif _DONE:\n    return\nimport up.a as m\nm.f = print\n_DONE = True"
+    patch = only(read_snippet(tmp_path, handler(body, before="_DONE = False")))
+    assert [effect.target for effect in patch.effects] == ["up.a.f"]
