@@ -53,7 +53,7 @@ class Ways:
         words = [self._around(place, trail[i][1] if trail else None) for i, place in enumerate(places)]
         own = [word for word in words[above : above + 1] if word]
         if effect.target is not None:
-            own += [text for text in self._find_chosen(event, effect) if text not in own]
+            own += [text for text in dict.fromkeys(self._find_chosen(event, effect)) if text not in own]
         said = [" and ".join(_bracket(text) if len(own) > 1 else text for text in own)]
         said += [f"in {_name(trail[i][1])}: {word}" for i, word in enumerate(words) if i > above and word]
         said += [f"in the caller {_name(trail[i][1])}: {word}" for i, word in enumerate(words) if i < above and word]
@@ -90,6 +90,8 @@ class Ways:
         if len(text) <= _LONGEST and "<" not in text.replace(" < ", "").replace(" <= ", ""):
             return text if text not in {"True", "False"} else None
         written = self._installer.machine.say_test(test)
+        if written is None and "importable" in text and "<" not in text:
+            return text
         return (
             written if written is None or len(written) <= 2 * _LONGEST else "this is the target of several meant here"
         )
@@ -138,4 +140,14 @@ def _name(function: ast.AST) -> str:
 
 
 def _bracket(text: str) -> str:
-    return f"({text})" if " or " in text and not text.startswith("not (") else text
+    return f"({text})" if _has_open_or(text) else text
+
+
+def _has_open_or(text: str) -> bool:
+    """Whether an `or` stands outside every bracket."""
+    depth = 0
+    for index, character in enumerate(text):
+        depth += (character in "([{") - (character in ")]}")
+        if depth == 0 and text.startswith(" or ", index):
+            return True
+    return False

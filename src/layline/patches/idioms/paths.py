@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from layline.patches.idioms.installer import Installer, moment_of, name_owner
 from layline.patches.idioms.mocks import is_mock
 from layline.patches.model import Effect, Style
+from layline.patches.reading.branches import find_pairs
 from layline.patches.reading.events import Call, Event
-from layline.patches.reading.machine import text_of
+from layline.patches.reading.machine import name_module, text_of
 from layline.patches.reading.values import (
     Called,
     Class,
@@ -93,10 +94,11 @@ def _find_wrapt(event: Call, call: Spoken, installer: Installer) -> Iterator[Eff
         if not _is_ours(name):
             return
         name, wrapper = None, name
-    for target in _find_targets(owner, name):
+    targets = list(_find_targets(owner, name, event.when))
+    for target in targets:
         yield replace(installer.build_effect(event, target, wrapper), style=Style.FUNCTION_WRAPPING)
         # the wrapt library hands the original to the wrapper as its first argument
-    if name is not None and text_of(name) and not list(_find_targets(owner, name)) and wrapper is not None:
+    if name is not None and text_of(name) and not targets and wrapper is not None:
         replacement, place = installer.describe(wrapper)
         yield Effect(
             style=Style.FUNCTION_WRAPPING, target=None, replacement=replacement, replacement_at=place,
@@ -105,17 +107,17 @@ def _find_wrapt(event: Call, call: Spoken, installer: Installer) -> Iterator[Eff
         )  # fmt: skip
 
 
-def _find_targets(owner: Value, name: Value | None) -> Iterator[str]:
-    for place in find_alternatives(owner):
-        base = text_of(place) or (place.path if isinstance(place, Outside) else None)
+def _find_targets(owner: Value, name: Value | None, when: tuple[Value, ...]) -> Iterator[str]:
+    pairs = ((place, None) for place in find_alternatives(owner)) if name is None else find_pairs(owner, name, when)
+    for place, attribute in pairs:
+        base = name_module(place) or (place.path if isinstance(place, Outside) else None)
         if base is None or not _NAME.match(base.replace(":", ".")):
             continue
+        text = None if attribute is None else text_of(attribute)
         if name is None:
             yield base.replace(":", ".")
-            continue
-        for attribute in map(text_of, find_alternatives(name)):
-            if attribute is not None and _NAME.match(attribute):
-                yield f"{base.replace(':', '.')}.{attribute}"
+        elif text is not None and _NAME.match(text):
+            yield f"{base.replace(':', '.')}.{text}"
 
 
 def _keyword(call: Spoken, names: tuple[str, ...]) -> Value | None:

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, TypeAlias
 
 from layline.patches.reading.libraries import LIBRARIES
-from layline.patches.reading.machine import text_of
+from layline.patches.reading.machine import name_module, text_of
 from layline.patches.reading.strings import call_text_method, rewrite_source
 from layline.patches.reading.values import (
     FALSE,
@@ -78,7 +78,7 @@ def _import_module(machine: Interpreter, arguments: Arguments, keywords: Keyword
         left = _import_module(machine, [given.yes], {}, _)
         right = _import_module(machine, [given.no], {}, _)
         return Choice(given.test, left, right) if left is not None and right is not None else None
-    name = text_of(given)
+    name = name_module(given)
     if name is None:
         return None
     package = text_of(arguments[1]) if len(arguments) > 1 else text_of(keywords.get("package", Unknown("")))
@@ -254,7 +254,7 @@ def _environ_get(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AS
 
 def _loaded_module(machine: Interpreter, arguments: Arguments, _: Keywords, __: ast.AST) -> Value | None:
     """`sys.modules.get(name)`: the module, as if it were loaded."""
-    names = [text_of(found) for found in find_alternatives(arguments[0])] if arguments else []
+    names = [name_module(found) for found in find_alternatives(arguments[0])] if arguments else []
     found: Value | None = None
     for name in names:
         module = machine.find_module(name) if name else Element(Outside("sys.modules"), arguments[0])

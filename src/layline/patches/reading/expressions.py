@@ -7,7 +7,7 @@ import builtins
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from layline.patches.reading.machine import Machine
+from layline.patches.reading.machine import Machine, name_module
 from layline.patches.reading.strings import fold_operation, show_constant
 from layline.patches.reading.values import (
     NONE,
@@ -125,8 +125,8 @@ class Expressions(Machine):
         match owner:
             case Choice(test=test, yes=yes, no=no):
                 return Choice(test, self.read_item(yes, key), self.read_item(no, key))
-            case Outside(path="sys.modules") if isinstance(key, Literal) and isinstance(key.value, str):
-                return self.find_module(key.value)
+            case Outside(path="sys.modules") if (named := name_module(key)) is not None:
+                return self.find_module(named)
             case Outside(path=path) if path.endswith(".__dict__") and isinstance(key, Literal):
                 return self.read_attribute(Outside(path.removesuffix(".__dict__")), str(key.value))
             case Outside(path=path) if path.endswith(".__dataclass_fields__") and isinstance(key, Literal):

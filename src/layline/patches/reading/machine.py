@@ -184,3 +184,19 @@ def find_restores(events: list[Event], restored: Write) -> None:
 
 def same_place(left: Write, right: Write) -> bool:
     return left.is_item == right.is_item and left.owner == right.owner and left.name == right.name
+
+
+def module_around(path: str) -> str:
+    """The module a function or class is defined in: its path without its own name and the classes around it."""
+    owner = path.rpartition(".")[0]
+    while owner.rpartition(".")[2][:1].isupper():
+        owner = owner.rpartition(".")[0]
+    return owner
+
+
+def name_module(value: Value) -> str | None:
+    """A module given by name: a text, or `x.__module__` of something outside."""
+    match value:
+        case Member(owner=Outside(path=path), name="__module__") if not path.rpartition(".")[2].startswith("__"):
+            return module_around(path)
+    return text_of(value)

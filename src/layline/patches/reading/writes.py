@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from layline.patches.reading.branches import assume, restrict
 from layline.patches.reading.events import Write
-from layline.patches.reading.machine import Machine, find_restores, text_of
+from layline.patches.reading.machine import Machine, find_restores, module_around, text_of
 from layline.patches.reading.values import (
     Called,
     Choice,
@@ -25,6 +26,7 @@ from layline.patches.reading.values import (
     Unknown,
     Value,
     bind,
+    negate,
 )
 
 if TYPE_CHECKING:
@@ -85,8 +87,12 @@ class Writes(Machine):
     def _read_from_outside(self, owner: Outside, name: str) -> Value:
         if name in {"__func__", "__wrapped__"}:
             return owner
-        if name in {"__name__", "__qualname__"}:
+        if name == "__name__":
             return Literal(owner.path.rpartition(".")[2])
+        if name == "__qualname__":
+            return Literal(owner.path.removeprefix(f"{module_around(owner.path)}."))
+        if name == "__module__":
+            return Member(owner, name)  # a text, no step of a path; left open, so that comparing it decides nothing
         path = f"{owner.path}.{name}"
         found = self.stored.get(path, Outside(path))
         if isinstance(found, Outside) and found.path in self.stashes:
@@ -171,8 +177,8 @@ class Writes(Machine):
         """Remember a write so that later reads see it, and record it for the detectors."""
         match owner:
             case Choice(test=test, yes=yes, no=no):
-                self._write_under(test, yes, name, _choose(value, test, 0), node, is_item=is_item)
-                self._write_under(Test("not", (test,)), no, name, _choose(value, test, 1), node, is_item=is_item)
+                self._write_under(test, (yes, name, value), node, is_item=is_item)
+                self._write_under(negate(test), (no, name, value), node, is_item=is_item)
                 return
             case Test(operator="or", operands=operands):
                 for operand in operands:
@@ -182,7 +188,7 @@ class Writes(Machine):
                 self.write(Outside(path.removesuffix(".__dict__")), name, value, node)
                 return
             case Outside(path=path) if path.endswith(".__globals__") and is_item:
-                self.write(Outside(_module_around(path.removesuffix(".__globals__"))), name, value, node)
+                self.write(Outside(module_around(path.removesuffix(".__globals__"))), name, value, node)
                 return
             case Literal(value=None):
                 return
@@ -198,8 +204,12 @@ class Writes(Machine):
         self.record(event)
 
     def _write_under(
-        self, test: Value, owner: Value, name: Value, value: Value | None, node: ast.AST, *, is_item: bool
+        self, test: Value, parts: tuple[Value, Value, Value | None], node: ast.AST, *, is_item: bool
     ) -> None:
+        """A write to one of several objects; its name and value are those of the same branch."""
+        known = assume(test, ())
+        owner, name = restrict(parts[0], known), restrict(parts[1], known)
+        value = None if parts[2] is None else restrict(parts[2], known)
         self.frame.conditions.append((test, False))
         self.chosen.append(test)
         self.write(owner, name, value, node, is_item=is_item)
@@ -236,18 +246,3 @@ class Writes(Machine):
                 attributes[name] = event.value
             case Function(attributes=attributes) if name and event.value is not None:
                 attributes[name] = event.value
-
-
-def _module_around(path: str) -> str:
-    """The module whose globals a function sees: its path without its own name and the classes around it."""
-    owner = path.rpartition(".")[0]
-    while owner.rpartition(".")[2][:1].isupper():
-        owner = owner.rpartition(".")[0]
-    return owner
-
-
-def _choose(value: Value | None, test: Value, side: int) -> Value | None:
-    """What a value is where a test holds (side 0) or does not."""
-    if isinstance(value, Choice) and value.test == test:
-        return (value.yes, value.no)[side]
-    return value
