@@ -11,7 +11,8 @@ import time
 from layline.campaign.accounting import Account, open_account, read_tree_ns
 
 BUSY = """
-import os, time
+import os, sys, time
+sys.stdin.readline()
 if os.fork() == 0:
     while time.process_time() < 0.3:
         pass
@@ -23,10 +24,14 @@ else:
 
 
 def test_a_childs_time_is_seen_by_group_and_by_tree() -> None:
-    with subprocess.Popen((sys.executable, "-c", BUSY), stdout=subprocess.PIPE, start_new_session=True) as process:
+    pipe = subprocess.PIPE
+    with subprocess.Popen((sys.executable, "-c", BUSY), stdin=pipe, stdout=pipe, start_new_session=True) as process:
         account = open_account(process.pid)
         try:
+            assert process.stdin is not None
             assert process.stdout is not None
+            process.stdin.write(b"\n")  # only now may it have a child, as a worker may
+            process.stdin.flush()
             assert process.stdout.readline() == b"done\n"
             own = time.clock_gettime_ns((~process.pid << 3) | 2)
             assert account.read_ns() - own > 150_000_000
