@@ -89,6 +89,7 @@ def late_field(ctx):
     keel.config.Config.width = 2
     keel.config.Config.mode = "fast"
     keel.config.Config.check = lambda self: 0
+
 """
 OURS = "from keel.run import walk\n\n\ndef go():\n    return walk(1, old=2)\n"
 CONFIG = """\
@@ -107,9 +108,34 @@ configs = ["configs"]
 """
 
 
+ADDITIONS = """\
+import keel.config
+import keel.run
+from harbour.engine import register_patch
+
+
+@register_patch("adds.and.marks", backend="keel")
+def adds_and_marks(ctx):
+    keel.run.legacy.is_fast = True
+    keel.run.walk.is_fast = True
+    keel.config.Config.harbour_depth = 4
+    keel.config.Config.harbour_depth = 5
+    keel.config.Config.harbour_unread = 4
+"""
+READS = "def depth(config):\n    return getattr(config, 'harbour_depth', 0)\n"
+
+
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    root = tmp_path_factory.mktemp("drift")
+    return make_project(tmp_path_factory.mktemp("drift"), PATCHES, OURS)
+
+
+@pytest.fixture(scope="module")
+def added(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return drift(make_project(tmp_path_factory.mktemp("added"), ADDITIONS, READS), "--format", "json").json
+
+
+def make_project(root: Path, patches: str, ours: str) -> Path:
     upstream = History.start(root / "upstream")
     pin = upstream.commit("pin", dict(PIN))
     upstream.commit("Go on (#7)", dict(TIP))
@@ -121,8 +147,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "harbour/__init__.py": "import harbour.patches.all_patches\n",
             "harbour/engine.py": ENGINE,
             "harbour/patches/__init__.py": "",
-            "harbour/patches/all_patches.py": PATCHES,
-            "harbour/use.py": OURS,
+            "harbour/patches/all_patches.py": patches,
+            "harbour/use.py": ours,
             "configs/base.yaml": "kept: true\n",
         },
     )
@@ -166,6 +192,28 @@ def test_fields_of_a_dataclass_that_is_made_already_are_a_risk(data: Any) -> Non
     assert "width, set after the class is made, is no field" in risks["width"][0]
     assert risks["mode"] == []  # no annotation: a plain class attribute
     assert risks["check"] == []  # methods are looked up when they are called
+
+
+ADDED = [
+    # (target, what the row says: kind, severity, dead today)
+    ("keel.config.Config.harbour_depth", ("external", "ok", False)),
+    ("keel.config.Config.harbour_unread", ("dead-at-pin", "look", True)),
+    ("keel.run.walk.is_fast", ("unchanged", "ok", False)),
+    ("keel.run.legacy.is_fast", ("removed", "breaks", False)),
+]
+
+
+@pytest.mark.parametrize(("target", "expected"), ADDED, ids=[row[0] for row in ADDED])
+def test_what_we_add_for_ourselves_is_not_dead(added: Any, target: str, expected: tuple[str, str, bool]) -> None:
+    """A name of ours that our code reads works; an attribute of a function object stands and falls with its function."""
+    rows = [row for row in added["rows"] if row["target"] == target]
+    assert {(row["kind"], row["severity"], row["dead_today"]) for row in rows} == {expected}
+    assert "typo of" not in rows[0]["detail"]
+
+
+def test_no_two_rows_share_an_id(added: Any) -> None:
+    ids = [row["id"] for row in added["rows"]]
+    assert len(ids) == len(set(ids))
 
 
 def accept(project: Path, ids: list[str], until: str) -> Path:

@@ -21,7 +21,15 @@ from layline.gap.dependencies import compare_declarations, find_conflicts, read_
 from layline.gap.model import Dependencies, Gap, PatchRow
 from layline.gap.overview import count_broken, measure_footprint, pair_locks, policy_inputs, read_side, slug_of
 from layline.gap.plan import build_plan, group_by_culprit
-from layline.history import compare_commits, find_releases, read_commit, read_diff, read_log, read_touched_files
+from layline.history import (
+    compare_commits,
+    find_other_tags,
+    find_releases,
+    read_commit,
+    read_diff,
+    read_log,
+    read_touched_files,
+)
 from layline.source.tree import Tree
 
 if TYPE_CHECKING:
@@ -78,6 +86,7 @@ def measure_between(
         distance=history.distance,
         diff=history.diff,
         releases=history.releases,
+        other_tags=history.other_tags,
         footprint=measure_footprint(workspace.downstream, workspace.commit, backend),
         churn=measure_churn(history.diff, backend.churn),
         areas=measure_areas(history.diff, history.touched, backend.areas),
@@ -105,6 +114,7 @@ class History:
     log: tuple[Commit, ...]
     touched: dict[str, tuple[str, ...]]
     releases: tuple[tuple[str, str], ...]
+    other_tags: tuple[str, ...]
 
     @property
     def age_days(self) -> int:
@@ -120,6 +130,7 @@ def _read_history(upstream: Repository, backend: Backend, ends: Endpoints) -> Hi
         log=tuple(read_log(upstream, ends.pin, ends.tip)),
         touched=read_touched_files(upstream, ends.pin, ends.tip),
         releases=find_releases(upstream, ends.pin, ends.tip),
+        other_tags=find_other_tags(upstream, ends.pin, ends.tip),
     )
 
 

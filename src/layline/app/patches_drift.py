@@ -24,12 +24,20 @@ from layline.gap.coupling.model import Consequence, Touch
 from layline.gap.coupling.reading import Finder, read_uses
 from layline.gap.coupling.uses import ANALYSER
 from layline.history import read_commit, read_pin, read_version
+from layline.patches.additions import accept_additions
 from layline.patches.baseline import Accepted, find_stale, parse_baseline, split_accepted
-from layline.patches.culprit import find_culprits, find_last_seen
+from layline.patches.culprit import find_culprits, find_last_seen, find_unheard
 from layline.patches.declared import Schema, read_schema
 from layline.patches.diff_report import build_diff_report, encode_views
 from layline.patches.drift import Drift, Sides, find_drifts, skipped_of
-from layline.patches.drift_report import DriftReport, Elsewhere, build_findings, build_report, encode_drift
+from layline.patches.drift_report import (
+    DriftReport,
+    Elsewhere,
+    build_findings,
+    build_report,
+    encode_drift,
+    number_repeats,
+)
 from layline.patches.keys import find_keys, read_mentions
 from layline.patches.replacements import Replacements
 from layline.patches.retarget import build_retarget
@@ -86,13 +94,14 @@ def patches_drift(workspace: Workspace, backend: str, options: DriftOptions, *, 
     rows: list[Drift] = list(_watch(find_drifts(opened.inventory, opened.sides), opened.inventory, progress))
     if options.since is not None:
         rows = [_accept_new(row) for row in rows]
+    rows = list(find_last_seen(rows, opened.sides, opened.upstream, opened.pin))
+    rows = list(accept_additions(rows, find_unheard(rows), Tree(workspace.downstream, workspace.commit)))
     if options.dead:
         rows = [row for row in rows if row.kind is DriftKind.DEAD_AT_PIN]
-    rows = list(find_last_seen(rows, opened.sides, opened.upstream, opened.pin))
     if options.culprits:
         progress("looking for culprits", 0, 0)
         rows = list(find_culprits(rows, opened.sides, opened.upstream))
-    rows.sort(key=lambda row: row.order)
+    rows = list(number_repeats(sorted(rows, key=lambda row: row.order)))
     counted, accepted = split_accepted(rows, baseline, options.today)
     places = () if read_ours is None else _find_elsewhere(read_ours, opened, progress)
     elsewhere, elsewhere_accepted = split_accepted(places, baseline, options.today)

@@ -84,6 +84,9 @@ class Gap:
     distance: Distance
     diff: Diff
     releases: tuple[tuple[str, str], ...]
+    """Tags on commits that the tip has and the pin has not."""
+    other_tags: tuple[str, ...]
+    """Tags dated between pin and tip that the tip does not hold, oldest first."""
     footprint: Footprint
     churn: tuple[Churn, ...]
     areas: tuple[AreaChange, ...]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layline.gap.coupling.model import Consequence
+from layline.history import is_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -25,7 +26,9 @@ class Step:
     behind: int
     """Commits from the pin to here."""
     breaks_next: tuple[str, ...] = ()
-    """Targets of ours that the stretch after this step breaks."""
+    """Upstream names of ours that the commit after this step breaks."""
+    places: int = 0
+    """Places of our code that it breaks."""
 
 
 def group_by_culprit(couplings: Iterable[Coupling]) -> dict[str, tuple[Coupling, ...]]:
@@ -42,19 +45,20 @@ def build_plan(
     releases: Iterable[tuple[str, str]],
     breaking: Mapping[str, tuple[Coupling, ...]],
     *,
-    most: int = 8,
+    most: int = 20,
 ) -> tuple[Step, ...]:
     """Stops at releases, before each commit in `breaking` (commit → couplings it breaks), and at the tip.
 
     The log is newest first and follows first parents; when there are too many stops, those before the commits that
-    break most stay.
+    break most stay, and the first of them: no stop may lie behind a break that nobody told.
     """
     oldest_first = list(reversed(list(log)))
     if not oldest_first:
         return ()
     steps = list(_find_stops(oldest_first, {commit: name for name, commit in releases}, breaking))
     if len(steps) > most:
-        weightiest = sorted(range(len(steps) - 1), key=lambda index: (-len(steps[index].breaks_next), -index))
+        first = next((index for index, step in enumerate(steps) if step.places), 0)
+        weightiest = sorted(range(len(steps) - 1), key=lambda index: (index != first, -steps[index].places, -index))
         keep = sorted([*weightiest[: most - 1], len(steps) - 1])
         steps = [steps[index] for index in keep]
     return tuple(steps)
@@ -72,8 +76,16 @@ def _find_stops(
             number = f" (#{following.pull_request})" if following.pull_request else ""
             reason = f"the last commit before {following.hash[:12]}{number}, which breaks {len(broken)} of our places"
         elif commit.hash in releases:
-            reason = f"release {releases[commit.hash]}"
+            name = releases[commit.hash]
+            reason = f"{'release' if is_version(name) else 'tag'} {name}"
         else:
             continue
         targets = tuple(dict.fromkeys(coupling.target for coupling in broken))
-        yield Step(commit=commit.hash, date=commit.date, reason=reason, behind=index + 1, breaks_next=targets)
+        yield Step(
+            commit=commit.hash,
+            date=commit.date,
+            reason=reason,
+            behind=index + 1,
+            breaks_next=targets,
+            places=len(broken),
+        )

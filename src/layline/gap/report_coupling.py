@@ -146,6 +146,9 @@ def _patches(gap: Gap) -> Section:
     rows = [row for row in gap.patches or () if row.severity != "ok"]
     total = len(gap.patches or ())
     text = f"{count(total, 'patch target')} compared, {sum(row.severity == 'breaks' for row in rows) or 'none'} break, {sum(row.severity == 'look' for row in rows) or 'none'} deserve a look."
+    counted = (gap.recommendation.inputs.will_break or 0) - statements.count_consequences(gap)[Consequence.WILL_BREAK]
+    bridge = f" Of those that break, {count(max(counted, 0), 'place')} add to the places that will break; the others stand where an import or use of the same name is counted already, share a place, or are not active."
+    text += bridge if any(row.severity == "breaks" for row in rows) else ""
     blocks: list[Block] = [Paragraph(text[:1].upper() + text[1:])]
     if rows:
         blocks.append(

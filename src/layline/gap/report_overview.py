@@ -52,14 +52,13 @@ def _sides(gap: Gap) -> Table:
 
 
 def _figures(gap: Gap) -> Table:
-    names = [name for name, _ in gap.releases]
     rows: tuple[tuple[Inline, ...], ...] = (
         ("commits behind", str(gap.distance.behind)),
         ("commits ahead", str(gap.distance.ahead)),
         ("relation", gap.distance.relation.value),
         ("merge base", commit_cell(gap.upstream, gap.distance.merge_base) if gap.distance.merge_base else "none"),
         ("days between pin and tip", str(gap.age_days)),
-        ("tags in between", f"{len(names)}: {listed(names, most=8)}" if names else "none"),
+        ("tags in between", statements.tags_phrase(gap)),
         ("files that differ", str(len(gap.diff.files))),
         ("lines", f"+{gap.diff.insertions} −{gap.diff.deletions}"),
     )
@@ -118,9 +117,9 @@ def _plan(gap: Gap) -> Section:
     for step in gap.plan:
         text: list[str | Cell] = ["Upgrade to ", commit_cell(gap.upstream, step.commit), f" ({step.date}, {count(step.behind, 'commit')} after the pin): {step.reason}."]  # fmt: skip
         if step.breaks_next:
-            text.append(f" Mend first: {listed(list(step.breaks_next), most=4)}.")
+            text.append(f" Then mend, before going on: {listed(list(step.breaks_next), most=4)}.")
         items.append(tuple(text))
-    intro = Paragraph("Stopping points are releases and the last commits before the changes that break our code.")
+    intro = Paragraph(statements.plan_sentence(gap))
     return Section(title="Upgrade plan", blocks=(intro, Bullets(tuple(items), ordered=True)))
 
 

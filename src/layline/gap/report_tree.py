@@ -163,7 +163,10 @@ def _shims(gap: Gap) -> Section:
         (place_cell(gap.upstream, gap.tip.commit.hash, Location(path, line)),) for path, line in gap.shims[:MOST_ROWS]
     )
     one = len(gap.shims) == 1
-    text = f"{count(len(gap.shims), 'module')} of the tip {'warns' if one else 'warn'} of deprecation when imported and still {'works' if one else 'work'}."
+    gone = [path for path, _ in gap.shims if statements.breaks_in(gap, path)]
+    text = f"{count(len(gap.shims), 'module')} of the tip {'warns' if one else 'warn'} of deprecation when imported."
+    if gone:
+        text += f" What we use of {listed(gone, most=6)} is gone nevertheless; see the places that will break."
     return Section(title="Deprecation shims", blocks=(Paragraph(text[:1].upper() + text[1:]), Bullets(items)))
 
 

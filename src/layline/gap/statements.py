@@ -11,6 +11,7 @@ from layline.gap.dependencies import Kind, Rank
 from layline.gap.dependencies.compare import Move
 from layline.gap.prose import count, listed, sentence, share, shorten, verb
 from layline.gap.surface.model import SurfaceChange
+from layline.history import is_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,10 +80,39 @@ def dependency_sentence(gap: Gap) -> str:
     if not metadata:
         return "The package metadata declares the same dependencies at pin and tip."
     runtime = [row for row in metadata if is_runtime(row)]
+    needed = [row for row in runtime if row.now is not None and row.kind is not Kind.PYTHON]
+    dropped = [row for row in runtime if row.now is None and row.kind is not Kind.PYTHON]
+    python = [row for row in runtime if row.kind is Kind.PYTHON]
+    more = f", {len(dropped)} no longer" if dropped else ""
+    more += f"; the range of Python itself differs in {count(len(python), 'entry')}" if python else ""
     return (
-        f"The package metadata differs in {count(len(metadata), 'dependency entry')}, of which {len(runtime) or 'none'}"
-        f" {verb(len(runtime), 'is')} required at run time."
+        f"The package metadata differs in {count(len(metadata), 'dependency entry')}, of which {len(needed) or 'none'}"
+        f" {verb(len(needed), 'is')} required at run time at the tip{more}."
     )
+
+
+def plan_sentence(gap: Gap) -> str:
+    """What the stops are, and how many of the broken places they account for."""
+    told = sum(step.places for step in gap.plan)
+    total = gap.recommendation.inputs.will_break or 0
+    text = "Stopping points are tags and the last commits before changes that break our code."
+    if not total:
+        return text
+    rest = total - told
+    text += f" The steps name the commits behind {told or 'none'} of the {count(total, 'place')} that will break"
+    return f"{text}; for the other {rest} no single commit of this line is known." if rest > 0 else f"{text}."
+
+
+def tags_phrase(gap: Gap) -> str:
+    """Tags of the tip's own history, and those that other branches got in the same days."""
+    names = [name for name, _ in gap.releases]
+    others = gap.other_tags
+    found = f"{len(names)}: {listed(names, most=8)}" if names else "none in the ancestry of the tip"
+    if not others:
+        return found if names else "none"
+    versions = [name for name in others if is_version(name)][::-1]
+    named = f": {listed(versions, most=6)}" if len(versions) == len(others) else f", {count(len(versions), 'version')} among them" + (f" ({listed(versions, most=6)})" if versions else "")  # fmt: skip
+    return f"{found}; {count(len(others), 'tag')} dated in between on other branches{named}"
 
 
 def _coupling_sentences(gap: Gap) -> Iterator[str]:
@@ -99,7 +129,8 @@ def _coupling_sentences(gap: Gap) -> Iterator[str]:
     more = (gap.recommendation.inputs.will_break or 0) - breaks
     patched = f" {count(more, 'further place')[:1].upper()}{count(more, 'further place')[1:]} {verb(more, 'installs')} patches whose targets break: {breaks + more} in all." if more > 0 else ""  # fmt: skip
     yield (
-        f"Of {count(total, 'place')} where our code touches {gap.label}, {breaks or 'none'} will break{where},"
+        f"Of {count(total, 'place')} where our code touches {gap.label} (one for each file, upstream name and way of use;"
+        f" what hangs on an import that fails counts with the import), {breaks or 'none'} will break{where},"
         f" {counted[Consequence.MAY_BREAK] or 'none'} may break and {look or 'none'} {'deserves' if look == 1 else 'deserve'} a look.{patched}"
     )
     imports = broken_imports(gap)
@@ -190,6 +221,14 @@ def coupling_sentence(coupling: Coupling) -> str:
     return f"{coupling.location} {coupling.touch.value} {coupling.target}, {coupling.state.value}{moved}{detail}."
 
 
+def breaks_in(gap: Gap, path: str) -> bool:
+    """True if a name that we take from this module of the upstream breaks at the tip."""
+    module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    broken = [one.target for one in gap.couplings if one.consequence is Consequence.WILL_BREAK]
+    broken += [row.target for row in gap.patches or () if row.severity == "breaks"]
+    return any(f".{module}." in f".{target}." for target in broken)
+
+
 def broken_imports(gap: Gap) -> list[Coupling]:
     """Imports that fail at the tip, one per name."""
     broken = [
@@ -197,7 +236,7 @@ def broken_imports(gap: Gap) -> list[Coupling]:
         for coupling in gap.couplings
         if coupling.consequence is Consequence.WILL_BREAK
         and coupling.touch in {Touch.IMPORT, Touch.MODULE}
-        and coupling.state in {State.MOVED, State.RENAMED, State.REMOVED}
+        and coupling.state in {State.MOVED, State.RENAMED, State.REMOVED, State.UNBOUND}
     ]
     return list({coupling.target: coupling for coupling in reversed(broken)}.values())[::-1]
 

@@ -11,7 +11,7 @@ from layline.history.commits import (
     read_log,
 )
 from layline.history.pins import PinnedCommit, find_pin_moves, read_pin
-from layline.history.tags import find_releases, nearest_tag
+from layline.history.tags import find_other_tags, find_releases, is_version, nearest_tag
 from layline.history.touched import read_touched_files
 from layline.history.versions import Version, read_version
 
@@ -22,9 +22,11 @@ __all__ = [
     "PinnedCommit",
     "Version",
     "compare_commits",
+    "find_other_tags",
     "find_pin_moves",
     "find_releases",
     "find_tip_at",
+    "is_version",
     "nearest_tag",
     "read_bodies",
     "read_commit",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,6 +36,27 @@ def find_releases(repository: Repository, base: str, tip: str) -> tuple[tuple[st
     position = {commit: number for number, commit in enumerate(order)}
     found = [(position[oid], name.removeprefix("refs/tags/"), oid) for name, oid in tags.items() if oid in position]
     return tuple((name, oid) for _, name, oid in sorted(found))
+
+
+def is_version(name: str) -> bool:
+    """`v2`, `core_v0.16.1`, `2026.1`; not `nightly-x`, `loss-v1`, `ciflow/8gpu/4160`."""
+    return bool(re.fullmatch(r"v?\d[\w.+-]*", name) or re.search(r"\d+\.\d+", name))
+
+
+def find_other_tags(repository: Repository, base: str, tip: str) -> tuple[str, ...]:
+    """Tags on commits that neither holds, dated after `base` and not after `tip`: releases cut on other branches."""
+    tags = repository.refs("refs/tags")
+    if not tags:
+        return ()
+    ask = "\n".join([base, tip, *dict.fromkeys(tags.values())]).encode("ascii")
+    out = repository.git("log", "--no-walk=unsorted", "--stdin", "--ignore-missing", "--format=%H %ct", stdin=ask)
+    dates = {oid: int(seconds) for oid, seconds in (line.split() for line in out.decode("ascii").splitlines())}
+    if base not in dates or tip not in dates:
+        return ()
+    within = {oid for oid, when in dates.items() if dates[base] < when <= dates[tip]}
+    held = set(repository.git("rev-list", tip, base).decode("ascii").split()) if within else set()
+    found = [(dates[oid], name.removeprefix("refs/tags/")) for name, oid in tags.items() if oid in within - held]
+    return tuple(name for _, name in sorted(found))
 
 
 def _reachable(repository: Repository, commit: str, tagged: set[str]) -> list[str]:

@@ -20,6 +20,14 @@ from layline.source.signatures import compare_signatures
 from layline.source.slices import read_signature, slice_definition
 from layline.source.trace import Tracer
 
+NEVER_HAD = "upstream never had it"
+_ADDITION = "an addition, or a typo"
+
+
+def find_unheard(rows: Iterable[Drift]) -> frozenset[str]:
+    """Targets that upstream never had and that are near no name of upstream's."""
+    return frozenset(row.target for row in rows if row.target and row.detail.endswith(f"{NEVER_HAD}: {_ADDITION}"))
+
 
 def find_culprits(rows: Iterable[Drift], sides: Sides, upstream: Repository) -> Iterator[Drift]:
     """The same rows, with the commit that made them so where it can be told."""
@@ -46,7 +54,8 @@ def _find_culprit(row: Drift, sides: Sides) -> str | None:
         return None
     match row.kind:
         case DriftKind.MOVED | DriftKind.RENAMED | DriftKind.REMOVED if comparison.commits:
-            return comparison.commits[-1] if row.kind is DriftKind.REMOVED else comparison.commits[0]
+            last = comparison.commits[-1] if row.kind is DriftKind.REMOVED else comparison.commits[0]
+            return sides.comparer.find_loss(comparison) or last
         case DriftKind.MOVED if comparison.after.exists:
             return _find_leaving(row, sides)
         case DriftKind.BINDING_LOST | DriftKind.MOVED | DriftKind.RENAMED | DriftKind.REMOVED:
@@ -147,12 +156,8 @@ def find_last_seen(rows: Iterable[Drift], sides: Sides, upstream: Repository, pi
             continue
         last = _find_removal(timeline, places[row.target], upstream)
         if last is None:
-            meant = row.effect.suggestion if row.effect is not None else None
-            told = (
-                f"upstream never had it: a typo of {meant}?"
-                if meant
-                else "upstream never had it: an addition, or a typo"
-            )
+            meant = row.effect.suggestion if row.effect is not None and row.effect.suggestion != row.target else None
+            told = f"{NEVER_HAD}: a typo of {meant}?" if meant else f"{NEVER_HAD}: {_ADDITION}"
         else:
             commit = next(read_commits(upstream, [last]))
             told = f"upstream had it until {commit.hash[:10]} ({commit.date}): {commit.subject}"

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from layline.core.drift import DriftKind
 from layline.core.evidence import Evidence, Location, Severity, Skipped
 from layline.core.revision import Commit
+from layline.patches.anchors import quote, read_source
 from layline.patches.effectiveness import find_holders, find_risks
 from layline.patches.fit import Fit, Fitter, called_name, find_new_problems
 from layline.patches.model import Effect, Inventory, Patch, Style, Unregistered
@@ -61,11 +62,14 @@ class Drift:
     """Why the patch can go, where it can."""
     comparison: Comparison | None = None
     effect: Effect | None = None
+    repeat: int = 0
+    """How many rows before this one say the same of another place."""
 
     @property
     def id(self) -> str:
         """Stable while patch, target, style, kind and severity stay the same; lines may move."""
-        return finding_id(self.patch, self.target or "", self.style.value, self.kind.value, self.severity.value)
+        words = (self.patch, self.target or "", self.style.value, self.kind.value, self.severity.value)
+        return finding_id(*words, *([str(self.repeat)] if self.repeat else []))
 
     @property
     def order(self) -> tuple[int, bool, str, int, str]:
@@ -195,6 +199,8 @@ def _compare(target: str, sides: Sides) -> Comparison:
         return replace(found, kind=DriftKind.EXTERNAL, detail="it belongs to another backend")
     if target.partition(".")[0] in sides.own and not longest_root(target, packages):
         return replace(found, kind=DriftKind.EXTERNAL, detail="it is our own code, not upstream's")
+    if found.kind is DriftKind.DEAD_AT_PIN:
+        found = _follow_function(found, sides)
     home = sides.pin.index.entries.get(before.bound_in or before.module or "")
     if found.kind is DriftKind.EXTERNAL and sides.pin.index.owns(target):
         owner = sides.comparer.compare(target.rpartition(".")[0])
@@ -206,6 +212,19 @@ def _compare(target: str, sides: Sides) -> Comparison:
     if home is not None and home.part != sides.part:
         return replace(found, kind=DriftKind.EXTERNAL, detail="it belongs to another backend")
     return found
+
+
+def _follow_function(found: Comparison, sides: Sides) -> Comparison:
+    """An attribute of a function object (`serve.is_distributed = True`) is set by nobody's definition: it goes with its function."""
+    holder, _, name = found.name.rpartition(".")
+    symbol = sides.pin.resolve(holder)
+    if symbol.definition is None or symbol.definition.kind is not DefinitionKind.FUNCTION:
+        return found
+    owner = sides.comparer.compare(holder)
+    if owner.kind not in LOST or owner.after.exists:
+        return replace(found, kind=DriftKind.UNCHANGED, detail="an attribute of a function object; the function stays")
+    moved = tuple(replace(item, target=f"{item.target}.{name}") for item in owner.suggestions)
+    return replace(owner, suggestions=moved, detail=_join("an attribute of a function object", owner.detail))
 
 
 def _judge_fit(row: Drift, effect: Effect, sides: Sides, fitter: Fitter) -> Drift:
@@ -299,19 +318,6 @@ def _judge_anchors(row: Drift, effect: Effect, sides: Sides) -> Drift:
     return replace(row, severity=severity, detail=_join("the text it searches for is still there", row.detail))
 
 
-def read_source(side: Resolver, symbol: object) -> str:
-    """The source text of a symbol as `inspect.getsource` gives it: the definition, or the whole module."""
-    from layline.source import Symbol
-
-    if not isinstance(symbol, Symbol) or symbol.module is None:
-        return ""
-    text = side.index.read_text(symbol.module)
-    if symbol.definition is None:
-        return text
-    first, last = symbol.definition.lines
-    return "\n".join(text.splitlines()[first - 1 : last]) + "\n"
-
-
 def _judge_effectiveness(row: Drift, effect: Effect, sides: Sides) -> Drift:
     """Whether the write reaches what runs: importers that keep the old object, and other risks."""
     if row.comparison is None or effect.target is None:
@@ -371,11 +377,6 @@ def _tip_evidence(sides: Sides, comparison: Comparison) -> Evidence | None:
 
 def _doubt(effect: Effect) -> str:
     return "" if effect.certain else f"not certain: {effect.reason}"
-
-
-def quote(text: str) -> str:
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    return f"“{line if len(line) <= 80 else line[:79] + '…'}”"
 
 
 def _join(*parts: str) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from layline.core.evidence import Alert, Evidence, Location, Severity, Skipped
@@ -44,6 +45,14 @@ class Elsewhere:
     def id(self) -> str:
         """Stable while file, target, what we do with it and severity stay the same; lines may move."""
         return finding_id(self.touch, self.target, self.location.path, self.severity.value)
+
+
+def number_repeats(rows: Iterable[Drift]) -> Iterator[Drift]:
+    """The same rows, those that would share an id told apart by their order."""
+    seen: Counter[str] = Counter()
+    for row in rows:
+        yield replace(row, repeat=seen[row.id]) if seen[row.id] else row
+        seen[row.id] += 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

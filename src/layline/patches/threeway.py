@@ -7,7 +7,9 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from layline.patches.drift import Drift, Sides, read_source
+from layline.patches.anchors import read_source
+from layline.patches.drift import Drift, Sides
+from layline.source import Symbol
 from layline.source.compare import Comparison
 
 
@@ -52,7 +54,7 @@ def build_three_way(row: Drift, sides: Sides) -> ThreeWay | None:
     return ThreeWay(row=row, then=then, now=now, ours=ours, is_copy=is_copy, hunks=tuple(_find_hunks(then, now, ours if is_copy else then)))  # fmt: skip
 
 
-def _symbol_now(comparison: Comparison, sides: Sides) -> object:
+def _symbol_now(comparison: Comparison, sides: Sides) -> Symbol:
     if comparison.after.exists or comparison.new_home is None:
         return comparison.after
     return sides.tip.resolve(comparison.new_home)

@@ -152,7 +152,13 @@ def _find_refused(ours: tuple[Parameter, ...], theirs: tuple[Parameter, ...]) ->
                 continue
             case _:
                 is_taken = by_keyword
-        if not is_taken:
+        if is_taken:
+            continue
+        stand_in = _find_stand_in(place - 1, positions, theirs) if by_position and item.required else None
+        if stand_in is not None:  # only a call that names it would notice
+            message = f"does not take {item} by name, {stand_in} stands in its place"
+            yield Problem(item.name, message, certain=False)
+        else:
             yield Problem(item.name, f"does not take {item}", certain=item.required)
     known = {item.name for item in theirs}
     flexible = any(item.kind in {ParameterKind.VARIADIC, ParameterKind.KEYWORDS} for item in theirs)
@@ -161,6 +167,12 @@ def _find_refused(ours: tuple[Parameter, ...], theirs: tuple[Parameter, ...]) ->
         if is_extra and not _stands_for_another(item, positions, theirs):
             yield Problem(item.name, f"needs {item.name}, which upstream does not pass")
     yield from _find_swapped(positions, theirs)
+
+
+def _find_stand_in(place: int, ours: list[Parameter], theirs: tuple[Parameter, ...]) -> str | None:
+    """What our parameter at this place is called, if theirs has none of that name: the same one under another name."""
+    name = ours[place].name if 0 <= place < len(ours) else None
+    return name if name not in {item.name for item in theirs} else None
 
 
 def _stands_for_another(item: Parameter, ours: list[Parameter], theirs: tuple[Parameter, ...]) -> bool:

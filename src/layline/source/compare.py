@@ -15,10 +15,11 @@ from dataclasses import dataclass, replace
 
 from layline.core.drift import DriftKind
 from layline.source.definitions import Definition, DefinitionKind
-from layline.source.homes import MOVE, Homes, Suggestion
+from layline.source.homes import MOVE, Homes, Suggestion, needs_more
 from layline.source.names import module_name
 from layline.source.resolve import Resolver
 from layline.source.signatures import SignatureChange, compare_signatures
+from layline.source.slices import binds
 from layline.source.symbols import Symbol, SymbolKind
 from layline.source.trace import Tracer, Trail, is_followable
 
@@ -150,6 +151,15 @@ class Comparer:
         entry = self.pin.index.entries.get(module)
         return self._tracers[entry.part] if entry is not None and entry.part < len(self._tracers) else None
 
+    def find_loss(self, found: Comparison) -> str | None:
+        """The first commit since which the module where a lost name was found does not have it: what broke its users."""
+        holder = found.before.bound_in or found.before.module
+        tracer = self.tracer(holder) if holder is not None else None
+        if tracer is None or holder is None or not f"{found.name}.".startswith(f"{holder}."):
+            return None
+        rest = found.name[len(holder) + 1 :]
+        return tracer.find_first_text(self.pin.index.entries[holder].path, lambda text: not binds(text, rest))
+
     def _trail(self, module: str, definition: Definition) -> Trail | None:
         tracer = self.tracer(module)
         if tracer is None or not is_followable(definition):
@@ -191,7 +201,8 @@ class Comparer:
         if owner.kind in _STAYED and owner.after.home is not None:
             trail = self._trail(module, definition)
             start = replace(start, commits=_commits(trail))
-            found = self._follow(module, trail) or self.homes.find_members(module, definition, owner.after.home)
+            followed = [item for item in self._follow(module, trail) if self._can_replace(definition, item.target)]
+            found = followed or self.homes.find_members(module, definition, owner.after.home)
             detail = f"class {definition.owner} stays, its member {definition.name} is gone"
             return self._moved(replace(start, detail=detail), found)
         home = owner.new_home
@@ -206,6 +217,12 @@ class Comparer:
             moved = Suggestion(f"{home}.{definition.name}", best.score, f"its class: {best.reason}")
             return self._moved(replace(start, detail=""), [moved])
         return replace(start, detail=f"its class is {home} now and has no {definition.name}", suggestions=owner.suggestions)  # fmt: skip
+
+    def _can_replace(self, definition: Definition, target: str) -> bool:
+        """A part that was cut out of a method under another name is not what its callers should call instead."""
+        there = self.tip.resolve(target).definition
+        kept_name = target.rpartition(".")[2] == definition.name
+        return kept_name or there is None or not needs_more(definition, there)
 
     def _with_local_name(self, start: Comparison, holder: str | None, origin: Comparison) -> Comparison:
         """Where the module imports the object under its new name, that is the binding to use."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -85,7 +85,14 @@ class Homes:
         rows = [row for row in tip_module.rows if row[0].startswith(prefix) and "." not in row[0][len(prefix) :]]
         found = [self._judge(module, definition, _Candidate(holder, row)) for row in rows]
         kept = [item for item in found if item is not None and item.score >= _WORTH_SHOWING]
-        return sorted(kept, key=lambda item: (-item.score, item.target))[:5]
+        asks = {row[ROW_QUALNAME]: needs_more(definition, definition_of(row)) for row in rows}
+        told = [self._doubt(item) if asks[item.target[len(holder) + 1 :]] else item for item in kept]
+        return sorted(told, key=lambda item: (-item.score, item.target))[:5]
+
+    @staticmethod
+    def _doubt(item: Suggestion) -> Suggestion:
+        """What needs an argument that our callers do not have is not what they should call instead."""
+        return replace(item, score=min(item.score, MOVE - 0.1), reason=f"{item.reason}; but it needs more arguments")
 
     def find_module(self, module: str) -> Suggestion | None:
         """Where most of a module's definitions went, if most went one way."""
@@ -248,6 +255,12 @@ def _score_small(same_name: bool, body: float, traits: float, near: float) -> fl
 def _reason(same_name: bool, body: float, traits: float) -> str:
     name = "same name" if same_name else "another name"
     return f"{name}, new there since the pin; bodies {body:.0%} alike, signature or members {traits:.0%}"
+
+
+def needs_more(before: Definition, after: Definition) -> bool:
+    """True if a call that satisfied the old signature cannot satisfy the new one."""
+    old, new = (sum(item.required for item in one.parameters or ()) for one in (before, after))
+    return before.kind is DefinitionKind.FUNCTION and new > old
 
 
 def _is_test(module: str) -> bool:

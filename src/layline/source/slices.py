@@ -25,6 +25,19 @@ def slice_definition(text: str, qualname: str) -> str | None:
     return "\n".join(text[start:end].rstrip("\n") for start, end, _ in spans) if spans else None
 
 
+def binds(text: str, qualname: str) -> bool:
+    """True if the file still defines or imports the name (of a member: if its class is, and holds or may inherit it)."""
+    if not qualname or slice_definition(text, qualname) is not None:
+        return bool(text)
+    first = qualname.partition(".")[0]
+    if first not in text and "*" not in text:
+        return False
+    module = parse_module("", text.encode("utf-8", "surrogatepass"))
+    if not isinstance(module, Module):
+        return True  # a version that cannot be parsed proves nothing
+    return first in module.bound_imports or "*" in module.bound_imports or bool(module.find(qualname))
+
+
 def read_definition(text: str, qualname: str) -> Definition | None:
     """The definition as a value, parsed from its slice alone where that can be done, else from the whole file."""
     cut = slice_definition(text, qualname)

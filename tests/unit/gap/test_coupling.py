@@ -47,24 +47,29 @@ CASES = [
     # (what it shows, our code, pin, tip, [(touch, target, state, consequence)] beyond "ok")
     ("unchanged", "from keel.run import run\nrun(1)\n", {"keel/run.py": RUN}, {"x.py": ""}, []),
     ("removed", "from keel.run import run\nrun(1)\n", {"keel/run.py": RUN}, {"keel/run.py": "z = 1\n"},
-     [("imports a name", "keel.run.run", "removed", "will break")]),
+     [("imports the name", "keel.run.run", "removed", "will break")]),
     ("moved", "from keel.run import run\n", {"keel/run.py": RUN}, {"keel/run.py": None, "keel/engine.py": RUN},
-     [("imports a name", "keel.run.run", "moved", "will break")]),
+     [("imports the name", "keel.run.run", "moved", "will break")]),
+    ("only no longer re-exported", "from keel.run import run\n", {"keel/run.py": "from keel.engine import run\n", "keel/engine.py": RUN},
+     {"keel/run.py": "z = 1\n"}, [("imports the name", "keel.run.run", "no longer re-exported", "will break")]),
+    ("moved under another name", "from keel import run\n", {"keel/__init__.py": "from keel.run import run\n", "keel/run.py": RUN},
+     {"keel/__init__.py": "", "keel/run.py": None, "keel/engine.py": RUN.replace("def run", "def drive")},
+     [("imports the name", "keel.run", "renamed", "will break")]),
     ("moved, re-exported", "from keel.run import run\n", {"keel/run.py": RUN},
      {"keel/run.py": "from keel.engine import run\n", "keel/engine.py": RUN},
-     [("imports a name", "keel.run.run", "moved", "look at")]),
+     [("imports the name", "keel.run.run", "moved", "look at")]),
     ("guarded import", "try:\n    from keel.run import run\nexcept ImportError:\n    run = None\n", {"keel/run.py": RUN},
-     {"keel/run.py": "z = 1\n"}, [("imports a name", "keel.run.run", "removed", "may break")]),
+     {"keel/run.py": "z = 1\n"}, [("imports the name", "keel.run.run", "removed", "may break")]),
     ("type checking only", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from keel.run import run\n", {"keel/run.py": RUN},
-     {"keel/run.py": "z = 1\n"}, [("imports a name", "keel.run.run", "removed", "look at")]),
+     {"keel/run.py": "z = 1\n"}, [("imports the name", "keel.run.run", "removed", "look at")]),
     ("module attribute", "import keel.run as r\n\ndef go():\n    return r.run\n", {"keel/run.py": RUN}, {"keel/run.py": "z = 1\n"},
-     [("reads an attribute", "keel.run.run", "removed", "will break")]),
+     [("reads the attribute", "keel.run.run", "removed", "will break")]),
     ("assigned attribute", "import keel.run as r\n\ndef go():\n    r.run = print\n    r.ours = 1\n", {"keel/run.py": RUN}, {"keel/run.py": "z = 1\n"},
      [("patches", "keel.run.run", "removed", "will break")]),
     ("assigned attribute whose body changed", "import keel.run as r\nr.run = print\n", {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("+=", "-=")},
      [("patches", "keel.run.run", "body changed", "look at")]),
     ("enum member", "from keel.kinds import Kind\nx = Kind.BOTH\n", {"keel/kinds.py": "class Kind:\n    ONE = 1\n    BOTH = 2\n"},
-     {"keel/kinds.py": "class Kind:\n    ONE = 1\n"}, [("reads an attribute", "keel.kinds.Kind.BOTH", "removed", "will break")]),
+     {"keel/kinds.py": "class Kind:\n    ONE = 1\n"}, [("reads the attribute", "keel.kinds.Kind.BOTH", "removed", "will break")]),
     ("keyword gone", "from keel.run import run\nrun(1, y=2)\n", {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("y=1", "z=1").replace("+ y", "+ z")},
      [("calls", "keel.run.run", "no longer binds", "will break")]),
     ("new required parameter", "from keel.run import run\nrun(1)\n", {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("x, y=1", "x, group, y=1")},
@@ -145,7 +150,7 @@ def test_a_fallback_import_is_guarded(tmp_path: Path) -> None:
 
 def test_what_follows_a_broken_import_is_the_same_trouble(tmp_path: Path) -> None:
     found = couple(tmp_path, SUBCLASS, {"keel/layer.py": BASE}, {"keel/layer.py": "x = 1\n"})
-    assert [(one.touch.value, one.consequence.value) for one in found] == [("imports a name", "will break")]
+    assert [(one.touch.value, one.consequence.value) for one in found] == [("imports the name", "will break")]
 
 
 CONFIG = "from dataclasses import dataclass\n\n@dataclass\nclass RunConfig:\n    steps: int = 1\n    seed: int = 0\n"
@@ -162,7 +167,7 @@ def test_config_fields_of_annotated_variables(tmp_path: Path) -> None:
     rows = [
         (one.target, one.state.value, one.consequence.value, one.guarded)
         for one in found
-        if one.touch.value == "reads a config field"
+        if one.touch.value == "reads the config field"
     ]
     assert sorted(rows) == [
         ("keel.config.RunConfig.seed", "removed", "may break", True),
@@ -182,7 +187,7 @@ def test_flags_read_from_get_args(tmp_path: Path) -> None:
     rows = [
         (one.target, one.state.value, one.consequence.value)
         for one in found
-        if one.touch.value == "reads a config field"
+        if one.touch.value == "reads the config field"
     ]
     assert rows == [("args.old_flag", "removed", "will break"), ("args.stays", "renamed", "will break")]
 
@@ -309,11 +314,11 @@ def test_attributes_that_methods_of_upstream_set(tmp_path: Path) -> None:
         tmp_path, OUR_HULL, {"keel/hull.py": HULL, "keel/config.py": CONFIG},
         {"keel/hull.py": after, "keel/config.py": config},
     )  # fmt: skip
-    rows = [row for row in rows_of(found) if row[0] in {"reads an attribute", "reads a config field"}]
+    rows = [row for row in rows_of(found) if row[0] in {"reads the attribute", "reads the config field"}]
     assert rows == [
-        ("reads an attribute", "keel.hull.Base.width", "removed", "will break"),
-        ("reads a config field", "keel.config.RunConfig.seed", "removed", "will break"),
-        ("reads an attribute", "keel.hull.Hull.depth", "removed", "may break"),  # the text still holds the word
+        ("reads the attribute", "keel.hull.Base.width", "removed", "will break"),
+        ("reads the config field", "keel.config.RunConfig.seed", "removed", "will break"),
+        ("reads the attribute", "keel.hull.Hull.depth", "removed", "may break"),  # the text still holds the word
     ]
 
 
@@ -322,4 +327,4 @@ def test_attributes_that_are_still_set_are_fine(tmp_path: Path) -> None:
         tmp_path, OUR_HULL, {"keel/hull.py": HULL, "keel/config.py": CONFIG},
         {"keel/hull.py": HULL.replace('"ballast", None', '"ballast", 0')},
     )  # fmt: skip
-    assert [row for row in rows_of(found) if row[0] == "reads an attribute"] == []
+    assert [row for row in rows_of(found) if row[0] == "reads the attribute"] == []

@@ -75,6 +75,22 @@ def test_a_plan_stops_at_releases_and_before_what_breaks() -> None:
     assert [step.reason for step in steps[1:]] == ["release v2", "the tip"]
 
 
+@pytest.mark.parametrize(
+    ("name", "word"), [("v2", "release"), ("core_v0.16.1", "release"), ("2026.1", "release"), ("loss-v1", "tag"), ("nightly", "tag")]
+)  # fmt: skip
+def test_a_tag_that_is_no_version_is_called_a_tag(name: str, word: str) -> None:
+    steps = build_plan([commit(2), commit(1)], [(name, f"{1:040x}")], {})
+    assert steps[0].reason == f"{word} {name}"
+
+
+def test_a_plan_never_passes_the_first_break_untold() -> None:
+    """The first break is light, the later ones weigh more: its stop stays."""
+    log = [commit(number) for number in range(28, 0, -1)]
+    breaking = group_by_culprit([coupling("up.a", 3)] + [coupling(f"up.{number}.{part}", number) for number in (8, 9, 10) for part in "xy"])  # fmt: skip
+    steps = build_plan(log, [], breaking, most=3)
+    assert [(int(step.commit, 16), step.places) for step in steps] == [(2, 1), (9, 2), (28, 0)]
+
+
 def test_a_long_plan_keeps_the_stops_that_matter_most_and_the_tip() -> None:
     log = [commit(number) for number in range(28, 0, -1)]
     breaking = group_by_culprit([coupling(f"up.f{number}", number) for number in range(2, 28)] + [coupling("up.z", 20)])

@@ -183,6 +183,11 @@ class JobConfig:
     saver: BaseSaver = field(default_factory=Saver)
     extra: Extra | None = None
     spec: Annotated[str, tyro.conf.Suppress] = ""
+    hidden: Annotated["ModelSpec | None", tyro.conf.Suppress] = None
+
+@dataclass
+class ModelSpec:
+    build: str = "hull"
 """
 TYRO_CALLS = [
     # how the class reaches tyro: the files beside the config
@@ -191,6 +196,7 @@ TYRO_CALLS = [
     ("chosen by name", {
         "keel/manager.py": "import importlib, tyro\n\ndef parse(name, args):\n    found = importlib.import_module(f'keel.{name}.registry').make()\n    return tyro.cli(type(found), args=args)\n",
         "keel/small/registry.py": "from keel.config import JobConfig\n\ndef make() -> JobConfig:\n    return JobConfig()\n",
+        "keel/large/registry.py": "from keel.config import ModelSpec\n\ndef spec() -> ModelSpec:\n    return ModelSpec()\n",
     }),
 ]  # fmt: skip
 

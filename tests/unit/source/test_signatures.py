@@ -91,7 +91,9 @@ REPLACEMENTS = [
     ("(a)", "(a, *, b)", [("does not take b", True)]),
     ("(self, x)", "(self, x, clamp=None)", [("does not take clamp=None", False)]),
     ("(a, extra)", "(a)", [("needs extra, which upstream does not pass", True)]),
-    ("(a, other)", "(a, b)", [("does not take b", True)]),
+    # the same parameter under another name: only a call that names it would notice
+    ("(a, other)", "(a, b)", [("does not take b by name, other stands in its place", False)]),
+    ("(a, b)", "(a, b, c)", [("does not take c", True)]),
     ("(b, a)", "(a, b)", [("takes b where upstream has a", False)]),
     ("(a, b=None)", "(a)", []),
 ]

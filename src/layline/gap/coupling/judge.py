@@ -27,7 +27,7 @@ _STATES = {
     DriftKind.REMOVED: State.REMOVED,
     DriftKind.BINDING_LOST: State.MOVED,
 }
-_GONE = {State.MOVED, State.RENAMED, State.REMOVED}
+_GONE = {State.MOVED, State.RENAMED, State.REMOVED, State.UNBOUND}
 _NAMES = {Touch.IMPORT, Touch.MODULE, Touch.SCRIPT, Touch.SUBCLASS}
 """Touches that fail for the whole file when their name is gone."""
 _DEEP = {Touch.SUBCLASS, Touch.OVERRIDE, Touch.PATCH}
@@ -146,7 +146,7 @@ class Judge:
         return Verdict(state=State.UNDECIDED, consequence=Consequence.OK, detail=why)
 
     def _judge_gone(self, place: Place, found: Comparison) -> Verdict:
-        state = _STATES[found.kind]
+        state = _find_gone_state(found)
         new = found.new_home
         detail = "" if new else found.detail
         if place.touch is Touch.OVERRIDE:
@@ -280,7 +280,7 @@ class Judge:
             return None
         found = self._comparer.compare(place.target)
         if verdict.state in _GONE:
-            return found.commits[0] if found.commits else None
+            return self._comparer.find_loss(found) or (found.commits[0] if found.commits else None)
         refuses = {State.NO_LONGER_BINDS, State.CANNOT_ACCEPT}
         if verdict.state in refuses and verdict.consequence is Consequence.WILL_BREAK:
             return find_refusal(self._comparer, place, found)
@@ -301,6 +301,16 @@ class Judge:
         before = self._comparer.pin.resolve(target)
         after = self._comparer.tip.resolve(verdict.new_target or target)
         return _place_of(self._comparer.pin, before), _place_of(self._comparer.tip, after)
+
+
+def _find_gone_state(found: Comparison) -> State:
+    """`renamed` where the last word changed, whatever else did; a module that stopped importing a name moved nothing."""
+    if found.kind is DriftKind.BINDING_LOST and found.new_home == found.before.home:
+        return State.UNBOUND
+    new = found.new_home
+    if new is not None and new.rpartition(".")[2] != found.name.rpartition(".")[2]:
+        return State.RENAMED
+    return _STATES[found.kind]
 
 
 def build_couplings(judge: Judge, places: Iterable[Place]) -> tuple[Coupling, ...]:

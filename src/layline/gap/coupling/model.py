@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 class Touch(StrEnum):
     """How downstream code depends on an upstream name."""
 
-    IMPORT = "imports a name"
-    MODULE = "imports a module"
-    ATTRIBUTE = "reads an attribute"
+    IMPORT = "imports the name"
+    MODULE = "imports the module"
+    ATTRIBUTE = "reads the attribute"
     CALL = "calls"
     SUBCLASS = "subclasses"
     OVERRIDE = "overrides"
-    FIELD = "reads a config field"
+    FIELD = "reads the config field"
     PATCH = "patches"
-    SCRIPT = "uses a script"
+    SCRIPT = "uses the script"
 
 
 class State(StrEnum):
@@ -34,6 +34,8 @@ class State(StrEnum):
     MOVED = "moved"
     RENAMED = "renamed"
     REMOVED = "removed"
+    UNBOUND = "no longer re-exported"
+    """The module that we take it from stopped importing it; where it is defined nothing changed."""
     NO_LONGER_BINDS = "no longer binds"
     """Our call does not fit the signature of the tip."""
     CANNOT_ACCEPT = "cannot accept"

@@ -30,11 +30,12 @@ Classes = dict[str, dict[str, ConfigField]]
 
 def find_tyro_flags(resolver: Resolver, classes: Classes) -> Iterator[Flag | Skipped]:
     """The flags of every `tyro.cli` call of the index; a call whose class cannot be read is skipped."""
+    hidden = frozenset(_find_hidden(resolver, classes))
     for module, tree in _find_modules(resolver.index):
         for call in ast.walk(tree):
             if not (isinstance(call, ast.Call) and ast.unparse(call.func) in {"tyro.cli", "cli"}):
                 continue
-            roots = sorted(set(_find_roots(resolver, classes, module, tree, call)))
+            roots = sorted(set(_find_roots(resolver, classes, module, tree, call)) - hidden)
             if not roots:
                 place = f"{resolver.index.entries[module].path}:{call.lineno}"
                 yield Skipped(
@@ -42,6 +43,17 @@ def find_tyro_flags(resolver: Resolver, classes: Classes) -> Iterator[Flag | Ski
                 )
             for root in roots:
                 yield from _find_flags(resolver, classes, root, "", 0)
+
+
+def _find_hidden(resolver: Resolver, classes: Classes) -> Iterator[str]:
+    """Classes that a field keeps away from the command line (`Annotated[Spec | None, tyro.conf.Suppress]`)."""
+    for fields in classes.values():
+        for field in fields.values():
+            module = resolver.resolve(field.owner).module if _HIDDEN.search(field.annotation or "") else None
+            for word in re.findall(r"[A-Za-z_][\w.]*", field.annotation or "") if module is not None else ():
+                home = resolver.resolve_in(module, word).home if module is not None else None
+                if home in classes and home is not None:
+                    yield home
 
 
 def _find_modules(index: Index) -> Iterator[tuple[str, ast.Module]]:
