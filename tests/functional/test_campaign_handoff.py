@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from campaign_project import inside, now
 from histories import History
-from layline.app.campaign_handoff import campaign_handoff
+from layline.app.campaign_handoff import campaign_handoff, read_earlier_draft
 from layline.campaign.environment import read_package_name
 from layline.campaign.handoff import Request, recommend_mode
 from layline.campaign.manifest import parse_manifest
+from layline.cli.main import layline
 from layline.errors import ConfigError
 
 FILES: dict[str, str | bytes | None] = {
@@ -127,3 +129,29 @@ def test_a_shipped_operator_needs_no_commands(tmp_path: Path) -> None:
     environment = {row["name"]: row["value"] for row in answer.data["environment"]}
     assert environment["GPU and architecture"] == "not needed"
     assert "nvcc" not in environment["Compiler"].lower()
+
+
+def hand_off(project: Path, *more: str) -> int:
+    arguments = ["campaign", "handoff", "--op", "gemm", "--backend", "C", "--gpu", "cpu", "--draft", "manifest.yaml"]
+    with inside(project):
+        return CliRunner().invoke(layline, [*arguments, *more], standalone_mode=False).return_value or 0
+
+
+def test_the_next_hand_off_replaces_the_draft_and_keeps_what_a_person_wrote(tmp_path: Path) -> None:
+    history = History.start(tmp_path / "project")
+    history.commit("Start", {"gemm.c": "int forward(void);\n"})
+    draft = history.path / "manifest.yaml"
+    hand_off(history.path)
+    draft.write_text(draft.read_text().replace("max_iterations: null", "max_iterations: 7") + "weight_share: 0.1\n")
+    hand_off(history.path, "--kernel", "gemm.c", "--target", ">= +20 %")
+    manifest = parse_manifest(draft.read_text(), where="draft")
+    assert (manifest.kernel_source, manifest.performance_target) == ("gemm.c", ">= +20 %")
+    assert (manifest.max_iterations, manifest.weight_share) == (7, 0.1)
+
+
+@pytest.mark.parametrize("foreign", ["name: mine\n", "", b"\xff\xfe"])
+def test_a_file_that_is_no_draft_of_ours_is_refused(tmp_path: Path, foreign: str | bytes) -> None:
+    place = tmp_path / "manifest.yaml"
+    place.write_bytes(foreign if isinstance(foreign, bytes) else foreign.encode())
+    with pytest.raises(ConfigError, match="is not a draft of Layline"):
+        read_earlier_draft(place)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ from layline.campaign.engine import (
     open_round,
     prepare,
 )
-from layline.campaign.ledger import Ledger
+from layline.campaign.ledger import LOCK_NAME, Ledger
 from layline.campaign.manifest import Manifest, Measuring, find_contradictions, render_manifest
 from layline.campaign.model import Bucket
 from layline.campaign.proposers import Proposal
@@ -31,24 +32,27 @@ from layline.campaign.rules import NOTES, check_termination, find_duties
 from layline.campaign.state import Level, Phase
 from layline.campaign.workspace import copy_files, is_workspace
 from layline.core.report import Answer, Bullets, Paragraph, Section
-from layline.errors import ConfigError, RecordError
+from layline.errors import ConfigError, Error, RecordError
 from layline.git.write import WorkTree, find_foreign, open_work_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
+
+    from layline.git.write import Change
 
 OURS = (f"{WORKSPACE}/", f"{LESSONS}/")
 """What Layline itself writes into the tree; never part of a candidate, never in the way."""
 
 
-def campaign_new(manifest: Manifest, *, now: Callable[[], str] = clock) -> Answer:
+def campaign_new(manifest: Manifest, *, draft: Path | None = None, now: Callable[[], str] = clock) -> Answer:
     """PREPARE_ENVIRONMENT: branch, folder, manifest, frozen hashes."""
     problems = find_contradictions(manifest)
     if problems:
         raise RecordError("manifest", tuple(problems), hint="Nothing is guessed: say which of the two you mean.")
     tree = open_work_tree(Path.cwd())
     ledger = Ledger(tree.root / WORKSPACE / manifest.name)
-    with ledger.lock():
+    source = _find_inside(tree, draft)
+    with ledger.lock(), _without_traces(ledger, tree.root):
         mend(ledger, now)
         state = fold(ledger.read().entries)
         if state is not None and (state.is_prepared or state.manifest != manifest):
@@ -58,10 +62,10 @@ def campaign_new(manifest: Manifest, *, now: Callable[[], str] = clock) -> Answe
         bench = choose_bench(manifest, tree.root, ledger.folder, None, quiet)
         campaign = Campaign(ledger.folder, tree, ledger, bench, now)
         if state is None:
-            _check_tree(tree, manifest)
+            _check_tree(tree, manifest, source)
             if is_workspace(manifest):
                 copy_files(manifest, tree, tree.head(), ledger.folder)  # its harness is frozen with the rest
-            ledger.append(now(), "created", _describe_origin(campaign, manifest))
+            ledger.append(now(), "created", _describe_origin(campaign, manifest, source))
         prepare(campaign)
         publish(campaign)
         return _with_lessons(answer_status(campaign.state, campaign.place), campaign)
@@ -76,7 +80,28 @@ def _with_lessons(answer: Answer, campaign: Campaign) -> Answer:
     return replace(answer, report=report, data={**answer.data, "lessons": listed})
 
 
-def _describe_origin(campaign: Campaign, manifest: Manifest) -> dict[str, object]:
+def _find_inside(tree: WorkTree, draft: Path | None) -> str | None:
+    """The draft as the repository names it; None where it lies elsewhere."""
+    place = (Path.cwd() / draft).resolve() if draft is not None else None
+    return place.relative_to(tree.root).as_posix() if place is not None and place.is_relative_to(tree.root) else None
+
+
+@contextmanager
+def _without_traces(ledger: Ledger, root: Path) -> Iterator[None]:
+    """A campaign that is refused before its first entry leaves no folder behind. Call with the lock held."""
+    try:
+        yield
+    except Error:
+        if [entry.name for entry in ledger.folder.iterdir()] == [LOCK_NAME]:
+            (ledger.folder / LOCK_NAME).unlink()
+            for folder in (ledger.folder, *ledger.folder.parents):
+                if folder == root or any(folder.iterdir()):
+                    break
+                folder.rmdir()
+        raise
+
+
+def _describe_origin(campaign: Campaign, manifest: Manifest, draft: str | None) -> dict[str, object]:
     tree = campaign.tree
     identity = tree.identity() if manifest.git_commit else None
     origin = {
@@ -84,6 +109,8 @@ def _describe_origin(campaign: Campaign, manifest: Manifest) -> dict[str, object
         "identity": {"name": identity.name, "email": identity.email} if identity else None,
         "labels": list(campaign.bench.labels),
     }  # fmt: skip
+    if draft is not None:
+        origin["draft"] = draft  # it may go on lying there, in no round's way
     return {
         "manifest": codec.encode(manifest),
         "manifest_sha256": hash_text(render_manifest(manifest)),
@@ -91,9 +118,14 @@ def _describe_origin(campaign: Campaign, manifest: Manifest) -> dict[str, object
     }
 
 
-def _check_tree(tree: WorkTree, manifest: Manifest) -> None:
+def find_dirt(changes: Iterable[Change], draft: str | None) -> list[Change]:
+    """Changes that are neither Layline's own files nor the manifest the campaign began from."""
+    return [change for change in changes if not change.path.startswith(OURS) and change.path != draft]
+
+
+def _check_tree(tree: WorkTree, manifest: Manifest, draft: str | None) -> None:
     """A clean tree whose kernel files are committed as the bytes that lie there."""
-    changes = [change for change in tree.find_changes() if not change.path.startswith(OURS)]
+    changes = find_dirt(tree.find_changes(), draft)
     if changes:
         listed = ", ".join(change.path for change in changes[:5])
         raise ConfigError(f"The work tree is not clean: {listed}.", hint="Commit, stash or ignore these first: a rollback must be exact.")  # fmt: skip
@@ -198,7 +230,7 @@ def _check_changes(campaign: Campaign) -> None:
     """Only kernel files may differ; new files are no part of a candidate, but a command would see them."""
     changes = campaign.tree.find_changes()
     allowed = () if is_workspace(campaign.state.manifest) else campaign.state.manifest.kernel_files
-    foreign = [item for item in find_foreign(changes, allowed) if not item.path.startswith(OURS)]
+    foreign = find_dirt(find_foreign(changes, allowed), campaign.state.origin.get("draft"))
     if campaign.state.manifest.measuring is Measuring.TRUSTED:
         foreign = [item for item in foreign if not item.is_untracked]
     if foreign:

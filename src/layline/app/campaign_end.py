@@ -6,6 +6,7 @@ import subprocess
 from typing import TYPE_CHECKING, Any
 
 from layline import codec
+from layline.app.campaign import find_dirt
 from layline.app.campaign_analyze import find_ceilings
 from layline.app.campaign_open import read_campaign, write_campaign
 from layline.app.campaign_places import clock, quiet
@@ -216,7 +217,7 @@ def campaign_accept(suite: str | None, chosen: str | None = None, *, now: Callab
 def _find_obstacles(campaign: Campaign) -> list[str]:
     state, tree = campaign.state, campaign.tree
     found = list(find_deviations(campaign))
-    dirty = [change.path for change in tree.find_changes() if not change.path.startswith("agent/")]
+    dirty = [change.path for change in find_dirt(tree.find_changes(), state.origin.get("draft"))]
     if dirty:
         found.append(f"the diff is not clean: {', '.join(dirty[:5])}")
     last = [item.commit for item in state.rounds if item.settled is Settled.ACCEPTED and item.commit]

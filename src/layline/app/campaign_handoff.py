@@ -13,13 +13,38 @@ from layline.campaign.handoff import Prerequisite, Request, find_disagreements, 
 from layline.campaign.manifest import LANGUAGES, SPECIFIED
 from layline.core.evidence import Alert, Severity
 from layline.core.report import Answer, Bullets, Cell, Paragraph, Report, Section, Table
+from layline.errors import ConfigError
 from layline.git.write import open_work_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+
+DRAFT_MARK = "# layline: draft manifest; the next hand-off replaces it and keeps what only you can say"
+_OF_THE_USER = ("project_skill", "target_shapes", "representative_shapes", "git_commit", "git_branch", "max_iterations")
+"""Keys that no option sets: what an earlier draft says there was written by a person."""
+_DERIVED = frozenset({"name", "measuring", "operator", "rebuild_command"})
 
 
-def campaign_handoff(request: Request, *, python: str = sys.executable, now: Callable[[], str] = clock) -> Answer:
+def read_earlier_draft(place: Path) -> dict[str, Any]:
+    """What the draft of an earlier hand-off says; a file that Layline did not write is refused."""
+    import yaml
+
+    try:
+        text = place.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError):
+        text = ""
+    if not text.startswith("# layline: draft manifest"):
+        raise ConfigError(f"{place} exists and is not a draft of Layline.", hint="Choose another name, or remove it first.")  # fmt: skip
+    try:
+        found = yaml.safe_load(text)
+    except yaml.YAMLError:
+        raise ConfigError(f"{place} is no longer YAML: what you wrote there cannot be kept.", hint="Mend it, or remove it first.") from None  # fmt: skip
+    return found if isinstance(found, dict) else {}
+
+
+def campaign_handoff(request: Request, *, python: str = sys.executable, earlier: Mapping[str, Any] | None = None, now: Callable[[], str] = clock) -> Answer:  # fmt: skip
     """Collect and check; what is missing is named, nothing is guessed."""
     tree = open_work_tree(Path.cwd())
     request = replace(request, trusted_metric=_find_metric(request))
@@ -28,7 +53,7 @@ def campaign_handoff(request: Request, *, python: str = sys.executable, now: Cal
     environment, machine = check_environment(tree.root, request, python)
     disagreements = tuple(find_disagreements(request, machine))
     missing = [row for row in (*rows, *environment[:1]) if row.value is None]
-    draft = render_draft(request, rows, now())
+    draft = render_draft(request, rows, now(), earlier or {})
     report = Report(
         title=f"Hand-off: {request.operator} on {request.gpu} in {request.backend}",
         sections=(
@@ -68,7 +93,7 @@ def _encode(row: Prerequisite) -> dict[str, Any]:
     return {"name": row.name, "value": row.value, "found": row.found}
 
 
-def render_draft(request: Request, rows: tuple[Prerequisite, ...], created: str) -> str:
+def render_draft(request: Request, rows: tuple[Prerequisite, ...], created: str, earlier: Mapping[str, Any]) -> str:
     """A manifest with every key of the specification; what is missing is marked, and `campaign new` refuses it so."""
     import yaml
 
@@ -94,16 +119,23 @@ def render_draft(request: Request, rows: tuple[Prerequisite, ...], created: str)
         "max_iterations": None,
         "created": created,
     }
+    kept = {key for key in SPECIFIED if earlier.get(key) is not None and (values[key] is None or key in _OF_THE_USER)}
+    values |= {key: earlier[key] for key in sorted(kept)}
     optional = {"project_skill", "performance_target", "max_iterations", "test_command", "benchmark_command"}
     if request.trusted_metric:
         optional.add("quick_command")
-    lines = [f"name: {request.operator}_{backend.lower()}_{request.gpu}_{created[:10].replace('-', '')}"]
+    lines = [DRAFT_MARK, f"name: {request.operator}_{backend.lower()}_{request.gpu}_{created[:10].replace('-', '')}"]
     for key in SPECIFIED:
         dumped = yaml.safe_dump({key: values[key]}, width=1000, allow_unicode=True).rstrip("\n")
         lines.append(dumped + ("  # MISSING" if values[key] is None and key not in optional else ""))
     if request.trusted_metric:
-        return "\n".join([*lines, "measuring: trusted", f"operator: {request.operator}"]) + "\n"
-    lines += ["measuring: command", yaml.safe_dump({"rebuild_command": _rebuild(known)}, width=1000).rstrip("\n")]
+        lines += ["measuring: trusted", f"operator: {request.operator}"]
+    else:
+        rebuild = _rebuild(known) or earlier.get("rebuild_command")
+        lines += ["measuring: command", yaml.safe_dump({"rebuild_command": rebuild}, width=1000).rstrip("\n")]
+    added = {key: value for key, value in earlier.items() if key not in SPECIFIED and key not in _DERIVED}
+    if added:
+        lines.append(yaml.safe_dump(added, width=1000, allow_unicode=True, sort_keys=False).rstrip("\n"))
     return "\n".join(lines) + "\n"
 
 

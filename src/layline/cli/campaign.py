@@ -60,8 +60,21 @@ def new(name: str, draft: Path | None, yes: bool, format_: str, output: Path | N
     manifest = define_target(name, draft, **chosen)
     click.echo(describe_target(manifest), err=True)
     if not yes:
-        click.confirm("Is this the target?", abort=True, err=True)
-    return show(campaign_new(manifest), format_, output)
+        _confirm_target()
+    return show(campaign_new(manifest, draft=draft), format_, output)
+
+
+def _confirm_target() -> None:
+    """Ask; without anybody to answer, say so instead of hanging up."""
+    try:
+        confirmed = click.confirm("Is this the target?", err=True)
+    except click.Abort:
+        if sys.stdin.isatty():
+            raise
+        click.echo(err=True)
+        raise Error("The target needs a confirmation, and there is no terminal to ask on.", hint="Pass --yes once the target is confirmed.") from None  # fmt: skip
+    if not confirmed:
+        raise Error("Nothing was begun: the target was not confirmed.", hint="Change the draft or the options, then try again.")  # fmt: skip
 
 
 @campaign.command()
@@ -260,17 +273,16 @@ def operators(name: str | None, start: str | None, format_: str, output: Path | 
 @click.option("--mode", default=None, type=click.Choice(["repo", "workspace"]), help="execution_mode, against the recommendation.")  # fmt: skip
 @click.option("--rebuild", default=None, help="Rebuild command after a change.")
 @click.option("--target", default=None, help="Performance target.")
-@click.option("--draft", type=click.Path(dir_okay=False, path_type=Path), default=None, help="Write the draft manifest here.")  # fmt: skip
+@click.option("--draft", type=click.Path(dir_okay=False, path_type=Path), default=None, help="Write the draft manifest here; an earlier draft is replaced and what you filled in is kept.")  # fmt: skip
 @format_option("text", "json", "md")
 def handoff(operator: str, backend: str, gpu: str, new_kernel: bool, python: str, draft: Path | None, format_: str, output: Path | None, **options: str | None) -> int:  # fmt: skip
     """Collect and check every prerequisite; say what is missing; write the draft manifest."""
-    from layline.app.campaign_handoff import campaign_handoff
+    from layline.app.campaign_handoff import campaign_handoff, read_earlier_draft
     from layline.campaign.handoff import Request
 
     request = Request(operator=operator, backend=backend, gpu=gpu, options=options, new_kernel=new_kernel)
-    answer = campaign_handoff(request, python=python)
+    earlier = read_earlier_draft(draft) if draft is not None else None
+    answer = campaign_handoff(request, python=python, earlier=earlier)
     if draft is not None:
-        if draft.exists():
-            raise Error(f"{draft} exists.", hint="Choose another name, or remove it first.")
         deliver(answer.data["draft"], draft)
     return show(answer, format_, output)
