@@ -24,6 +24,7 @@ from layline.source.compare import Comparer, Comparison
 from layline.source.definitions import DefinitionKind
 from layline.source.homes import Suggestion
 from layline.source.names import longest_root, parents
+from layline.source.signatures import returns_another
 from layline.source.similarity import SMALL, compare_shingles, read_shingles
 
 COPIED = 0.5
@@ -169,7 +170,7 @@ def judge_effect(patch: Patch, effect: Effect, sides: Sides, fitter: Fitter) -> 
         return _judge_mutation(start, effect, sides)
     comparison = _compare(target, sides)
     start = replace(
-        start, kind=comparison.kind, comparison=comparison, detail=_join(comparison.detail, _doubt(effect)),
+        start, kind=comparison.kind, comparison=comparison, detail=_join(comparison.detail, "" if effect.certain else f"not certain: {effect.reason}"),
         pin_evidence=_evidence(sides.pin, comparison.before), tip_evidence=_tip_evidence(sides, comparison),
         suggestion=comparison.suggestions[0] if comparison.suggestions else None,
     )  # fmt: skip
@@ -234,6 +235,17 @@ def _judge_fit(row: Drift, effect: Effect, sides: Sides, fitter: Fitter) -> Drif
     if comparison is None:
         return row
     row = _judge_copy(row, ours, sides)
+    before, after = comparison.before.definition, comparison.after.definition
+    stays = row.kind in {DriftKind.UNCHANGED, DriftKind.BODY_CHANGED}
+    if (
+        stays
+        and before
+        and after
+        and before.kind is DefinitionKind.FUNCTION
+        and returns_another(before.returns, after.returns)
+    ):
+        text = f"it returned {before.returns} and returns {after.returns} now"
+        return replace(row, kind=DriftKind.SIGNATURE_CHANGED, severity=Severity.LOOK, detail=_join(row.detail, text))
     match row.kind:
         case DriftKind.UNCHANGED | DriftKind.EXTERNAL:
             return replace(row, severity=Severity.OK)
@@ -375,17 +387,8 @@ def _tip_evidence(sides: Sides, comparison: Comparison) -> Evidence | None:
     return _evidence(sides.tip, sides.tip.resolve(home)) if home is not None else None
 
 
-def _doubt(effect: Effect) -> str:
-    return "" if effect.certain else f"not certain: {effect.reason}"
-
-
 def _join(*parts: str) -> str:
     return "; ".join(part for part in parts if part)
-
-
-def count_kinds(rows: list[Drift]) -> dict[str, int]:
-    """Rows per kind, in the order of the kinds."""
-    return {kind.value: number for kind in DriftKind if (number := sum(row.kind is kind for row in rows))}
 
 
 def skipped_of(sides: Sides) -> tuple[Skipped, ...]:

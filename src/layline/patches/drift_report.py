@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from layline.core.drift import DriftKind
 from layline.core.evidence import Alert, Evidence, Location, Severity, Skipped
 from layline.core.report import Bullets, Cell, Finding, Inline, Paragraph, Report, Section, Table
 from layline.core.revision import Commit
 from layline.patches.baseline import Accepted
-from layline.patches.drift import Drift, count_kinds, finding_id
+from layline.patches.drift import Drift, finding_id
 from layline.patches.drift_rules import RULES
 
 SCHEMA = "layline.drift/1"
@@ -45,6 +46,11 @@ class Elsewhere:
     def id(self) -> str:
         """Stable while file, target, what we do with it and severity stay the same; lines may move."""
         return finding_id(self.touch, self.target, self.location.path, self.severity.value)
+
+
+def count_kinds(rows: list[Drift]) -> dict[str, int]:
+    """Rows per kind, in the order of the kinds."""
+    return {kind.value: number for kind in DriftKind if (number := sum(row.kind is kind for row in rows))}
 
 
 def number_repeats(rows: Iterable[Drift]) -> Iterator[Drift]:

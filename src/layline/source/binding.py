@@ -215,7 +215,7 @@ def find_call_sites(resolver: Resolver, names: Iterable[str]) -> dict[str, list[
         return found
     words = [word.encode() for word in sorted(wanted.by_last)]
     pattern = re.compile(rb"\b(?:" + (b"|".join(map(re.escape, words)) or rb"(?!)") + rb")\s*\(")
-    for name, data in _read_modules(resolver):
+    for name, data in read_modules(resolver):
         # a plain search first: it is many times faster than the pattern, and mostly in vain
         spelled = any(word in data for word in words) and pattern.search(data)
         if spelled or name in wanted.in_home or wanted.has_alias(name):
@@ -226,7 +226,7 @@ def find_call_sites(resolver: Resolver, names: Iterable[str]) -> dict[str, list[
     return found
 
 
-def _read_modules(resolver: Resolver) -> Iterator[tuple[str, bytes]]:
+def read_modules(resolver: Resolver) -> Iterator[tuple[str, bytes]]:
     """Every module with its blob, each repository streamed once."""
     index = resolver.index
     for number, part in enumerate(index.parts):

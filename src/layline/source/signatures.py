@@ -127,3 +127,11 @@ def _compare_nature(before: Definition, after: Definition) -> Iterator[Signature
 
 def _listed(words: tuple[str, ...]) -> str:
     return " ".join(f"@{word}" for word in words) or "no decorator"
+
+
+def returns_another(before: str | None, after: str | None) -> bool:
+    """True if the declared return type became another one; a narrower spelling of the same (`type` → `type[X]`) is none."""
+    if before is None or after is None or before == after:
+        return False
+    plain = [text.replace("typing.", "").replace("Optional[", "").strip("\"'").lower() for text in (before, after)]
+    return plain[0].partition("[")[0].partition(" |")[0] != plain[1].partition("[")[0].partition(" |")[0]

@@ -101,6 +101,29 @@ BASE = "class Layer:\n    def __init__(self, size):\n        self.size = size\n\
 SUBCLASS = "from keel.layer import Layer\n\nclass Ours(Layer):\n    def __init__(self, size):\n        super().__init__(size)\n\n    def forward(self, x, mask):\n        return x\n"
 
 
+LINEAR = "class Linear:\n    def __init__(self, size, config, bias):\n        self.size = size\n"
+NAMED = LINEAR.replace("bias):", "bias, name=None):")
+SLOT = "class Block:\n    def __init__(self, submodules, config):\n        self.proj = submodules.proj(4, config=config, bias=True, name='proj')\n"
+BUILT = SLOT.replace("submodules.proj(4,", "build_module(submodules.proj, 4,")
+OUR_LINEAR = "from keel.layer import Linear\n\nclass Ours(Linear):\n    def __init__(self, size, config, bias):\n        super().__init__(size, config, bias)\n"
+PROVIDER = "\nclass Provider:\n    def linear(self):\n        return Ours\n"
+SLOTS = [
+    # (what it shows, our code, upstream's block at the tip, consequence)
+    ("upstream builds what we hand it", OUR_LINEAR + PROVIDER, SLOT, "will break"),
+    ("through a builder", OUR_LINEAR + PROVIDER, BUILT, "will break"),
+    ("our own code builds it", OUR_LINEAR + "\nOurs(1, 2, 3)\n", SLOT, "may break"),
+    ("nobody passes it", OUR_LINEAR + PROVIDER, SLOT.replace(", name='proj'", ""), "may break"),
+    ("a slot for something else", OUR_LINEAR + PROVIDER, SLOT.replace("bias=True", "heads=2"), "may break"),
+]
+
+
+@pytest.mark.parametrize(("ours", "block", "expected"), [row[1:] for row in SLOTS], ids=[row[0] for row in SLOTS])
+def test_a_constructor_breaks_where_upstream_builds_our_class(tmp_path: Path, ours: str, block: str, expected: str) -> None:  # fmt: skip
+    found = couple(tmp_path, ours, {"keel/layer.py": LINEAR}, {"keel/layer.py": NAMED, "keel/block.py": block})
+    (row,) = [one for one in found if one.touch.value == "overrides"]
+    assert (row.state.value, row.consequence.value) == ("cannot accept", expected)
+
+
 @pytest.mark.parametrize(
     ("change", "expected"),
     [

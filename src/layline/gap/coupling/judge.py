@@ -17,6 +17,8 @@ from layline.source import Definition, DefinitionKind, Resolver, Symbol
 from layline.source.binding import CallSite, Problem, check_call, find_call_sites, find_shifted
 from layline.source.compare import Comparer, Comparison
 from layline.source.names import parents
+from layline.source.signatures import returns_another
+from layline.source.slots import find_slot_calls
 
 _STATES = {
     DriftKind.UNCHANGED: State.OK,
@@ -30,6 +32,8 @@ _STATES = {
 _GONE = {State.MOVED, State.RENAMED, State.REMOVED, State.UNBOUND}
 _NAMES = {Touch.IMPORT, Touch.MODULE, Touch.SCRIPT, Touch.SUBCLASS}
 """Touches that fail for the whole file when their name is gone."""
+_TELLING = 3
+"""So many arguments that fit say which class a slot is for."""
 _DEEP = {Touch.SUBCLASS, Touch.OVERRIDE, Touch.PATCH}
 """Touches that rely on how the upstream code works, not only on its name and signature."""
 
@@ -52,6 +56,8 @@ class Judge:
         self._instances = Instances(comparer.pin), Instances(comparer.tip)
         self._sites: dict[str, list[CallSite]] = {}
         """Upstream's own calls at the tip of the methods that an override of ours may not fit."""
+        self._slots: list[CallSite] = []
+        """Upstream's calls at the tip that build what stands in a slot, with arguments that a class of ours does not take."""
 
     def _find_doubtful(self, places: Iterable[Place]) -> Iterator[str]:
         """Methods of the tip with parameters that an override of ours does not take: upstream's calls decide."""
@@ -68,6 +74,7 @@ class Judge:
         broken: set[tuple[str, str]] = set()
         listed = list(places)
         self._sites = find_call_sites(self._comparer.tip, set(self._find_doubtful(listed)))
+        self._slots = find_slot_calls(self._comparer.tip, frozenset(self._find_refused_arguments(listed)))
         for place in listed:
             target = self._shorten(place)
             if target is None:
@@ -118,7 +125,7 @@ class Judge:
         if place.touch is Touch.CALL and place.call is not None:
             return self._judge_call(place, found)
         if place.touch is Touch.OVERRIDE and place.override is not None:
-            return self._judge_override(place.override, found)
+            return self._judge_override(place, place.override, found)
         return self._judge_present(place, found)
 
     def _judge_attribute(self, place: Place) -> Verdict | None:
@@ -189,20 +196,20 @@ class Judge:
         consequence = Consequence.WILL_BREAK if certain else Consequence.MAY_BREAK
         return Verdict(state=State.NO_LONGER_BINDS, consequence=consequence, detail=detail)
 
-    def _judge_override(self, ours: Definition, found: Comparison) -> Verdict:
+    def _judge_override(self, place: Place, ours: Definition, found: Comparison) -> Verdict:
         before, after = found.before.definition, found.after.definition
         if before is None or after is None or after.kind is not DefinitionKind.FUNCTION:
             return Verdict(state=_STATES[found.kind], consequence=Consequence.LOOK, detail=found.detail)
         problems = find_refused(ours, found)
         if problems:
-            # who constructs our class is mostly our own code, so a constructor is never certain
+            # who constructs our class is mostly our own code: a constructor is certain only where upstream is seen to
             certain = any(problem.certain for problem in problems) and ours.name != "__init__"
-            passed = self._find_passing(ours, found, problems)
+            passed = self._find_passing(ours, found, problems) or self._find_building(place, ours, found)
             detail = f"our override {_listed(problems)}"
             detail += f"; upstream passes it at {', '.join(passed[:3])}" if passed else ""
             consequence = Consequence.WILL_BREAK if certain or passed else Consequence.MAY_BREAK
             return Verdict(state=State.CANNOT_ACCEPT, consequence=consequence, detail=detail)
-        if _returns_another(before.returns, after.returns):
+        if returns_another(before.returns, after.returns):
             text = f"upstream's method returned {before.returns} and returns {after.returns} now"
             return Verdict(state=State.SIGNATURE, consequence=Consequence.MAY_BREAK, detail=text)
         state = _STATES[found.kind]
@@ -220,6 +227,27 @@ class Judge:
             if site.certain and not site.module.startswith("tests.")
             and any(one.argument in arguments or one.argument.startswith("#") for one in check_call(site.shape, ours.parameters or (), bound=True))
         ]  # fmt: skip
+
+    def _find_refused_arguments(self, places: Iterable[Place]) -> Iterator[str]:
+        """What constructors of classes that upstream may build refuse of the tip's signature."""
+        for place in places:
+            if place.override is not None and place.override.name == "__init__" and place.handed:
+                for problem in find_refused(place.override, self._comparer.compare(place.target)):
+                    yield problem.argument
+
+    def _find_building(self, place: Place, ours: Definition, found: Comparison) -> list[str]:
+        """Upstream calls at the tip that build what stands in a slot, fit upstream's class and not ours, which we hand on."""
+        theirs = found.after.definition
+        if ours.name != "__init__" or not place.handed or theirs is None or ours.parameters is None:
+            return []
+        names = {item.name for item in theirs.parameters or ()}
+        return [
+            str(site.location)
+            for site in self._slots
+            if site.shape.positional + len(names.intersection(site.shape.keywords)) >= _TELLING
+            and not check_call(site.shape, theirs.parameters or (), bound=True)
+            and any(one.argument in names for one in check_call(site.shape, ours.parameters, bound=True))
+        ]
 
     def _judge_present(self, place: Place, found: Comparison) -> Verdict:
         """The name is still there; how much that matters depends on how deep we rely on it."""
@@ -323,14 +351,6 @@ def _is_class_no_more(found: Comparison) -> bool:
     if before is None or after is None:
         return False
     return before.kind is DefinitionKind.CLASS and after.kind is DefinitionKind.FUNCTION
-
-
-def _returns_another(before: str | None, after: str | None) -> bool:
-    """True if the declared return type became another one; a narrower spelling of the same (`type` → `type[X]`) is none."""
-    if before is None or after is None or before == after:
-        return False
-    plain = [text.replace("typing.", "").replace("Optional[", "").strip("\"'").lower() for text in (before, after)]
-    return plain[0].partition("[")[0].partition(" |")[0] != plain[1].partition("[")[0].partition(" |")[0]
 
 
 def _place_of(resolver: Resolver, symbol: Symbol) -> Evidence | None:

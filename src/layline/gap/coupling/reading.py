@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from layline.core.evidence import Location, Skipped
 from layline.gap.coupling.instances import Instances
@@ -15,6 +17,11 @@ from layline.source.binding import CallShape
 from layline.source.workers import encode_blobs
 
 _TESTS = ("tests/", "test/")
+_HANDED = re.compile(
+    rb"\breturn[ \t]+\(?\s*([A-Z]\w*)[ \t]*(?=[,)\r\n])"  # a provider says which class to build
+    rb"|\.\w+[ \t]*=[ \t]*([A-Z]\w*)[ \t]*(?=[\r\n])"  # upstream.module.Name = Ours
+    rb"|\b(?!module\b)\w+=([A-Z]\w*)[ \t]*(?=[,)\r\n])"  # Submodules(linear=Ours); a spec of our own names a module
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +44,11 @@ class Place:
     """False where the type of the variable is only guessed from its name."""
     instance: bool = False
     """An attribute that methods of the class `imported` set on `self`."""
+    handed: bool = False
+    """Of an override: our code hands the class on as a value, so that upstream may be who builds it."""
 
 
-@dataclass(slots=True)
+@dataclass
 class Finder:
     """Reads one downstream against the packages of one upstream at the pin."""
 
@@ -175,8 +184,20 @@ class Finder:
             theirs = self.resolver.resolve(f"{base}.{name}")
             if theirs.exists and theirs.home and self.owns(theirs.home) and not theirs.is_implicit:
                 yield Place(
-                    touch=Touch.OVERRIDE, target=theirs.home, location=Location(entry.path, ours.line), override=ours
+                    touch=Touch.OVERRIDE, target=theirs.home, location=Location(entry.path, ours.line), override=ours,
+                    handed=owner.name in self._handed,
+                )  # fmt: skip
+
+    @cached_property
+    def _handed(self) -> frozenset[str]:
+        """Names of classes that our code returns, sets in upstream's place or puts into a slot, without calling them."""
+        found: set[bytes] = set()
+        for entry in self.index.entries.values():
+            if _is_ours(entry):
+                found.update(
+                    word for words in _HANDED.findall(self.index.read_blob(entry.name)) for word in words if word
                 )
+        return frozenset(word.decode("ascii", "replace") for word in found)
 
     def _upstream_bases(self, module: str, definition: Definition, depth: int) -> Iterator[str]:
         """Upstream classes among the ancestors, nearest first; our own classes in between are followed."""
