@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -118,3 +119,10 @@ def test_a_campaign_without_a_gain_reports_so(tmp_path: Path) -> None:
         campaign_baseline(now=now)
         campaign_stop("no idea", now=now)
         assert campaign_report(now=now).data["head_to_head"] is None
+
+
+def test_a_summary_names_only_artifacts_that_exist(finished: History) -> None:
+    for folder in (finished.path / FOLDER / "rounds").iterdir():
+        named = re.findall(r"`(artifacts/[a-z]+\.csv)`", (folder / "summary.md").read_text())
+        assert named
+        assert all((folder / path).is_file() for path in named)

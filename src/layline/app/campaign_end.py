@@ -91,11 +91,14 @@ def campaign_report(chosen: str | None = None, *, now: Callable[[], str] = clock
     campaign = read_campaign(chosen)
     if campaign.state.phase in (Phase.REPORT, Phase.REPORTED):
         with write_campaign(chosen, now=now, progress=progress) as campaign:
+            progress("measuring baseline against best on every shape, head-to-head")
             _compare(campaign)
+            progress("measuring what the machine allows")
             _find_roof(campaign)
             _train(campaign, progress)
             if campaign.state.reported_at is None:
                 campaign.record("reported", headline=find_headline(campaign.state))
+            progress("drawing the pictures, writing the report")
             _write_report(campaign)
     state = campaign.state
     return Answer(report=build_report(state), data=_encode_report(campaign))

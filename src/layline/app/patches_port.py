@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from layline.app.files import write_inside
 from layline.app.patches import Opened, find_patch, open_reading, read_all
+from layline.app.patches_show import read_keys
 from layline.core.report import Answer, Cell, Paragraph, Report, Section
 from layline.errors import Error
-from layline.patches.declared import read_schema
 from layline.patches.inventory import find_handler_calls
 from layline.patches.porting.bundle import Origin, build_bundle, name_package
 from layline.patches.porting.guard import quote_guard
@@ -38,8 +38,8 @@ def patches_port(workspace: Workspace, patch_id: str, *, to: Path | None = None,
     found = Slicer(modules, registers).follow(module, patch.handler.partition(".")[0])
     consumers = list(find_consumers(patch, opened.upstreams.index, opened.upstreams.resolver))
     opened.upstreams.save()
-    schema = read_schema(opened.tree, workspace.settings.backend(inventory.backend).configs)
-    plan = build_plan(patch, found, modules, schema, consumers, registers=registers)
+    keys = read_keys(workspace, opened, inventory, patch)
+    plan = build_plan(patch, found, modules, keys, consumers, registers=registers)
     report = Report(title=f"Port of {patch.id}", sections=(plan,), meta=(("downstream", f"{workspace.downstream.name} at {workspace.commit}"), ("pin", inventory.pin or "unknown")))  # fmt: skip
     files = _write(workspace, opened, patch, found, report, to) if to is not None else ()
     if to is not None:
@@ -73,7 +73,31 @@ def _write(
     return tuple(sorted(files))
 
 
+_USE = """
+## Use
+
+```python
+from {package} import apply, is_applied, remove
+
+apply({{}})  # the config keys of the plan, as a dict
+assert is_applied()
+remove()
+```
+
+`apply()` installs at once and does not ask the guard: whether the constraint of the plan holds is for the caller to
+decide.
+
+## Smoke test
+
+Upstream must be importable, for example from a checkout at the pin:
+
+```sh
+PYTHONPATH=/path/to/upstream python {package}_smoke_test.py
+```
+
+The files under `{package}/vendor` are copied from the downstream and stay under its license.
+"""
+
+
 def _write_readme(patch: Patch, report: Report) -> str:
-    package = name_package(patch.id)
-    use = f"\n## Use\n\n```python\nfrom {package} import apply, is_applied, remove\n\napply({{}})  # the config keys of the plan, as a dict\nassert is_applied()\nremove()\n```\n\nThe files under `{package}/vendor` are copied from the downstream and stay under its license.\n"
-    return render_markdown(report) + use
+    return render_markdown(report) + _USE.format(package=name_package(patch.id))

@@ -12,13 +12,14 @@ from layline.patches.data import encode_patch
 from layline.patches.declared import read_schema
 from layline.patches.inventory import find_handler_calls
 from layline.patches.model import TargetKind
-from layline.patches.porting.plan import build_plan
+from layline.patches.porting.plan import Keys, build_plan, list_keys
 from layline.patches.porting.slicing import Slicer
 from layline.patches.replacements import Replacements
 from layline.patches.report import (
     describe_effect,
     describe_enabling,
     describe_logic,
+    describe_switch,
     explain_absence,
     find_shared_targets,
 )
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from layline.source import Definition
 
 _MOST_COMMITS = 15
+_UNKNOWN_KEY = "nor does upstream name it as a flag or field (it may come from the command line or another layer)"
 _A_KIND = {
     TargetKind.DEFINITION: "a definition",
     TargetKind.IMPORTED_NAME: "an imported name",
@@ -48,27 +50,30 @@ def patches_show(workspace: Workspace, patch_id: str, backend: str | None = None
     opened = open_reading(workspace)
     inventories = read_all(opened, (backend,) if backend else tuple(workspace.settings.backends))
     inventory, patch = find_patch(inventories, patch_id)
+    keys = read_keys(workspace, opened, inventory, patch)
     sections = [
-        _build_summary(patch),
+        _build_summary(inventory, patch),
         _build_logic(patch),
-        _build_places(workspace, opened, inventory, patch),
+        _build_places(workspace, patch, keys),
         *_build_upstream(opened, patch),
         *_build_rivals(inventory, patch),
         _build_history(workspace, patch),
-        _build_plan(workspace, opened, inventory, patch),
+        _build_plan(workspace, opened, patch, keys),
     ]
     data = {"schema": "layline.patch/1", "commit": workspace.commit, "pin": inventory.pin, "patch": encode_patch(patch), "upstream": _encode_upstream(opened, patch), "history": _encode_history(workspace, patch)}  # fmt: skip
     opened.upstreams.save()
     return Answer(report=Report(title=patch.id, sections=tuple(sections), meta=(("downstream", f"{workspace.downstream.name} at {workspace.commit}"), ("pin", inventory.pin or "unknown"))), data=data)  # fmt: skip
 
 
-def _build_summary(patch: Patch) -> Section:
+def _build_summary(inventory: Inventory, patch: Patch) -> Section:
     items: list[Inline] = [
         patch.description or "It has no description.",
         f"Applies when: {describe_enabling(patch)}.",
         f"{'Active' if patch.active else 'Never active'}: {patch.active_reason}.",
     ]
     items += [f"Needs {need}." for need in patch.guard.other]
+    switch = describe_switch(inventory.engine)
+    items += [f"Allow-list: {switch}"] if switch else []
     items += [f"Note: {note}." for note in patch.notes]
     return Section(title="What it does and when", blocks=(Bullets(tuple(items)),))
 
@@ -89,7 +94,7 @@ def _build_logic(patch: Patch) -> Section:
     return Section(title="Exact logic", blocks=tuple(blocks))
 
 
-def _build_places(workspace: Workspace, opened: Opened, inventory: Inventory, patch: Patch) -> Section:
+def _build_places(workspace: Workspace, patch: Patch, keys: Keys) -> Section:
     commit, repo = workspace.commit, workspace.downstream.name
 
     def place(path: str, first: int, last: int) -> Cell:
@@ -97,26 +102,34 @@ def _build_places(workspace: Workspace, opened: Opened, inventory: Inventory, pa
 
     items: list[Inline] = [("Installer: ", place(patch.file, *patch.handler_lines), f", function {patch.handler}")]
     items.extend(("Implementation: ", place(path, 1, 1)) for path in patch.implementation)
-    schema = read_schema(opened.tree, workspace.settings.backend(inventory.backend).configs)
-    for key in (*patch.guard.keys, *patch.body_keys):
-        declared = schema.default(key)
+    for key in list_keys(patch):
+        declared = keys.schema.default(key)
         if declared is not None:
             line = declared.location.line
             items.append((f"Config key {key}, default {declared.value}: ", place(declared.location.path, line, line)))
         else:
-            items.append(f"Config key {key}: no YAML of the downstream declares it; {find_upstream_flag(opened, key)}")
+            known = f"upstream has it at {keys.upstream[key]}" if key in keys.upstream else _UNKNOWN_KEY
+            items.append(f"Config key {key}: no YAML of the downstream declares it; {known}")
     return Section(title="Code location", blocks=(Bullets(tuple(items)),))
 
 
-def find_upstream_flag(opened: Opened, key: str) -> str:
-    """Where upstream itself has a flag or field of that name; a key is never simply unknown."""
+def read_keys(workspace: Workspace, opened: Opened, inventory: Inventory, patch: Patch) -> Keys:
+    """The keys of a patch: those the downstream declares, and where upstream has the others."""
+    schema = read_schema(opened.tree, workspace.settings.backend(inventory.backend).configs)
+    undeclared = [key for key in list_keys(patch) if schema.default(key) is None]
+    places = {key: find_upstream_flag(opened, key) for key in undeclared}
+    return Keys(schema, {key: place for key, place in places.items() if place is not None})
+
+
+def find_upstream_flag(opened: Opened, key: str) -> str | None:
+    """Where upstream itself has a flag or field of that name."""
     name = key.rpartition(".")[2]
     words = (f'"--{name.replace("_", "-")}"', f"'--{name.replace('_', '-')}'", f"    {name}:", f'"{name}"')
     for part in opened.upstreams.index.parts:
         out = _grep(part.tree.repository, part.tree.commit, words)
         if out:
-            return f"upstream has it at {out}"
-    return "nor does upstream name it as a flag or field (it may come from the command line or another layer)"
+            return out
+    return None
 
 
 def _grep(repository: Any, commit: str, words: tuple[str, ...]) -> str | None:
@@ -224,13 +237,12 @@ def _encode_history(workspace: Workspace, patch: Patch) -> list[dict[str, str]]:
     return [{"commit": commit.hash, "date": commit.date, "subject": commit.subject} for commit in commits]
 
 
-def _build_plan(workspace: Workspace, opened: Opened, inventory: Inventory, patch: Patch) -> Section:
+def _build_plan(workspace: Workspace, opened: Opened, patch: Patch, keys: Keys) -> Section:
     """The plan of `patches port`, without the upstream modules that copy a target (it lists those)."""
     modules = opened.reading.machine.modules
     module = modules.names_by_path.get(patch.file, "")
     registers = find_handler_calls(workspace.settings)
     found = Slicer(modules, registers).follow(module, patch.handler.partition(".")[0])
-    schema = read_schema(opened.tree, workspace.settings.backend(inventory.backend).configs)
-    plan = build_plan(patch, found, modules, schema, [], registers=registers)
+    plan = build_plan(patch, found, modules, keys, [], registers=registers)
     hint: Inline = (Cell(f"layline patches port {patch.id}", code=True), " adds who copies the target by value; ", Cell("--to DIR", code=True), " writes a bundle that installs.")  # fmt: skip
     return Section(title=plan.title, blocks=(*plan.blocks, Paragraph(hint)))

@@ -68,14 +68,19 @@ def _validation(state: State, item: Round) -> str:
     runs = ", ".join(
         f"{run.level} ({run.measurement.status}, {run.measurement.pairs} process pairs)" for run in item.runs
     )
-    artifacts = "`artifacts/benchmark.csv` (candidate), `artifacts/best.csv` (the opponent, measured in the same run)"
+    run = item.last_run
+    artifacts = "`artifacts/benchmark.csv` (candidate)"
+    if run is not None and run.best_csv:
+        artifacts += ", `artifacts/best.csv` (the opponent, measured in the same run)"
+    elif item.settled is Settled.BASELINE:
+        artifacts = "`artifacts/benchmark.csv` (the starting kernel)"
     lines = [
         f"- Time: {item.settled_at}",
-        f"- Validation level: {item.last_run.level if item.last_run else item.level}",
+        f"- Validation level: {run.level if run else item.level}",
         f"- Measured: {runs or 'nothing'}",
         f"- Test command: {manifest.test_command or 'the operator’s fp64 oracle, on every timed call'}",
         f"- Benchmark command: {manifest.quick_command or f'layline, operator {manifest.operator}'}",
-        f"- Raw artifacts: {artifacts if item.last_run and item.last_run.csv else 'none'}",
+        f"- Raw artifacts: {artifacts if run and run.csv else 'none'}",
     ]
     return "\n".join(lines + [f"- Could not be measured before: {one_line(reason)}" for reason in item.unmeasured])
 

@@ -155,7 +155,7 @@ def _patches(gap: Gap) -> Section:
             Table(
                 columns=("patch", "target", "drift", "severity", "place", "detail"),
                 rows=tuple((row.patch, Cell(row.target, code=True), row.kind, row.severity, row.location, shorten(row.detail, 120)) for row in rows[:MOST_COUPLINGS]),
-                more=max(0, len(rows) - MOST_COUPLINGS), more_where="`layline patches drift`",
+                more=max(0, len(rows) - MOST_COUPLINGS), more_where="layline patches drift",
             )
         )  # fmt: skip
     return Section(title="Patches", blocks=tuple(blocks))
@@ -183,7 +183,9 @@ def build_sources(gap: Gap, evidence_path: str) -> Section:
     every = (
         "Every fact with its commit, path, line or command is in ",
         Cell(evidence_path, code=True),
-        "; `layline gap verify` recomputes them.",
+        "; ",
+        Cell("layline gap verify", code=True),
+        " recomputes them.",
     )
     return Section(title="Evidence sources", blocks=(table, Paragraph(files), Paragraph(every)), sections=())
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from layline.core.report import Inline
-    from layline.patches.model import Effect, Inventory, Patch
+    from layline.patches.model import Effect, Engine, Inventory, Patch
 
 COLUMNS = ("Patch", "What it does", "Patch logic (upstream symbol replaced/wrapped)", "Code location", "How to enable")
 _VERBS = {
@@ -199,9 +199,17 @@ def _build_unregistered(inventory: Inventory, repository: str) -> Section:
     return Section(title=f"Unregistered ({len(rows)})", blocks=(intro, Table(columns=columns, rows=tuple(rows))))
 
 
+def describe_switch(engine: Engine) -> str | None:
+    """The variable that allows patches by id; None where the engine has none."""
+    if not engine.switch:
+        return None
+    return f"{engine.switch} = {engine.switch_text} allows patches by id, on top of each patch's own flag ({engine.switch_at})."
+
+
 def _close(inventory: Inventory) -> Iterator[Inline]:
     engine = inventory.engine
-    if engine.switch:
-        yield f"{engine.switch} = {engine.switch_text} allows patches by id, on top of each patch's own flag ({engine.switch_at})."
+    switch = describe_switch(engine)
+    if switch:
+        yield switch
     if engine.phases:
         yield f"Phases of the engine: {', '.join(engine.phases)} ({engine.phases_at})."

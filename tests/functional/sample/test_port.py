@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 from layline.app.patches_port import patches_port
+from layline.app.patches_show import patches_show
 from layline.app.workspace import open_workspace
+from layline.render import render_markdown
 from layline.sample import Sample, truth
 
 RUN_ALL = """
@@ -43,3 +45,18 @@ def test_bundles_rebind_and_restore(sample: Sample, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert [line.split()[0] for line in done.stdout.splitlines()] == ids
     assert all("rebound and restored" in line for line in done.stdout.splitlines())
+
+
+def test_the_plan_adds_no_key_that_upstream_has_and_the_readme_says_how_to_run(sample: Sample, tmp_path: Path) -> None:
+    patches_port(open_workspace(sample.config), "keel.checkpoint.in_one_piece", to=tmp_path / "port")
+    readme = (tmp_path / "port/README.md").read_text()
+    assert "Config key save: upstream has it (keel/training/arguments.py:" in readme
+    assert "New config key: plain\\_checkpoints, default false" in readme
+    assert "the engine's registration.\n" in readme  # nothing is stubbed here, so nothing is said about it
+    assert "does not ask the guard" in readme
+    assert "PYTHONPATH=/path/to/upstream python ported_keel_checkpoint_in_one_piece_smoke_test.py" in readme
+
+
+def test_a_patch_names_the_allow_list_of_its_engine(sample: Sample) -> None:
+    page = render_markdown(patches_show(open_workspace(sample.config), "keel.checkpoint.in_one_piece").report)
+    assert "Allow-list: HARBOR\\_PATCHES = all" in page

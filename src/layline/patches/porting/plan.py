@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -54,11 +54,24 @@ def find_consumers(patch: Patch, index: Index, resolver: Resolver) -> Iterator[C
             yield Consumer(target=effect.target, module=module, path=index.entries[module].path, line=item.line, constructs=lines[:5])  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """What is known about the config keys of a patch."""
+
+    schema: Schema
+    upstream: Mapping[str, str]
+    """Key → where upstream itself has it, for keys that the downstream does not declare."""
+
+
+def list_keys(patch: Patch) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*patch.guard.keys, *patch.body_keys)))
+
+
 def build_plan(
     patch: Patch,
     found: Slice,
     modules: Modules,
-    schema: Schema,
+    keys: Keys,
     consumers: list[Consumer],
     *,
     registers: frozenset[str],
@@ -67,13 +80,14 @@ def build_plan(
     patched = set(rebound)
     files = [modules.path_of(name) or name for name in found.modules if name in found.statements]
     shims = sorted({stub for stubs in found.stubs.values() for stub in stubs})
+    replaced = f"; also {', '.join(shims)}, for which print stands in" if shims else ""
     steps: list[Inline] = [
         ("Copy what is needed from: ", ", ".join(files) or patch.file),
-        f"Leave behind: the rest of these files, the engine's registration, and {', '.join(shims) or 'no logging helper'} (print takes their place).",
+        f"Leave behind: the rest of these files and the engine's registration{replaced}.",
         f"Needs at run time: {', '.join(sorted(found.outside)) or 'nothing but Python'}.",
         *_describe_targets(patch),
         *(_describe_consumer(item, patched) for item in consumers[:_MOST]),
-        *_describe_keys(patch, schema),
+        *_describe_keys(patch, keys),
         f"Constraint: {patch.guard.text or 'none'} (reads: {patch.guard.expression}){'; copied word for word below' if patch.guard.text else ''}.",
         *(f"Constraint: {need}." for need in patch.guard.other),
         (
@@ -113,8 +127,11 @@ def _describe_consumer(item: Consumer, patched: set[str]) -> Inline:
     return (Cell(f"{item.path}:{item.line}", code=True), f" copies {item.target} by value{used}{covered}.")
 
 
-def _describe_keys(patch: Patch, schema: Schema) -> Iterator[Inline]:
-    for key in dict.fromkeys((*patch.guard.keys, *patch.body_keys)):
-        declared = schema.default(key)
+def _describe_keys(patch: Patch, keys: Keys) -> Iterator[Inline]:
+    for key in list_keys(patch):
+        declared, known = keys.schema.default(key), keys.upstream.get(key)
+        if declared is None and known is not None:
+            yield f"Config key {key}: upstream has it ({known}); nothing to add."
+            continue
         default = f", default {declared.value} ({declared.location})" if declared else ""
         yield f"New config key: {key}{default}."
