@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from layline.core.evidence import Location
 from layline.patches.chains import Roots, loosen, read_chain
 from layline.patches.conditions import Reader, simplify
+from layline.patches.filters import apply_filters
 from layline.patches.guards import CONTEXT, build_guard, call_on_context
 from layline.patches.idioms import find_effects
 from layline.patches.idioms.installer import Installer
@@ -115,7 +116,10 @@ def find_all_effects(
     seen: set[int] = set()
     while waiting:
         event = waiting.pop(0)
-        for effect in find_effects(event, installer):
+        for found_effect in find_effects(event, installer):
+            effect = apply_filters(event, found_effect, installer)
+            if effect is None:
+                continue
             key = (effect.target, effect.location, effect.mutates, effect.reason, effect.moment)
             if key not in found:
                 found.add(key)

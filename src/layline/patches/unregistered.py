@@ -17,6 +17,7 @@ from layline.patches.heirs import find_inherited, find_installing_classes, names
 from layline.patches.hooking import find_hooked, hand_over
 from layline.patches.idioms.mappings import HANDED
 from layline.patches.idioms.paths import name_registry
+from layline.patches.leaving import Leavings
 from layline.patches.model import Effect, Moment, Style, Unregistered
 from layline.patches.reading.events import Event, Registration
 from layline.patches.reading.values import Class, Function, Instance, bind, conjoin
@@ -82,7 +83,7 @@ def find_unregistered(installer: Installer, texts: dict[str, bytes], packages: t
             if key not in found or len(item.effect.when or "") < len(found[key].effect.when or ""):
                 found[key] = item  # of several ways to a line, the one with the fewest conditions
     machine.follows = lambda _: True
-    return list(_drop_marks(list(_settle(found.values()))))
+    return list(_drop_marks(list(_drop_restores(list(_settle(found.values()))))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,19 @@ def _add_heirs(functions: dict[Module, list[Function]], installer: Installer, te
             functions[module] = list(find_functions(module))
         if not fresh:
             return
+
+
+def _drop_restores(items: list[Unregistered]) -> Iterator[Unregistered]:
+    """`m.f = n.f` where one replacement of ours went into both: the original put back, taken from where it was read."""
+    put: dict[str, set[str]] = {}
+    for item in items:
+        if item.effect.target and item.effect.replacement and item.effect.replacement_at is not None:
+            put.setdefault(item.effect.target, set()).add(item.effect.replacement)
+    for item in items:
+        target, source = item.effect.target or "", item.effect.replacement or ""
+        same = target.rpartition(".")[2] == source.rpartition(".")[2]
+        if item.effect.replacement_at is not None or not same or not put.get(target, set()) & put.get(source, set()):
+            yield item
 
 
 def _drop_marks(items: list[Unregistered]) -> Iterator[Unregistered]:
@@ -221,6 +235,7 @@ def _find_in_module(
     machine = installer.machine
     top: list[Event] = [event for event in module.events if not isinstance(event, Registration)]
     yield from _collect(top, module.name, installer, read.packages)
+    leavings = Leavings(machine)
     handlers = {event.handler.node for event in module.events if isinstance(event, Registration)}
     for function in functions:
         seen = look_at(function.node)
@@ -228,7 +243,9 @@ def _find_in_module(
             continue
         for given in hand_over(read.hooked.get(function.dotted, [])):
             machine.stored = {}
-            for item in _collect(run_function(machine, function, given), function.dotted, installer, read.packages):
+            events = run_function(machine, function, given)
+            leavings.mark(events, function)
+            for item in _collect(events, function.dotted, installer, read.packages):
                 yield _name_heir(item, function, module)
 
 

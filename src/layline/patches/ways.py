@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from layline.core.evidence import Location
 from layline.patches.chains import Roots
 from layline.patches.conditions import Reader, simplify
+from layline.patches.filters import find_filters
 from layline.patches.gates import find_body, find_chain, find_gates, show_gates
 from layline.patches.reading.events import Call, Write
 from layline.patches.reading.values import Choice, Literal, Outside, Value, conjoin, negate
@@ -80,6 +81,7 @@ class Ways:
             case Call(arguments=arguments, keywords=keywords):
                 for value in (*arguments, *keywords.values()):
                     tests += _find_tests(value, effect.target or "")
+        yield from find_filters(event, self._installer)
         for test in tests:
             text = self._say(test)
             if text is not None:
@@ -90,6 +92,8 @@ class Ways:
         if len(text) <= _LONGEST and "<" not in text.replace(" < ", "").replace(" <= ", ""):
             return text if text not in {"True", "False"} else None
         written = self._installer.machine.say_test(test)
+        if written is not None and _contradicts(written):  # one spelling, another object in every round of a loop
+            return text if "<" not in text else "this is the target of several meant here"
         if written is None and "importable" in text and "<" not in text:
             return text
         return (
@@ -114,7 +118,9 @@ def _key(event: Write) -> tuple[object, ...]:
 
 def _find_tests(value: Value, target: str) -> list[Value]:
     """The tests that lead to the one alternative of a value that is part of the target; none where it is unclear."""
-    ways = [(tests, found) for tests, found in _find_ways(value) if _is_part(found, target)]
+    every = [(tests, found) for tests, found in _find_ways(value) if _is_part(found, target)]
+    longest = max((len(_spell(found)) for _, found in every), default=0)
+    ways = [(tests, found) for tests, found in every if len(_spell(found)) == longest]
     return [conjoin(ways[0][0])] if len(ways) == 1 and ways[0][0] else []
 
 
@@ -133,6 +139,15 @@ def _is_part(value: Value, target: str) -> bool:
         case Outside(path=path):
             return target.startswith(f"{path}.")
     return False
+
+
+def _spell(value: Value) -> str:
+    return value.path if isinstance(value, Outside) else str(getattr(value, "value", ""))
+
+
+def _contradicts(text: str) -> bool:
+    parts = text.split(" and ")
+    return any(f"not ({part})" in parts for part in parts)
 
 
 def _name(function: ast.AST) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from layline.patches.reading.calls import IMPORT_HOOKS
 from layline.source.walking import walk
 
 if TYPE_CHECKING:
@@ -108,6 +109,8 @@ def _hands_over(node: ast.AST, parameters: set[str], ours: set[str]) -> bool:
             return is_ours and any(isinstance(t, ast.Attribute) and _root(t.value) in parameters for t in targets)
         case ast.Call(args=[first, *_]) if _called(node) in {"setattr", *_WRITERS}:
             return _root(first) in parameters
+        case ast.Call(args=args) if _called(node) in IMPORT_HOOKS:
+            return any(_root(argument) in parameters for argument in args)
     return False
 
 

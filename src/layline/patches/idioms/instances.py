@@ -17,6 +17,7 @@ from layline.patches.reading.values import (
     Class,
     Element,
     Function,
+    Instance,
     Member,
     Outside,
     Partial,
@@ -45,14 +46,16 @@ def find_instance_bindings(event: Event, installer: Installer) -> Iterator[Effec
         or not isinstance(event.owner, Argument | Member | Element | Called | Unknown)
     ):
         return
-    if _is_plain_attribute(event.owner, name) or not _is_behaviour(event.value):
+    if _is_plain_attribute(event.owner, name) or not _is_behaviour(event.value, installer):
         return
     if installer.is_bookkeeping("", name, event.value):
         return
     replacement, place = installer.describe(event.value)
+    style = _judge_style(event.owner, name, event.value, installer)
+    how = _how(event.value) or ("wraps " if style is Style.FUNCTION_WRAPPING else "")
     yield Effect(
-        style=_judge_style(event.owner, name, event.value, installer), target=None, replacement=replacement, replacement_at=place, location=event.at,
-        certain=False, reason=f"{_how(event.value)}`{name}` of {_whose(event.owner)}", moment=moment_of(event),
+        style=style, target=None, replacement=replacement, replacement_at=place, location=event.at,
+        certain=False, reason=f"{how}`{name}` of {_whose(event.owner)}", moment=moment_of(event),
     )  # fmt: skip
 
 
@@ -65,6 +68,8 @@ def _judge_style(owner: Value, name: str, value: Value, installer: Installer) ->
             given = (found.function, *given)
         if any(_is_original(item, owner, name, kept) for part in given for item in find_alternatives(part)):
             return Style.FUNCTION_WRAPPING
+        if kept and isinstance(found, Called) and owner in given:
+            return Style.FUNCTION_WRAPPING  # the original is kept on the object that the factory is handed
         function = found.function if isinstance(found, Partial) else found
         if kept and isinstance(function, Function) and not kept.isdisjoint(find_own_attributes(function)):
             return Style.FUNCTION_WRAPPING
@@ -105,9 +110,23 @@ def _is_plain_attribute(owner: Value, name: str) -> bool:
     return name.startswith("_") and not name.endswith("__")
 
 
-def _is_behaviour(value: Value) -> bool:
+def _is_behaviour(value: Value, installer: Installer) -> bool:
     return any(
         isinstance(found, Function | Class | Partial)
-        or (isinstance(found, Called) and isinstance(found.callee, Outside) and found.callee.path == "types.MethodType")
+        or (
+            isinstance(found, Called)
+            and (found.callee == Outside("types.MethodType") or _is_made_by_us(found, installer))
+        )
         for found in find_alternatives(value)
     )
+
+
+def _is_made_by_us(value: Called, installer: Installer) -> bool:
+    """What a factory of ours makes of an original: `our_wrapper(tracer)(client.send)`; too long to be read, or an object called."""
+    root: Value = value
+    while isinstance(root, Called | Member):
+        root = root.callee if isinstance(root, Called) else root.owner
+    if isinstance(root, Instance):
+        return True
+    parts = root.path.split(".") if isinstance(root, Outside) else []
+    return any(installer.machine.modules.path_of(".".join(parts[:end])) for end in range(1, len(parts)))

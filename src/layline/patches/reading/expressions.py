@@ -7,6 +7,7 @@ import builtins
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from layline.patches.reading.comprehensions import MOST_ITEMS, evaluate_comprehension
 from layline.patches.reading.machine import Machine, name_module
 from layline.patches.reading.strings import fold_operation, show_constant
 from layline.patches.reading.values import (
@@ -37,7 +38,6 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
     ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
 }  # fmt: skip
-_MOST_ITEMS = 400
 
 
 class Expressions(Machine):
@@ -90,7 +90,7 @@ class Expressions(Machine):
                 scope.bind(name, found)
                 return found
             case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
-                return self._evaluate_comprehension(node, scope)
+                return evaluate_comprehension(self, node, scope)
             case ast.Await(value=value) | ast.Starred(value=value):
                 return self.evaluate(value, scope)
             case ast.Yield(value=value):
@@ -262,48 +262,15 @@ class Expressions(Machine):
         owner = self.frame.function.bound if self.frame.function else None
         return Called(Outside("builtins.super"), (owner,) if owner is not None else ())
 
-    def _evaluate_comprehension(
-        self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp, scope: Scope
-    ) -> Value:
-        from layline.patches.reading.scope import Scope as NewScope
-
-        inner = NewScope(scope.module, scope)
-        items, table = Items([]), Table([])
-        is_table = isinstance(node, ast.DictComp)
-
-        def produce(depth: int, known: bool) -> None:
-            if len(items.values) + len(table.entries) > _MOST_ITEMS:
-                return
-            if depth == len(node.generators):
-                if isinstance(node, ast.DictComp):
-                    table.entries.append((self.evaluate(node.key, inner), self.evaluate(node.value, inner)))
-                else:
-                    items.values.append(self.evaluate(node.elt, inner))
-                return
-            generator = node.generators[depth]
-            source = self.evaluate(generator.iter, inner)
-            values = self.iterate(source)
-            if values is None:
-                items.whole = table.whole = False
-                values = [Element(source, Unknown("each"))]
-            for value in values:
-                self.bind_target(generator.target, value, inner)
-                tests = [truth(self.evaluate(test, inner)) for test in generator.ifs]
-                if False not in tests:
-                    produce(depth + 1, known and None not in tests)
-
-        produce(0, True)
-        return table if is_table else items
-
     def iterate(self, value: Value) -> list[Value] | None:
         """The items a loop over `value` sees; None where they cannot be told."""
         match value:
             case Items(values=values, whole=True):
-                return list(values[:_MOST_ITEMS])
+                return list(values[:MOST_ITEMS])
             case Table(entries=entries, whole=True):
-                return [key for key, _ in entries[:_MOST_ITEMS]]
+                return [key for key, _ in entries[:MOST_ITEMS]]
             case Literal(value=str(text)):
-                return [Literal(character) for character in text[:_MOST_ITEMS]]
+                return [Literal(character) for character in text[:MOST_ITEMS]]
             case Choice(yes=yes, no=no):
                 left, right = self.iterate(yes), self.iterate(no)
                 return None if left is None or right is None else [*left, *(item for item in right if item not in left)]

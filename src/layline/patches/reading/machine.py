@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location
 from layline.patches.reading.events import Log
-from layline.patches.reading.values import Function, Literal, Member, Outside, Test, Value
+from layline.patches.reading.values import Function, Instance, Literal, Member, Outside, Test, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +38,16 @@ class Flow(IntEnum):
 
 
 @dataclass(slots=True, eq=False)
+class Loop:
+    """One loop that runs, and what stood at each place where it may stop early."""
+
+    written: list[tuple[Instance, str]] = field(default_factory=list)
+    """Attributes of our objects set in it."""
+    stops: list[tuple[Value, dict[str, Value], list[Value]]] = field(default_factory=list)
+    """The test that leads to a `break`, the names there, and the values of `written` there."""
+
+
+@dataclass(slots=True, eq=False)
 class Frame:
     """One run of one function."""
 
@@ -51,6 +61,7 @@ class Frame:
     """Tests on the way here; True marks one that an early return left behind."""
     returns: list[tuple[tuple[Value, ...], Value]] = field(default_factory=list)
     yields: list[Value] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
 
 
 class Machine(ABC):
@@ -74,6 +85,10 @@ class Machine(ABC):
         """Tests that decide which of several objects a write in progress reaches."""
         self.tests: dict[Value, ast.expr] = {}
         """Tests as they are written."""
+        self.journal: list[tuple[dict[str, Value], str, Value | None]] | None = None
+        """Where a trial run notes what class attributes were before it, so that they can be put back."""
+        self.filters: set[Value] = set()
+        """Filters of comprehensions that reading could not decide."""
         self.follows: Callable[[Function], bool] = lambda _: True
         """Which functions of the downstream are read when they are called."""
         self.steps = 0

@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from layline.patches.reading.comprehensions import unfilter
 from layline.patches.reading.events import Imported
 from layline.patches.reading.expressions import Expressions
-from layline.patches.reading.machine import Flow
+from layline.patches.reading.loops import note_stop, settle_loop
+from layline.patches.reading.machine import Flow, Loop
 from layline.patches.reading.modules import resolve_relative
 from layline.patches.reading.scope import Scope, merge_names
 from layline.patches.reading.values import (
@@ -179,6 +181,10 @@ class Statements(Expressions):
         self, test: Value, yes: tuple[Flow, dict[str, Value]], no: tuple[Flow, dict[str, Value]], scope: Scope
     ) -> Flow:
         """After two branches: the names of those that go on, and what is known because the other one left."""
+        if self.frame.loops:
+            for known, (flow, names) in ((test, yes), (negate(test), no)):
+                if flow is Flow.BREAK:
+                    note_stop(self.frame.loops[-1], known, names)
         if yes[0] is Flow.FALL and no[0] is Flow.FALL:
             scope.names = merge_names(test, yes[1], no[1])
             return Flow.FALL
@@ -193,16 +199,26 @@ class Statements(Expressions):
         return Flow.FALL
 
     def _run_for(self, node: ast.For | ast.AsyncFor, scope: Scope) -> Flow:
+        self.frame.loops.append(Loop())
+        flow = self._run_items(node, scope)
+        scope.names = settle_loop(self.frame.loops.pop(), scope.names)
+        if flow is Flow.FALL:
+            return self.run_block(node.orelse, scope)
+        return Flow.FALL if flow is Flow.BREAK else flow
+
+    def _run_items(self, node: ast.For | ast.AsyncFor, scope: Scope) -> Flow:
         source = self.evaluate(node.iter, scope)
         values = self.iterate(source)
         for value in [Element(source, Unknown("each"))] if values is None else values:
-            self.bind_target(node.target, value, scope)
+            tests, plain = unfilter(value)
+            self.filters.update(tests)
+            self.bind_target(node.target, plain, scope)
+            self.frame.conditions.extend((test, False) for test in tests)
             flow = self.run_block(node.body, scope)
-            if flow is Flow.BREAK:
-                return Flow.FALL
-            if flow is Flow.RETURN and values is not None:
+            del self.frame.conditions[len(self.frame.conditions) - len(tests) :]
+            if flow is Flow.BREAK or (flow is Flow.RETURN and values is not None):
                 return flow
-        return self.run_block(node.orelse, scope)
+        return Flow.FALL
 
     def _run_try(self, node: ast.Try | ast.TryStar, scope: Scope) -> Flow:
         imports = tuple(_find_imports(node.body, self.frame.module))

@@ -274,6 +274,8 @@ Value: TypeAlias = (
 NONE = Literal(None)
 TRUE = Literal(True)
 FALSE = Literal(False)
+LEFT_OUT = Unknown("left out by a filter")
+"""What stands in for an item where the filter of its comprehension does not hold: nothing."""
 _MOST_ALTERNATIVES = 24
 INERT = frozenset(
     "functools.wraps functools.update_wrapper inspect.signature inspect.getsource inspect.getfile inspect.unwrap "
@@ -300,7 +302,7 @@ def find_alternatives(value: Value) -> list[Value]:
             case Member(default=default) | Element(default=default) as opaque if default is not None:
                 found.append(opaque)
                 waiting.append(default)
-            case other if other not in found:
+            case other if other not in found and other != LEFT_OUT:
                 found.append(other)
     return found
 

@@ -225,7 +225,7 @@ class Writes(Machine):
                 return owner == event.owner and key == event.name
         return False
 
-    def _remember(self, event: Write) -> None:
+    def _remember(self, event: Write) -> None:  # noqa: C901  one case per kind of owner
         name = text_of(event.name)
         if name is not None and isinstance(event.value, Member) and event.value.name != name:
             self.aside.add((name, event.value.name))
@@ -241,8 +241,14 @@ class Writes(Machine):
             case Inside(module=module) if name is not None and event.value is not None and module.state == "done":
                 module.scope.names.setdefault(name, event.value)
             case Class(scope=scope) if name is not None and event.value is not None:
+                if self.journal is not None:
+                    self.journal.append((scope.names, name, scope.names.get(name)))
                 scope.names[name] = event.value
-            case Instance(attributes=attributes) | Made(attributes=attributes) if name and event.value is not None:
+            case Instance() if name and event.value is not None:
+                event.owner.attributes[name] = event.value
+                if self.frame.loops:
+                    self.frame.loops[-1].written.append((event.owner, name))
+            case Made(attributes=attributes) if name and event.value is not None:
                 attributes[name] = event.value
             case Function(attributes=attributes) if name and event.value is not None:
                 attributes[name] = event.value
