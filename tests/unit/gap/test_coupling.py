@@ -110,6 +110,18 @@ PROVIDER = "\nclass Provider:\n    def linear(self):\n        return Ours\n"
 SLOTS = [
     # (what it shows, our code, upstream's block at the tip, consequence)
     ("upstream builds what we hand it", OUR_LINEAR + PROVIDER, SLOT, "will break"),
+    (
+        "handed on through a check",
+        OUR_LINEAR + PROVIDER.replace("return Ours", "return need(Ours, 'x') if self.turbo else Linear"),
+        SLOT,
+        "will break",
+    ),
+    (
+        "only asked about",
+        OUR_LINEAR + PROVIDER.replace("return Ours", "return isinstance(self, Ours)"),
+        SLOT,
+        "may break",
+    ),
     ("through a builder", OUR_LINEAR + PROVIDER, BUILT, "will break"),
     ("our own code builds it", OUR_LINEAR + "\nOurs(1, 2, 3)\n", SLOT, "may break"),
     ("nobody passes it", OUR_LINEAR + PROVIDER, SLOT.replace(", name='proj'", ""), "may break"),

@@ -13,7 +13,7 @@ from layline.gap.coupling.model import Consequence, Coupling, State, Touch, brea
 from layline.gap.coupling.reading import Place
 from layline.gap.prose import listed
 from layline.gap.surface.model import SurfaceChange, SurfaceRow
-from layline.source import Definition, DefinitionKind, Resolver, Symbol
+from layline.source import Definition, DefinitionKind, Parameter, Resolver, Symbol
 from layline.source.binding import CallSite, Problem, check_call, find_call_sites, find_shifted
 from layline.source.compare import Comparer, Comparison
 from layline.source.names import parents
@@ -241,12 +241,12 @@ class Judge:
         if ours.name != "__init__" or not place.handed or theirs is None or ours.parameters is None:
             return []
         names = {item.name for item in theirs.parameters or ()}
+        refused = {problem.argument for problem in find_refused(ours, found)}
         return [
             str(site.location)
             for site in self._slots
             if site.shape.positional + len(names.intersection(site.shape.keywords)) >= _TELLING
-            and not check_call(site.shape, theirs.parameters or (), bound=True)
-            and any(one.argument in names for one in check_call(site.shape, ours.parameters, bound=True))
+            and _is_refused(site, ours.parameters, theirs.parameters or (), refused)
         ]
 
     def _judge_present(self, place: Place, found: Comparison) -> Verdict:
@@ -339,6 +339,14 @@ def _find_gone_state(found: Comparison) -> State:
     if new is not None and new.rpartition(".")[2] != found.name.rpartition(".")[2]:
         return State.RENAMED
     return _STATES[found.kind]
+
+
+def _is_refused(site: CallSite, ours: tuple[Parameter, ...], theirs: tuple[Parameter, ...], refused: set[str]) -> bool:
+    """True if a call is one for our class, or for upstream's, but for an argument that ours refuses."""
+    failing = {problem.argument for problem in check_call(site.shape, ours, bound=True)}
+    if failing.isdisjoint(refused):
+        return False
+    return failing <= refused or not check_call(site.shape, theirs, bound=True)
 
 
 def build_couplings(judge: Judge, places: Iterable[Place]) -> tuple[Coupling, ...]:

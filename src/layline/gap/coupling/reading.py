@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from layline.core.evidence import Location, Skipped
+from layline.gap.coupling.handing import Handing
 from layline.gap.coupling.instances import Instances
 from layline.gap.coupling.model import Touch
 from layline.gap.coupling.uses import FieldRead, Use, Uses, decode_uses, encode_uses
@@ -17,11 +16,6 @@ from layline.source.binding import CallShape
 from layline.source.workers import encode_blobs
 
 _TESTS = ("tests/", "test/")
-_HANDED = re.compile(
-    rb"\breturn[ \t]+\(?\s*([A-Z]\w*)[ \t]*(?=[,)\r\n])"  # a provider says which class to build
-    rb"|\.\w+[ \t]*=[ \t]*([A-Z]\w*)[ \t]*(?=[\r\n])"  # upstream.module.Name = Ours
-    rb"|\b(?!module\b)\w+=([A-Z]\w*)[ \t]*(?=[,)\r\n])"  # Submodules(linear=Ours); a spec of our own names a module
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +42,7 @@ class Place:
     """Of an override: our code hands the class on as a value, so that upstream may be who builds it."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Finder:
     """Reads one downstream against the packages of one upstream at the pin."""
 
@@ -59,10 +53,12 @@ class Finder:
     """By blob."""
     resolver: Resolver = field(init=False)
     instances: Instances = field(init=False)
+    handing: Handing = field(init=False)
 
     def __post_init__(self) -> None:
         self.resolver = Resolver(self.index)
         self.instances = Instances(self.resolver)
+        self.handing = Handing(self.index, _is_ours)
 
     def find_places(self) -> Iterator[Place]:
         for entry in sorted(self.index.entries.values(), key=lambda entry: entry.path):
@@ -185,19 +181,8 @@ class Finder:
             if theirs.exists and theirs.home and self.owns(theirs.home) and not theirs.is_implicit:
                 yield Place(
                     touch=Touch.OVERRIDE, target=theirs.home, location=Location(entry.path, ours.line), override=ours,
-                    handed=owner.name in self._handed,
+                    handed=name == "__init__" and self.handing.is_handed(owner.name),
                 )  # fmt: skip
-
-    @cached_property
-    def _handed(self) -> frozenset[str]:
-        """Names of classes that our code returns, sets in upstream's place or puts into a slot, without calling them."""
-        found: set[bytes] = set()
-        for entry in self.index.entries.values():
-            if _is_ours(entry):
-                found.update(
-                    word for words in _HANDED.findall(self.index.read_blob(entry.name)) for word in words if word
-                )
-        return frozenset(word.decode("ascii", "replace") for word in found)
 
     def _upstream_bases(self, module: str, definition: Definition, depth: int) -> Iterator[str]:
         """Upstream classes among the ancestors, nearest first; our own classes in between are followed."""
