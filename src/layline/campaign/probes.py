@@ -12,6 +12,7 @@ from layline.campaign.leg import LiveLeg, Setup
 from layline.campaign.link import Fault
 from layline.campaign.model import Bucket, Operator, Pass, Shape
 from layline.campaign.oracle import ERROR_FLOOR, Error, compare_errors
+from layline.campaign.sizes import find_far_shapes, walk_sizes
 from layline.campaign.statistics import quantile
 
 if TYPE_CHECKING:
@@ -74,6 +75,17 @@ def probe_held_out(setup: Setup, leg: LiveLeg, rng: np.random.Generator) -> None
                 given = replace(draw(operator, near, rng, kind), is_held_out=True)
                 for step in operator.passes:
                     leg.run(step, given)
+    _probe_far(setup, leg, rng)
+
+
+def _probe_far(setup: Setup, leg: LiveLeg, rng: np.random.Generator) -> None:
+    """Sizes far beyond the listed ones, then single steps up and down: a work area too small, or not cleared, shows."""
+    operator = setup.operator
+    far = tuple(find_far_shapes((*setup.shapes, *operator.shapes), rng))
+    for shape in (*far, *walk_sizes(operator)):
+        given = replace(draw(operator, shape, rng, operator.distributions[0]), is_held_out=True)
+        for step in operator.passes:
+            leg.run(step, given)
 
 
 def probe_errors(setup: Setup, leg: LiveLeg, start: LiveLeg, rng: np.random.Generator) -> dict[str, list[Error]]:

@@ -28,7 +28,20 @@ def draw_f32(extent: tuple[int, ...], rng: np.random.Generator, distribution: st
             return np.where(rng.random(extent) < 0.002, normal * np.float32(1000), normal)
         case "clustered":  # few distinct values, many ties
             return rng.choice(rng.standard_normal(5).astype(np.float32), size=extent)
+        case "spike":  # ordinary numbers and, at a place nobody can sample, a single large one in every second row or so
+            return add_spikes(normal, rng, 8192.0)
     raise ValueError(distribution)
+
+
+def add_spikes(x: Array, rng: np.random.Generator, size: float) -> Array:
+    """One element of about half the rows becomes ±`size`; one row at least has one."""
+    rows = x.reshape(-1, x.shape[-1])
+    if rows.size:
+        chosen = np.flatnonzero(rng.random(len(rows)) < 0.5)
+        chosen = chosen if chosen.size else np.array([int(rng.integers(0, len(rows)))])
+        at = rng.integers(0, rows.shape[1], size=chosen.size)
+        rows[chosen, at] = rng.choice((-size, size), size=chosen.size)
+    return x
 
 
 def draw_integers(extent: tuple[int, ...], rng: np.random.Generator, limit: int) -> Array:

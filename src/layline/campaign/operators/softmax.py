@@ -8,7 +8,7 @@ import numpy as np
 
 from layline.campaign.model import Arrays, Buffer, Operator, Pass, Shape, Tolerance
 from layline.campaign.operators import read_kernel
-from layline.campaign.operators.draws import draw_f32
+from layline.campaign.operators.draws import add_spikes, draw_f32
 
 Array = np.ndarray[Any, Any]
 
@@ -30,6 +30,8 @@ def _draw(shape: Shape, rng: np.random.Generator, distribution: str) -> dict[str
             if x.size:
                 x[np.arange(extent[0]), rng.integers(0, extent[1], size=extent[0])] += np.float32(60)
             return {"x": x}
+        case "spike":  # ordinary rows but for one element, whose exp alone overflows; the others underflow beside it
+            return {"x": add_spikes(draw_f32(extent, rng, "normal"), rng, 100.0)}
         case "falling":  # sorted, the largest first or last: a running maximum is updated never or always
             x = np.sort(draw_f32(extent, rng, "normal") * np.float32(10), axis=1)
             return {"x": np.ascontiguousarray(x if rng.random() < 0.5 else x[:, ::-1])}
@@ -84,7 +86,7 @@ OPERATOR = Operator(
     tolerance=Tolerance(rtol=1e-4, atol=1e-5),
     metric="GB/s",
     draw=_draw,
-    distributions=("normal", "high", "low", "peaked", "falling", "clustered", "uneven"),
+    distributions=("normal", "high", "low", "peaked", "spike", "falling", "clustered", "uneven"),
     oracle=_oracle,
     neighbours=_neighbours,
     starts=(("naive", read_kernel("softmax_naive.c")),),
