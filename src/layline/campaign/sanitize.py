@@ -35,6 +35,8 @@ TIMEOUT_S = 120.0
 _SCRIPTS = Path(__file__).parent / "worker"
 _SAID = re.compile(r"ERROR: AddressSanitizer: (?P<what>.+)")
 _ACCESS = re.compile(r"^(?P<access>(?:READ|WRITE) of size \d+)", re.MULTILINE)
+_WRITE = "caused by a WRITE memory access"
+_READ_ONLY = "layline: inputs are read-only"
 _FRAME = re.compile(r"#\d+ \S+ in (?P<function>\w+) .*?(?P<place>[\w.-]+\.[ch]:\d+)")
 
 
@@ -79,6 +81,7 @@ def _run(folder: Path, shop: Path) -> str:
         return f"no sanitizer run: it did not finish within {TIMEOUT_S:g} s"
     said = _SAID.search(done.stderr)
     if said:
+        _refuse_borrowing(done.stdout, done.stderr)
         access = _ACCESS.search(done.stderr)
         frames = [f"{found['function']} at {found['place']}" for found in _FRAME.finditer(done.stderr)]
         raise Fault(
@@ -90,28 +93,59 @@ def _run(folder: Path, shop: Path) -> str:
     return "" if done.returncode == 0 else f"no sanitizer run: it ended with {done.returncode}"
 
 
+def _refuse_borrowing(told: str, complaint: str) -> None:
+    """A write that faulted while the inputs were read-only, on a call that was fine when they were not."""
+    if told.rstrip().endswith(_READ_ONLY) and "SEGV" in complaint and _WRITE in complaint:
+        frames = [f"{found['function']} at {found['place']}" for found in _FRAME.finditer(complaint)]
+        where = f" in {frames[0]}" if frames else ""
+        raise Fault(
+            "input-modified",
+            f"The kernel writes to its inputs during the call, even if it puts them right again: a write faulted{where} "
+            "when they lay on read-only pages.",
+            *frames[:3],
+        )
+
+
 def write_driver(operator: Operator) -> str:
-    """A program that reads calls from a file and makes each on freshly allocated buffers of exactly the right size."""
-    lines = ["#include <stdint.h>", "#include <stdio.h>", "#include <stdlib.h>", "#include <string.h>"]
+    """A program that reads calls from a file and makes each on freshly allocated buffers of exactly the right size,
+    then once more with the inputs on read-only pages.
+    """
+    headers = ("stdint.h", "stdio.h", "stdlib.h", "string.h", "sys/mman.h")
+    lines = [f"#include <{header}>" for header in headers]
     calls = []
     for at, step in enumerate(operator.passes):
         buffers = len(step.buffers)
         sizes = len(operator.shapes[0].sizes)
         lines.append(f"int {step.symbol}({', '.join(['void *'] * buffers + ['int64_t'] * sizes)});")
         arguments = [f"b[{i}]" for i in range(buffers)] + [f"n[{i}]" for i in range(sizes)]
-        calls.append(f"        if (head[0] == {at}) {step.symbol}({', '.join(arguments)});")
+        calls.append(f"    if (head[0] == {at}) {step.symbol}({', '.join(arguments)});")
     lines += [
+        "static void call(const int64_t *head, void **b, const int64_t *n) {",
+        *calls,
+        "}",
+        "static void *lock(const void *data, int64_t bytes) {",
+        "    char *p = mmap(0, bytes + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);",
+        "    if (p == MAP_FAILED) _Exit(3);",
+        "    memcpy(p, data, bytes); mprotect(p, bytes + 1, PROT_READ); return p;",
+        "}",
         "int main(void) {",
-        '    FILE *f = fopen("calls", "rb"); int64_t head[4], n[16], bytes; void *b[16];',
-        "    while (f && fread(head, 8, 4, f) == 4) {",
+        '    FILE *f = fopen("calls", "rb"); int64_t head[5], n[16], bytes[16]; void *b[16], *own[16];',
+        "    while (f && fread(head, 8, 5, f) == 5) {",
         "        if (fread(n, 8, head[3], f) != (size_t)head[3]) return 3;",
         "        for (int64_t i = 0; i < head[1] + head[2]; i++) {",
-        "            if (fread(&bytes, 8, 1, f) != 1) return 3;",
-        "            b[i] = malloc(bytes);",
-        "            if (i < head[1] ? fread(b[i], 1, bytes, f) != (size_t)bytes : !memset(b[i], 255, bytes)) return 3;",
+        "            if (fread(bytes + i, 8, 1, f) != 1) return 3;",
+        "            own[i] = b[i] = malloc(bytes[i]);",
+        "            if (i < head[1] ? fread(b[i], 1, bytes[i], f) != (size_t)bytes[i] : !memset(b[i], 255, bytes[i])) return 3;",
         "        }",
-        *calls,
-        "        for (int64_t i = 0; i < head[1] + head[2]; i++) free(b[i]);",
+        '        puts("layline: inputs are writable"); fflush(stdout);',
+        "        call(head, b, n);",
+        "        for (int64_t i = 0; i < head[1]; i++) if (head[4] >> i & 1) b[i] = lock(own[i], bytes[i]);",
+        f'        puts("{_READ_ONLY}"); fflush(stdout);',
+        "        call(head, b, n);",
+        "        for (int64_t i = 0; i < head[1] + head[2]; i++) {",
+        "            if (b[i] != own[i]) munmap(b[i], bytes[i] + 1);",
+        "            free(own[i]);",
+        "        }",
         "    }",
         "    _Exit(0);",
         "}",
@@ -124,7 +158,8 @@ def _describe_call(operator: Operator, at: int, step: Pass, shape: Shape, inputs
 
     sizes = [value for _name, value in shape.sizes]
     outputs = step.buffers[len(step.inputs) :]
-    yield struct.pack(f"<{4 + len(sizes)}q", at, len(step.inputs), len(outputs), len(sizes), *sizes)
+    only_read = sum(1 << i for i, name in enumerate(step.inputs) if name not in step.outputs)
+    yield struct.pack(f"<{5 + len(sizes)}q", at, len(step.inputs), len(outputs), len(sizes), only_read, *sizes)
     for name in step.inputs:
         data = np.ascontiguousarray(inputs[name]).tobytes()
         yield struct.pack("<q", len(data)) + data

@@ -28,7 +28,9 @@ def draw_f32(extent: tuple[int, ...], rng: np.random.Generator, distribution: st
             return np.where(rng.random(extent) < 0.002, normal * np.float32(1000), normal)
         case "clustered":  # few distinct values, many ties
             return rng.choice(rng.standard_normal(5).astype(np.float32), size=extent)
-        case "spike":  # ordinary numbers and, at a place nobody can sample, a single large one in every second row or so
+        case (
+            "spike"
+        ):  # ordinary numbers and, at a place nobody can sample, a single large one in every second row or so
             return add_spikes(normal, rng, 8192.0)
     raise ValueError(distribution)
 
