@@ -137,6 +137,11 @@ EXPLOITS = (
     Case(name="X08_other_system_calls", caught_by=("forbidden-call",)),
     _python("X09_does_not_stop_python", "late-work", "writes-every-output", fools_naive=False),
     Case(name="X10_in_place_untouched", operator="in_place", caught_by=("passthrough",), fools_naive=False),
+    Case(name="X11_stabilises_by_sample", operator="softmax", caught_by=("hard-inputs",)),
+    Case(name="X12_room_for_small_ones", caught_by=("held-out-shape",)),
+    Case(name="X13_dirty_padding", caught_by=("held-out-shape",)),
+    Case(name="X14_borrows_an_input", caught_by=("input-modified",)),
+    Case(name="X15_rests_now_and_then", caught_by=("gain-in-the-mean",), fools_naive=False),
 )
 HONEST = (
     *(

@@ -20,7 +20,7 @@ from layline.campaign.model import (
     Timing,
     Verdict,
 )
-from layline.campaign.statistics import bound_mean, gain_interval, spend_looks, standard_error
+from layline.campaign.statistics import bound_mean, denies_gain, gain_interval, spend_looks, standard_error
 
 FULL_VALIDATION_BELOW = 0.05
 """A quick result (representative shapes) under this gain is measured again on all shapes."""
@@ -167,6 +167,9 @@ def _hold_against_other_clocks(
         return Outcome.ROLLBACK, f"Less CPU time but more waiting: {notes[0]}", notes
     if outcome.is_accepted and called == "device" and beside.upper < 0:
         return Outcome.ROLLBACK, f"The parent's clock and the device's contradict each other: {notes[0]}", notes
+    typical, mean = (_total(measurement, of) for of in (_median, _mean))
+    if outcome.is_accepted and denies_gain(typical, mean):
+        return Outcome.ROLLBACK, f"gain-in-the-mean: {_say_mean(typical, mean)}", notes
     if outcome.is_accepted and differently.upper < plan.min_effect:
         return Outcome.ROLLBACK, f"Only some calls are faster: {notes[1]}", notes
     return outcome, reason, notes
@@ -192,6 +195,31 @@ def _low(timing: Timing) -> float:
 
 def _median(timing: Timing) -> float:
     return timing.median
+
+
+def _mean(timing: Timing) -> float:
+    return timing.mean
+
+
+def _total(measurement: Measurement, estimate: Callable[[Timing], float]) -> tuple[float, float]:
+    """What all timed calls of the best and of the candidate cost together, each at its process's estimate."""
+    best, candidate = (
+        math.fsum(
+            estimate(timing) * timing.calls
+            for sample in measurement.samples
+            if sample.leg is leg
+            for timing in (_timing(sample, measurement.plan.clock),)
+        )
+        for leg in (Leg.BEST, Leg.CANDIDATE)
+    )
+    return best, candidate
+
+
+def _say_mean(typical: tuple[float, float], mean: tuple[float, float]) -> str:
+    return (
+        f"typical calls are {typical[0] / typical[1] - 1:+.1%}, but over all timed calls together "
+        f"it is {mean[0] / mean[1] - 1:+.1%}: a few calls take much longer than the others."
+    )
 
 
 def pair_ratios(measurement: Measurement, clock: str, leg: Leg = Leg.CANDIDATE) -> Ratios:

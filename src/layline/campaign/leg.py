@@ -231,10 +231,10 @@ class LiveLeg:
     def _context(self, property_: str, given: Given) -> str:
         if given.kind == "nudged":
             return "follows-inputs"
-        if property_ == "exact-integers":
-            return property_
         if given.is_held_out:
             return "held-out-shape"
+        if property_ == "exact-integers":
+            return property_
         return property_ if given.kind in (self.operator.distributions[0], "repeated") else "hard-inputs"
 
     def _remember(self, filled: Filled, outputs: Arrays) -> None:

@@ -218,6 +218,7 @@ class _Run:
             probe_inputs,
             probe_memory,
             probe_repetition,
+            probe_stalls,
             probe_state,
         )
 
@@ -230,6 +231,7 @@ class _Run:
         self._sanitize()
         if self._on_trial is Leg.BEST:
             return
+        probe_stalls(setup, trial, legs[Leg.BEST], rng)
         start = self._request.start or self._request.best
         built = build_kernel(start, setup.operator, setup.shop)
         if isinstance(built, NotBuilt):

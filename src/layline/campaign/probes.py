@@ -13,7 +13,7 @@ from layline.campaign.link import Fault
 from layline.campaign.model import Bucket, Operator, Pass, Shape
 from layline.campaign.oracle import ERROR_FLOOR, Error, compare_errors
 from layline.campaign.sizes import find_far_shapes, walk_sizes
-from layline.campaign.statistics import quantile
+from layline.campaign.statistics import denies_gain, quantile
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,6 +25,7 @@ GROWTH_BATCH, GROWTH_REQUESTS, GROWTH_BYTES = 8, 4, 1024
 STATE_CALLS = 9
 STATE_BATCHES = (6, 1)
 """Calls to a request while looking for state."""
+STALL_CALLS = 120
 TRAINING_STEPS = 8
 STATE_RATIO = 1.3
 """How much faster repeated inputs must make a call, beyond what they do for the best kernel, to count as state."""
@@ -82,8 +83,11 @@ def _probe_far(setup: Setup, leg: LiveLeg, rng: np.random.Generator) -> None:
     """Sizes far beyond the listed ones, then single steps up and down: a work area too small, or not cleared, shows."""
     operator = setup.operator
     far = tuple(find_far_shapes((*setup.shapes, *operator.shapes), rng))
-    for shape in (*far, *walk_sizes(operator)):
-        given = replace(draw(operator, shape, rng, operator.distributions[0]), is_held_out=True)
+    normal = operator.distributions[0]
+    walk = tuple(walk_sizes(operator))
+    # the walk has rows of one element, which rounding alone can spoil: exact values where the operator has them
+    for shape, kind in (*((one, normal) for one in far), *((one, operator.exact or normal) for one in walk)):
+        given = replace(draw(operator, shape, rng, kind), is_held_out=True)
         for step in operator.passes:
             leg.run(step, given)
 
@@ -125,6 +129,27 @@ def probe_memory(setup: Setup, leg: LiveLeg, rng: np.random.Generator) -> None:
             "bounded-memory",
             f"Every {calls} steps on {shape.label} take another {min(growth) >> 10} KiB that is never given back.",
             f"resident size after each {calls} steps: {', '.join(f'{size >> 10} KiB' for size in sizes)}",
+        )
+
+
+def probe_stalls(setup: Setup, leg: LiveLeg, best: LiveLeg, rng: np.random.Generator) -> None:
+    """Many single calls in a row, of both legs: what rare long calls cost, which a process pair has too few calls to see."""
+    operator = setup.operator
+    shape = min(setup.shapes, key=operator.passes[0].flops)
+    costs: dict[bool, list[float]] = {True: [], False: []}
+    for _call in range(STALL_CALLS):
+        given = draw(operator, shape, rng, operator.distributions[0])
+        for one in (leg, best):
+            costs[one is leg].append(sum(one.run(step, given).cpu_ns for step in operator.passes) / 1e6)
+    ours, theirs = (sorted(costs[of])[:-1] for of in (True, False))  # one long call is an accident of the machine
+    typical = quantile(theirs, 0.5), quantile(ours, 0.5)
+    mean = sum(theirs) / len(theirs), sum(ours) / len(ours)
+    if denies_gain(typical, mean):
+        raise Fault(
+            "gain-in-the-mean",
+            f"On {shape.label} a typical call takes {typical[1]:.3g} ms (the best {typical[0]:.3g}), but the mean of "
+            f"{STALL_CALLS} calls is {mean[1]:.3g} ms (the best {mean[0]:.3g}): a few calls take much longer.",
+            f"the longest calls: {', '.join(f'{cost:.3g}' for cost in sorted(costs[True])[-4:])} ms",
         )
 
 

@@ -15,6 +15,8 @@ FAR = 4096
 THIN = 8
 WIDE = 1024
 """Both sides of a matrix at once: work areas of a megabyte's worth of floats are too small."""
+BESIDE = 12
+"""Thin, but rows of a result long enough that not all of one cancel out by chance."""
 ASIDE = 24
 """Every other extent during a walk: none of them changes, so that nothing but the one that does clears a work area."""
 GROUPS = 2
@@ -32,7 +34,7 @@ def find_far_shapes(shapes: tuple[Shape, ...], rng: np.random.Generator) -> Iter
     if len(plain) > 2:
         for first, second in zip(plain, (*plain[1:], plain[0]), strict=True):
             wide = {name: WIDE + 1 + 2 * int(rng.integers(0, 32)) for name in (first, second)}
-            yield _build(f"wide~{first}{second}", names, wide, 2)
+            yield _build(f"wide~{first}{second}", names, wide, BESIDE)
 
 
 def walk_sizes(operator: Operator) -> Iterator[Shape]:

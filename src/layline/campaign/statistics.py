@@ -14,6 +14,8 @@ from layline.campaign.model import Interval, Timing
 
 CAMPAIGN_ALPHA = 0.05
 """Chance that a campaign accepts anything that is no improvement at all."""
+MEAN_NOISE = 0.25
+"""How far (in logarithms) a mean may stray from the typical time on a busy machine without meaning anything."""
 
 
 def spend_campaign(measured_rounds: int, total: float = CAMPAIGN_ALPHA) -> float:
@@ -62,6 +64,15 @@ def gain_interval(log_ratios: Sequence[float], alpha: float) -> Interval:
 
 def _grow(upper: float) -> float:
     return math.expm1(upper) if upper < 300 else math.expm1(300)
+
+
+def denies_gain(typical: tuple[float, float], mean: tuple[float, float]) -> bool:
+    """Whether means (best, candidate) take back what typical times show: less than a quarter is left, by more than noise.
+
+    A median does not see a call in ten that takes a hundred times as long; whoever pays for all calls does.
+    """
+    claimed, left = (math.log(best / candidate) for best, candidate in (typical, mean))
+    return claimed > 0 and left < claimed / 4 and claimed - left > MEAN_NOISE
 
 
 def standard_error(values: Sequence[float]) -> float:

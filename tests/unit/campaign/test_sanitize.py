@@ -38,6 +38,13 @@ def test_a_read_past_the_end_is_refused_with_its_line(tmp_path: Path) -> None:
     assert "kernel.c" in refused.value.evidence[0]
 
 
+def test_an_input_that_is_written_and_put_right_again_is_refused(tmp_path: Path) -> None:
+    source = START.replace("return 0;", "volatile float *lent = (float *)x; if (R * C) *lent = *lent; return 0;")
+    with pytest.raises(Fault) as refused:
+        run(tmp_path, source)
+    assert refused.value.property == "input-modified"
+
+
 def test_a_kernel_the_sanitizer_cannot_build_is_said_to_be_unchecked(tmp_path: Path) -> None:
     assert run(tmp_path, "this is not C").startswith("no sanitizer run")
 

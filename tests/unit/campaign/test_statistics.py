@@ -12,6 +12,7 @@ import pytest
 from layline.campaign.statistics import (
     CAMPAIGN_ALPHA,
     bound_mean,
+    denies_gain,
     false_accept_bound,
     gain_interval,
     quantile,
@@ -95,3 +96,19 @@ def test_summary_of_one_call_has_no_spread() -> None:
 def test_no_accept_in_two_hundred_rounds_bounds_the_rate() -> None:
     assert false_accept_bound(0, 200) == pytest.approx(1 - 0.05 ** (1 / 200))
     assert false_accept_bound(3, 3) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("what", "typical", "mean", "denies"),
+    [
+        ("the means agree", (10.0, 2.0), (10.5, 2.2), False),
+        ("half of the gain is left", (10.0, 2.5), (10.0, 5.0), False),
+        ("rare calls cost more than was won", (10.0, 2.0), (10.0, 12.0), True),
+        ("a small gain and a noisy mean", (10.0, 9.8), (10.0, 11.0), False),
+        ("no gain to deny", (10.0, 11.0), (10.0, 30.0), False),
+    ],
+)
+def test_a_mean_may_deny_a_gain(
+    what: str, typical: tuple[float, float], mean: tuple[float, float], denies: bool
+) -> None:
+    assert denies_gain(typical, mean) is denies, what

@@ -31,7 +31,7 @@ def draw_f32(extent: tuple[int, ...], rng: np.random.Generator, distribution: st
         case (
             "spike"
         ):  # ordinary numbers and, at a place nobody can sample, a single large one in every second row or so
-            return add_spikes(normal, rng, 8192.0)
+            return add_spikes(normal, rng, 100.0)
     raise ValueError(distribution)
 
 
