@@ -57,13 +57,13 @@ def test_structures_come_first_and_nothing_is_proposed_twice(gemm: tuple[Operato
     operator = replace(operator, variants=operator.variants[:1])
     search = Search(operator, shapes, settings=1, few=1)
     naive = dict(operator.starts)["naive"]
-    proposed = []
-    for _turn in range(2):  # as if the first had been refused by the gate: the next best follows
-        answer = search.propose(_brief(naive))
-        assert isinstance(answer, Proposed)
-        assert answer.change.startswith("all variants: ")
-        proposed.append(answer.files["k.c"])
-    assert len(set(proposed)) == 2
+    # as if each had been refused by the gate: the next best follows, while any is seen to be faster
+    answers = [search.propose(_brief(naive)) for _turn in range(3)]
+    proposed = [answer for answer in answers if isinstance(answer, Proposed)]
+    assert isinstance(answers[0], Proposed)
+    assert proposed[0].change.startswith("all variants: ")
+    assert len({answer.files["k.c"] for answer in proposed}) == len(proposed)
+    assert all(answer.is_final for answer in answers if isinstance(answer, Declined))
 
 
 def test_a_kernel_at_the_roof_needs_no_search(gemm: tuple[Operator, tuple[Shape, ...]]) -> None:
