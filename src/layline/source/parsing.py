@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -16,6 +17,8 @@ from layline.source.fingerprint import digest, dotted_text, fingerprint, normali
 
 ANALYSER = f"1-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of every cache key: raise the first number whenever the rows change; the grammar is the interpreter's."""
+PARSING = threading.RLock()
+"""One parse at a time: Python 3.11 keeps its recursion depth in one place for all threads and fails when two meet there."""
 MAX_SOURCE_BYTES = 2 * 1024 * 1024
 """Larger Python files are generated data; parsing them would cost more than they tell."""
 _MAX_VALUE = 200
@@ -54,6 +57,11 @@ def parse_tree(path: str, data: bytes) -> ast.Module | Skipped:
 
 
 def _parse(data: bytes) -> ast.Module | str:
+    with PARSING:
+        return _parse_alone(data)
+
+
+def _parse_alone(data: bytes) -> ast.Module | str:
     if len(data) > MAX_SOURCE_BYTES:
         return f"{len(data)} bytes are more than the {MAX_SOURCE_BYTES} we parse"
     limit = sys.getrecursionlimit()

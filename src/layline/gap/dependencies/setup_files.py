@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location, Skipped
 from layline.gap.dependencies.model import Declaration, Kind, Rank, parse_need
+from layline.source.parsing import PARSING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +37,8 @@ def find_setup_cfg_declarations(path: str, text: str) -> Iterator[Declaration | 
 def find_setup_py_declarations(path: str, text: str) -> Iterator[Declaration | Skipped]:
     """The keywords of the `setup(…)` call, where they are literals or names of literals in the same file."""
     try:
-        module = ast.parse(text)
+        with PARSING:
+            module = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError) as error:
         yield Skipped(path, f"not Python: {error}")
         return

@@ -17,6 +17,7 @@ from layline.errors import GitError
 from layline.gap.surface.fields import ConfigField, all_fields
 from layline.gap.surface.model import SurfaceChange, SurfaceRow
 from layline.source import Index, Resolver, Tree, is_within, parse_tree
+from layline.source.parsing import PARSING
 
 _WALKS_FIELDS = re.compile(rb"\bfields\(")
 _STARRED = re.compile(rb"add_argument\(\s*\*")
@@ -246,7 +247,8 @@ def field_default(text: str) -> str:
     if not re.match(r"(?:dataclasses\.)?field\(", text):
         return text
     try:
-        call: Any = ast.parse(text, mode="eval").body
+        with PARSING:
+            call: Any = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError):
         found = re.search(r"default=([^,]+),", text)  # cut off after 200 characters
         return found.group(1).strip() if found else "computed"

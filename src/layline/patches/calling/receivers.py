@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layline.patches.calling.uses import dotted_of
+from layline.source.parsing import PARSING
 
 if TYPE_CHECKING:
     from layline.patches.calling.names import Names
@@ -117,9 +118,11 @@ def _find_annotated(node: ast.expr, place: Place, file: File, names: Names) -> I
     match node:
         case ast.Constant(value=str(text)):
             try:
-                yield from _find_annotated(ast.parse(text, mode="eval").body, place, file, names)
+                with PARSING:
+                    inner = ast.parse(text, mode="eval").body
             except SyntaxError:
                 return
+            yield from _find_annotated(inner, place, file, names)
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
             yield from _find_annotated(left, place, file, names)
             yield from _find_annotated(right, place, file, names)
