@@ -13,8 +13,9 @@ from layline.core.report import Answer, Bullets, Report, Section, Table
 from layline.errors import BenchError
 
 if TYPE_CHECKING:
-    from layline.campaign.model import GateResult, Measurement, Verdict
+    from layline.campaign.model import GateResult, Measurement
     from layline.campaign.state import Round
+    from layline.campaign.verdict import Verdict
 
 
 def campaign_explain(number: int, chosen: str | None = None, *, progress: Callable[[str], None] = quiet) -> Answer:

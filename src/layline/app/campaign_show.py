@@ -14,8 +14,8 @@ from layline.core.report import Answer, Bullets, Paragraph, Report, Section, Tab
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from layline.campaign.model import Verdict
     from layline.campaign.state import Round, State
+    from layline.campaign.verdict import Verdict
 
 
 def answer_round(state: State, item: Round, place: str) -> Answer:

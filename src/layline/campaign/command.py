@@ -35,8 +35,9 @@ from layline.campaign.snapshot import write_kernel_files
 from layline.errors import BenchError, RecordError
 
 if TYPE_CHECKING:
-    from layline.campaign.model import Bucket, Verdict
+    from layline.campaign.model import Bucket
     from layline.campaign.snapshot import KernelFiles
+    from layline.campaign.verdict import Verdict
 
 SHAPES_VARIABLE = "LAYLINE_SHAPES"
 """Names a JSON file with the shapes to run, so that the harness itself never changes."""

@@ -22,7 +22,8 @@ from layline.errors import RecordError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from layline.campaign.model import Measurement, Verdict
+    from layline.campaign.model import Measurement
+    from layline.campaign.verdict import Verdict
 
 HEADER = ("label", "step", "ms", "activation_hits", "weight_hits")
 STEPS = 8

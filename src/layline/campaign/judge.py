@@ -7,20 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from layline.campaign.literal import judge_literally
-from layline.campaign.model import (
-    Bucket,
-    Interval,
-    Leg,
-    Measurement,
-    Outcome,
-    Plan,
-    Sample,
-    ShapeGain,
-    Status,
-    Timing,
-    Verdict,
-)
+from layline.campaign.model import Bucket, Leg, Measurement, Outcome, Plan, Sample, Status, Timing
 from layline.campaign.statistics import bound_mean, denies_gain, gain_interval, spend_looks, standard_error
+from layline.campaign.verdict import Interval, ShapeGain, Verdict
 
 FULL_VALIDATION_BELOW = 0.05
 """A quick result (representative shapes) under this gain is measured again on all shapes."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from layline.campaign.model import LiteralRule, Outcome, Plan, ShapeGain
+from layline.campaign.model import Outcome, Plan
+from layline.campaign.verdict import LiteralRule, ShapeGain
 
 NOISE = 0.02
 """Below this gain the rule asks for repetitions, a mean above 1 % and a deviation below half of it."""

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from layline import codec
 from layline.campaign.manifest import Manifest
-from layline.campaign.model import Bucket, Measurement, Verdict
+from layline.campaign.model import Bucket, Measurement
 from layline.campaign.state import Level, Note, Round, Run, Settled, State, Termination
 from layline.campaign.training import Training
+from layline.campaign.verdict import Verdict
 from layline.errors import BenchError
 
 if TYPE_CHECKING:

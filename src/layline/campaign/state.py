@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from layline.campaign.bench_csv import BenchTable, parse_bench_csv
 from layline.campaign.manifest import Manifest
-from layline.campaign.model import Bucket, Measurement, Verdict
+from layline.campaign.model import Bucket, Measurement
 from layline.campaign.snapshot import File, KernelFiles, decode_content
 from layline.campaign.training import Training
+from layline.campaign.verdict import Verdict
 from layline.errors import BenchError
 
 if TYPE_CHECKING:

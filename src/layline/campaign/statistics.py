@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from layline.campaign.model import Interval, Timing
+from layline.campaign.model import Timing
+from layline.campaign.verdict import Interval
 
 CAMPAIGN_ALPHA = 0.05
 """Chance that a campaign accepts anything that is no improvement at all."""

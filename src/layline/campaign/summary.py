@@ -13,8 +13,8 @@ from layline.campaign.transfer_check import build_transfer_check
 
 if TYPE_CHECKING:
     from layline.campaign.bench_csv import BenchTable
-    from layline.campaign.model import Verdict
     from layline.campaign.state import Round, Run, State
+    from layline.campaign.verdict import Verdict
 
 
 def build_summary(state: State, item: Round) -> str:

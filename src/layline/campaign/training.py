@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from layline.campaign.model import Interval
 from layline.campaign.statistics import bound_mean, quantile
+from layline.campaign.verdict import Interval
 
 LEGS = ("start", "best", "again", "torch")
 """The starting kernel, the best, the best a second time (noise), and torch's own operators."""

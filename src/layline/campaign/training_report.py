@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layline.campaign.model import Interval
 from layline.campaign.training import LOSS_SHARE, Training, compare_steps, find_loss_distance, find_median
+from layline.campaign.verdict import Interval
 from layline.core.report import Block, Bullets, Paragraph, Section, Table
 
 NAMES = {

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
     from layline.campaign.bench import Trial
     from layline.campaign.manifest import Manifest
-    from layline.campaign.model import Bucket, Measurement, Operator, Shape, Verdict
+    from layline.campaign.model import Bucket, Measurement, Operator, Shape
     from layline.campaign.snapshot import KernelFiles
+    from layline.campaign.verdict import Verdict
 
 
 class TrustedBench:

@@ -15,7 +15,8 @@ from layline.campaign.command_transfer import (
     parse_steps,
 )
 from layline.campaign.machine import read_environment
-from layline.campaign.model import Bucket, Interval, Measurement, Outcome, Plan, Status, Verdict
+from layline.campaign.model import Bucket, Measurement, Outcome, Plan, Status
+from layline.campaign.verdict import Interval, Verdict
 from layline.errors import RecordError
 
 

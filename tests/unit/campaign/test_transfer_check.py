@@ -7,9 +7,10 @@ from typing import Any, cast
 
 import pytest
 
-from layline.campaign.model import Bucket, Interval, Outcome, Verdict
+from layline.campaign.model import Bucket, Outcome
 from layline.campaign.state import Level, Round, Settled, State
 from layline.campaign.transfer_check import attribute
+from layline.campaign.verdict import Interval, Verdict
 
 
 @dataclass
