@@ -19,6 +19,7 @@ HARNESS = f"""\
 # The kernel file holds its cost per unit of work; other words in it misbehave on purpose.
 . "${{KERNEL:-./kernel.sh}}"
 while [ $# -gt 0 ]; do case "$1" in --summary-csv) out="$2"; shift 2;; *) shift;; esac; done
+echo "seen by the harness"
 [ -n "$HANG" ] && sleep 60
 [ -n "$CRASH" ] && kill -SEGV $$
 awk -v cost="$COST" -v check="${{CHECK:-PASS}}" -v out="$out" -v cut="$CUT" 'BEGIN {{

@@ -49,6 +49,22 @@ def edit(history: History, text: str) -> None:
     (history.path / "kernel.sh").write_text(text)
 
 
+def test_validation_logs_hold_what_the_commands_printed(project: History) -> None:
+    edit(project, "COST=0.80\n")
+    with inside(project.path):
+        campaign_round(propose("cheaper loop"), now=now)
+    before = (project.path / FOLDER / "rounds/round-1/artifacts/quick_baseline.log").read_text().splitlines()
+    after = (project.path / FOLDER / "rounds/round-2/artifacts/quick_validation.log").read_text().splitlines()
+    header = (project.path / FOLDER / "rounds/round-1/artifacts/benchmark.csv").read_text().splitlines()[0]
+    for lines in (before, after):
+        assert lines[0].startswith("status MEASURED")
+        assert header in lines
+        assert any(line.startswith("== benchmark command, kernel ") for line in lines)
+        assert "seen by the harness" in lines
+    rows = {line.split(",", 1)[0] for line in before[before.index(header) + 1 :] if line.count(",") > 8}
+    assert rows == {"small", "middle", "large"}
+
+
 def test_an_improvement_is_committed_in_the_prescribed_form(project: History) -> None:
     edit(project, "COST=0.80\n")
     with inside(project.path):

@@ -19,6 +19,8 @@ class Measured:
     csv: str = ""
     """The candidate's; empty where it gave none."""
     best_csv: str = ""
+    said: str = ""
+    """What the user's own commands printed, run by run; empty where Layline itself measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

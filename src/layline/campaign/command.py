@@ -35,6 +35,8 @@ from layline.campaign.snapshot import write_kernel_files
 from layline.errors import BenchError, RecordError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from layline.campaign.model import Bucket
     from layline.campaign.snapshot import KernelFiles
     from layline.campaign.verdict import Verdict
@@ -44,6 +46,10 @@ SHAPES_VARIABLE = "LAYLINE_SHAPES"
 RUN_VARIABLE = "LAYLINE_RUN"
 """Marks the processes of a campaign's commands, so that those a crash left behind can be found and ended."""
 LOOKS = (5, 8, 12)
+SAID = 2048
+"""Characters kept of what one run of a command printed: every run is in the ledger."""
+NEWLINE = "\n"
+SWEEPS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,7 @@ class CommandBench:
         self.kernel_root = kernel_root
         self._frozen = frozen
         self._header: str | None = None
+        self._said: list[str] = []
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -90,8 +97,9 @@ class CommandBench:
             status=Status.MEASURED, operator=self.manifest.target_op, shapes=labels, plan=plan, environment=unconfined,
             seed_commitment=hashlib.sha256(seed.encode()).hexdigest(), seed=seed,
         )  # fmt: skip
+        self._said = []
         try:
-            return self._measure(start, trial)
+            return replace(self._measure(start, trial), said="".join(self._said))
         finally:
             self._place(candidate)
 
@@ -183,6 +191,7 @@ class CommandBench:
         if built is not None or not self.manifest.test_command or self.root != self.kernel_root:
             return built  # in a workspace the test belongs to the integration gate, in the real tree
         code, output = self._run(self.manifest.test_command, {})
+        self._keep("test command", candidate, output)
         if code is None:
             return Failure(Status.HUNG, f"the test command did not end within {self.manifest.time_limit_s:.0f} s")
         return Failure(Status.REFUSED, f"the test command failed ({code}): {_tail(output)}") if code != 0 else None
@@ -203,6 +212,7 @@ class CommandBench:
             chosen = [shape for shape in shape_list(self.manifest) if str(shape["label"]) in labels]
             shapes.write_text(json.dumps(chosen), encoding="utf-8")
             code, output = self._run(f"{program} --summary-csv {shlex.quote(str(out))}", {SHAPES_VARIABLE: str(shapes)})
+            self._keep(what, kernel, output)
             if code is None:
                 return Failure(Status.HUNG, f"the {what} did not end within {self.manifest.time_limit_s:.0f} s")
             if not out.is_file():
@@ -220,6 +230,11 @@ class CommandBench:
             missing = sorted(set(labels) - set(found)) or sorted(set(found) - set(labels))
             return Failure(Status.CRASHED, f"its CSV does not hold the shapes asked for: {', '.join(missing)}")
         return table
+
+    def _keep(self, what: str, kernel: KernelFiles, output: str) -> None:
+        """What a command printed, its end where it printed much: the round's validation log."""
+        shown = output if len(output) <= SAID else f"[… {len(output) - SAID} characters before]\n{output[-SAID:]}"
+        self._said.append(f"== {what}, kernel {kernel.id[:12]}\n{shown}{'' if shown.endswith(NEWLINE) else NEWLINE}")
 
     def _place(self, kernel: KernelFiles) -> None:
         write_kernel_files(self.kernel_root, kernel, self.manifest.kernel_files)
@@ -271,16 +286,26 @@ class CommandBench:
 
 def end_leftovers(mark: str) -> int:
     """End commands of this campaign that outlived the Layline that started them; how many. The campaign is locked."""
-    wanted = f"{RUN_VARIABLE}={mark}".encode()
-    ended = 0
+    ended: set[int] = set()
+    for _ in range(SWEEPS):  # a process may start another one while /proc is read
+        found = set(_find_marked(f"{RUN_VARIABLE}={mark}".encode()))
+        if not found:
+            break
+        for process in found:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(process, signal.SIGKILL)
+        ended |= found
+        time.sleep(0.01)
+    return len(ended)
+
+
+def _find_marked(wanted: bytes) -> Iterator[int]:
     for place in Path("/proc").glob("[0-9]*"):
         try:
             if wanted in (place / "environ").read_bytes().split(b"\0") and int(place.name) != os.getpid():
-                os.kill(int(place.name), signal.SIGKILL)
-                ended += 1
+                yield int(place.name)
         except OSError:
             continue  # it is gone, or not ours
-    return ended
 
 
 def _end_session(process: subprocess.Popen[bytes]) -> None:

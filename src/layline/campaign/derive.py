@@ -9,6 +9,7 @@ from layline.campaign.log import build_logs
 from layline.campaign.manifest import Manifest, render_manifest, shape_list
 from layline.campaign.replay import replay
 from layline.campaign.summary import build_summary
+from layline.campaign.validation_log import build_validation_log
 from layline.errors import BenchError
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ import sys
 
 sys.exit(subprocess.call([sys.executable, "-m", "layline", "campaign", "measure", "--campaign", {name!r}, *sys.argv[1:]]))
 """
+LOG = {True: "quick_baseline.log", False: "quick_validation.log"}
+"""The specification's names: the baseline's log is what later ones are held against when figures look off."""
 APPEND_ONLY = ("logs/optimize.md", "logs/performance_trend.md")
 
 
@@ -67,6 +70,8 @@ def _round_files(state: State, item: Round) -> Iterator[tuple[str, bytes]]:
     for file in state.kernel(item.kernel).files:
         yield f"{base}/kernel_snapshot/{file.path}", file.data
     run = item.last_run
+    if run is not None:
+        yield f"{base}/artifacts/{LOG[item.number == 1]}", build_validation_log(run, state.representative).encode()
     if run is not None and run.csv:
         yield f"{base}/artifacts/benchmark.csv", run.csv.encode()
     if run is not None and run.best_csv:

@@ -181,7 +181,12 @@ def _measure(campaign: Campaign, item: Round, level: Level) -> None:
 
 
 def encode_measured(measured: Measured) -> dict[str, Any]:
-    return {"measurement": codec.encode(measured.measurement), "csv": measured.csv, "best_csv": measured.best_csv}
+    return {
+        "measurement": codec.encode(measured.measurement),
+        "csv": measured.csv,
+        "best_csv": measured.best_csv,
+        "said": measured.said,
+    }
 
 
 def _alpha(state: State, item: Round) -> float:

@@ -82,7 +82,7 @@ def _baseline(state: State, at: str) -> str:
         )
     return (
         f"{text}- Aggregate score ({state.manifest.primary_metric}): {number(read_score(state, item))}\n- All Check: PASS\n"
-        f"- Representative shapes: {', '.join(state.representative)}\n- Detailed data: rounds/round-1/summary.md\n\n## Optimization History\n"
+        f"- Representative shapes: {', '.join(state.representative)}\n- Detailed data: rounds/round-1/summary.md\n- Quick baseline log: rounds/round-1/artifacts/quick_baseline.log\n\n## Optimization History\n"
     )
 
 

@@ -75,8 +75,9 @@ def _read_run(entry: Entry) -> Run:
     data = entry.data
     measurement = codec.decode(Measurement, data["measurement"], where="ledger")
     return Run(
-        level=Level(data["level"]), at=entry.at, measurement=measurement, csv=data["csv"], best_csv=data["best_csv"]
-    )
+        level=Level(data["level"]), at=entry.at, measurement=measurement, csv=data["csv"], best_csv=data["best_csv"],
+        said=data.get("said", ""),
+    )  # fmt: skip
 
 
 def _fail(state: State, entry: Entry) -> State:

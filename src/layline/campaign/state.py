@@ -59,6 +59,8 @@ class Run:
     csv: str
     """The candidate's figures in the frozen form; empty where there are none."""
     best_csv: str
+    said: str = ""
+    """What the user's own commands printed; ledgers older than this hold none."""
 
     def table(self, *, best: bool = False) -> BenchTable | None:
         text = self.best_csv if best else self.csv

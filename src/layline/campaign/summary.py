@@ -73,7 +73,7 @@ def _validation(state: State, item: Round) -> str:
     if run is not None and run.best_csv:
         artifacts += ", `artifacts/best.csv` (the opponent, measured in the same run)"
     elif item.settled is Settled.BASELINE:
-        artifacts = "`artifacts/benchmark.csv` (the starting kernel)"
+        artifacts = "`artifacts/benchmark.csv` (the starting kernel), `artifacts/quick_baseline.log`"
     lines = [
         f"- Time: {item.settled_at}",
         f"- Validation level: {run.level if run else item.level}",
