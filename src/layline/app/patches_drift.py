@@ -29,7 +29,8 @@ from layline.patches.baseline import Accepted, find_stale, parse_baseline, split
 from layline.patches.culprit import find_culprits, find_last_seen, find_unheard
 from layline.patches.declared import Schema, read_schema
 from layline.patches.diff_report import build_diff_report, encode_views
-from layline.patches.drift import Drift, Sides, find_drifts, skipped_of
+from layline.patches.drift import find_drifts, skipped_of
+from layline.patches.drift_model import Drift, Sides
 from layline.patches.drift_report import (
     DriftReport,
     Elsewhere,
@@ -39,6 +40,7 @@ from layline.patches.drift_report import (
     number_repeats,
 )
 from layline.patches.keys import find_keys, read_mentions
+from layline.patches.reads import Reader
 from layline.patches.replacements import Replacements
 from layline.patches.retarget import build_retarget
 from layline.patches.retirement import Ground
@@ -160,8 +162,9 @@ def open_drift(
     comparer = Comparer(Resolver(then), Resolver(now), (Tracer(upstream, pin, tip, versions),))
     ours = Tree(workspace.downstream, workspace.commit)
     keys = read_mentions((then, now), 0, find_keys(inventory))
+    replacements = Replacements(ours)
     sides = Sides(
-        comparer=comparer, replacements=Replacements(ours), part=0, keys=keys, own=_own_names(workspace, ours),
+        comparer=comparer, replacements=replacements, part=0, reader=Reader(comparer, replacements, then.parts[0].packages), keys=keys, own=_own_names(workspace, ours),
         targets=frozenset(effect.target for patch in inventory.patches for effect in patch.effects if effect.target),
         ground=Ground(
             comparer=comparer, packages=settings.packages, keys=keys, declares=_declares(ours, settings.configs),

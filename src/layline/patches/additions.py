@@ -9,7 +9,7 @@ from dataclasses import replace
 from layline.core.drift import DriftKind
 from layline.core.evidence import Location, Severity
 from layline.git import Blob
-from layline.patches.drift import Drift
+from layline.patches.drift_model import Drift
 from layline.source.tree import Tree
 
 _TESTS = ("tests/", "test/")

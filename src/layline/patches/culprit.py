@@ -13,10 +13,10 @@ from layline.core.evidence import Severity
 from layline.git import Repository
 from layline.history import read_commits
 from layline.history.timeline import Timeline, read_timeline
-from layline.patches.drift import Drift, Sides
+from layline.patches.drift_model import LOST, Drift, Sides
 from layline.source import DefinitionKind, Module, parse_module
 from layline.source.names import parents
-from layline.source.signatures import compare_signatures
+from layline.source.signatures import compare_signatures, returns_another
 from layline.source.slices import read_signature, slice_definition
 from layline.source.trace import Tracer
 
@@ -35,7 +35,7 @@ def find_culprits(rows: Iterable[Drift], sides: Sides, upstream: Repository) -> 
     known: dict[tuple[object, ...], str | None] = {}
     hashes: list[str | None] = []
     for row in listed:
-        key = (row.target, row.kind, row.effect.anchors if row.effect is not None else ())
+        key = (row.target, row.kind, row.effect.anchors if row.effect is not None else (), row.problems)
         if key not in known and _asks_for_work(row):
             known[key] = _find_culprit(row, sides)
         hashes.append(known.get(key) if _asks_for_work(row) else None)
@@ -52,6 +52,9 @@ def _find_culprit(row: Drift, sides: Sides) -> str | None:
     comparison = row.comparison
     if comparison is None or row.dead_today:
         return None
+    if row.lost and len(row.lost) == len(row.problems) and row.kind not in LOST:
+        # the target fits: what our replacement reads is what asks for work
+        return next((found for item in row.lost if (found := sides.reader.find_culprit(item)) is not None), None)
     match row.kind:
         case DriftKind.MOVED | DriftKind.RENAMED | DriftKind.REMOVED if comparison.commits:
             last = comparison.commits[-1] if row.kind is DriftKind.REMOVED else comparison.commits[0]
@@ -87,7 +90,7 @@ def _find_change(row: Drift, sides: Sides) -> str | None:
 
     def differs(text: str) -> bool:
         now = read_signature(text, qualname)
-        return now is None or bool(compare_signatures(pin, now))
+        return now is None or bool(compare_signatures(pin, now)) or returns_another(pin.returns, now.returns)
 
     return tracer.find_first_text(path, differs)
 

@@ -5,115 +5,33 @@ The comparison itself is `layline.source.compare`; here it meets what *we* put i
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from layline.core.drift import DriftKind
 from layline.core.evidence import Evidence, Location, Severity, Skipped
-from layline.core.revision import Commit
 from layline.patches.anchors import quote, read_source
+from layline.patches.drift_model import LOST, Drift, Sides
 from layline.patches.effectiveness import find_holders, find_risks
-from layline.patches.fit import Fit, Fitter, called_name, find_new_problems
+from layline.patches.fit import Fit, Fitter, called_name, find_new_problems, find_problems, makes_instances
 from layline.patches.model import Effect, Inventory, Patch, Style, Unregistered
-from layline.patches.replacements import Replacement, Replacements
-from layline.patches.retirement import Ground, judge_guard
-from layline.source import Resolver
-from layline.source.compare import Comparer, Comparison
+from layline.patches.replacements import Replacement
+from layline.patches.retirement import judge_guard
+from layline.patches.returning import judge_returns
+from layline.source import Resolver, SymbolKind
+from layline.source.compare import Comparison
 from layline.source.definitions import DefinitionKind
-from layline.source.homes import Suggestion
 from layline.source.names import longest_root, parents
-from layline.source.signatures import returns_another
 from layline.source.similarity import SMALL, compare_shingles, read_shingles
 
 COPIED = 0.5
 """A replacement this alike to the upstream body at the pin is an edited copy of it."""
-LOST = frozenset({DriftKind.MOVED, DriftKind.RENAMED, DriftKind.REMOVED, DriftKind.BINDING_LOST, DriftKind.ANCHOR_LOST})
-_WORST_FIRST = (Severity.BREAKS, Severity.LOOK, Severity.OK)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drift:
-    """What became of one effect's target between pin and tip, and what that means for us."""
-
-    patch: str
-    active: bool
-    target: str | None
-    style: Style
-    kind: DriftKind
-    severity: Severity
-    dead_today: bool
-    location: Location
-    """The line of the downstream that does it."""
-    pin_evidence: Evidence | None = None
-    tip_evidence: Evidence | None = None
-    suggestion: Suggestion | None = None
-    culprit: Commit | None = None
-    detail: str = ""
-    problems: tuple[str, ...] = ()
-    """What our replacement does not take or needs too much, at the tip and not at the pin."""
-    holders: tuple[str, ...] = ()
-    """`module:line` of upstream importers that keep the old object after we rebind it."""
-    risks: tuple[str, ...] = ()
-    """Other reasons why the write may not be seen by the code it is meant for."""
-    copied: float | None = None
-    """How alike our replacement is to upstream's body at the pin, where it is an edited copy."""
-    retire: str | None = None
-    """Why the patch can go, where it can."""
-    comparison: Comparison | None = None
-    effect: Effect | None = None
-    repeat: int = 0
-    """How many rows before this one say the same of another place."""
-
-    @property
-    def id(self) -> str:
-        """Stable while patch, target, style, kind and severity stay the same; lines may move."""
-        words = (self.patch, self.target or "", self.style.value, self.kind.value, self.severity.value)
-        return finding_id(*words, *([str(self.repeat)] if self.repeat else []))
-
-    @property
-    def order(self) -> tuple[int, bool, str, int, str]:
-        """Worst first, then by place."""
-        return (_WORST_FIRST.index(self.severity), not self.active, self.location.path, self.location.line, self.target or "")  # fmt: skip
-
-
-def finding_id(*words: str) -> str:
-    """The same for the same words in every run; what was accepted as `look` is another finding once it breaks."""
-    return f"drift-{hashlib.blake2b(chr(0).join(words).encode(), digest_size=6).hexdigest()}"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Sides:
-    """Both sides of a drift question: upstream at pin and tip, and our replacements."""
-
-    comparer: Comparer
-    replacements: Replacements
-    part: int
-    """Which part of the upstream indexes is the backend asked about."""
-    keys: dict[str, tuple[bool, bool]]
-    """Config keys and `env:NAME`s → whether upstream's text knows them at pin and tip."""
-    targets: frozenset[str]
-    """Everything the inventory rebinds."""
-    foreign: tuple[str, ...] = ()
-    """Package roots of the other backends."""
-    own: frozenset[str] = frozenset()
-    """Top-level names of the downstream's own packages."""
-    ground: Ground | None = None
-    """What decides guards; None: they are not asked."""
-
-    @property
-    def pin(self) -> Resolver:
-        return self.comparer.pin
-
-    @property
-    def tip(self) -> Resolver:
-        return self.comparer.tip
 
 
 def find_drifts(inventory: Inventory, sides: Sides) -> Iterator[Drift]:
     """One row per effect, in the order of the inventory; then rows for config keys that upstream dropped."""
-    fitter = Fitter(sides.tip, _find_called(inventory, sides))
+    fitter = Fitter(sides.comparer, *_find_doubts(inventory, sides))
     for patch in inventory.patches:
         seen: set[tuple[str | None, Style, Location]] = set()
         for effect in patch.effects:
@@ -147,14 +65,20 @@ def _unregistered(item: Unregistered) -> Patch:
     )  # fmt: skip
 
 
-def _find_called(inventory: Inventory, sides: Sides) -> Iterator[str]:
-    """Names whose upstream calls may decide a row: read together, because reading them is what costs."""
+def _find_doubts(inventory: Inventory, sides: Sides) -> tuple[set[str], set[str]]:
+    """Names, and arguments of constructors, whose upstream calls may decide a row: read together, because reading costs."""
+    names: set[str] = set()
+    arguments: set[str] = set()
     effects = [effect for patch in inventory.patches for effect in patch.effects]
-    effects += [item.effect for item in inventory.unregistered]
-    for target in dict.fromkeys(effect.target for effect in effects if effect.target):
-        found = sides.comparer.compare(target)
-        if found.kind is DriftKind.SIGNATURE_CHANGED or (found.kind is DriftKind.MOVED and found.after.exists):
-            yield called_name(found)
+    for effect in (*effects, *(item.effect for item in inventory.unregistered)):
+        found = sides.comparer.compare(effect.target) if effect.target else None
+        if found is None or not (found.kind is DriftKind.SIGNATURE_CHANGED or (found.kind is DriftKind.MOVED and found.after.exists)):  # fmt: skip
+            continue
+        names.add(called_name(found))
+        if makes_instances(found):
+            ours = sides.replacements.read(effect.replacement_at)
+            arguments.update(item.argument for item in find_problems(found, ours, sides.comparer))
+    return names, arguments
 
 
 def judge_effect(patch: Patch, effect: Effect, sides: Sides, fitter: Fitter) -> Drift:
@@ -202,6 +126,10 @@ def _compare(target: str, sides: Sides) -> Comparison:
         return replace(found, kind=DriftKind.EXTERNAL, detail="it is our own code, not upstream's")
     if found.kind is DriftKind.DEAD_AT_PIN:
         found = _follow_function(found, sides)
+    if found.kind is DriftKind.UNRESOLVED and "." in target:
+        holder = sides.comparer.compare(target.rpartition(".")[0])
+        if holder.kind is DriftKind.UNCHANGED and holder.before.kind is SymbolKind.MODULE_ASSIGNMENT:
+            return replace(found, kind=DriftKind.UNCHANGED, detail=f"a member of the value {holder.name}, which is made as before")  # fmt: skip
     home = sides.pin.index.entries.get(before.bound_in or before.module or "")
     if found.kind is DriftKind.EXTERNAL and sides.pin.index.owns(target):
         owner = sides.comparer.compare(target.rpartition(".")[0])
@@ -229,30 +157,26 @@ def _follow_function(found: Comparison, sides: Sides) -> Comparison:
 
 
 def _judge_fit(row: Drift, effect: Effect, sides: Sides, fitter: Fitter) -> Drift:
-    """Severity by kind and by whether our replacement still takes what upstream passes."""
+    """Severity by kind and by whether our replacement still takes what upstream passes, and finds what it reads."""
     ours = sides.replacements.read(effect.replacement_at)
-    comparison = row.comparison
-    if comparison is None:
+    if row.comparison is None:
         return row
-    row = _judge_copy(row, ours, sides)
-    before, after = comparison.before.definition, comparison.after.definition
-    stays = row.kind in {DriftKind.UNCHANGED, DriftKind.BODY_CHANGED}
-    if (
-        stays
-        and before
-        and after
-        and before.kind is DefinitionKind.FUNCTION
-        and returns_another(before.returns, after.returns)
-    ):
-        text = f"it returned {before.returns} and returns {after.returns} now"
-        return replace(row, kind=DriftKind.SIGNATURE_CHANGED, severity=Severity.LOOK, detail=_join(row.detail, text))
+    if ours is not None:
+        ours = replace(ours, installed=sides.replacements.read_line(effect.location))
+    row = _judge_kind(_judge_copy(row, ours, sides), row.comparison, ours, fitter)
+    if row.kind in {DriftKind.EXTERNAL, DriftKind.DEAD_AT_PIN, DriftKind.UNRESOLVED}:
+        return row
+    return _judge_reads(judge_returns(row, ours, sides), ours, sides)
+
+
+def _judge_kind(row: Drift, comparison: Comparison, ours: Replacement | None, fitter: Fitter) -> Drift:
     match row.kind:
         case DriftKind.UNCHANGED | DriftKind.EXTERNAL:
             return replace(row, severity=Severity.OK)
         case DriftKind.DEAD_AT_PIN:
             return replace(row, severity=Severity.LOOK, dead_today=True)
         case DriftKind.BODY_CHANGED:
-            wraps = effect.style is Style.FUNCTION_WRAPPING
+            wraps = row.style is Style.FUNCTION_WRAPPING
             return replace(row, severity=Severity.OK if wraps else Severity.LOOK, detail=_join(row.detail, "we still call the original" if wraps else ""))  # fmt: skip
         case DriftKind.SIGNATURE_CHANGED:
             return _with_fit(row, fitter.check(comparison, ours), Severity.LOOK)
@@ -260,7 +184,22 @@ def _judge_fit(row: Drift, effect: Effect, sides: Sides, fitter: Fitter) -> Drif
             return _with_fit(row, fitter.check(comparison, ours), Severity.LOOK)
         case DriftKind.UNRESOLVED:
             return replace(row, severity=Severity.LOOK)
-    return _with_fit(row, find_new_problems(comparison, ours, sides.tip), Severity.BREAKS)
+    return _with_fit(row, find_new_problems(comparison, ours, fitter.comparer), Severity.BREAKS)
+
+
+def _judge_reads(row: Drift, ours: Replacement | None, sides: Sides) -> Drift:
+    """A replacement that reads what the tip does not have fails, however well its target fits."""
+    lost = sides.reader.find_lost(row.comparison, ours) if row.comparison is not None else ()
+    if not lost:
+        return row
+    messages = tuple(item.message for item in lost)
+    breaks = row.severity is Severity.BREAKS or any(item.certain for item in lost)
+    more = f", and {len(lost) - 3} more" if len(lost) > 3 else ""
+    text = f"our replacement {', '.join(messages[:3])}{more}"
+    return replace(
+        row, lost=lost, problems=(*row.problems, *messages), detail=_join(row.detail, text),
+        severity=Severity.BREAKS if breaks else Severity.LOOK,
+    )  # fmt: skip
 
 
 def _with_fit(row: Drift, fit: Fit, least: Severity) -> Drift:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from layline.patches.nature import find_nature_problems
 from layline.patches.replacements import Replacement
-from layline.source import DefinitionKind, Parameter, Resolver
+from layline.source import Definition, DefinitionKind, Parameter, Resolver, Symbol
 from layline.source.binding import CallSite, Problem, check_call, check_replacement, find_call_sites
-from layline.source.compare import Comparison
+from layline.source.compare import Comparer, Comparison
+from layline.source.signatures import ParameterChange
+from layline.source.slots import find_refusing, find_slot_calls
 
 _SHOWN = 4
 
@@ -23,32 +26,66 @@ class Fit:
 
 
 class Fitter:
-    """Checks replacements against one tip; the tip's calls of all `names` are read once, when a doubt needs them."""
+    """Checks replacements against one tip; its calls are read once, when a doubt needs them.
 
-    def __init__(self, tip: Resolver, names: Iterable[str] = ()) -> None:
-        self._tip = tip
+    `names`: whose calls may decide; `arguments`: what constructor calls through slots may pass and ours refuses.
+    """
+
+    def __init__(self, comparer: Comparer, names: Iterable[str] = (), arguments: Iterable[str] = ()) -> None:
+        self.comparer = comparer
+        self._tip = comparer.tip
         self._names = frozenset(names)
+        self._arguments = frozenset(arguments)
         self._sites: dict[str, list[CallSite]] = {}
+        self._slots: list[CallSite] | None = None
 
     def check(self, comparison: Comparison, ours: Replacement | None) -> Fit:
         """Certain problems break; optional arguments break where upstream passes them."""
-        found = find_new_problems(comparison, ours, self._tip)
+        found = find_new_problems(comparison, ours, self.comparer)
         pair = _parameters(comparison, ours, self._tip)
         if ours is None or pair is None:
-            return Fit(summary="our replacement's signature cannot be read" if ours is None else "")
+            return found if found.breaks else Fit(summary=_unread(comparison, ours))
         if not found.messages:
             return Fit(summary=f"our replacement {_signature(pair[0])} still takes what upstream passes")
         if found.breaks:
             return found
-        arguments = frozenset(item.argument for item in find_problems(comparison, ours, self._tip))
+        problems = find_problems(comparison, ours, self.comparer)
+        arguments = frozenset(item.argument for item in problems)
         passed = [site for site, argument in self._find_refused(comparison, pair[0], ours) if argument in arguments or argument.startswith("#")]  # fmt: skip
         passed = list(dict.fromkeys(passed))
         sure = [site for site in passed if site.certain]
+        if not sure and makes_instances(comparison) and (built := self._find_built(comparison, pair, arguments)):
+            summary = f"{found.summary}; upstream passes it where it builds from a slot, as at {_places(built[:2])}"
+            return Fit(messages=found.messages, breaks=True, summary=summary)
+        needs = all(item.message.startswith("needs ") for item in problems)
         if not passed:
-            return Fit(messages=found.messages, summary=f"{found.summary}, but no upstream call passes that")
-        places = ", ".join(str(site.location) for site in (sure or passed)[:_SHOWN])
-        word = "upstream passes it at" if sure else "it may be passed at"
-        return Fit(messages=found.messages, breaks=bool(sure), summary=f"{found.summary}; {word} {places}")
+            calls = ", but no upstream call shows it" if needs else ", but no upstream call passes that"
+            uncalled = self._tell_uncalled(comparison)
+            return Fit(messages=found.messages, summary=f"{found.summary}{uncalled or calls}")
+        word = ("upstream leaves it out at" if needs else "upstream passes it at") if sure else "it may be passed at"
+        return Fit(messages=found.messages, breaks=bool(sure), summary=f"{found.summary}; {word} {_places(sure or passed)}")  # fmt: skip
+
+    def _tell_uncalled(self, comparison: Comparison) -> str:
+        """Of a function that nothing at the tip calls or imports: what we put in its place does nothing there."""
+        definition = comparison.after.definition
+        if definition is None or definition.owner or definition.kind is not DefinitionKind.FUNCTION:
+            return ""
+        users = [site.module for site in self._sites.get(called_name(comparison), ())]
+        users += [module for module, _ in self._tip.find_importers(comparison.name)]
+        if any(not _is_test(module) for module in users):
+            return ""
+        return "; no upstream code calls it at the tip"
+
+    def _find_built(
+        self, comparison: Comparison, pair: tuple[tuple[Parameter, ...], tuple[Parameter, ...]], refused: frozenset[str]
+    ) -> list[CallSite]:
+        """Calls through slots of the same upstream that ours refuses; those that name most of its parameters first."""
+        if self._slots is None:
+            self._slots = find_slot_calls(self._tip, self._arguments)
+        entries = self._tip.index.entries
+        part = entries[comparison.after.module].part if comparison.after.module in entries else 0
+        sites = [site for site in find_refusing(self._slots, *pair, refused) if entries[site.module].part == part]
+        return sorted(sites, key=lambda site: (-len(site.shape.keywords), str(site.location)))
 
     def _find_refused(
         self, comparison: Comparison, ours: tuple[Parameter, ...], replacement: Replacement
@@ -61,8 +98,12 @@ class Fitter:
         is_member = "self" in {item.name for item in ours[:1]} or replacement.definition.kind is DefinitionKind.CLASS
         bound = is_member or (definition is not None and bool(definition.owner))
         for site in self._sites[home]:
-            if not site.module.startswith("tests."):
+            if not _is_test(site.module):
                 yield from ((site, problem.argument) for problem in check_call(site.shape, ours, bound=bound))
+
+
+def _is_test(module: str) -> bool:
+    return module.startswith("tests.")
 
 
 def called_name(comparison: Comparison) -> str:
@@ -73,23 +114,50 @@ def called_name(comparison: Comparison) -> str:
     return f"{home}.__init__" if is_class else home
 
 
-def find_new_problems(comparison: Comparison, ours: Replacement | None, tip: Resolver) -> Fit:
+def makes_instances(comparison: Comparison) -> bool:
+    """True of classes and their constructors: what upstream holds in a slot and calls there."""
+    return called_name(comparison).endswith(".__init__")
+
+
+def find_new_problems(comparison: Comparison, ours: Replacement | None, comparer: Comparer) -> Fit:
     """What our replacement refuses of the tip's signature and did not refuse of the pin's."""
-    found = find_problems(comparison, ours, tip)
+    found = find_problems(comparison, ours, comparer)
     return Fit(
         messages=tuple(item.message for item in found), breaks=any(item.certain for item in found), summary=_summary(found)
     )  # fmt: skip
 
 
-def find_problems(comparison: Comparison, ours: Replacement | None, tip: Resolver) -> list[Problem]:
-    pair = _parameters(comparison, ours, tip)
-    if pair is None or ours is None:
+def find_problems(comparison: Comparison, ours: Replacement | None, comparer: Comparer) -> list[Problem]:
+    if ours is None:
         return []
+    natures = list(find_nature_problems(comparison, ours.definition, ours.installed))
+    pair = _parameters(comparison, ours, comparer.tip)
+    if pair is None:
+        return natures
     mine, theirs = pair
-    before = comparison.before.definition
-    old = before.parameters if before is not None and before.kind is DefinitionKind.FUNCTION else None
-    today = {item.message for item in check_replacement(mine, old)} if old is not None else set()
-    return [item for item in check_replacement(mine, theirs) if item.message not in today]
+    old = _maker(comparison.before, comparer.pin)
+    today = {item.message for item in check_replacement(mine, old.parameters or ())} if old is not None else set()
+    found = [item for item in check_replacement(mine, theirs) if item.message not in today]
+    return [*natures, *found, *_find_lost(comparison, mine, found)]
+
+
+def _find_lost(comparison: Comparison, ours: tuple[Parameter, ...], known: list[Problem]) -> Iterator[Problem]:
+    """Parameters that upstream took away or renamed and that ours still needs: a call by name leaves them out."""
+    gone = {ParameterChange.REMOVED, ParameterChange.RENAMED}
+    lost = {item.name: item for item in comparison.changes if item.change in gone}
+    for item in ours:
+        told = any(item.name == one.argument or f", {item.name} stands" in one.message for one in known)
+        if item.required and item.name in lost and not told:
+            new = lost[item.name].after
+            yield Problem(item.name, f"needs {item.name}, which upstream {f'calls {new}' if new else 'no longer has'}", certain=False)  # fmt: skip
+
+
+def _maker(symbol: Symbol, resolver: Resolver) -> Definition | None:
+    """The function that a call of the symbol runs: itself, or of a class its `__init__`."""
+    definition = symbol.definition
+    if definition is not None and definition.kind is DefinitionKind.CLASS:
+        definition = resolver.resolve(f"{symbol.home}.__init__").definition
+    return definition if definition is not None and definition.kind is DefinitionKind.FUNCTION else None
 
 
 def _parameters(
@@ -102,20 +170,33 @@ def _parameters(
     theirs = after.definition
     if ours is None or theirs is None:
         return None
-    mine = ours.definition
-    if theirs.kind is DefinitionKind.CLASS:
-        made = tip.resolve(f"{after.home}.__init__").definition
-        own = ours.constructor() if mine.kind is DefinitionKind.CLASS else None
-        if made is None or own is None or made.parameters is None or own.parameters is None:
-            return None
-        return own.parameters, made.parameters
-    if mine.parameters is None or theirs.parameters is None:
+    mine: Definition | None = ours.definition
+    if theirs.kind is ours.definition.kind is DefinitionKind.CLASS:
+        mine = ours.constructor()
+    made = _maker(after, tip)
+    if mine is None or made is None or mine.parameters is None or made.parameters is None:
         return None
-    return mine.parameters, theirs.parameters
+    if theirs.kind is DefinitionKind.CLASS and ours.definition.kind is DefinitionKind.FUNCTION:
+        return mine.parameters, made.parameters[1:]  # a function in the place of a class is called without `self`
+    return mine.parameters, made.parameters
+
+
+def _unread(comparison: Comparison, ours: Replacement | None) -> str:
+    """Why the verdict stays open."""
+    definition = comparison.after.definition
+    if ours is None:
+        return "our replacement's signature cannot be read"
+    if definition is None or definition.kind is not DefinitionKind.CLASS:
+        return ""
+    return "our class writes no __init__ of its own"
 
 
 def _summary(problems: list[Problem]) -> str:
     return "our replacement " + ", ".join(item.message for item in problems[:_SHOWN]) if problems else ""
+
+
+def _places(sites: list[CallSite]) -> str:
+    return ", ".join(str(site.location) for site in sites[:_SHOWN])
 
 
 def _signature(parameters: tuple[Parameter, ...]) -> str:

@@ -21,17 +21,26 @@ class Replacement:
     text: str
     """Its source, decorators included."""
     location: Location
+    installed: str = ""
+    """The line that puts it in place, where that is known."""
 
     @property
     def shingles(self) -> Shingles:
         return read_shingles(self.node)
 
     def constructor(self) -> Definition | None:
-        """The `__init__` written in a class; None where it inherits one."""
-        for item in getattr(self.node, "body", ()):
+        """The `__init__` written in a class, or made of the fields of a plain dataclass; None where it inherits one."""
+        body = getattr(self.node, "body", ())
+        for item in body:
             if isinstance(item, ast.FunctionDef) and item.name == "__init__":
                 return define(item)
-        return None
+        if not self.definition.is_dataclass or self.definition.bases:
+            return None
+        fields = [item for item in body if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)]
+        words = [f"{ast.unparse(item.target)}{'' if item.value is None else f' = {ast.unparse(item.value)}'}" for item in fields]  # fmt: skip
+        made = parse_tree("", f"def __init__(self, {', '.join(words)}): ...".encode())
+        node = made.body[0] if isinstance(made, ast.Module) else None
+        return define(node) if isinstance(node, ast.FunctionDef) else None
 
 
 class Replacements:
@@ -57,6 +66,17 @@ class Replacements:
                 if definition is not None:
                     return Replacement(definition, node, "\n".join(lines), location)
         return _read_lambda(tree, text, location)
+
+    def read_tree(self, path: str) -> ast.Module | None:
+        """The syntax tree of one of our files; None where it cannot be read."""
+        found = self._parsed(path)
+        return found[0] if found is not None else None
+
+    def read_line(self, location: Location) -> str:
+        """One line of ours; empty where it cannot be read."""
+        found = self._parsed(location.path)
+        lines = found[1].splitlines() if found is not None else []
+        return lines[location.line - 1] if 0 < location.line <= len(lines) else ""
 
     def _parse(self, path: str) -> tuple[ast.Module, str] | None:
         text = self._tree.read_text(path)

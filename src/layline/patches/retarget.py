@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from layline.core.drift import DriftKind
 from layline.core.evidence import Skipped
-from layline.patches.drift import Drift
+from layline.patches.drift_model import Drift
 from layline.source import Resolver, Tree, parse_tree
 from layline.source.fingerprint import dotted_text
 from layline.source.names import parents

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from layline.patches.anchors import read_source
-from layline.patches.drift import Drift, Sides
+from layline.patches.drift_model import Drift, Sides
 from layline.source import Symbol
 from layline.source.compare import Comparison
 

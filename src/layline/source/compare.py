@@ -18,7 +18,7 @@ from layline.source.definitions import Definition, DefinitionKind
 from layline.source.homes import MOVE, Homes, Suggestion, needs_more
 from layline.source.names import module_name
 from layline.source.resolve import Resolver
-from layline.source.signatures import SignatureChange, compare_signatures
+from layline.source.signatures import SignatureChange, compare_decorators, compare_signatures
 from layline.source.slices import binds
 from layline.source.symbols import Symbol, SymbolKind
 from layline.source.trace import Tracer, Trail, is_followable
@@ -127,7 +127,8 @@ class Comparer:
             return compare_signatures(one, two)
         old = self.pin.resolve(f"{before.home}.__init__").definition
         new = self.tip.resolve(f"{after.home}.__init__").definition
-        return compare_signatures(old, new) if old is not None and new is not None else ()
+        made = compare_signatures(old, new) if old is not None and new is not None else ()
+        return (*made, *compare_decorators(one, two))
 
     def _find_lost(self, start: Comparison) -> Comparison:
         before = start.before

@@ -8,7 +8,15 @@ from enum import StrEnum
 
 from layline.source.definitions import Definition, Parameter, ParameterKind
 
-_BINDERS = {"staticmethod", "classmethod", "property", "cached_property", "abstractmethod"}
+_BINDERS = {
+    "staticmethod",
+    "classmethod",
+    "property",
+    "cached_property",
+    "abstractmethod",
+    "contextmanager",
+    "asynccontextmanager",
+}
 
 
 class ParameterChange(StrEnum):
@@ -117,6 +125,11 @@ def _compare_nature(before: Definition, after: Definition) -> Iterator[Signature
         yield SignatureChange(
             ParameterChange.ASYNC, before.name, words[before.is_async], words[after.is_async], may_break=True
         )
+    yield from compare_decorators(before, after)
+
+
+def compare_decorators(before: Definition, after: Definition) -> Iterator[SignatureChange]:
+    """Decorators that came or went; `may_break` where they decide how the name is used."""
     if before.decorators != after.decorators:
         old, new = set(before.decorators), set(after.decorators)
         yield SignatureChange(

@@ -10,17 +10,39 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from layline.core.evidence import Location, Skipped
-from layline.source.binding import CallShape, CallSite, read_call, read_modules
+from layline.source.binding import CallShape, CallSite, check_call, read_call, read_modules
+from layline.source.definitions import Parameter
 from layline.source.excerpts import parse_around
 from layline.source.fingerprint import dotted_text
 from layline.source.resolve import Resolver
 from layline.source.walking import walk
 
 _BUILDER = "build_"
+_TELLING = 3
+"""So many arguments that fit say which class a slot is for."""
+
+
+def find_refusing(
+    calls: Iterable[CallSite],
+    ours: tuple[Parameter, ...],
+    theirs: tuple[Parameter, ...],
+    refused: frozenset[str] | set[str],
+) -> Iterator[CallSite]:
+    """Slot calls that fit upstream's class at the tip, and ours but for an argument that it refuses.
+
+    What a call does not pass may have been given before (`functools.partial`, the parameters of a spec).
+    """
+    names = {item.name for item in theirs}
+    for site in calls:
+        shape = replace(site.shape, has_double_star=True)
+        fitting = shape.positional + len(names.intersection(shape.keywords))
+        failing = {problem.argument for problem in check_call(shape, ours, bound=True)}
+        if fitting >= _TELLING and not failing.isdisjoint(refused) and not check_call(shape, theirs, bound=True):
+            yield site
 
 
 def find_slot_calls(resolver: Resolver, arguments: frozenset[str]) -> list[CallSite]:

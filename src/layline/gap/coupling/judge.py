@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 from layline.core.drift import DriftKind
 from layline.core.evidence import Evidence
 from layline.gap.coupling.callee import find_callee, find_refusal, find_refused
-from layline.gap.coupling.instances import Instances
 from layline.gap.coupling.model import Consequence, Coupling, State, Touch, breaks_first
 from layline.gap.coupling.reading import Place
 from layline.gap.prose import listed
 from layline.gap.surface.model import SurfaceChange, SurfaceRow
-from layline.source import Definition, DefinitionKind, Parameter, Resolver, Symbol
+from layline.source import Definition, DefinitionKind, Resolver, Symbol
 from layline.source.binding import CallSite, Problem, check_call, find_call_sites, find_shifted
 from layline.source.compare import Comparer, Comparison
+from layline.source.instances import Instances
 from layline.source.names import parents
 from layline.source.signatures import returns_another
-from layline.source.slots import find_slot_calls
+from layline.source.slots import find_refusing, find_slot_calls
 
 _STATES = {
     DriftKind.UNCHANGED: State.OK,
@@ -32,8 +32,6 @@ _STATES = {
 _GONE = {State.MOVED, State.RENAMED, State.REMOVED, State.UNBOUND}
 _NAMES = {Touch.IMPORT, Touch.MODULE, Touch.SCRIPT, Touch.SUBCLASS}
 """Touches that fail for the whole file when their name is gone."""
-_TELLING = 3
-"""So many arguments that fit say which class a slot is for."""
 _DEEP = {Touch.SUBCLASS, Touch.OVERRIDE, Touch.PATCH}
 """Touches that rely on how the upstream code works, not only on its name and signature."""
 
@@ -240,14 +238,9 @@ class Judge:
         theirs = found.after.definition
         if ours.name != "__init__" or not place.handed or theirs is None or ours.parameters is None:
             return []
-        names = {item.name for item in theirs.parameters or ()}
         refused = {problem.argument for problem in find_refused(ours, found)}
-        return [
-            str(site.location)
-            for site in self._slots
-            if site.shape.positional + len(names.intersection(site.shape.keywords)) >= _TELLING
-            and _is_refused(site, ours.parameters, theirs.parameters or (), refused)
-        ]
+        sites = find_refusing(self._slots, ours.parameters, theirs.parameters or (), refused)
+        return [str(site.location) for site in sites]
 
     def _judge_present(self, place: Place, found: Comparison) -> Verdict:
         """The name is still there; how much that matters depends on how deep we rely on it."""
@@ -339,14 +332,6 @@ def _find_gone_state(found: Comparison) -> State:
     if new is not None and new.rpartition(".")[2] != found.name.rpartition(".")[2]:
         return State.RENAMED
     return _STATES[found.kind]
-
-
-def _is_refused(site: CallSite, ours: tuple[Parameter, ...], theirs: tuple[Parameter, ...], refused: set[str]) -> bool:
-    """True if a call is one for our class, or for upstream's, but for an argument that ours refuses."""
-    failing = {problem.argument for problem in check_call(site.shape, ours, bound=True)}
-    if failing.isdisjoint(refused):
-        return False
-    return failing <= refused or not check_call(site.shape, theirs, bound=True)
 
 
 def build_couplings(judge: Judge, places: Iterable[Place]) -> tuple[Coupling, ...]:

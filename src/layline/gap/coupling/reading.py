@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 from layline.core.evidence import Location, Skipped
 from layline.gap.coupling.handing import Handing
-from layline.gap.coupling.instances import Instances
 from layline.gap.coupling.model import Touch
 from layline.gap.coupling.uses import FieldRead, Use, Uses, decode_uses, encode_uses
 from layline.source import Cache, Definition, DefinitionKind, Import, Index, ModuleEntry, Resolver, is_within
 from layline.source.binding import CallShape
+from layline.source.instances import Instances
 from layline.source.workers import encode_blobs
 
 _TESTS = ("tests/", "test/")

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from layline.core.evidence import Evidence
-from layline.source import DefinitionKind, Resolver, Symbol
+from layline.source.definitions import DefinitionKind
+from layline.source.resolve import Resolver
+from layline.source.symbols import Symbol
 
 _DEEPEST = 8
 
@@ -140,3 +142,12 @@ def _bare(annotation: ast.expr | None) -> str | None:
         case ast.Name() | ast.Attribute():
             return ast.unparse(annotation)
     return None
+
+
+def bare_annotation(text: str | None) -> str | None:
+    """The same of an annotation as text; None where it names no plain class."""
+    bare = (text or "").strip("\"' ").removeprefix("typing.")
+    if bare.startswith("Optional["):
+        bare = bare[len("Optional[") : -1]
+    bare = bare.removesuffix("| None").strip("\"' ")
+    return bare if bare and all(part.isidentifier() for part in bare.split(".")) else None

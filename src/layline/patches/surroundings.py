@@ -1,0 +1,145 @@
+"""What the code around and in a replacement of ours says: its imports, the dotted chains it reads, what it holds on to."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_CATCHING = {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException"}
+_ASKING = {"hasattr", "getattr"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chain:
+    """`a.b.c` as it is read somewhere."""
+
+    words: tuple[str, ...]
+    line: int
+    guarded: bool
+    """Inside a `try` that catches its failure, or in a function that asks with `hasattr` first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """What a name of ours stands for."""
+
+    name: str
+    guarded: bool
+    own_lines: frozenset[int] = field(default_factory=frozenset)
+    """Lines of the import statement itself."""
+
+
+def find_scopes(tree: ast.Module, node: ast.AST) -> list[ast.AST]:
+    """The module, the functions around a node, and the node itself, outermost first."""
+    line = getattr(node, "lineno", 0)
+    around = [
+        item
+        for item in ast.walk(tree)
+        if isinstance(item, (*_FUNCTIONS, ast.ClassDef)) and item.lineno <= line <= (item.end_lineno or 0)
+    ]
+    return [tree, *sorted(around, key=lambda item: item.lineno)]
+
+
+def find_imports(tree: ast.Module, node: ast.AST) -> dict[str, Imported]:
+    """Names that imports bind where a node stands, inner scopes last; what it takes or assigns itself is none."""
+    found: dict[str, Imported] = {}
+    scopes = find_scopes(tree, node)
+    for scope in scopes:
+        for item, guarded in _walk_scope(scope, deep=scope is scopes[-1]):
+            found.update(_read_import(item, guarded=guarded))
+    return {name: item for name, item in found.items() if name not in set(_find_bound(node))}
+
+
+def find_originals(tree: ast.Module, node: ast.AST, target: str) -> frozenset[str]:
+    """Names around a replacement that hold what it replaces: `original = module.name`, `getattr(module, "name")`."""
+    last, found = target.rpartition(".")[2], set()
+    for scope in find_scopes(tree, node):
+        for item, _ in _walk_scope(scope, deep=False):
+            match item:
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Attribute(attr=attr)) if attr == last:
+                    found.add(name)
+                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=attr), *_])) if attr == last:  # fmt: skip
+                    found.add(name)
+    return frozenset(found)
+
+
+def find_chains(node: ast.AST) -> Iterator[Chain]:
+    """Every dotted chain that a function or class reads, the longest spelling of each; decorators and bases included."""
+    asked = set(_find_asked(node))
+    for item, guarded in _walk_scope(node, deep=True):
+        words = _read_chain(item)
+        if words is not None and len(words) > 1:
+            yield Chain(words=words, line=getattr(item, "lineno", 0), guarded=guarded or not asked.isdisjoint(words))
+        elif isinstance(item, ast.Name) and isinstance(item.ctx, ast.Load):
+            yield Chain(words=(item.id,), line=item.lineno, guarded=guarded)
+
+
+def find_set(node: ast.AST) -> frozenset[str]:
+    """`name.attribute` that a function sets itself."""
+    return frozenset(
+        f"{item.value.id}.{item.attr}"
+        for item in ast.walk(node)
+        if isinstance(item, ast.Attribute) and not isinstance(item.ctx, ast.Load) and isinstance(item.value, ast.Name)
+    )
+
+
+def _find_asked(node: ast.AST) -> Iterator[str]:
+    """Attribute names that the code asks for before it reads them."""
+    for item in ast.walk(node):
+        match item:
+            case ast.Call(func=ast.Name(id=name), args=[_, ast.Constant(value=str(word)), *_]) if name in _ASKING:
+                yield word
+
+
+def _read_chain(node: ast.AST) -> tuple[str, ...] | None:
+    words: list[str] = []
+    while isinstance(node, ast.Attribute):
+        words.append(node.attr)
+        node = node.value
+    return (node.id, *reversed(words)) if isinstance(node, ast.Name) and words else None
+
+
+def _walk_scope(scope: ast.AST, *, deep: bool) -> Iterator[tuple[ast.AST, bool]]:
+    """Nodes with whether a `try` around them catches their failure; inner functions only where `deep`; of a chain its whole."""
+    todo: list[tuple[ast.AST, bool]] = [(item, False) for item in ast.iter_child_nodes(scope)]
+    while todo:
+        node, guarded = todo.pop()
+        yield node, guarded
+        if isinstance(node, (*_FUNCTIONS, ast.ClassDef, ast.Lambda)) and not deep:
+            continue
+        if isinstance(node, ast.Attribute) and _read_chain(node) is not None:
+            continue
+        if isinstance(node, ast.Try) and any(_catches(handler) for handler in node.handlers):
+            todo += [(item, True) for item in node.body]
+            todo += [(item, guarded) for item in (*node.handlers, *node.orelse, *node.finalbody)]
+            continue
+        todo += [(item, guarded) for item in ast.iter_child_nodes(node)]
+
+
+def _catches(handler: ast.ExceptHandler) -> bool:
+    names = (
+        [item.id for item in ast.walk(handler.type) if isinstance(item, ast.Name)] if handler.type else ["Exception"]
+    )
+    return not _CATCHING.isdisjoint(names)
+
+
+def _read_import(node: ast.AST, *, guarded: bool) -> Iterator[tuple[str, Imported]]:
+    lines = frozenset(range(getattr(node, "lineno", 0), (getattr(node, "end_lineno", 0) or 0) + 1))
+    match node:
+        case ast.Import(names=names):
+            for item in names:
+                name = item.name if item.asname else item.name.partition(".")[0]
+                yield item.asname or name, Imported(name=name, guarded=guarded, own_lines=lines)
+        case ast.ImportFrom(module=str(module), level=0, names=names):
+            for item in names:
+                yield item.asname or item.name, Imported(name=f"{module}.{item.name}", guarded=guarded, own_lines=lines)
+
+
+def _find_bound(node: ast.AST) -> Iterator[str]:
+    """Names that a function takes or assigns: they hide imports of the same name."""
+    for item in ast.walk(node):
+        match item:
+            case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()):
+                yield name

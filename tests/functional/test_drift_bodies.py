@@ -1,0 +1,277 @@
+"""`patches drift`: a target that stays, and a replacement that all the same no longer works with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commands import layline
+from histories import History
+
+BODY = "    total = 0\n    for step in range(x):\n        total += step * x\n"
+PIN = {
+    "pyproject.toml": '[project]\nname = "keel"\nversion = "1.4.0"\n',
+    "keel/__init__.py": "",
+    "keel/config.py": "from dataclasses import dataclass\n\n\n@dataclass\nclass Training:\n    steps: int = 1\n    batch: int = 1\n\n\n@dataclass\nclass Config:\n    training: Training\n",
+    "keel/old.py": "def helper(x):\n    return x\n",
+    "keel/run.py": f"""\
+from contextlib import contextmanager
+from keel.config import Config
+
+
+class Boat:
+    def __init__(self, config: Config, pace: int):
+        self.config = config
+        self.job = config
+        self.pace = pace
+        self.crew = 0
+
+    def log(self, x):
+        return x
+
+    def steer(self, x):
+        return x
+
+    def speed(self):
+        return self.pace
+
+    def anchor(self, rope, x):
+        return self.anchor(rope, x)
+
+    def moor(self, x):
+        return x
+
+
+class Crew:
+    def __init__(self, config, size=1):
+        self.size = size
+
+
+def step(x):
+{BODY}    return total, x, None
+
+
+def steps(x):
+    return step(x)
+
+
+def spec(x) -> Config:
+    return Config(x)
+
+
+@contextmanager
+def watch(x):
+    yield x
+
+
+def plain(x):
+    return x
+""",
+}
+TIP: dict[str, str | None] = {
+    "keel/config.py": "from dataclasses import dataclass\n\n\n@dataclass\nclass Training:\n    steps: int = 1\n\n\n@dataclass\nclass Config:\n    training: Training\n",
+    "keel/old.py": None,
+    "keel/run.py": f"""\
+from functools import partial
+from keel.config import Config
+
+
+class Boat:
+    def __init__(self, config: Config, pace: int):
+        self.config = config
+        self.pace = pace
+
+    def log(self, x):
+        return x
+
+    def steer(self, x):
+        return x
+
+    @property
+    def speed(self):
+        return self.pace
+
+    def anchor(self, depth, chain=None):
+        return self.anchor(depth=depth, chain=chain)
+
+    def moor(self, x):
+        return x
+
+
+class Crew:
+    def __init__(self, config, size=1, name=None):
+        self.size = size
+
+
+class Fleet:
+    def __init__(self, parts, config):
+        self.crew = parts.crew(config=config, size=3, name="fleet")
+
+
+def step(x):
+{BODY}    return total, x, None, 1
+
+
+def steps(x):
+    return step(x)
+
+
+def spec(x) -> partial:
+    return partial(Config, x)
+
+
+def watch(x):
+    return x
+
+
+def plain(x):
+    return x
+
+
+def hire(boat):
+    boat.crew = 3
+""",
+}
+ENGINE = "def register_patch(patch_id, backend=None):\n    def register(handler):\n        return handler\n\n    return register\n"
+PATCHES = """\
+import keel.old
+import keel.run
+from contextlib import contextmanager
+from harbour.engine import register_patch
+from keel.old import helper
+
+
+@register_patch("all", backend="keel")
+def install(ctx):
+    original_log = keel.run.Boat.log
+    original_steps = keel.run.step
+    original_spec = keel.run.spec
+
+    def log(self, x):
+        return original_log(self, self.job.training.steps + x)
+
+    def steer(self, x):
+        return self.config.training.batch + self.pace + self.crew
+
+    def speed(self):
+        return 2 * self.pace
+
+    def anchor(self, rope, *args, **kwargs):
+        return rope
+
+    def moor(self, x):
+        self.job = x
+        return self.job if hasattr(self, "config") else helper(x)
+
+    def step(x):
+        one, two, three = original_steps(x)
+        return one, two, three
+
+    def spec(x):
+        made = original_spec(x)
+        if hasattr(made, "training"):
+            made.training = None
+        return made
+
+    @contextmanager
+    def watch(x):
+        yield x
+
+    def plain(x):
+        try:
+            return keel.old.helper(x)
+        except AttributeError:
+            return x
+
+    keel.run.Boat.log = log
+    keel.run.Boat.steer = steer
+    keel.run.Boat.speed = speed
+    keel.run.Boat.anchor = anchor
+    keel.run.Boat.moor = moor
+    keel.run.step = step
+    keel.run.spec = spec
+    keel.run.watch = watch
+    keel.run.plain = plain
+    keel.run.Crew = Sailors
+
+
+class Sailors:
+    def __init__(self, config, size=1):
+        self.size = size
+"""
+CONFIG = """\
+[project]
+name = "harbour"
+repository = "https://example.org/harbour"
+git = "downstream"
+
+[backends.keel]
+path = "third_party/keel"
+upstream = "https://example.org/keel"
+objects = "upstream"
+packages = ["keel"]
+patches = ["harbour/patches"]
+"""
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    root: Path = tmp_path_factory.mktemp("bodies")
+    upstream = History.start(root / "upstream")
+    pin = upstream.commit("pin", dict(PIN))
+    upstream.commit("unrelated", {"README.md": "x\n"})
+    upstream.commit("take it away (#7)", TIP)
+    upstream.commit("unrelated too", {"README.md": "y\n"})
+    downstream = History.start(root / "downstream")
+    downstream.gitlink("third_party/keel", pin)
+    files = {
+        "__init__.py": "import harbour.patches.all\n",
+        "engine.py": ENGINE,
+        "patches/__init__.py": "",
+        "patches/all.py": PATCHES,
+    }
+    downstream.commit("ours", {f"harbour/{path}": text for path, text in files.items()})
+    (root / "layline.toml").write_text(CONFIG)
+    answer = layline(
+        "patches",
+        "drift",
+        "keel",
+        "--culprits",
+        "--format",
+        "json",
+        cwd=root,
+        env={"LAYLINE_CACHE": str(root / "cache")},
+    )
+    return {row["target"].removeprefix("keel.run."): row for row in answer.json["rows"]}
+
+
+@pytest.mark.parametrize(
+    ("target", "kind", "severity", "told"),
+    [
+        ("Boat.log", "unchanged", "breaks", "reads self.job, which keel.run.Boat does not have at the tip"),
+        ("Boat.steer", "unchanged", "breaks", "reads self.config.training.batch, which keel.config.Training does not have"),
+        ("Boat.speed", "signature-changed", "breaks", "is no property, as upstream's is at the tip"),
+        ("Boat.anchor", "signature-changed", "breaks", "needs rope, which upstream calls depth; upstream leaves it out at"),
+        ("Boat.moor", "unchanged", "breaks", "uses keel.old.helper, which is gone"),
+        ("step", "body-changed", "breaks", "returns 3 values, upstream's callers take 4"),
+        ("spec", "signature-changed", "look", "it returned Config and returns partial now; our wrapper reads .training of it"),
+        ("watch", "signature-changed", "breaks", "is a contextmanager, which upstream's is not at the tip"),
+        ("plain", "unchanged", "look", "uses keel.old.helper, which is gone"),
+        ("Crew", "signature-changed", "breaks", "does not take name=None; upstream passes it where it builds from a slot"),
+    ],
+)  # fmt: skip
+def test_a_replacement_that_no_longer_works_is_no_fit(
+    rows: dict[str, dict[str, Any]], target: str, kind: str, severity: str, told: str
+) -> None:
+    row = rows[target]
+    assert (row["kind"], row["severity"]) == (kind, severity), row["detail"]
+    assert told in row["detail"]
+    assert row["culprit"]["subject"] == "take it away (#7)"
+
+
+def test_what_our_code_sets_or_upstream_sets_elsewhere_is_not_lost(rows: dict[str, dict[str, Any]]) -> None:
+    assert "self.job" not in rows["Boat.moor"]["detail"]
+    assert [item for item in rows["Boat.steer"]["problems"] if "crew" in item], "still told, as a doubt"
+    assert "takes 3 values from the original" in rows["step"]["detail"]
