@@ -222,7 +222,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     upstream = History.start(root / "upstream")
     pin = upstream.commit("pin", dict(PIN))
     upstream.commit("unrelated", {"README.md": "x\n"})
-    upstream.commit("take it away (#7)", TIP)
+    upstream.commit("take it away (#7)", dict(TIP))
     upstream.commit("unrelated too", {"README.md": "y\n"})
     downstream = History.start(root / "downstream")
     downstream.gitlink("third_party/keel", pin)
