@@ -179,7 +179,7 @@ def _interval(logs: list[float]) -> dict[str, float]:
 
 def _merge(runs: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for at, row in enumerate(runs[0]["rows"]):
-        times = {leg: [run["rows"][at][leg] for run in runs] for leg in ("start", "best", "torch")}
+        times = {leg: [run["rows"][at][leg] for run in runs] for leg in ("start", "best", "torch", "copy")}
         share = _interval([math.log(its / mine) for mine, its in zip(times["best"], times["torch"], strict=True)])
         yield {**row, **{leg: sum(found) / len(found) for leg, found in times.items()}, "share_of_torch": share}
 
@@ -204,14 +204,17 @@ def _render_beside(beside: dict[str, Any] | None) -> Iterator[str]:
     ceilings = beside["ceilings"]
     yield f"Ceilings: copy {ceilings['copy'] / 1e12:.2f} TB/s, bf16 {ceilings['bf16'] / 1e12:.0f} TFLOPS, fp8 {ceilings['fp8'] / 1e12:.0f} TFLOPS."
     yield ""
-    yield "| shape | pass | start ms | best ms | torch ms | best ÷ torch speed | TFLOPS | TB/s | of the ceiling |"
-    yield "|---|---|---|---|---|---|---|---|---|"
+    yield "Of the ceiling: the larger of TFLOPS over the matrix rate and TB/s (bytes that must be read and written, over time) over the 2 GiB copy's."
+    yield "Of a copy: the time of copying as many bytes (half read, half written) in the same turns, over the kernel's time."
+    yield ""
+    yield "| shape | pass | start ms | best ms | torch ms | best ÷ torch speed | TFLOPS | TB/s | of the ceiling | copy ms | of a copy |"
+    yield "|---|---|---|---|---|---|---|---|---|---|---|"
     for row in beside["rows"]:
         share, rate, moved = row["share_of_torch"], row["flops"] / row["best"] * 1e3, row["bytes"] / row["best"] * 1e3
         top = max(rate / ceilings[beside["rate"]], moved / ceilings["copy"])
         yield (
             f"| {row['shape']} | {row['pass']} | {row['start']:.4f} | {row['best']:.4f} | {row['torch']:.4f} "
-            f"| {share['estimate']:.3f} ({share['lower']:.3f} to {share['upper']:.3f}) | {rate / 1e12:.0f} | {moved / 1e12:.2f} | {top:.1%} |"
+            f"| {share['estimate']:.3f} ({share['lower']:.3f} to {share['upper']:.3f}) | {rate / 1e12:.0f} | {moved / 1e12:.2f} | {top:.1%} | {row['copy']:.4f} | {row['copy'] / row['best']:.1%} |"
         )
 
 

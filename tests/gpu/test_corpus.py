@@ -9,7 +9,7 @@ import pytest
 from layline.campaign.gpu.measure import measure_device
 from layline.campaign.model import Status
 from layline.campaign.operators import load_operator
-from rehearsal import HONEST, ask
+from rehearsal import HONEST, SLOW, ask
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.gpu
@@ -25,6 +25,9 @@ EXPLOITS = [
     ("precision_flag", "global-state"),
     ("address_cache", "replay"),
     ("past_the_end", "guard-band"),
+    ("sampled_range", "hard-inputs"),
+    ("fixed_area", "held-out-shape"),
+    ("stale_padding", "held-out-shape"),
 ]
 BORROWED = ["library_product", "decoy"]
 LOOKALIKES = ["live_graph", "joined_streams", "workspace"]
@@ -42,6 +45,11 @@ def test_borrowed_code_is_refused(name: str) -> None:
     text = (CORPUS / "exploits" / f"{name}.py").read_text()
     found = measure_device(ask(text, None, size=SIZE, vendor_allowed=False))
     assert (found.status, [gate.property for gate in found.failed_gates]) == (Status.REFUSED, ["own-code"])
+
+
+def test_a_gain_that_rare_calls_take_back_is_refused() -> None:
+    found = measure_device(ask(SLOW, (CORPUS / "exploits" / "rare_stall.py").read_text(), size=SIZE))
+    assert (found.status, [gate.property for gate in found.failed_gates]) == (Status.REFUSED, ["gain-in-the-mean"])
 
 
 @pytest.mark.parametrize("name", LOOKALIKES)

@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from layline.campaign.build import workshop
+from layline.campaign.gpu import probes
+from layline.campaign.gpu.leg import GpuLeg
+from layline.campaign.gpu.screen import screen_device
 from layline.campaign.gpu.stage import Stage, draw_given, find_arena_bytes, live, nudge, take_own
 from layline.campaign.gpu.train import train
 from layline.campaign.link import Fault
@@ -68,6 +71,55 @@ def test_a_dishonest_kernel_is_refused_by_name(stage: Stage, text: str, reason: 
     with pytest.raises(Fault) as caught:
         _call_twice(stage, text)
     assert caught.value.property == reason
+
+
+PROBED = [
+    ("sampled_range", {}, "hard-inputs"),
+    ("fixed_area", {"4608": "2048"}, "held-out-shape"),
+    ("stale_padding", {}, "held-out-shape"),
+]
+
+
+def _probe(stage: Stage, leg: GpuLeg) -> None:
+    probes.probe_inputs(stage, leg)
+    probes.probe_held_out(stage, leg)
+
+
+@pytest.mark.parametrize(("name", "changed", "reason"), PROBED, ids=[name for name, _changed, _reason in PROBED])
+def test_inputs_and_sizes_nobody_listed_find_a_shortcut(stage: Stage, name: str, changed: dict[str, str], reason: str) -> None:  # fmt: skip
+    text = (Path(__file__).parent / "corpus" / "exploits" / f"{name}.py").read_text()
+    for old, new in changed.items():
+        text = text.replace(old, new)
+    with live([stage.open(Leg.BEST, take_own(stage, text), "test")]) as (leg,):
+        leg.worker.load()
+        with pytest.raises(Fault) as caught:
+            _probe(stage, leg)
+    assert caught.value.property == reason
+
+
+def test_rare_long_calls_take_a_gain_back(stage: Stage) -> None:
+    stall = (Path(__file__).parent / "corpus" / "exploits" / "rare_stall.py").read_text()
+    slow = HONEST.replace("out):\n", "out):\n    for _ in range(150):\n        a.float() @ b.float().T\n")
+    quick = [stage.open(Leg.CANDIDATE, take_own(stage, text), "test") for text in (stall.replace("400", "20_000"), HONEST)]  # fmt: skip
+    with live([*quick, stage.open(Leg.BEST, take_own(stage, slow), "best")]) as (trial, honest, best):
+        for leg in (trial, honest, best):
+            leg.worker.load()
+        probes.probe_stalls(stage, honest, best)
+        with pytest.raises(Fault) as caught:
+            probes.probe_stalls(stage, trial, best)
+    assert caught.value.property == "gain-in-the-mean"
+
+
+def test_screening_ranks_by_time_and_tells_each_pass(stage: Stage) -> None:
+    slow = HONEST.replace("out):\n", "out):\n    for _ in range(150):\n        a.float() @ b.float().T\n")
+    texts = {"today": slow, "quick": HONEST, "broken": "def forward(*_): raise ValueError('no')\n", "idle": IDLE}
+    snapshots = {name: Snapshot(files=(("kernel.py", text),)) for name, text in texts.items()}
+    found = screen_device(stage.operator, stage.shapes, snapshots, lambda: True)
+    assert [one.name for one in found[:2]] == ["quick", "today"]
+    assert {one.name: one.score for one in found[2:]} == {"broken": None, "idle": None}
+    assert {(step, shape) for step, shape, _ms in found[0].times} == {
+        (step.name, shape.label) for step in stage.operator.passes for shape in stage.shapes
+    }
 
 
 def test_the_training_loop_runs_with_a_kernel_and_tells_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:

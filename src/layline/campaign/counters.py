@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
 import signal
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
 EVENTS = ("cycles", "instructions", "cache-misses", "branch-misses")
 SECONDS = 0.5
-DEVICE_PROFILERS = ("ncu", "rocprofv3")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +35,11 @@ class Counted:
 
 
 def measure_counters(operator: Operator, snapshot: Snapshot, shape: Shape) -> Counted:
-    """Counters over half a second of calls on one shape; a device's profilers are only looked for."""
+    """Counters over half a second of calls on one shape; on an accelerator those of one call, by its own profiler."""
     if operator.language == "triton":
-        return Counted(missing=tuple(_find_device_profilers()))
+        from layline.campaign.gpu.counters import count_kernel
+
+        return count_kernel(operator, snapshot, shape)
     if shutil.which("perf") is None:
         return Counted(missing=("no counters: `perf` is not installed",))
     import numpy as np
@@ -95,11 +95,3 @@ def _stop_counting(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-
-
-def _find_device_profilers() -> list[str]:
-    found = [name for name in DEVICE_PROFILERS if shutil.which(name)]
-    if not found:
-        return [f"no counters: neither {' nor '.join(DEVICE_PROFILERS)} is installed"]
-    allowed = os.geteuid() == 0
-    return [f"{', '.join(found)} installed{'' if allowed else ', though counting may need root'}; Layline does not run it: profile `campaign measure` with it"]  # fmt: skip

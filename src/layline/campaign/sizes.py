@@ -37,12 +37,12 @@ def find_far_shapes(shapes: tuple[Shape, ...], rng: np.random.Generator) -> Iter
             yield _build(f"wide~{first}{second}", names, wide, BESIDE)
 
 
-def walk_sizes(operator: Operator) -> Iterator[Shape]:
-    """Each extent in turn up through and past the usual block sizes, then down again, one less at a time."""
+def walk_sizes(operator: Operator, steps: tuple[int, ...] = (*_STEPS, *reversed(_STEPS)), aside: int = ASIDE) -> Iterator[Shape]:  # fmt: skip
+    """Each extent in turn through the steps: up and past the usual block sizes, then down again, one less at a time."""
     names = [name for name, _value in operator.shapes[0].sizes]
     for name in names:
-        for value in (*_STEPS, *reversed(_STEPS)):
-            yield _build(f"walk~{name}{value}", names, {name: value}, ASIDE)
+        for value in steps:
+            yield _build(f"walk~{name}{value}", names, {name: value}, aside)
 
 
 def _build(label: str, names: list[str], chosen: dict[str, int], others: int) -> Shape:

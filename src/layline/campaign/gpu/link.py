@@ -70,7 +70,7 @@ class Worker:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 pass_fds=(request_in, reply_out, *fds),
-                env=_environment(source.cache, folder),
+                env=describe_environment(source.cache, folder),
                 cwd=folder,
                 start_new_session=True,
             )
@@ -167,12 +167,14 @@ class TorchWorker(Worker):
     def __init__(self, source: Source, arena: DeviceArena, shop: Path) -> None:
         super().__init__(source, shop, "serve_torch.py", (arena.fd,) if arena.fd >= 0 else ())
         self._seq = int.from_bytes(os.urandom(4), "little")
+        self.lead = 0
+        """Turns of the device's empty loop before the calls of a request, outside the device's own clock."""
         self._send(_configuration(source, arena))
 
     def call(self, entry: int, calls: list[list[list[Any]]], where: str, *, spin: int = 0) -> Answer:
         """Have calls made; the worker is thawed for exactly that long."""
         self._seq += 1
-        message = {"seq": self._seq, "entry": entry, "calls": calls, "spin": spin, "resets": True}
+        message = {"seq": self._seq, "entry": entry, "calls": calls, "spin": spin, "lead": self.lead, "resets": True}
         data = json.dumps(message, separators=(",", ":")).encode()
         self._thaw()
         began = time.perf_counter_ns()
@@ -215,7 +217,7 @@ class TorchWorker(Worker):
         return {str(name): float(took) for name, took in told["seen"].items()}
 
 
-def _environment(cache: Path, folder: Path) -> dict[str, str]:
+def describe_environment(cache: Path, folder: Path) -> dict[str, str]:
     """The same for every leg; nothing in it tells that a benchmark runs."""
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
     ours = {"HOME": str(folder), "TRITON_CACHE_DIR": str(cache), "LC_ALL": "C.UTF-8", "OMP_NUM_THREADS": "1"}

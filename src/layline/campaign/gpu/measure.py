@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from layline.campaign.gpu.leg import GpuLeg
     from layline.campaign.gpu.own_code import Seen
     from layline.campaign.gpu.pair import GpuPair
+    from layline.campaign.oracle import Error
 
 HELD_OUT_PAIRS = 2
 BASELINE_PAIRS = 3
@@ -101,6 +102,7 @@ class _Run:
         self._canary: DeviceCanary | None = None
         self._aside: dict[str, GpuLeg] = {}
         self._code: tuple[Seen, ...] = ()
+        self._yardstick: dict[str, list[Error]] = {}
         self._on_trial = Leg.CANDIDATE if request.candidate is not None else Leg.BEST
 
     def begin(self, seed: bytes) -> None:
@@ -235,7 +237,8 @@ class _Run:
             return
         with live([self._aside["start"]]) as (leg,):
             leg.worker.load()
-            probes.probe_errors(stage, trial, leg)
+            self._yardstick = probes.probe_errors(stage, trial, leg)
+        probes.probe_stalls(stage, trial, legs[Leg.BEST])
         carried = probes.probe_state(stage, trial, legs[Leg.BEST])
         self._keep(state=carried.what, bucket=carried.bucket)
 
@@ -267,12 +270,14 @@ class _Run:
                     yield from summarise_errors(leg, shape.label, errors)
 
     def _conclude(self) -> None:
+        from layline.campaign.closing import check_timed_errors
         from layline.campaign.controls import judge_controls
         from layline.campaign.gpu.closing import close_gates
 
         controls = (*self._measurement.controls, *judge_controls(self._measurement))
         runs = [pair.run for pair in self._pairs]
-        gates = tuple(close_gates(self._measurement, self._request, runs, self._code))
+        timed = check_timed_errors(self._request.operator, self._yardstick, runs)
+        gates = (*close_gates(self._measurement, self._request, runs, self._code), *timed)
         self._keep(controls=controls, gates=gates)
         if any(not control.passed for control in controls):
             self._keep(status=Status.CONTROLS_FAILED, problem="A control of this measuring run failed.")

@@ -13,9 +13,15 @@ from layline.campaign.link import Fault
 from layline.campaign.model import Bucket, Shape
 from layline.campaign.oracle import ERROR_FLOOR, Error, compare_errors
 from layline.campaign.probes import Carried
-from layline.campaign.statistics import quantile
+from layline.campaign.sizes import find_far_shapes, walk_sizes
+from layline.campaign.statistics import denies_gain, quantile
 
 REPEATS = 3
+WALK = (127, 121, 97)
+"""One block size to any kernel, less of it each time: what an earlier call left in a work area would still be there."""
+ASIDE = 136
+"""Every other extent during a walk."""
+STALL_REQUESTS, STALL_CALLS = 24, 4
 STATE_CALLS = 5
 STATE_RATIO = 1.25
 
@@ -36,7 +42,7 @@ def probe_inputs(stage: Stage, leg: GpuLeg) -> None:
 
 
 def probe_held_out(stage: Stage, leg: GpuLeg) -> None:
-    """Neighbours: odd, prime, tiny, empty; every distribution once in a while."""
+    """Neighbours: odd, prime, tiny, empty; every distribution once in a while. Then far and shrinking sizes."""
     operator, rng = stage.operator, stage.rng
     for shape in stage.shapes:
         for near in operator.neighbours(shape, rng):
@@ -44,6 +50,32 @@ def probe_held_out(stage: Stage, leg: GpuLeg) -> None:
             given = replace(draw_given(stage, near, kind), is_held_out=True)
             for step in operator.passes:
                 leg.run(step, given)
+    # far from every listed size, and shrinking by steps inside one block
+    for shape in (*find_far_shapes((*stage.shapes, *operator.shapes), rng), *walk_sizes(operator, WALK, ASIDE)):
+        given = replace(draw_given(stage, shape), is_held_out=True)
+        for step in operator.passes:
+            leg.run(step, given)
+
+
+def probe_stalls(stage: Stage, leg: GpuLeg, best: GpuLeg) -> None:
+    """Many calls of both legs in a row: what rare long calls cost, which a process pair has too few calls to see."""
+    operator = stage.operator
+    shape = _by_work(stage)[0]
+    costs: dict[bool, list[float]] = {True: [], False: []}
+    for _request in range(STALL_REQUESTS):
+        given = draw_given(stage, shape, count=STALL_CALLS)
+        for one in (leg, best):
+            costs[one is leg].append(sum(one.run(step, given).wall_ns for step in operator.passes) / 1e6)
+    ours, theirs = (sorted(costs[of])[:-1] for of in (True, False))  # one long call is an accident of the machine
+    typical = quantile(theirs, 0.5), quantile(ours, 0.5)
+    mean = sum(theirs) / len(theirs), sum(ours) / len(ours)
+    if denies_gain(typical, mean):
+        raise Fault(
+            "gain-in-the-mean",
+            f"On {shape.label} a typical step takes {typical[1]:.3g} ms (the best {typical[0]:.3g}), but the mean over "
+            f"{STALL_REQUESTS * STALL_CALLS} steps is {mean[1]:.3g} ms (the best {mean[0]:.3g}): a few calls take much longer.",
+            f"the longest requests, per step: {', '.join(f'{cost:.3g}' for cost in sorted(costs[True])[-4:])} ms",
+        )
 
 
 def probe_repetition(stage: Stage, leg: GpuLeg) -> None:
@@ -68,10 +100,11 @@ def probe_repetition(stage: Stage, leg: GpuLeg) -> None:
                     )
 
 
-def probe_errors(stage: Stage, leg: GpuLeg, start: GpuLeg) -> None:
-    """On the same inputs, the candidate's error may not be a multiple of the starting kernel's."""
+def probe_errors(stage: Stage, leg: GpuLeg, start: GpuLeg) -> dict[str, list[Error]]:
+    """On the same inputs, the candidate's error may not be a multiple of the starting kernel's, which is returned by shape."""
     operator = stage.operator
     shape = _by_work(stage)[0]
+    yardstick: dict[str, list[Error]] = {}
     for kind in operator.distributions[:2]:
         ours: list[Error] = []
         theirs: list[Error] = []
@@ -82,6 +115,8 @@ def probe_errors(stage: Stage, leg: GpuLeg, start: GpuLeg) -> None:
                 theirs += start.run(step, given).errors
         for wrong in compare_errors(operator.tolerance.error_ratio, ours, theirs):
             raise Fault(wrong.property, f"{shape.label}: {wrong.reason}", *wrong.evidence, f"inputs: {kind}")
+        yardstick.setdefault(shape.label, theirs)  # of the timed distribution
+    return yardstick
 
 
 def probe_state(stage: Stage, leg: GpuLeg, best: GpuLeg) -> Carried:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from layline.campaign.model import Buffer, Operator, Pass, Shape, Tolerance
 from layline.campaign.operators import read_kernel
 from layline.campaign.operators.gemm_shapes import axes, count_flops, find_neighbours, shape
-from layline.campaign.operators.tensors import draw_floats, start_generator
+from layline.campaign.operators.tensors import DISTRIBUTIONS, draw_floats, start_generator
 
 if TYPE_CHECKING:
     import numpy as np
@@ -84,7 +84,7 @@ OPERATOR = Operator(
     tolerance=Tolerance(rtol=2e-2, atol=5e-2, snr_db=25.0),
     metric="Forward TFLOPS",
     draw=_draw,
-    distributions=("normal", "scaled", "uneven", "offset", "sparse", "outliers"),
+    distributions=DISTRIBUTIONS,
     oracle=_oracle,
     neighbours=find_neighbours,
     starts=(("naive", read_kernel("gemm_fp8_naive.py")),),

@@ -98,7 +98,6 @@ OPERATOR = Operator(
     starts=(("naive", read_kernel("rmsnorm_bf16_naive.py")),),
     variants=(
         ("whole-rows", read_kernel("rmsnorm_bf16_rows.py")),
-        ("tiles", read_kernel("rmsnorm_bf16_tiles.py")),
         ("streamed", read_kernel("rmsnorm_bf16_streamed.py")),
     ),
     wrong=read_kernel("rmsnorm_bf16_wrong.py"),

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import numpy as np
 
-DISTRIBUTIONS = ("normal", "scaled", "uneven", "offset", "sparse", "outliers")
+DISTRIBUTIONS = ("normal", "scaled", "uneven", "offset", "sparse", "outliers", "spike")
+
+
+SPIKE = 100.0
 
 
 def find_device() -> str:
@@ -30,7 +33,7 @@ def draw_normal(extent: tuple[int, ...], generator: Any) -> Any:
     return torch.randn(extent, generator=generator, device=find_device(), dtype=torch.float32)
 
 
-def draw_floats(extent: tuple[int, ...], generator: Any, distribution: str) -> Any:
+def draw_floats(extent: tuple[int, ...], generator: Any, distribution: str) -> Any:  # noqa: PLR0911  a table
     """One of the named distributions, f32; the caller rounds it to its format."""
     import torch
 
@@ -46,6 +49,22 @@ def draw_floats(extent: tuple[int, ...], generator: Any, distribution: str) -> A
             return x * (torch.rand(extent, generator=generator, device=find_device()) < 0.1)
         case "outliers":
             return x * torch.where(torch.rand(extent, generator=generator, device=find_device()) < 0.002, 30.0, 1.0)
+        case "spike":  # a single large number, at a place nobody can sample, in every second row or so
+            return _add_spikes(x, generator)
+    return x
+
+
+def _add_spikes(x: Any, generator: Any) -> Any:
+    """One element of about half the rows becomes ±SPIKE."""
+    import torch
+
+    rows = x.view(-1, x.shape[-1])
+    if rows.numel():
+        device = find_device()
+        at = torch.randint(0, rows.shape[1], (rows.shape[0], 1), generator=generator, device=device)
+        draws = torch.rand((rows.shape[0], 1), generator=generator, device=device)
+        size = torch.where(draws < 0.25, -SPIKE, SPIKE)
+        rows.scatter_(1, at, torch.where(draws < 0.5, size, rows.gather(1, at)))
     return x
 
 

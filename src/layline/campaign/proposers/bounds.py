@@ -20,6 +20,7 @@ EVEN = 1.5
 MOST_CALLS = 16
 LOW_CYCLES = 1.0
 """Instructions per cycle under which the core mostly waits."""
+_SHARES = (("dram_percent", "device memory"), ("l2_percent", "L2"), ("sm_percent", "processors"), ("warps_percent", "warps active"))  # fmt: skip
 
 
 class BottleneckKind(StrEnum):
@@ -134,7 +135,12 @@ def classify(state: State, operator: Operator, bounds: Sequence[Bound]) -> Bottl
     for bound in bounds:
         weights[bound.kind] = weights.get(bound.kind, 0.0) + math.sqrt(figures[bound.shape].ms)
     kind = max(weights, key=lambda one: weights[one]) if weights else BottleneckKind.UNKNOWN
-    evidence = [*_say_roof(state, bounds), *_say_scaling(figures, bounds), *_say_counters(analysis)]
+    evidence = [
+        *_say_roof(state, bounds),
+        *_say_scaling(figures, bounds),
+        *_say_counters(analysis),
+        *_say_device(analysis, operator),
+    ]
     return Bottleneck(kind=kind, evidence=tuple(evidence), direction=DIRECTIONS[kind], missing=missing if analysis.get("missing") or not analysis else ())  # fmt: skip
 
 
@@ -174,6 +180,23 @@ def _say_counters(analysis: Mapping[str, Any]) -> Iterator[str]:
         yield f"counters: {per_cycle:.2f} instructions per cycle, {meaning}"
     if counters.get("cache-misses") and counters.get("instructions"):
         yield f"counters: {1e3 * counters['cache-misses'] / counters['instructions']:.2f} last-level misses per 1000 instructions"  # fmt: skip
+
+
+def _say_device(analysis: Mapping[str, Any], operator: Operator) -> Iterator[str]:
+    """What the accelerator's own profiler counted of one call of every pass, caches cold."""
+    counters = analysis.get("counters") or {}
+    shape = next((one for one in operator.shapes if one.label == analysis.get("shape")), None)
+    for step in operator.passes:
+        seen = {name.partition(".")[2]: value for name, value in counters.items() if name.startswith(f"{step.name}.")}
+        if shape is None or not {"ns", "read_bytes", "written_bytes"} <= seen.keys():
+            continue
+        moved, needed = seen["read_bytes"] + seen["written_bytes"], step.bytes_moved(shape)
+        shares = [f"{what} {seen[name]:.0f} %" for name, what in _SHARES if name in seen]
+        yield (
+            f"counters (ncu, {step.name} on {shape.label}): {seen['ns'] / 1e3:.0f} µs in {seen.get('kernels', 1):.0f} kernels, "
+            f"{moved / 1e6:.0f} MB through device memory, {moved / needed:.2f} times what must move; of their peaks: "
+            f"{', '.join(shares)}; {seen.get('registers', 0):.0f} registers a thread"
+        )
 
 
 def _read_roof(state: State) -> tuple[float, float] | None:

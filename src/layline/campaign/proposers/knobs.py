@@ -2,6 +2,7 @@
 
 #define ROWS 6   /* knob: 4 6 8 */
 BLOCK_M = 64     # knob: 32 64 128
+WARPS = 4        # knob: 2 4 8 (forward)         only that pass depends on it
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 _C = re.compile(
-    r"^(?P<head>\s*#\s*define\s+(?P<name>\w+)\s+)(?P<value>-?\d+)(?P<tail>\s*(?:/\*|//)\s*knob:\s*(?P<values>[-\d ]+).*)$",
+    r"^(?P<head>\s*#\s*define\s+(?P<name>\w+)\s+)(?P<value>-?\d+)(?P<tail>\s*(?:/\*|//)\s*knob:\s*(?P<values>[-\d ]+)(?:\((?P<step>\w+)\))?.*)$",
     re.MULTILINE,
 )
 _PYTHON = re.compile(
-    r"^(?P<head>\s*(?P<name>[A-Za-z_]\w*)\s*=\s*)(?P<value>-?\d+)(?P<tail>\s*#\s*knob:\s*(?P<values>[-\d ]+).*)$",
+    r"^(?P<head>\s*(?P<name>[A-Za-z_]\w*)\s*=\s*)(?P<value>-?\d+)(?P<tail>\s*#\s*knob:\s*(?P<values>[-\d ]+)(?:\((?P<step>\w+)\))?.*)$",
     re.MULTILINE,
 )
 
@@ -33,6 +34,8 @@ class Knob:
     name: str
     value: int
     values: tuple[int, ...]
+    step: str = ""
+    """The one pass that depends on it, where the line names one."""
 
 
 def find_knobs(text: str) -> Iterator[Knob]:
@@ -40,7 +43,7 @@ def find_knobs(text: str) -> Iterator[Knob]:
     for pattern in (_C, _PYTHON):
         for found in pattern.finditer(text):
             values = tuple(dict.fromkeys(int(word) for word in found["values"].split()))
-            yield Knob(found["name"], int(found["value"]), values)
+            yield Knob(found["name"], int(found["value"]), values, found["step"] or "")
 
 
 def set_knobs(text: str, setting: Mapping[str, int]) -> str:

@@ -38,6 +38,8 @@ class Screened:
     reason: str = ""
     is_out: bool = False
     """Left behind by an earlier, shorter look; its score is that look's."""
+    times: tuple[tuple[str, str, float], ...] = ()
+    """(pass, shape, milliseconds) where every pass was timed by itself."""
 
 
 def screen(

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from layline.campaign.model import Bucket, Operator, Shape, Snapshot
 from layline.campaign.proposers.answer import Declined, Proposed
 from layline.campaign.proposers.brief import Brief
+from layline.campaign.proposers.compose import compose
 from layline.campaign.proposers.knobs import choose_settings, find_knobs, set_knobs
 from layline.campaign.proposers.screen import TODAY, Screened, screen
 
@@ -117,10 +118,14 @@ class Search:
             return None
         snapshots = {name: Snapshot(files=((path, text),)) for name, text in {TODAY: today, **candidates}.items()}
         looked = screen(self.operator, self.shapes, snapshots, may_go_on=self.may_go_on)
+        for made in compose(looked, {TODAY: today, **candidates}):
+            if made.text not in self._seen and made.text not in candidates.values():
+                candidates[made.name] = made.text
+                looked.append(Screened(name=made.name, score=made.score, reason="each pass was looked at by itself"))
         gain, best = _read_gain(looked)
         self._seen.update(candidates[name] for name in _find_slower(looked) if name in candidates)
         failed = [item for item in looked if item.score is None]
-        summary = f"{space.title}: {len(looked) - 1} settings screened, {len(failed)} refused"
+        summary = f"{space.title}: {len(snapshots) - 1} settings screened, {len(failed)} refused"
         if best is None or gain < (WORTH_ON_DEVICE if self._is_on_device else WORTH):
             self._seen.update(candidates[item.name] for item in looked if item.name in candidates)
             notes.append(f"{summary}, none faster")

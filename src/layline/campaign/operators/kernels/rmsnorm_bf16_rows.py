@@ -4,11 +4,13 @@ import torch
 import triton
 import triton.language as tl
 
-WARPS = 8  # knob: 2 4 8 16
-BACKWARD_WARPS = 8  # knob: 4 8 16
-ROWS = 1  # knob: 1 2 4
-PER_PROCESSOR = 4  # knob: 1 2 3 4 6 8
-STAGES = 1  # knob: 1 2 3
+WARPS = 8  # knob: 2 4 8 16 (forward)
+ROWS = 1  # knob: 1 2 4 (forward)
+BACKWARD_WARPS = 8  # knob: 4 8 16 (backward)
+PER_PROCESSOR = 4  # knob: 1 2 3 4 6 8 (backward)
+STAGES = 1  # knob: 1 2 3 (backward)
+
+WIDE = 8192  # rows beyond this do not fit registers with the next ones on their way
 
 EPSILON = 1e-6
 
@@ -71,8 +73,9 @@ def backward(x, w, dy, dx, dw):
     programs = min(rows, PER_PROCESSOR * _processors(x.device))
     partial = torch.empty(programs, columns, dtype=torch.float32, device=x.device)
     block = triton.next_power_of_2(columns)
+    stages, warps = (1, 16) if columns > WIDE else (STAGES, BACKWARD_WARPS)
     _backward[(programs,)](
-        x, w, dy, dx, partial, rows, columns, programs, EPSILON, block, STAGES, num_warps=BACKWARD_WARPS
+        x, w, dy, dx, partial, rows, columns, programs, EPSILON, block, stages, num_warps=warps
     )
     _sum[(triton.cdiv(columns, 32),)](partial, dw, programs, columns, 128, 32, num_warps=8)
 

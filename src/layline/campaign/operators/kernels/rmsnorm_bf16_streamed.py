@@ -1,22 +1,29 @@
-"""RMSNorm bf16, whole rows in registers: a power of two of columns without masks, then what is left of the row.
+"""RMSNorm bf16, whole rows in registers, every byte moved once.
 
-The backward pass has a few programs per processor that go through the rows with the next ones already on their way; dw is
-summed in registers, the programs' sums are added up by a second, small kernel or by atomic additions.
+Forward: a program per row (or two), so many elements per thread that loads are 16 bytes wide, several in flight and few
+registers taken; masks only where a row is no power of two; on request the next launch is prepared while this one ends.
+Backward: a few programs per processor that go through the rows with the next ones already on their way; a power of two of
+columns without masks, then what is left of the row. dw is summed in registers, the programs' sums are added up by a
+second, small kernel or by atomic additions.
 """
 
 import torch
 import triton
 import triton.language as tl
+from triton.language.extra.cuda import gdc_launch_dependents, gdc_wait
 
-WARPS = 4  # knob: 2 4 8
-ROWS = 1  # knob: 1 2 4
-STAGES = 1  # knob: 1 2
-STREAM = 1  # knob: 0 1
-BACKWARD_WARPS = 8  # knob: 4 8 16
-BACKWARD_STAGES = 3  # knob: 2 3 4
-PER_PROCESSOR = 2  # knob: 1 2 3 4
-ATOMIC = 0  # knob: 0 1
+PER_THREAD = 32  # knob: 16 32 64 (forward)
+ROWS = 1  # knob: 1 2 (forward)
+LOAD_ONCE = 1  # knob: 0 1 (forward)
+STORE_ONCE = 0  # knob: 0 1 (forward)
+EARLY = 0  # knob: 0 1 (forward)
+STREAM = 1  # knob: 0 1 (backward)
+BACKWARD_WARPS = 8  # knob: 4 8 16 (backward)
+BACKWARD_STAGES = 3  # knob: 2 3 4 (backward)
+PER_PROCESSOR = 2  # knob: 1 2 3 4 (backward)
+ATOMIC = 0  # knob: 0 1 (backward)
 
+WIDE = 8192  # rows beyond this do not fit registers with the next ones on their way
 EPSILON = 1e-6
 
 
@@ -28,32 +35,32 @@ def _forward(
     rows,
     columns,
     epsilon,
-    HEAD: tl.constexpr,
-    TAIL: tl.constexpr,
     ROWS: tl.constexpr,
-    STAGES: tl.constexpr,
-    HINT: tl.constexpr,
+    BLOCK: tl.constexpr,
+    EXACT: tl.constexpr,
+    LOAD: tl.constexpr,
+    STORE: tl.constexpr,
+    EARLY: tl.constexpr,
 ):
-    head = tl.arange(0, HEAD)
-    weight = tl.load(w + head).to(tl.float32)
-    if TAIL:
-        tail = HEAD + tl.arange(0, TAIL)
-        inside = tail < columns
-        weight_tail = tl.load(w + tail, inside, 0.0).to(tl.float32)
-    wide = tl.zeros((), tl.int64)  # rows × columns may exceed 2³¹
-    first = tl.program_id(0) * ROWS
-    for row in tl.range(first, min(first + ROWS, rows), num_stages=STAGES):
-        start = (wide + row) * columns
-        value = tl.load(x + start + head, eviction_policy=HINT).to(tl.float32)
-        squares = tl.sum(value * value)
-        if TAIL:
-            value_tail = tl.load(x + start + tail, inside, 0.0, eviction_policy=HINT).to(tl.float32)
-            squares += tl.sum(value_tail * value_tail)
-        scale = tl.rsqrt(squares / columns + epsilon)
-        tl.store(y + start + head, (value * scale * weight).to(tl.bfloat16), eviction_policy=HINT)
-        if TAIL:
-            last = (value_tail * scale * weight_tail).to(tl.bfloat16)
-            tl.store(y + start + tail, last, inside, eviction_policy=HINT)
+    if EARLY:
+        gdc_launch_dependents()
+        gdc_wait()  # whatever wrote x and w is done
+    column = tl.arange(0, BLOCK)
+    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    at = row[:, None] * columns + column[None, :]
+    if EXACT:
+        value = tl.load(x + at, eviction_policy=LOAD).to(tl.float32)
+        weight = tl.load(w + column)
+    else:
+        inside = (row[:, None] < rows) & (column[None, :] < columns)
+        value = tl.load(x + at, inside, 0.0, eviction_policy=LOAD).to(tl.float32)
+        weight = tl.load(w + column, column < columns, 0.0)
+    scale = tl.rsqrt(tl.sum(value * value, 1) / columns + epsilon)
+    result = (value * scale[:, None] * weight.to(tl.float32)[None, :]).to(tl.bfloat16)
+    if EXACT:
+        tl.store(y + at, result, eviction_policy=STORE)
+    else:
+        tl.store(y + at, result, inside, eviction_policy=STORE)
 
 
 @triton.jit
@@ -134,10 +141,28 @@ def _split(columns):
 
 def forward(x, w, y):
     rows, columns = x.shape
-    if rows and columns:
-        head, tail = _split(columns)
-        grid = (triton.cdiv(rows, ROWS),)
-        _forward[grid](x, w, y, rows, columns, EPSILON, head, tail, ROWS, STAGES, _hint(), num_warps=WARPS)
+    if not rows or not columns:
+        return
+    block = triton.next_power_of_2(columns)
+    exact = columns == block and rows % ROWS == 0
+    warps = max(1, min(16, block * ROWS // (32 * PER_THREAD)))
+    options = {"launch_pdl": True} if EARLY else {}
+    _forward[(triton.cdiv(rows, ROWS),)](
+        x,
+        w,
+        y,
+        rows,
+        columns,
+        EPSILON,
+        ROWS,
+        block,
+        exact,
+        _hint(LOAD_ONCE),
+        _hint(STORE_ONCE),
+        EARLY,
+        num_warps=warps,
+        **options,
+    )
 
 
 def backward(x, w, dy, dx, dw):
@@ -149,6 +174,7 @@ def backward(x, w, dy, dx, dw):
     programs = min(rows, PER_PROCESSOR * _processors(x.device))
     partial = dw if ATOMIC else torch.empty(programs, columns, dtype=torch.float32, device=x.device)
     head, tail = _split(columns)
+    stages, warps = (1, 16) if columns > WIDE else (BACKWARD_STAGES, BACKWARD_WARPS)
     _backward[(programs,)](
         x,
         w,
@@ -161,17 +187,17 @@ def backward(x, w, dy, dx, dw):
         EPSILON,
         head,
         tail,
-        BACKWARD_STAGES,
-        _hint(),
+        stages,
+        _hint(STREAM),
         ATOMIC,
-        num_warps=BACKWARD_WARPS,
+        num_warps=warps,
     )
     if not ATOMIC:
         _sum[(triton.cdiv(columns, 32),)](partial, dw, programs, columns, 128, 32, num_warps=8)
 
 
-def _hint():
-    return "evict_first" if STREAM else ""
+def _hint(once):
+    return "evict_first" if once else ""
 
 
 _COUNTS = {}
