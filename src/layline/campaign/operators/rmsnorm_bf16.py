@@ -96,10 +96,7 @@ OPERATOR = Operator(
     oracle=_oracle,
     neighbours=_neighbours,
     starts=(("naive", read_kernel("rmsnorm_bf16_naive.py")),),
-    variants=(
-        ("whole-rows", read_kernel("rmsnorm_bf16_rows.py")),
-        ("streamed", read_kernel("rmsnorm_bf16_streamed.py")),
-    ),
+    variants=(("streamed", read_kernel("rmsnorm_bf16_streamed.py")),),
     wrong=read_kernel("rmsnorm_bf16_wrong.py"),
     weights=("w",),
 )  # fmt: skip

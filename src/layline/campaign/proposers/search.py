@@ -28,6 +28,8 @@ WORTH = 0.02
 """A screened gain under this is not worth a round: it could not be told from nothing there."""
 WORTH_ON_DEVICE = 0.03
 """The same on an accelerator, whose rounds are dear and whose deciding clock is noisier."""
+FASTEST = 6
+"""Settings of the last look that are told in the ledger."""
 AT_THE_ROOF = 0.95
 """Share of the measured roof above which no setting can bring a gain worth a round."""
 
@@ -137,7 +139,7 @@ class Search:
             change=f"{space.title}: {best}",
             bucket=Bucket.K1,
             expect=f"+{gain:.0%}",
-            remarks=(summary, *(f"{item.name}: {item.reason}" for item in failed[:5])),
+            remarks=(summary, *_tell_fastest(looked), *(f"{item.name}: {item.reason}" for item in failed[:5])),
         )
 
 
@@ -149,6 +151,14 @@ def _read_gain(looked: list[Screened]) -> tuple[float, str | None]:
         return 0.0, None
     best = min(scores, key=lambda name: scores[name])
     return math.expm1(today - scores[best]), best
+
+
+def _tell_fastest(looked: list[Screened]) -> Iterator[str]:
+    """What the last look saw of the fastest few: milliseconds of a step, the mean over shapes."""
+    left = sorted((item for item in looked if item.score is not None and not item.is_out), key=lambda item: item.score or 0.0)  # fmt: skip
+    for item in left[:FASTEST]:
+        passes = ", ".join(f"{step} {shape} {ms:.4f}" for step, shape, ms in item.times)
+        yield f"{item.name}: {math.exp(item.score or 0.0):.4f} ms{f' ({passes})' if passes else ''}"
 
 
 def _find_slower(looked: list[Screened]) -> Iterator[str]:
