@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 
-from layline.campaign.controls import wrap
+from layline.campaign.build import workshop
+from layline.campaign.controls import build_own, wrap
+from layline.campaign.feed import draw
+from layline.campaign.leg import LiveLeg, Setup
 from layline.campaign.measure import Request, measure_baseline, measure_pair
 from layline.campaign.model import Leg, Plan, Status
 from layline.campaign.operators import NAMES, load_operator
@@ -39,6 +44,25 @@ def test_a_fault_is_a_named_result(what: str, body: str, status: Status, name: s
     assert (measurement.status, measurement.failed_gates[0].property) == (status, name)
     assert measurement.problem
     assert not measurement.samples
+
+
+def test_a_young_worker_pays_for_no_page_of_the_shared_memory() -> None:
+    """Else the best looks slow beside itself wherever the kernel does little per byte, and no run has a verdict."""
+    large = shape("large-64x8192", 64, 8192)
+    with workshop() as shop:
+        setup = Setup(operator=SOFTMAX, shapes=(large,), plan=PLAN, shop=shop, arena_bytes=64 << 20)
+        rng = np.random.default_rng(7)
+        with LiveLeg(Leg.BEST, build_own(setup, START), setup, rng) as leg:
+            leg.worker.load()
+            first = draw(SOFTMAX, large, rng, SOFTMAX.distributions[0])
+            leg.run(SOFTMAX.passes[0], first)
+            before = _faults(leg.worker.pid)
+            leg.run(SOFTMAX.passes[0], draw(SOFTMAX, large, rng, SOFTMAX.distributions[0]))
+            assert _faults(leg.worker.pid) - before < 100  # the call's own buffers are 1,024 pages
+
+
+def _faults(process: int) -> int:
+    return int(Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[7])
 
 
 def test_the_sandbox_shows_nothing_of_this_machine() -> None:
