@@ -16,6 +16,8 @@ PIN = {
     "keel/__init__.py": "",
     "keel/config.py": "from dataclasses import dataclass\n\n\n@dataclass\nclass Training:\n    steps: int = 1\n    batch: int = 1\n\n\n@dataclass\nclass Config:\n    training: Training\n",
     "keel/old.py": "def helper(x):\n    return x\n",
+    "keel/tools.py": "def tool(x):\n    return x\n",
+    "keel/block.py": "from keel.tools import tool\n\n\ndef work(x):\n    return tool(x)\n",
     "keel/run.py": f"""\
 from contextlib import contextmanager
 from keel.config import Config
@@ -73,6 +75,8 @@ def plain(x):
 TIP: dict[str, str | None] = {
     "keel/config.py": "from dataclasses import dataclass\n\n\n@dataclass\nclass Training:\n    steps: int = 1\n\n\n@dataclass\nclass Config:\n    training: Training\n",
     "keel/old.py": None,
+    "keel/block.py": "from keel.hybrid import *\n",
+    "keel/hybrid.py": "from keel.tools import tool\n\n\ndef work(x):\n    return tool(x)\n",
     "keel/run.py": f"""\
 from functools import partial
 from keel.config import Config
@@ -136,6 +140,7 @@ def hire(boat):
 }
 ENGINE = "def register_patch(patch_id, backend=None):\n    def register(handler):\n        return handler\n\n    return register\n"
 PATCHES = """\
+import keel.block
 import keel.old
 import keel.run
 from contextlib import contextmanager
@@ -195,6 +200,7 @@ def install(ctx):
     keel.run.watch = watch
     keel.run.plain = plain
     keel.run.Crew = Sailors
+    keel.block.tool = plain
 
 
 class Sailors:
@@ -259,6 +265,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
         ("spec", "signature-changed", "look", "it returned Config and returns partial now; our wrapper reads .training of it"),
         ("watch", "signature-changed", "breaks", "is a contextmanager, which upstream's is not at the tip"),
         ("plain", "unchanged", "look", "uses keel.old.helper, which is gone"),
+        ("keel.block.tool", "unchanged", "breaks", "no code of keel.block uses it at the tip: rebinding it there reaches nobody, keel.hybrid.tool is what runs"),
         ("Crew", "signature-changed", "breaks", "does not take name=None; upstream passes it where it builds from a slot"),
     ],
 )  # fmt: skip

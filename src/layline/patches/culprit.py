@@ -13,6 +13,7 @@ from layline.core.evidence import Severity
 from layline.git import Repository
 from layline.history import read_commits
 from layline.history.timeline import Timeline, read_timeline
+from layline.patches.bypass import uses
 from layline.patches.drift_model import LOST, Drift, Sides
 from layline.source import DefinitionKind, Module, parse_module
 from layline.source.names import parents
@@ -55,6 +56,8 @@ def _find_culprit(row: Drift, sides: Sides) -> str | None:
     if row.lost and len(row.lost) == len(row.problems) and row.kind not in LOST:
         # the target fits: what our replacement reads is what asks for work
         return next((found for item in row.lost if (found := sides.reader.find_culprit(item)) is not None), None)
+    if row.bypassed:
+        return _find_emptying(row, sides)
     match row.kind:
         case DriftKind.MOVED | DriftKind.RENAMED | DriftKind.REMOVED if comparison.commits:
             last = comparison.commits[-1] if row.kind is DriftKind.REMOVED else comparison.commits[0]
@@ -114,6 +117,17 @@ def _find_unbinding(row: Drift, sides: Sides) -> str | None:
     tracer, path = place
     name = row.target.rpartition(".")[2]
     return tracer.find_first_text(path, lambda text: not _binds(text, name))
+
+
+def _find_emptying(row: Drift, sides: Sides) -> str | None:
+    """Since when no code of the module uses the name that we rebind there."""
+    before = row.comparison.before if row.comparison is not None else None
+    place = _place(before.bound_in if before is not None else None, sides)
+    if place is None or row.target is None:
+        return None
+    tracer, path = place
+    name = row.target.rpartition(".")[2]
+    return tracer.find_first_text(path, lambda text: not uses(text, name))
 
 
 def _binds(text: str, name: str) -> bool:

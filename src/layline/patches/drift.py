@@ -12,6 +12,7 @@ from dataclasses import replace
 from layline.core.drift import DriftKind
 from layline.core.evidence import Evidence, Location, Severity, Skipped
 from layline.patches.anchors import quote, read_source
+from layline.patches.bypass import judge_bypass
 from layline.patches.drift_model import LOST, Drift, Sides
 from layline.patches.effectiveness import find_holders, find_risks
 from layline.patches.fit import Fit, Fitter, called_name, find_new_problems, find_problems, makes_instances
@@ -99,7 +100,7 @@ def judge_effect(patch: Patch, effect: Effect, sides: Sides, fitter: Fitter) -> 
         suggestion=comparison.suggestions[0] if comparison.suggestions else None,
     )  # fmt: skip
     row = _judge_anchors(start, effect, sides) if effect.anchors else _judge_fit(start, effect, sides, fitter)
-    row = _judge_effectiveness(row, effect, sides)
+    row = judge_bypass(_judge_effectiveness(row, effect, sides), sides)
     row = _judge_guard(row, patch, effect, sides)
     if not patch.active and row.severity is Severity.BREAKS:
         row = replace(row, severity=Severity.LOOK, detail=_join(row.detail, f"the patch is not active: {patch.active_reason}"))  # fmt: skip

@@ -42,6 +42,8 @@ class Drift:
     """What our replacement does not take or needs too much, at the tip and not at the pin."""
     lost: tuple[LostRead, ...] = ()
     """What of upstream's our replacement reads and the tip does not have."""
+    bypassed: bool = False
+    """The module still binds the name, and the code that used it is elsewhere."""
     holders: tuple[str, ...] = ()
     """`module:line` of upstream importers that keep the old object after we rebind it."""
     risks: tuple[str, ...] = ()

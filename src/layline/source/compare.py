@@ -10,7 +10,7 @@ found.before, found.after   # Symbols with locations; index.evidence(...) makes 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from layline.core.drift import DriftKind
@@ -145,7 +145,7 @@ class Comparer:
         start = replace(start, commits=_commits(trail))
         followed = self._follow(before.module, trail)
         found = followed or self.homes.find(before.module, before.definition, last=trail.last if trail else None)
-        return self._moved(start, found)
+        return _with_history(self._moved(start, found), trail)
 
     def tracer(self, module: str) -> Tracer | None:
         """The history of the part of the pin that holds `module`."""
@@ -243,6 +243,23 @@ class Comparer:
         name = module_name(path, self.pin.index.parts[entry.part].source_roots) if path else None
         return Suggestion(name, 0.9, "history: the file moved there") if name in self.tip.index.entries and name else None  # fmt: skip
 
+    def _find_with_users(self, before: Symbol, holder: str | None, last: str) -> Iterator[Suggestion]:
+        """Where functions that used an outside name went, if they are found beside the same name there."""
+        module = self.pin.index.module(holder) if holder is not None else None
+        text = self.pin.index.read_text(holder).split("\n") if module is not None and holder is not None else []
+        for item in module.definitions if module is not None else ():
+            first, end = item.lines
+            if (
+                item.owner
+                or item.kind is not DefinitionKind.FUNCTION
+                or f"{last}(" not in "\n".join(text[first - 1 : end])
+            ):
+                continue
+            home = self.compare(f"{holder}.{item.qualname}").new_home
+            there = f"{home.rpartition('.')[0]}.{last}" if home is not None else None
+            if there is not None and self.tip.resolve(there).home == before.home:
+                yield Suggestion(there, 0.8, f"{item.name}, which uses it, is {home} now")
+
     def _find_lost_binding(self, start: Comparison) -> Comparison:
         """A name that a module imported: either the module moved, or it only stopped importing the name."""
         before = start.before
@@ -256,7 +273,8 @@ class Comparer:
         gone = "" if holder in self.tip.index.entries else f"the module {holder} is gone"
         if before.module is None:
             detail = _join(gone, f"it was only imported here, from {before.home}")
-            return replace(start, kind=DriftKind.BINDING_LOST, detail=detail)
+            users = tuple(self._find_with_users(start.before, holder, last))
+            return replace(start, kind=DriftKind.BINDING_LOST, detail=detail, suggestions=users[:1])
         origin = self.compare(before.home or start.name)
         if origin.kind in _STAYED and before.home is not None:
             lives = Suggestion(before.home, 1.0, "it is still defined there")
@@ -267,6 +285,15 @@ class Comparer:
             detail = _join(gone, f"{holder} no longer binds {last}, which moved to {origin.new_home}")
             return replace(start, kind=DriftKind.BINDING_LOST, suggestions=(*start.suggestions, *origin.suggestions), changes=origin.changes, detail=detail, commits=origin.commits)  # fmt: skip
         return replace(start, suggestions=origin.suggestions, detail=_join(gone, f"{before.home}, which it imported, is gone"))  # fmt: skip
+
+
+def _with_history(found: Comparison, trail: Trail | None) -> Comparison:
+    """Of what moved before it was removed: both commits."""
+    if found.kind is not DriftKind.REMOVED or trail is None or not trail.hops or trail.lost_in is None:
+        return found
+    hops = ", ".join(hop.commit[:9] for hop in trail.hops)
+    told = f"{hops} moved or renamed it, {trail.lost_in[:9]} removed it"
+    return replace(found, detail=_join(found.detail, told))
 
 
 def _commits(trail: Trail | None) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Any
 
@@ -28,6 +29,7 @@ MOVE = 0.6
 """Scores from here on are a move or a rename; lower ones are only worth a look."""
 _WORTH_SHOWING = 0.35
 _CLOSER_LOOK = 40
+_SPELLED_ALIKE = 0.75
 _KINDS = tuple(DefinitionKind)
 
 
@@ -73,7 +75,16 @@ class Homes:
             self._shingles[True, module, definition.qualname, definition.line] = last
         found = [self._judge(module, definition, item) for item in self._candidates(module, definition)]
         kept = [item for item in found if item is not None and item.score >= _WORTH_SHOWING]
+        kept = kept or list(self._find_alike(module, definition))
         return sorted(kept, key=lambda item: (-item.score, item.target))[:5]
+
+    def _find_alike(self, module: str, definition: Definition) -> Iterator[Suggestion]:
+        """Where nothing else is found: new names of the same module that are spelled nearly like it, never a move."""
+        for item, _ in self._new_definitions(definition.kind):
+            ratio = SequenceMatcher(None, item.qualname, definition.name).ratio() if item.module == module else 0.0
+            if ratio >= _SPELLED_ALIKE:
+                reason = "a name like it, new in the same module since the pin; its body is another"
+                yield Suggestion(item.dotted, round(ratio / 2, 2), reason)
 
     def find_members(self, module: str, definition: Definition, owner: str) -> list[Suggestion]:
         """Members of the class `owner` (dotted, at the tip) that may be what `definition` was renamed to."""

@@ -1,0 +1,70 @@
+"""Names that a module still binds and its code no longer uses: what we rebind there is bound, and nobody looks.
+
+A module that became a shim (`from new.place import *`) keeps every name; the code that used them runs in the new place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from layline.core.drift import DriftKind
+from layline.core.evidence import Severity
+from layline.patches.drift_model import Drift, Sides
+from layline.patches.model import Style
+from layline.source import Resolver, absolute_name
+from layline.source.homes import Suggestion
+
+_REBINDS = frozenset({Style.BINDING_REPLACEMENT, Style.FUNCTION_WRAPPING})
+_STAYS = frozenset({DriftKind.UNCHANGED, DriftKind.BODY_CHANGED, DriftKind.SIGNATURE_CHANGED, DriftKind.MOVED})
+_IMPORTS = re.compile(r"^[ \t]*(?:from\s+\S+\s+import\s*(?:\([^)]*\)|[^\n\\]*(?:\\\n[^\n\\]*)*)|import\s[^\n]*)", re.MULTILINE)  # fmt: skip
+
+
+def judge_bypass(row: Drift, sides: Sides) -> Drift:
+    """A rebinding in a module whose own code used the name at the pin, and neither it nor an importer of it does at the tip."""
+    comparison = row.comparison
+    if comparison is None or row.style not in _REBINDS or row.kind not in _STAYS or not comparison.after.exists:
+        return row
+    holder, _, name = comparison.name.rpartition(".")
+    if comparison.before.bound_in != holder or comparison.after.bound_in != holder:
+        return row  # a member of a class, or a name that another module binds
+    if not _is_used(sides.pin, holder, name) or _is_used(sides.tip, holder, name):
+        return row
+    if comparison.before.home == comparison.name and any(_find_takers(sides.tip, holder, name)):
+        return row
+    users = tuple(_find_stars(sides.tip, holder, name)) or comparison.suggestions
+    if not users:
+        return row
+    text = f"no code of {holder} uses it at the tip: rebinding it there reaches nobody, {users[0].target} is what runs"
+    return replace(
+        row, severity=Severity.BREAKS, suggestion=users[0], bypassed=True, risks=(*row.risks, text),
+        detail="; ".join(part for part in (row.detail, text) if part),
+    )  # fmt: skip
+
+
+def _is_used(side: Resolver, module: str, name: str) -> bool:
+    return uses(side.index.read_text(module) if module in side.index.entries else "", name)
+
+
+def uses(text: str, name: str) -> bool:
+    """True if a file mentions the name anywhere but in imports."""
+    return name in text and re.search(rf"\b{re.escape(name)}\b", _IMPORTS.sub("", text)) is not None
+
+
+def _find_stars(tip: Resolver, module: str, name: str) -> Iterator[Suggestion]:
+    """Modules from which it takes everything, and with it the name."""
+    holder, entry = tip.index.module(module), tip.index.entries[module]
+    for item in holder.bound_imports.get("*", ()) if holder is not None else ():
+        source = absolute_name(module, package=entry.is_package, level=item.level, name=item.module)
+        if source is not None and tip.resolve(f"{source}.{name}").exists and _is_used(tip, source, name):
+            yield Suggestion(f"{source}.{name}", 0.9, f"{module} only re-exports what {source} holds")
+
+
+def _find_takers(tip: Resolver, module: str, name: str) -> Iterator[str]:
+    """Upstream modules, tests aside, that import the name from this one."""
+    for other, item in tip.find_importers(f"{module}.{name}"):
+        entry = tip.index.entries[other]
+        source = absolute_name(other, package=entry.is_package, level=item.level, name=item.module)
+        if source == module and not other.startswith("tests."):
+            yield other
