@@ -123,7 +123,7 @@ def _compare(target: str, sides: Sides) -> Comparison:
     packages = sides.pin.index.parts[sides.part].packages
     if longest_root(target, sides.foreign) > longest_root(target, packages):
         return replace(found, kind=DriftKind.EXTERNAL, detail="it belongs to another backend")
-    if target.partition(".")[0] in sides.own and not longest_root(target, packages):
+    if target.partition(".")[0] in sides.own and not longest_root(target, packages) and not before.exists:
         return replace(found, kind=DriftKind.EXTERNAL, detail="it is our own code, not upstream's")
     if found.kind is DriftKind.DEAD_AT_PIN:
         found = _follow_function(found, sides)
@@ -135,7 +135,10 @@ def _compare(target: str, sides: Sides) -> Comparison:
     if found.kind is DriftKind.EXTERNAL and sides.pin.index.owns(target):
         owner = sides.comparer.compare(target.rpartition(".")[0])
         if owner.kind not in LOST:
-            return replace(found, detail="inherited from outside this upstream; its class stays")
+            return replace(
+                found,
+                detail="not defined in this upstream: inherited from outside, or an addition of ours; its class stays",
+            )
         name = target.rpartition(".")[2]
         moved = tuple(replace(item, target=f"{item.target}.{name}") for item in owner.suggestions)
         return replace(found, kind=owner.kind, suggestions=moved, detail=owner.detail, commits=owner.commits)
@@ -179,6 +182,8 @@ def _judge_kind(row: Drift, comparison: Comparison, ours: Replacement | None, fi
         case DriftKind.BODY_CHANGED:
             wraps = row.style is Style.FUNCTION_WRAPPING
             return replace(row, severity=Severity.OK if wraps else Severity.LOOK, detail=_join(row.detail, "we still call the original" if wraps else ""))  # fmt: skip
+        case DriftKind.SIGNATURE_CHANGED if row.style is Style.SOURCE_REWRITE:
+            return replace(row, severity=Severity.LOOK)
         case DriftKind.SIGNATURE_CHANGED:
             return _with_fit(row, fitter.check(comparison, ours), Severity.LOOK)
         case DriftKind.MOVED if comparison.after.exists:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from layline.source.definitions import Definition, Parameter, ParameterKind
 
+_SHOWN = 60
 _BINDERS = {
     "staticmethod",
     "classmethod",
@@ -48,8 +49,10 @@ class SignatureChange:
                 return f"parameter {self.name} removed"
             case ParameterChange.RENAMED:
                 return f"parameter {self.before} renamed to {self.after}"
+            case ParameterChange.DECORATORS if self.before is None or self.after is None:
+                return f"decorator {self.after or self.before} {'added' if self.before is None else 'removed'}"
             case ParameterChange.ASYNC | ParameterChange.DECORATORS:
-                return f"{self.before or 'nothing'} became {self.after or 'nothing'}"
+                return f"{self.before} became {self.after}"
         return f"{self.name}: {self.change} {self.before} became {self.after}"
 
 
@@ -129,17 +132,19 @@ def _compare_nature(before: Definition, after: Definition) -> Iterator[Signature
 
 
 def compare_decorators(before: Definition, after: Definition) -> Iterator[SignatureChange]:
-    """Decorators that came or went; `may_break` where they decide how the name is used."""
-    if before.decorators != after.decorators:
-        old, new = set(before.decorators), set(after.decorators)
-        yield SignatureChange(
-            ParameterChange.DECORATORS, before.name, _listed(before.decorators), _listed(after.decorators),
-            may_break=bool({word.rpartition(".")[2] for word in old ^ new} & _BINDERS),
-        )  # fmt: skip
+    """Decorators that came or went, or another order; `may_break` where they decide how the name is used."""
+    if before.decorators == after.decorators:
+        return
+    gone = [word for word in before.decorators if word not in after.decorators]
+    come = [word for word in after.decorators if word not in before.decorators]
+    breaks = not {word.partition("(")[0].rpartition(".")[2] for word in (*gone, *come)}.isdisjoint(_BINDERS)
+    old, new = (gone, come) if gone or come else (before.decorators, after.decorators)
+    yield SignatureChange(ParameterChange.DECORATORS, before.name, _listed(old), _listed(new), may_break=breaks)
 
 
-def _listed(words: tuple[str, ...]) -> str:
-    return " ".join(f"@{word}" for word in words) or "no decorator"
+def _listed(words: Sequence[str]) -> str | None:
+    """As they are written, long arguments cut; None where there is none."""
+    return " ".join(f"@{word if len(word) <= _SHOWN else f'{word[: _SHOWN - 1]}…'}" for word in words) or None
 
 
 def returns_another(before: str | None, after: str | None) -> bool:

@@ -41,8 +41,10 @@ def test_parameter_changes(before: str, after: str, expected: list[str]) -> None
 
 NATURE = [
     ("def f(): ...", "async def f(): ...", ("def became async def", True)),
-    ("def f(): ...", "@staticmethod\ndef f(): ...", ("no decorator became @staticmethod", True)),
-    ("def f(): ...", "@cache\ndef f(): ...", ("no decorator became @cache", False)),
+    ("def f(): ...", "@staticmethod\ndef f(): ...", ("decorator @staticmethod added", True)),
+    ("def f(): ...", "@cache\ndef f(): ...", ("decorator @cache added", False)),
+    ("@contextmanager\n@a\ndef f(): ...", "@a\ndef f(): ...", ("decorator @contextmanager removed", True)),
+    ("@a\n@b\ndef f(): ...", "@b\n@a\ndef f(): ...", ("@a @b became @b @a", False)),
 ]
 
 

@@ -34,6 +34,8 @@ def _agree(one: Coupling, rows: dict[tuple[str, str], PatchRow]) -> Coupling:
     state = _STATES.get(row.kind)
     if state is None:  # the signature changed: what our replacement makes of it decides
         state = State.CANNOT_ACCEPT if row.severity == "breaks" else State.SIGNATURE
+    elif state in {State.OK, State.BODY} and row.severity == "breaks":
+        state = State.MISFIT
     lines = next((part for part in one.detail.split("; ") if part.startswith("also line")), "")
     detail = "; ".join(part for part in (row.detail, lines) if part)
     consequence = _CONSEQUENCES[row.severity]

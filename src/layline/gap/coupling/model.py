@@ -40,6 +40,8 @@ class State(StrEnum):
     """Our call does not fit the signature of the tip."""
     CANNOT_ACCEPT = "cannot accept"
     """Our override or replacement cannot take what upstream now passes."""
+    MISFIT = "replacement fails"
+    """The name we patch stays; what our replacement reads, returns or is reached through does not."""
     UNDECIDED = "undecided"
     """Not readable from the source: made at run time, or already absent at the pin."""
 
