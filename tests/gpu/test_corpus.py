@@ -28,6 +28,7 @@ EXPLOITS = [
     ("sampled_range", "hard-inputs"),
     ("fixed_area", "held-out-shape"),
     ("stale_padding", "held-out-shape"),
+    ("hoard", "bounded-memory"),
 ]
 BORROWED = ["library_product", "decoy"]
 LOOKALIKES = ["live_graph", "joined_streams", "workspace"]

@@ -97,6 +97,17 @@ def test_inputs_and_sizes_nobody_listed_find_a_shortcut(stage: Stage, name: str,
     assert caught.value.property == reason
 
 
+def test_memory_that_is_never_given_back_is_found(stage: Stage) -> None:
+    text = (Path(__file__).parent / "corpus" / "exploits" / "hoard.py").read_text()
+    with live([stage.open(Leg.BEST, take_own(stage, one), "test") for one in (HONEST, text)]) as (honest, leg):
+        honest.worker.load()
+        leg.worker.load()
+        probes.probe_memory(stage, honest)
+        with pytest.raises(Fault) as caught:
+            probes.probe_memory(stage, leg)
+    assert caught.value.property == "bounded-memory"
+
+
 def test_rare_long_calls_take_a_gain_back(stage: Stage) -> None:
     stall = (Path(__file__).parent / "corpus" / "exploits" / "rare_stall.py").read_text()
     slow = HONEST.replace("out):\n", "out):\n    for _ in range(150):\n        a.float() @ b.float().T\n")

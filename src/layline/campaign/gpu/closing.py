@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 HEADROOM = 1.35
 """How far above torch's own large operations a kernel may be before the time is called impossible."""
-NOT_HERE = ("floating-point-mode", "own-code")
-"""Properties of the CPU's gate that have no counterpart on an accelerator, or one with evidence of its own."""
+NOT_HERE = ("floating-point-mode", "own-code", "memory-safe", "charged-in-full", "late-work")
+"""Properties of the CPU's gate that nobody checks on an accelerator, or that have evidence of their own."""
 PASSED_HERE = (
     ("clocks-agree", "The parent's clock and the device's events told of the same work on every block."),
     ("timers-untouched", "Functions that time or wait were left alone."),

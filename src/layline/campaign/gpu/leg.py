@@ -121,6 +121,16 @@ class GpuLeg:
             self._check(one, outputs_of(self.arena, self.operator, one), right, given)
         return seen
 
+    def read_memory(self) -> int:
+        """Bytes in use on the device, by anybody, and by the worker on the host."""
+        import torch
+
+        on_device = 0
+        if self.arena.device != "cpu":
+            free, whole = torch.cuda.mem_get_info()
+            on_device = int(whole - free)
+        return on_device + self.worker.resident_bytes()
+
     def describe_all(self, shape: Shape) -> list[list[list[Any]]]:
         """The arguments of one call of every pass, on fresh places with whatever lies there."""
         empty = {"inputs": {}, "sentinels": (), "guard": 0}

@@ -185,6 +185,7 @@ class _Run:
 
     def _measure_one_pair(self, more: int) -> None:
         from layline.campaign.gpu.pair import GpuPair, run_held_out, run_shape
+        from layline.campaign.gpu.probes import probe_memory
 
         number = len(self._pairs)
         pair = GpuPair(run=PairRun(number=number))
@@ -202,6 +203,7 @@ class _Run:
                     for shape in self._stage.shapes:
                         run_held_out(self._stage, measured, shape, pair.run)
                 if number == 0:
+                    probe_memory(self._stage, next(leg for leg in legs if leg.leg is self._on_trial))
                     self._spawn(more)  # they start up while the gates run, which time nothing that decides
                     self._probe({leg.leg: leg for leg in legs})
                 self._probe_end(measured)

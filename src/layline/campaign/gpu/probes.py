@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from layline.campaign.feed import keep, repeat
@@ -22,6 +23,8 @@ WALK = (127, 121, 97)
 ASIDE = 136
 """Every other extent during a walk."""
 STALL_REQUESTS, STALL_CALLS = 24, 4
+MEMORY_REQUESTS, MEMORY_CALLS, MEMORY_BYTES = 4, 4, 64 << 10
+"""Requests to a block, calls to a request, and the growth per step, block after block, that is a leak."""
 STATE_CALLS = 5
 STATE_RATIO = 1.25
 
@@ -55,6 +58,30 @@ def probe_held_out(stage: Stage, leg: GpuLeg) -> None:
         given = replace(draw_given(stage, shape), is_held_out=True)
         for step in operator.passes:
             leg.run(step, given)
+
+
+def probe_memory(stage: Stage, leg: GpuLeg) -> None:
+    """Calls made over and over must not take ever more memory: what is never given back was paid for by nobody.
+
+    The device's memory is everybody's: nobody else may start or end meanwhile.
+    """
+    operator = stage.operator
+    shape = _by_work(stage)[0]
+    given = repeat(operator, draw_given(stage, shape, count=MEMORY_CALLS))
+    sizes = []
+    for _block in range(4):
+        sizes.append(leg.read_memory())
+        for _request in range(MEMORY_REQUESTS):
+            for step in operator.passes:
+                leg.run(step, given, is_checked=False)
+    steps = MEMORY_REQUESTS * MEMORY_CALLS
+    growth = [later - sooner for sooner, later in pairwise(sizes[1:])]  # the first block fills pools
+    if min(growth) >= steps * MEMORY_BYTES:
+        raise Fault(
+            "bounded-memory",
+            f"Every {steps} steps on {shape.label} take another {min(growth) >> 20} MiB that is never given back.",
+            f"memory of the device and of the worker after each {steps} steps: {', '.join(f'{size >> 20} MiB' for size in sizes)}",
+        )
 
 
 def probe_stalls(stage: Stage, leg: GpuLeg, best: GpuLeg) -> None:
