@@ -137,7 +137,7 @@ def _read_history(upstream: Repository, backend: Backend, ends: Endpoints) -> Hi
 def read_patches(workspace: Workspace, key: str, tip: str) -> tuple[tuple[PatchRow, ...] | None, tuple[Skipped, ...]]:
     """The drift of our patches, in the patch explorer's own words; a registry that cannot be read is said, not fatal."""
     try:
-        rows = patches_drift(workspace, key, DriftOptions(to=tip)).data["rows"]
+        rows = patches_drift(workspace, key, DriftOptions(to=tip, elsewhere=False)).data["rows"]
     except Error as error:
         return None, (Skipped("patches", error.message),)
     return tuple(_patch_row(row) for row in rows), ()

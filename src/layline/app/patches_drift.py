@@ -73,6 +73,8 @@ class DriftOptions:
     """The upstream commit compared from; default: the pin. For a pull request that moves it: where it was."""
     dead: bool = False
     """Only ask what does nothing today already: the pin is compared with itself."""
+    elsewhere: bool = True
+    """Also ask about our overrides and calls; a gap report, which judges all of our code itself, does not."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,7 +94,7 @@ def patches_drift(workspace: Workspace, backend: str, options: DriftOptions, *, 
     baseline = _read_baseline(options.baseline)
     to = find_pin(workspace, backend) if options.dead else options.to
     opened = open_drift(workspace, backend, to, progress, since=options.since)
-    read_ours = None if options.dead else begin(lambda: _read_ours(workspace, opened))
+    read_ours = begin(lambda: _read_ours(workspace, opened)) if options.elsewhere and not options.dead else None
     rows: list[Drift] = list(_watch(find_drifts(opened.inventory, opened.sides), opened.inventory, progress))
     if options.since is not None:
         rows = [_accept_new(row) for row in rows]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Skipped
@@ -28,7 +29,7 @@ def tell_removals(inventory: Inventory, upstreams: Upstreams) -> Inventory:
         )
         if effect.target and effect.target_kind is TargetKind.ABSENT
     )
-    known = {target: _find_removal(target, upstreams) for target in list(absent)[:_MOST] if target}
+    known = dict(find_removals([target for target in list(absent)[:_MOST] if target], upstreams))
     if not known:
         return inventory
     patches = tuple(
@@ -47,8 +48,43 @@ def _tell(effect: Effect, known: dict[str, Removal | None]) -> Effect:
     return replace(effect, removal=removal, suggestion=effect.suggestion if is_slip else None)
 
 
-def _find_removal(target: str, upstreams: Upstreams) -> Removal | None:
-    """The last commit before the pin that took a definition of this name out of its file; None: it cannot be told."""
+@dataclass(frozen=True, slots=True)
+class _Doubt:
+    """A name that its file does not have at the pin: did it ever?"""
+
+    target: str
+    part: Part
+    path: str
+    name: str
+
+    @property
+    def what(self) -> str:
+        return f"{self.name} of {self.path}"
+
+
+def find_removals(targets: Iterable[str], upstreams: Upstreams) -> Iterator[tuple[str, Removal | None]]:
+    """Each absent target with the last commit before the pin that took its name out of its file; None: it cannot be told.
+
+    Histories and trees are searched for all names at once: each search costs the same, whatever it looks for.
+    """
+    doubts: list[_Doubt] = []
+    for target in targets:
+        found = _look_at(target, upstreams)
+        if isinstance(found, _Doubt):
+            doubts.append(found)
+        else:
+            yield target, found
+    removed = _find_removed(doubts)
+    never = [doubt for doubt in doubts if removed[doubt] is None]
+    elsewhere = dict(_find_elsewhere(never))
+    for doubt in doubts:
+        gone = removed[doubt]
+        known = replace(gone, what=doubt.what) if gone is not None else Removal(what=doubt.what, elsewhere=elsewhere.get(doubt))  # fmt: skip
+        yield doubt.target, known
+
+
+def _look_at(target: str, upstreams: Upstreams) -> _Doubt | Removal | None:
+    """The name to look for in the history of a file, or the answer where there is one already."""
     module, _, rest = target.rpartition(".")
     inner = [rest]
     while module and module not in upstreams.index.entries:
@@ -62,25 +98,54 @@ def _find_removal(target: str, upstreams: Upstreams) -> Removal | None:
         gone = _ask(part, ("--diff-filter=D",), _guess_files(entry.path, inner[0]))
         if gone is not None:
             return replace(gone, what=f"the module {module}.{inner[0]}")
-    pattern = r"(def|class) +{name}\>|^ *{name} *[:=]|import .*\<{name}\>|^ *{name},?$"
     name = next((name for name in inner if not _mentions(part, entry.path, name)), inner[-1])
-    if _mentions(part, entry.path, name):
-        return None
-    found = _ask(part, ("-G", pattern.format(name=re.escape(name))), (entry.path,))
-    if found is not None:
-        return replace(found, what=f"{name} of {entry.path}")
-    return Removal(what=f"{name} of {entry.path}", elsewhere=_find_elsewhere(part, name))
+    return None if _mentions(part, entry.path, name) else _Doubt(target, part, entry.path, name)
 
 
-def _find_elsewhere(part: Part, name: str) -> str | None:
+def _find_removed(doubts: list[_Doubt]) -> dict[_Doubt, Removal | None]:
+    """The commit that took each name away; a file whose history has none of its names is searched once."""
+    by_file: dict[tuple[Part, str], list[_Doubt]] = {}
+    for doubt in doubts:
+        by_file.setdefault((doubt.part, doubt.path), []).append(doubt)
+    found: dict[_Doubt, Removal | None] = {}
+    for (part, path), here in by_file.items():
+        names = list(dict.fromkeys(doubt.name for doubt in here))
+        if len(names) > 1 and _ask(part, ("-G", _bindings(names)), (path,)) is None:
+            found |= dict.fromkeys(here)
+            continue
+        by_name = {name: _ask(part, ("-G", _bindings([name])), (path,)) for name in names}
+        found |= {doubt: by_name[doubt.name] for doubt in here}
+    return found
+
+
+def _bindings(names: list[str]) -> str:
+    """Lines that define, assign or import one of the names, as git's extended expressions say it."""
+    name = f"({'|'.join(re.escape(name) for name in names)})"
+    return rf"(def|class) +{name}\>|^ *{name} *[:=]|import .*\<{name}\>|^ *{name},?$"
+
+
+def _find_elsewhere(doubts: list[_Doubt]) -> Iterator[tuple[_Doubt, str]]:
     """Where upstream defines the same name: it is put into another module on purpose, not misspelled."""
-    how = ("grep", "-n", "-E", "-e", rf"^ *(async def|def|class) +{re.escape(name)}\>")
+    for part in dict.fromkeys(doubt.part for doubt in doubts):
+        here = [doubt for doubt in doubts if doubt.part == part]
+        places = _grep_definitions(part, list(dict.fromkeys(doubt.name for doubt in here)))
+        yield from ((doubt, places[doubt.name]) for doubt in here if doubt.name in places)
+
+
+def _grep_definitions(part: Part, names: list[str]) -> dict[str, str]:
+    """Name → the first place of the tree, in order of path, that defines it."""
+    head = "^ *(async def|def|class) +"
+    how = ("grep", "-n", "-E", "-e", rf"{head}({'|'.join(re.escape(name) for name in names)})\>")
     try:
         out = part.tree.repository.git(*how, part.tree.commit, "--", "*.py").decode("utf-8", "replace")
     except GitError:  # git grep exits with 1 where nothing is found
-        return None
-    first = out.splitlines()[0].split(":", 3) if out else []
-    return f"{first[1]}:{first[2]}" if len(first) >= 3 else None
+        return {}
+    places: dict[str, str] = {}
+    for line in out.splitlines():
+        words = line.split(":", 3)
+        if len(words) == 4 and (match := re.match(rf"{head}(\w+)", words[3])) is not None:
+            places.setdefault(match[2], f"{words[1]}:{words[2]}")
+    return places
 
 
 def _guess_files(package: str, name: str) -> tuple[str, ...]:

@@ -10,6 +10,8 @@ from layline.source.definitions import Definition, Module
 from layline.source.parsing import parse_module
 
 _QUOTES = ('"""', "'''")
+_STAR = re.compile(r"import[\s\\]*\*")
+"""`from m import *`, which may bind any name; nearly every file has a star that multiplies."""
 
 
 def slice_definition(text: str, qualname: str) -> str | None:
@@ -30,7 +32,7 @@ def binds(text: str, qualname: str) -> bool:
     if not qualname or slice_definition(text, qualname) is not None:
         return bool(text)
     first = qualname.partition(".")[0]
-    if first not in text and "*" not in text:
+    if first not in text and _STAR.search(text) is None:
         return False
     module = parse_module("", text.encode("utf-8", "surrogatepass"))
     if not isinstance(module, Module):
