@@ -7,16 +7,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from layline.app.past import Past
 from layline.core.evidence import Skipped
-from layline.errors import GitError
 from layline.patches.model import Effect, Inventory, Removal, TargetKind
 
 if TYPE_CHECKING:
     from layline.app.upstreams import Upstreams
+    from layline.history.searches import Found
     from layline.source import Part
 
 _MOST = 60
-"""Histories asked for one inventory; each costs one `git log` of one file."""
+"""Targets asked about for one inventory."""
 
 
 def tell_removals(inventory: Inventory, upstreams: Upstreams) -> Inventory:
@@ -50,41 +51,31 @@ def _tell(effect: Effect, known: dict[str, Removal | None]) -> Effect:
 
 @dataclass(frozen=True, slots=True)
 class _Doubt:
-    """A name that its file does not have at the pin: did it ever?"""
+    """A target and where upstream would have had it."""
 
     target: str
     part: Part
+    module: str
     path: str
-    name: str
-
-    @property
-    def what(self) -> str:
-        return f"{self.name} of {self.path}"
+    inner: tuple[str, ...]
+    """What stands below the module."""
+    files: tuple[str, ...]
+    """What the first of it may have been a module in."""
 
 
 def find_removals(targets: Iterable[str], upstreams: Upstreams) -> Iterator[tuple[str, Removal | None]]:
     """Each absent target with the last commit before the pin that took its name out of its file; None: it cannot be told.
 
-    Histories and trees are searched for all names at once: each search costs the same, whatever it looks for.
+    A history is walked once for all targets, and what it says is kept: it is the same for ever.
     """
-    doubts: list[_Doubt] = []
-    for target in targets:
-        found = _look_at(target, upstreams)
-        if isinstance(found, _Doubt):
-            doubts.append(found)
-        else:
-            yield target, found
-    removed = _find_removed(doubts)
-    never = [doubt for doubt in doubts if removed[doubt] is None]
-    elsewhere = dict(_find_elsewhere(never))
-    for doubt in doubts:
-        gone = removed[doubt]
-        known = replace(gone, what=doubt.what) if gone is not None else Removal(what=doubt.what, elsewhere=elsewhere.get(doubt))  # fmt: skip
-        yield doubt.target, known
+    doubts = {target: _look_at(target, upstreams) for target in targets}
+    for part in dict.fromkeys(doubt.part for doubt in doubts.values() if doubt is not None):
+        yield from _tell_part(part, [doubt for doubt in doubts.values() if doubt is not None and doubt.part == part])
+    yield from ((target, None) for target, doubt in doubts.items() if doubt is None)
 
 
-def _look_at(target: str, upstreams: Upstreams) -> _Doubt | Removal | None:
-    """The name to look for in the history of a file, or the answer where there is one already."""
+def _look_at(target: str, upstreams: Upstreams) -> _Doubt | None:
+    """The file and names to ask about."""
     module, _, rest = target.rpartition(".")
     inner = [rest]
     while module and module not in upstreams.index.entries:
@@ -93,59 +84,31 @@ def _look_at(target: str, upstreams: Upstreams) -> _Doubt | Removal | None:
     if not module:
         return None
     entry = upstreams.index.entries[module]
-    part = upstreams.index.parts[entry.part]
-    if entry.is_package:
-        gone = _ask(part, ("--diff-filter=D",), _guess_files(entry.path, inner[0]))
-        if gone is not None:
-            return replace(gone, what=f"the module {module}.{inner[0]}")
-    name = next((name for name in inner if not _mentions(part, entry.path, name)), inner[-1])
-    return None if _mentions(part, entry.path, name) else _Doubt(target, part, entry.path, name)
+    files = _guess_files(entry.path, inner[0]) if entry.is_package else ()
+    return _Doubt(target, upstreams.index.parts[entry.part], module, entry.path, tuple(inner), files)
 
 
-def _find_removed(doubts: list[_Doubt]) -> dict[_Doubt, Removal | None]:
-    """The commit that took each name away; a file whose history has none of its names is searched once."""
-    by_file: dict[tuple[Part, str], list[_Doubt]] = {}
+def _tell_part(part: Part, doubts: list[_Doubt]) -> Iterator[tuple[str, Removal | None]]:
+    past = Past(part.tree.repository, part.tree.commit)
+    gone = past.find_deletions(doubt.files for doubt in doubts if doubt.files)
+    rest: list[tuple[_Doubt, str]] = []
     for doubt in doubts:
-        by_file.setdefault((doubt.part, doubt.path), []).append(doubt)
-    found: dict[_Doubt, Removal | None] = {}
-    for (part, path), here in by_file.items():
-        names = list(dict.fromkeys(doubt.name for doubt in here))
-        if len(names) > 1 and _ask(part, ("-G", _bindings(names)), (path,)) is None:
-            found |= dict.fromkeys(here)
-            continue
-        by_name = {name: _ask(part, ("-G", _bindings([name])), (path,)) for name in names}
-        found |= {doubt: by_name[doubt.name] for doubt in here}
-    return found
+        name = next((name for name in doubt.inner if not _mentions(part, doubt.path, name)), None)
+        if (found := gone.get(doubt.files)) is not None:
+            yield doubt.target, _build(f"the module {doubt.module}.{doubt.inner[0]}", found)
+        elif name is None:
+            yield doubt.target, None
+        else:
+            rest.append((doubt, name))
+    changed = past.find_binding_changes((doubt.path, name) for doubt, name in rest)
+    never = past.find_definitions(name for doubt, name in rest if (doubt.path, name) not in changed)
+    for doubt, name in rest:
+        what, found = f"{name} of {doubt.path}", changed.get((doubt.path, name))
+        yield doubt.target, Removal(what=what, elsewhere=never.get(name)) if found is None else _build(what, found)
 
 
-def _bindings(names: list[str]) -> str:
-    """Lines that define, assign or import one of the names, as git's extended expressions say it."""
-    name = f"({'|'.join(re.escape(name) for name in names)})"
-    return rf"(def|class) +{name}\>|^ *{name} *[:=]|import .*\<{name}\>|^ *{name},?$"
-
-
-def _find_elsewhere(doubts: list[_Doubt]) -> Iterator[tuple[_Doubt, str]]:
-    """Where upstream defines the same name: it is put into another module on purpose, not misspelled."""
-    for part in dict.fromkeys(doubt.part for doubt in doubts):
-        here = [doubt for doubt in doubts if doubt.part == part]
-        places = _grep_definitions(part, list(dict.fromkeys(doubt.name for doubt in here)))
-        yield from ((doubt, places[doubt.name]) for doubt in here if doubt.name in places)
-
-
-def _grep_definitions(part: Part, names: list[str]) -> dict[str, str]:
-    """Name → the first place of the tree, in order of path, that defines it."""
-    head = "^ *(async def|def|class) +"
-    how = ("grep", "-n", "-E", "-e", rf"{head}({'|'.join(re.escape(name) for name in names)})\>")
-    try:
-        out = part.tree.repository.git(*how, part.tree.commit, "--", "*.py").decode("utf-8", "replace")
-    except GitError:  # git grep exits with 1 where nothing is found
-        return {}
-    places: dict[str, str] = {}
-    for line in out.splitlines():
-        words = line.split(":", 3)
-        if len(words) == 4 and (match := re.match(rf"{head}(\w+)", words[3])) is not None:
-            places.setdefault(match[2], f"{words[1]}:{words[2]}")
-    return places
+def _build(what: str, found: Found) -> Removal:
+    return Removal(what=what, commit=found.commit, date=found.date, subject=found.subject)
 
 
 def _guess_files(package: str, name: str) -> tuple[str, ...]:
@@ -160,13 +123,3 @@ def _mentions(part: Part, path: str, name: str) -> bool:
         return True
     pattern = rf"(?:def|class) +{re.escape(name)}\b|^ *{re.escape(name)} *[:=]|import .*\b{re.escape(name)}\b|^ *{re.escape(name)},?$"
     return re.search(pattern, text, re.MULTILINE) is not None
-
-
-def _ask(part: Part, how: tuple[str, ...], paths: tuple[str, ...]) -> Removal | None:
-    try:
-        out = part.tree.repository.git("log", "-1", "--format=%H%x09%cs%x09%s", *how, part.tree.commit, "--", *paths)
-    except GitError:
-        return None
-    commit, _, rest = out.decode("utf-8", "replace").strip().partition("\t")
-    date, _, subject = rest.partition("\t")
-    return Removal(what="", commit=commit, date=date, subject=subject) if commit else None

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from tests.histories import History
 
 from layline.app.removals import find_removals
 from layline.git import open_repository
 from layline.source import Index, Part, Tree, build_index
-from tests.histories import History
 
 TARGETS = ("up.a.old", "up.a.older", "up.a.never", "up.a.elsewhere", "up.a.elsewhere_not", "up.b.never", "up.b.old", "up.gone.f", "other.f")  # fmt: skip
 
