@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from tests.histories import History
 
+from histories import History
 from layline.app.removals import find_removals
 from layline.git import open_repository
 from layline.source import Index, Part, Tree, build_index
