@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from layline.campaign.counters import parse_counters
-from layline.campaign.proposers.bounds import BottleneckKind, Bound, _Figures, _read_bound, _say_scaling
+from layline.campaign.operators import load_operator
+from layline.campaign.proposers.bounds import BottleneckKind, Bound, _Figures, _read_bound, _say_device, _say_scaling
 
 ROOF = (100e9, 10e9)
 CASES = [
@@ -64,3 +65,21 @@ def test_counters_that_are_missing_are_named(text: str, count: int, says: str) -
     assert len(counted.counters) == count
     assert bool(counted.missing) == bool(says)
     assert says in " ".join(counted.missing)
+
+
+def test_a_devices_counters_are_told_against_what_must_move() -> None:
+    operator = load_operator("rmsnorm_bf16")
+    shape = operator.shapes[0]
+    needed = operator.passes[0].bytes_moved(shape)
+    seen = {"ns": 140_000.0, "read_bytes": needed, "written_bytes": needed / 2, "dram_percent": 91.0, "registers": 64.0, "kernels": 1.0}  # fmt: skip
+    analysis = {"shape": shape.label, "counters": {f"forward.{name}": value for name, value in seen.items()}}
+    (told,) = _say_device(analysis, operator)
+    assert f"forward on {shape.label}): 140 µs in 1 kernel(s)" in told
+    assert "1.50 times what must move" in told
+    assert "device memory 91 %; 64 registers" in told
+
+
+@pytest.mark.parametrize("counters", [{}, {"cycles": 1.0}, {"forward.ns": 1.0}])
+def test_counters_that_are_not_a_devices_tell_nothing(counters: dict[str, float]) -> None:
+    operator = load_operator("rmsnorm_bf16")
+    assert list(_say_device({"shape": operator.shapes[0].label, "counters": counters}, operator)) == []

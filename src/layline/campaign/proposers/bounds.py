@@ -193,7 +193,7 @@ def _say_device(analysis: Mapping[str, Any], operator: Operator) -> Iterator[str
         moved, needed = seen["read_bytes"] + seen["written_bytes"], step.bytes_moved(shape)
         shares = [f"{what} {seen[name]:.0f} %" for name, what in _SHARES if name in seen]
         yield (
-            f"counters (ncu, {step.name} on {shape.label}): {seen['ns'] / 1e3:.0f} µs in {seen.get('kernels', 1):.0f} kernels, "
+            f"counters (ncu, {step.name} on {shape.label}): {seen['ns'] / 1e3:.0f} µs in {seen.get('kernels', 1):.0f} kernel(s), "
             f"{moved / 1e6:.0f} MB through device memory, {moved / needed:.2f} times what must move; of their peaks: "
             f"{', '.join(shares)}; {seen.get('registers', 0):.0f} registers a thread"
         )
