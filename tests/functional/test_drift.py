@@ -266,3 +266,20 @@ def test_annotations_show_the_worst_first(project: Path) -> None:
 def test_the_same_question_gives_the_same_bytes(project: Path, format_: str) -> None:
     words = ("--format", format_, "--culprits", "--date", "2026-11-15")
     assert drift(project, *words).out == drift(project, *words).out != ""
+
+
+@pytest.mark.parametrize("format_", ["md", "json", "sarif"])
+def test_a_kept_answer_is_what_a_fresh_one_would_be(project: Path, tmp_path: Path, format_: str) -> None:
+    words = ("--format", format_, "--culprits", "--date", "2026-11-15")
+    kept = [drift(project, *words).out for _ in range(2)][1]
+    fresh = layline("patches", "drift", "keel", *words, cwd=project, env={"LAYLINE_CACHE": str(tmp_path)}).out
+    assert kept == fresh
+
+
+def test_another_question_is_not_answered_with_what_was_kept(project: Path) -> None:
+    plain, told = drift(project, "--format", "json").json, drift(project, "--format", "json", "--culprits").json
+    assert not any(row["culprit"] for row in plain["rows"])
+    assert any(row["culprit"] for row in told["rows"])
+    dead = drift(project, "--format", "json", "--dead").json
+    assert {row["kind"] for row in dead["rows"]} <= {"dead-at-pin"}
+    assert dead["tip"] == dead["pin"] != plain["tip"]

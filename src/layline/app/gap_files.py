@@ -11,7 +11,6 @@ from layline import codec
 from layline.app.files import write_atomically
 from layline.core.records import Artifact, GapRecord, RecordStatus, read_gap_record
 from layline.errors import Error, RecordError
-from layline.gap.record import default_artifacts
 
 FOLDER = "backend-gap"
 MADE_BY = "[//]: # (layline: generated; what you write between the remarks lines is kept, the rest is not)"
@@ -42,7 +41,7 @@ def find_places(docs: Path, key: str, slug: str) -> Places:
     folder = docs / FOLDER
     record = _find_record(folder / "dashboard-data" / "reports", key, slug)
     existing = _load(record) if record.exists() else None
-    artifacts = existing.artifacts if existing else default_artifacts(key, slug)
+    artifacts = existing.artifacts if existing else _name_artifacts(key, slug)
     return Places(
         id=record.stem,
         record=record,
@@ -111,6 +110,12 @@ def read_remarks(text: str | None) -> str:
 
 def without_remarks(text: str) -> str:
     return with_remarks(text.partition(f"{MADE_BY}\n\n")[2].partition(f"\n{REMARKS_BEGIN}")[0], None)
+
+
+def _name_artifacts(key: str, slug: str) -> tuple[Artifact, ...]:
+    from layline.gap.record import default_artifacts  # most of the analyser comes with it
+
+    return default_artifacts(key, slug)
 
 
 def _find_record(folder: Path, key: str, slug: str) -> Path:

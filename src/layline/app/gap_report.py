@@ -9,19 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from layline.app.gap import Endpoints, find_alerts, find_endpoints
 from layline.app.gap_files import Places, find_places, refuse_foreign, write_gap
-from layline.app.gap_measure import Options, measure_between
 from layline.app.results import Results, result_key
 from layline.app.workspace import know_packages
 from layline.core.progress import Progress, silent
-from layline.core.records import encode_record
 from layline.core.report import Answer, Bullets, Cell, Paragraph, Report, Section
 from layline.core.revision import Relation
 from layline.errors import ConfigError
-from layline.gap.facts import find_facts
 from layline.gap.overview import slug_of
-from layline.gap.record import build_record
-from layline.gap.report import build_report, build_summary
-from layline.render import render_markdown
 
 if TYPE_CHECKING:
     from datetime import date
@@ -41,7 +35,7 @@ def gap_report(
     """Write the report of every backend named; nothing is written if one of them cannot be measured."""
     if not keys:
         raise ConfigError("No backend is configured.", hint="`layline init` looks for them.")
-    wanted = Wanted(to=to, today=today, take_over=take_over, options=Options(patches=patches))
+    wanted = Wanted(to=to, today=today, take_over=take_over, patches=patches)
     workspace = know_packages(workspace)
     made = [_make(workspace, key, wanted, progress) for key in keys]
     written = {one.places.id: write_gap(one.places, one.texts, one.record, one.evidence) for one in made}
@@ -68,7 +62,8 @@ class Wanted:
     to: str | None
     today: date
     take_over: bool
-    options: Options
+    patches: bool
+    """Ask the patch explorer what became of every patch."""
 
 
 def _make(workspace: Workspace, key: str, wanted: Wanted, progress: Progress) -> Made:
@@ -79,11 +74,13 @@ def _make(workspace: Workspace, key: str, wanted: Wanted, progress: Progress) ->
         refuse_foreign(places)
     results, name = (
         Results("gap"),
-        _result_key(workspace, upstream, key, ends, places, [wanted.today.isoformat(), wanted.options.patches]),
+        _result_key(workspace, upstream, key, ends, places, [wanted.today.isoformat(), wanted.patches]),
     )
     found = results.load(name)
     if found is None:
-        gap = measure_between(workspace, upstream, key, ends, wanted.options, progress)
+        from layline.app.gap_measure import Options, measure_between  # a kept report is not measured
+
+        gap = measure_between(workspace, upstream, key, ends, Options(patches=wanted.patches), progress)
         texts, record, evidence = build_texts(workspace, gap, places, wanted.today)
         found = {
             "texts": texts, "record": record, "evidence": render_evidence(evidence),
@@ -112,6 +109,11 @@ def build_texts(
     workspace: Workspace, gap: Gap, places: Places, day: date
 ) -> tuple[tuple[str, str], dict[str, Any], dict[str, Any]]:
     """Report and summary as Markdown, the record and the evidence as plain data: a pure function of the gap."""
+    from layline.core.records import encode_record
+    from layline.gap.record import build_record
+    from layline.gap.report import build_report, build_summary
+    from layline.render import render_markdown
+
     where = places.evidence.relative_to(workspace.root).as_posix()
     texts = (
         render_markdown(build_report(gap, day=day, evidence_path=where)),
@@ -123,6 +125,8 @@ def build_texts(
 
 def build_evidence(gap: Gap, id_: str, day: date) -> dict[str, Any]:
     """Every fact with its evidence; repositories and commits are named once and referred to by number."""
+    from layline.gap.facts import find_facts
+
     commits: dict[tuple[str, str], int] = {}
     facts = [encode_fact(fact, commits) for fact in find_facts(gap)]
     return {

@@ -105,7 +105,7 @@ def read_inventories(workspace: Workspace, backends: tuple[str, ...]) -> list[In
 
 def _read_kept(workspace: Workspace, backends: tuple[str, ...], open_: Callable[[], Opened]) -> list[Inventory]:
     """An inventory is a function of commits, settings and our own code: read once, kept by a digest of all three."""
-    results, inputs = Results("inventory"), _find_inputs(workspace)
+    results, inputs = Results("inventory"), find_inputs(workspace)
     keys = {key: result_key("inventory", key, *inputs) for key in backends}
     kept = {key: found for key in backends if (found := results.load(keys[key])) is not None}
     found = {key: codec.decode(Inventory, plain, where="cache") for key, plain in kept.items()}
@@ -119,7 +119,7 @@ def _read_kept(workspace: Workspace, backends: tuple[str, ...], open_: Callable[
     return [found[key] for key in backends]
 
 
-def _find_inputs(workspace: Workspace) -> tuple[object, ...]:
+def find_inputs(workspace: Workspace) -> tuple[object, ...]:
     """Everything an inventory depends on besides our code: the downstream, its settings, each pin and whether it is here."""
     pins: list[tuple[str, str]] = []
     for key, backend in workspace.settings.backends.items():

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layline.app.background import begin
-from layline.app.patches import read_inventories
+from layline.app.drift_kept import Found, read_kept
+from layline.app.patches import find_inputs, read_inventories
 from layline.app.workspace import cache_directory, know_packages
 from layline.core.drift import DriftKind
 from layline.core.evidence import Evidence, Severity, Skipped
@@ -92,8 +93,51 @@ class Opened:
 def patches_drift(workspace: Workspace, backend: str, options: DriftOptions, *, progress: Progress = silent) -> Answer:
     """Say, for every effect of every patch of `backend`, what became of its target between pin and tip."""
     baseline = _read_baseline(options.baseline)
-    to = find_pin(workspace, backend) if options.dead else options.to
-    opened = open_drift(workspace, backend, to, progress, since=options.since)
+    asked = _ask(know_packages(workspace), backend, options)
+    found = read_kept(asked.inputs, lambda: _find(asked, options, progress))
+    counted, accepted = split_accepted(found.rows, baseline, options.today)
+    elsewhere, elsewhere_accepted = split_accepted(found.elsewhere, baseline, options.today)
+    used = (item for _, item in (*accepted, *elsewhere_accepted))
+    drift = DriftReport(
+        backend=backend, label=workspace.settings.backend(backend).label or backend,
+        downstream=Evidence(repo=workspace.downstream.name, commit=workspace.commit),
+        pin=read_commit(asked.upstream, found.pin), tip=read_commit(asked.upstream, found.tip), rows=counted,
+        accepted=accepted, stale=find_stale(baseline, used), skipped=found.skipped, culprits=options.culprits,
+        elsewhere=elsewhere, elsewhere_accepted=elsewhere_accepted,
+    )  # fmt: skip
+    severities = {*(row.severity for row in counted), *(item.severity for item in drift.elsewhere)}
+    needs = bool(counted) if options.dead else bool(severities & set(FAIL_ON[options.fail_on]))
+    return Answer(
+        report=build_report(drift), data=encode_drift(drift), needs_person=needs, findings=build_findings(drift),
+        subject=Subject(repo=workspace.downstream.name, commit=workspace.commit, question=f"patches-drift/{backend}"),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """A drift question whose refs are known."""
+
+    workspace: Workspace
+    backend: str
+    upstream: Repository
+    pin: str
+    tip: str
+    inputs: tuple[object, ...] = ()
+    """All that the answer depends on besides our own code."""
+
+
+def _ask(workspace: Workspace, backend: str, options: DriftOptions) -> Asked:
+    settings = workspace.settings.backend(backend)
+    upstream = workspace.open_backend(backend)
+    pin = upstream.resolve(options.since or find_pin(workspace, backend))
+    tip = upstream.resolve_upstream(find_pin(workspace, backend) if options.dead else options.to or settings.ref)
+    how = (options.since is not None, options.dead, options.culprits, options.elsewhere, upstream.is_shallow)
+    return Asked(workspace, backend, upstream, pin, tip, (backend, pin, tip, *how, *find_inputs(workspace)))
+
+
+def _find(asked: Asked, options: DriftOptions, progress: Progress) -> Found:
+    workspace = asked.workspace
+    opened = open_drift(workspace, asked.backend, asked.tip, progress, since=asked.pin)
     read_ours = begin(lambda: _read_ours(workspace, opened)) if options.elsewhere and not options.dead else None
     rows: list[Drift] = list(_watch(find_drifts(opened.inventory, opened.sides), opened.inventory, progress))
     if options.since is not None:
@@ -106,23 +150,8 @@ def patches_drift(workspace: Workspace, backend: str, options: DriftOptions, *, 
         progress("looking for culprits", 0, 0)
         rows = list(find_culprits(rows, opened.sides, opened.upstream))
     rows = list(number_repeats(sorted(rows, key=lambda row: row.order)))
-    counted, accepted = split_accepted(rows, baseline, options.today)
-    places = () if read_ours is None else _find_elsewhere(read_ours, opened, progress)
-    elsewhere, elsewhere_accepted = split_accepted(places, baseline, options.today)
-    used = (item for _, item in (*accepted, *elsewhere_accepted))
-    drift = DriftReport(
-        backend=backend, label=workspace.settings.backend(backend).label or backend,
-        downstream=Evidence(repo=workspace.downstream.name, commit=workspace.commit),
-        pin=read_commit(opened.upstream, opened.pin), tip=read_commit(opened.upstream, opened.tip), rows=counted,
-        accepted=accepted, stale=find_stale(baseline, used), skipped=opened.skipped, culprits=options.culprits,
-        elsewhere=elsewhere, elsewhere_accepted=elsewhere_accepted,
-    )  # fmt: skip
-    severities = {*(row.severity for row in counted), *(item.severity for item in drift.elsewhere)}
-    needs = bool(counted) if options.dead else bool(severities & set(FAIL_ON[options.fail_on]))
-    return Answer(
-        report=build_report(drift), data=encode_drift(drift), needs_person=needs, findings=build_findings(drift),
-        subject=Subject(repo=workspace.downstream.name, commit=workspace.commit, question=f"patches-drift/{backend}"),
-    )  # fmt: skip
+    places = () if read_ours is None else tuple(_find_elsewhere(read_ours, opened, progress))
+    return Found(pin=opened.pin, tip=opened.tip, rows=tuple(rows), elsewhere=places, skipped=opened.skipped)
 
 
 def _watch(rows: Iterator[Drift], inventory: Inventory, progress: Progress) -> Iterator[Drift]:
