@@ -279,6 +279,9 @@ class Reader:
             case Called(callee=Outside(path=path), arguments=arguments) if path.startswith("operator."):
                 for inner in arguments:
                     yield from self._find_names(inner)
+            case Test(operator=operator, operands=operands) if operator in _OPPOSITE and self._asks_key(operands):
+                for inner in operands:  # what a key is compared with is a constant: `fp8_recipe == Recipe.delayed`
+                    yield from self._find_names(inner) if not isinstance(inner, Outside) else ()
             case Called(callee=Outside(path="builtins.hasattr"), arguments=(owner, name, *_)) if not read_chain(owner):
                 yield f"attr:{self.show(owner)}.{self.show(name).strip(chr(39))}"
             case Called(callee=Outside(path=path)) if not path.startswith("builtins."):
@@ -292,6 +295,9 @@ class Reader:
             case _:
                 for inner in _parts(value):
                     yield from self._find_names(inner)
+
+    def _asks_key(self, operands: tuple[Value, ...]) -> bool:
+        return any(self.roots.key_of(operand) is not None for operand in operands)
 
     def show(self, value: Value, *, within: str = "") -> str:  # noqa: C901  one case per kind of value
         """The value as a person would write it."""

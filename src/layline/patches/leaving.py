@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from layline.patches.reading.events import Event, Write
+from layline.patches.reading.journal import Journal
 from layline.patches.reading.machine import text_of
 from layline.patches.reading.values import (
     Class,
@@ -61,16 +62,11 @@ class Leavings:
         begin, end = (next((m for m in found if isinstance(m, Function)), None) for found in methods)
         if begin is None or end is None:
             return
-        saved, machine.stored, machine.journal = (machine.log, machine.stored), {}, []
+        saved, machine.stored, machine.journal = (machine.log, machine.stored, machine.journal), {}, Journal()
         run_function(machine, bind(begin, made), [])
         events = run_function(machine, bind(end, made), [])
-        for names, name, before in reversed(machine.journal):
-            if before is None:
-                names.pop(name, None)
-            else:
-                names[name] = before
-        machine.log, machine.stored = saved
-        machine.journal = None
+        machine.journal.undo()
+        machine.log, machine.stored, machine.journal = saved
         for event in events:
             if isinstance(event, Write) and isinstance(event.owner, Outside) and not event.is_item:
                 values = find_alternatives(event.value) if event.value is not None else []

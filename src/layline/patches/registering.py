@@ -58,6 +58,7 @@ def _find_late(
     for function in find_functions(module):
         if function.name.rpartition(".")[2] in calls or not _registers_inside(function, calls):
             continue
+        machine.begin()
         for event in run_function(machine, function, []):
             if isinstance(event, Registration) and event.at not in known and not _is_asked(event):
                 yield replace(event, within=function.dotted)

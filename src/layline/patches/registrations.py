@@ -85,7 +85,7 @@ def run_installer(installer: Installer, handler: Function) -> Installed:
     parameters = [arg.arg for arg in (*handler.node.args.posonlyargs, *handler.node.args.args)]
     skipped = 1 if handler.bound is not None else 0
     given: list[Value] = [Argument(name, context=index == 0) for index, name in enumerate(parameters[skipped:])]
-    installer.machine.stored = {}
+    installer.machine.begin()
     run_function(installer.machine, handler, given)
     log = installer.machine.log
     effects = collect_effects(log.events, installer)

@@ -242,7 +242,7 @@ def _find_in_module(
         if function.node in handlers or not (seen.writes or seen.calls & read.calls):
             continue
         for given in hand_over(read.hooked.get(function.dotted, [])):
-            machine.stored = {}
+            machine.begin()
             events = run_function(machine, function, given)
             leavings.mark(events, function)
             for item in _collect(events, function.dotted, installer, read.packages):

@@ -23,6 +23,7 @@ from layline.patches.reading.values import (
     Member,
     Outside,
     Partial,
+    Source,
     Test,
     Value,
     find_alternatives,
@@ -37,7 +38,7 @@ _NOT_UPSTREAM = ("builtins.", "os.environ", "sys.argv", "sys.path", "sys.stdout"
 
 def find_attribute_writes(event: Event, installer: Installer) -> Iterator[Effect]:
     """`module.f = g`, `Class.m = g`, `setattr(module, name, g)`, `del Class.m`; also dataclass field defaults."""
-    if not isinstance(event, Write) or event.is_item or _is_restore(event):
+    if not isinstance(event, Write) or event.is_item or event.restores or _is_restore(event):
         return
     match event.owner:
         case Outside(path=path) if not path.startswith(_NOT_UPSTREAM):
@@ -71,7 +72,8 @@ def _find_outside(event: Write, owner: str, installer: Installer) -> Iterator[Ef
             continue  # an environment variable, not a binding
         elif f"{owner}.{name}" in installer.machine.stashes:
             original = installer.machine.stashes[f"{owner}.{name}"]
-            if not _is_behaviour(event.value) or installer.machine.stored.get(original) is event.value:
+            behaves = _is_behaviour(event.value) or isinstance(event.value, Source)
+            if not behaves or installer.machine.stored.get(original) is event.value:
                 continue  # the stash itself: kept, thrown away, or filled again by a second run
             yield installer.build_effect(event, installer.machine.stashes[f"{owner}.{name}"], event.value)
         elif not installer.is_bookkeeping(owner, name, event.value):

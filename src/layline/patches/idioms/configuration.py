@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def find_config_writes(event: Event, installer: Installer) -> Iterator[Effect]:
     """`args.key = value` and `setattr(args, "key", value)` on a config object."""
-    if not isinstance(event, Write):
+    if not isinstance(event, Write) or event.restores:
         return
     if isinstance(event.owner, Called) and isinstance(event.owner.callee, Outside):
         if not GIVES_CONFIG.search(event.owner.callee.path):

@@ -42,6 +42,11 @@ _METADATA = frozenset(
 _MARKER = re.compile(r"(?:^|_)(patched|wrapped|applied|installed|hooked|orig|original|backup|saved|sentinel|done|marker|unpatched|instrumented|is_patch|patch)(?:_|$)", re.IGNORECASE)  # fmt: skip
 
 
+_COMPUTED = "a value computed at run time"
+_MOST_VALUES = 4
+"""Constants that are named one by one; of more, only that they are computed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Known:
     """What upstream knows of a dotted name."""
@@ -181,6 +186,9 @@ class Installer:
             names = list(dict.fromkeys(name for name, _ in told if name))
             more = " or …" if len(several) > 3 else ""
             return " or ".join(names) + more, next((place for _, place in told if place is not None), None)
+        if len(several) > 1 and isinstance(several[0], Literal):
+            known = [repr(v.value) for v in several if isinstance(v, Literal)]
+            return " or ".join(known) if len(known) == len(several) <= _MOST_VALUES else _COMPUTED, None
         found = None if value is None else next(iter(several), Literal(None))
         match found:
             case None:
@@ -213,7 +221,7 @@ class Installer:
                 return f"rewritten source of {self.describe(of)[0]}", None
             case Items() | Table():
                 return "a literal", None
-        return "a value computed at run time", None
+        return _COMPUTED, None
 
     def build_effect(self, event: Write | Call, target: str, value: Value | None) -> Effect:
         """The effect of putting `value` at `target`."""

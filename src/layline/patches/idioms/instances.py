@@ -35,7 +35,7 @@ _MODULE_LIKE = re.compile(r"(?:^|_)(?:module|mod|cls|klass|class|package)(?:_|$)
 
 def find_instance_bindings(event: Event, installer: Installer) -> Iterator[Effect]:
     """A function or class put on an object that only exists at run time; the target cannot be named."""
-    if not isinstance(event, Write) or event.value is None:
+    if not isinstance(event, Write) or event.value is None or event.restores:
         return
     if event.is_item and not (isinstance(event.owner, Member) and event.owner.name == "__dict__"):
         return

@@ -9,7 +9,7 @@ from layline.patches.idioms.installer import Installer, moment_of
 from layline.patches.model import Effect, Moment, Style
 from layline.patches.reading.events import Call, Event
 from layline.patches.reading.machine import text_of
-from layline.patches.reading.values import Called, Member, Outside
+from layline.patches.reading.values import Called, Class, Function, Member, Outside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,8 +30,13 @@ def find_lifecycle_calls(event: Event, installer: Installer) -> Iterator[Effect]
         ):
             name = text_of(arguments[0]) if arguments else "root"
             yield _effect(event, f'logging.getLogger("{name}").level' if name else "the level of a logger")
-        case Outside(path=path) if _SWITCHES.search(path):
+        case Outside(path=path) if _SWITCHES.search(path) and not _is_about_ours(event):
             yield _effect(event, path)
+
+
+def _is_about_ours(event: Call) -> bool:
+    """`@torch._dynamo.allow_in_graph` over a class of ours says something about that class alone."""
+    return len(event.arguments) == 1 and isinstance(event.arguments[0], Class | Function)
 
 
 def _effect(event: Call, what: str) -> Effect:

@@ -44,9 +44,13 @@ Arguments: TypeAlias = "list[Value]"
 Keywords: TypeAlias = "dict[str, Value]"
 
 
-def _getattr(machine: Interpreter, arguments: Arguments, _: Keywords, __: ast.AST) -> Value | None:
+def _getattr(machine: Interpreter, arguments: Arguments, _: Keywords, node: ast.AST) -> Value | None:
     name = text_of(arguments[1]) if len(arguments) > 1 else None
     if name is None:
+        if len(arguments) > 1 and isinstance(arguments[1], Choice):
+            chosen = arguments[1]
+            ways = [_getattr(machine, [arguments[0], way, *arguments[2:]], {}, node) for way in (chosen.yes, chosen.no)]
+            return Choice(chosen.test, ways[0] or Unknown("no name"), ways[1] or Unknown("no name"))
         return Element(arguments[0], arguments[1]) if len(arguments) > 1 else None
     found = arguments[0]
     for part in name.split("."):
@@ -339,10 +343,12 @@ def call_method(
 def _call_list_method(machine: Interpreter, items: Items, name: str, arguments: Arguments) -> Value | None:
     match name, arguments:
         case (("append" | "add"), [value]):
+            machine.journal.note_growth(items)
             items.values.append(value)
             return Literal(None)
         case (("extend" | "update"), [more]):
             known = machine.iterate(more)
+            machine.journal.note_growth(items)
             items.values.extend(known or [])
             items.whole = items.whole and known is not None
             return Literal(None)
@@ -368,9 +374,11 @@ def _call_dict_method(
         case "setdefault", [key, value]:
             found = machine.read_item(table, key, value)
             if found is value:
+                machine.journal.note_growth(table)
                 table.entries.append((key, value))
             return found
         case "update", [Table(entries=entries, whole=whole)]:
+            machine.journal.note_growth(table)
             table.entries.extend(entries)
             table.whole = table.whole and whole
             return Literal(None)

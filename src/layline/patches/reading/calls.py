@@ -199,7 +199,7 @@ class Interpreter(Statements, Writes):
         self.steps, self.limit = min(self.steps, self.limit), limit
         if frame.yields:
             return Items(frame.yields)
-        return join_returns(frame.returns, falls=flow is not Flow.RETURN)
+        return join_returns(frame.returns, falls=flow < Flow.RETURN)
 
     def _instantiate(self, callee: Class, arguments: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
         made = Instance(callee)

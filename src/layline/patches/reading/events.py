@@ -26,6 +26,8 @@ class Write:
     is_item: bool = False
     deferred: bool = False
     transient: bool = False
+    restores: bool = False
+    """It puts back what was read from the same place: the end of an effect, not one of its own."""
     activation: int = 0
     """Which run of which function made it; a later write of the original in the same run puts it back."""
     within: str = ""

@@ -324,7 +324,8 @@ def _compare(operator: str, left: Value, right: Value) -> Value:
             return Literal(operator == "is not")
     if operator in {"in", "not in"} and isinstance(left, Literal) and isinstance(right, Items) and right.whole:
         if left in right.values:
-            return Literal(operator == "in")
+            sure = right.values if right.sure is None else right.values[: right.sure]
+            return Literal(operator == "in") if left in sure else Test(operator, (left, right))
         if all(isinstance(item, Literal) for item in right.values):
             return Literal(operator != "in")
     return Test(operator, (left, right))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location
 from layline.patches.reading.events import Log
+from layline.patches.reading.journal import Journal
 from layline.patches.reading.values import Function, Instance, Literal, Member, Outside, Test, Value
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class Flow(IntEnum):
     CONTINUE = 1
     BREAK = 2
     RETURN = 3
+    RAISE = 4
 
 
 @dataclass(slots=True, eq=False)
@@ -85,8 +87,8 @@ class Machine(ABC):
         """Tests that decide which of several objects a write in progress reaches."""
         self.tests: dict[Value, ast.expr] = {}
         """Tests as they are written."""
-        self.journal: list[tuple[dict[str, Value], str, Value | None]] | None = None
-        """Where a trial run notes what class attributes were before it, so that they can be put back."""
+        self.journal = Journal()
+        """What the run in progress changes of the state that all runs share."""
         self.filters: set[Value] = set()
         """Filters of comprehensions that reading could not decide."""
         self.follows: Callable[[Function], bool] = lambda _: True
@@ -129,6 +131,11 @@ class Machine(ABC):
     @property
     def frame(self) -> Frame:
         return self.frames[-1]
+
+    def begin(self) -> None:
+        """Before one function is read from the outside: nothing is written upstream, and no mark is set."""
+        self.journal.settle()
+        self.stored = {}
 
     def push(self, module: Module, within: str, function: Function | None = None) -> Frame:
         self._numbers += 1

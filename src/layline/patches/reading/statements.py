@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from layline.patches.reading.comprehensions import unfilter
@@ -98,7 +99,7 @@ class Statements(Expressions):
                     self._enter(item, scope)
                 return self.run_block(body, scope)
             case ast.Raise():
-                return Flow.RETURN
+                return Flow.RAISE
             case ast.Continue():
                 return Flow.CONTINUE
             case ast.Break():
@@ -107,6 +108,8 @@ class Statements(Expressions):
                 self._run_delete(targets, scope)
             case ast.Global(names=names):
                 scope.declare_global(names)
+                for name in names:
+                    self.journal.note(scope.outer[name].names, name)
             case ast.Nonlocal(names=names):
                 scope.declare_nonlocal(names)
             case ast.Match(subject=subject, cases=cases):
@@ -126,6 +129,7 @@ class Statements(Expressions):
         if isinstance(node.target, ast.Name):
             old = scope.find(node.target.id)
             if isinstance(old, Items) and isinstance(right, Items):
+                self.journal.note_growth(old)
                 old.values.extend(right.values)
                 return
         from layline.patches.reading.strings import fold_operation
@@ -194,9 +198,14 @@ class Statements(Expressions):
         goes_on = test if yes[0] is Flow.FALL else negate(test)
         scope.names = yes[1] if yes[0] is Flow.FALL else no[1]
         self.frame.conditions.append((goes_on, True))
-        if Flow.RETURN in {yes[0], no[0]} and not self.deferred:
+        if Flow.RETURN in {yes[0], no[0]} and not self.deferred and self._may_install():
             self.log.gates.append(test)
         return Flow.FALL
+
+    def _may_install(self) -> bool:
+        """The handler itself, or a helper it calls for what it does: one that computes a value gates nothing."""
+        function = self.frame.function
+        return len(self.frames) <= 2 or function is None or not gives_value(function.node)
 
     def _run_for(self, node: ast.For | ast.AsyncFor, scope: Scope) -> Flow:
         self.frame.loops.append(Loop())
@@ -216,7 +225,7 @@ class Statements(Expressions):
             self.frame.conditions.extend((test, False) for test in tests)
             flow = self.run_block(node.body, scope)
             del self.frame.conditions[len(self.frame.conditions) - len(tests) :]
-            if flow is Flow.BREAK or (flow is Flow.RETURN and values is not None):
+            if flow is Flow.BREAK or (flow >= Flow.RETURN and values is not None):
                 return flow
         return Flow.FALL
 
@@ -366,6 +375,13 @@ class Statements(Expressions):
 
     def _name(self, name: str) -> str:
         return f"{self.frame.within}.{name}" if self.frame.within else name
+
+
+@lru_cache(maxsize=10_000)
+def gives_value(node: ast.AST) -> bool:
+    """Whether a function returns anything but nothing, True or False."""
+    found = [part.value for part in ast.walk(node) if isinstance(part, ast.Return) and part.value is not None]
+    return any(not (isinstance(value, ast.Constant) and value.value in (None, True, False)) for value in found)
 
 
 def _find_imports(body: list[ast.stmt], module: Module) -> list[str]:

@@ -205,6 +205,8 @@ class Items:
 
     values: list[Value]
     whole: bool = True
+    sure: int | None = None
+    """How many of them are there whichever function ran before; None: all."""
 
 
 @dataclass(slots=True, eq=False)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from layline.patches.reading.branches import assume, restrict
+from layline.patches.reading.branches import assume, find_pairs, restrict
 from layline.patches.reading.events import Write
+from layline.patches.reading.journal import Journal
 from layline.patches.reading.machine import Machine, find_restores, module_around, text_of
 from layline.patches.reading.values import (
     Called,
@@ -49,12 +50,14 @@ class Writes(Machine):
             return
         module.state = "running"
         saved = (self.log, self.frames, self.deferred, self.steps, self.stored)
+        journal, self.journal = self.journal, Journal()  # what an import does, it does for everyone
         from layline.patches.reading.events import Log
 
         self.log, self.frames, self.deferred, self.steps, self.stored = Log(module.events), [], False, 0, {}
         self.push(module, "")
         self.run_block(module.body, module.scope)
         self.log, self.frames, self.deferred, self.steps, self.stored = saved
+        self.journal = journal
         module.state = "done"
 
     def read_attribute(self, owner: Value, name: str, default: Value | None = None) -> Value:
@@ -198,7 +201,7 @@ class Writes(Machine):
             trail=self.trail(), chosen=tuple(self.chosen),
         )  # fmt: skip
         if value is not None and self._puts_back(event):
-            event.transient = True
+            event.transient = event.restores = True
             find_restores(self.log.events, event)
         self._remember(event)
         self.record(event)
@@ -223,6 +226,11 @@ class Writes(Machine):
                 return original == f"{path}.{text_of(event.name)}"
             case _, Element(owner=owner, key=key) if event.is_item:
                 return owner == event.owner and key == event.name
+            case _, Member(owner=owner, name=name) if not event.is_item:
+                return owner == event.owner and name == text_of(event.name)
+            case Outside(path=path), Choice() if not event.is_item and event.value is not None:
+                pairs = list(find_pairs(event.name, event.value))
+                return all(isinstance(v, Outside) and v.path == f"{path}.{text_of(name)}" for name, v in pairs)
         return False
 
     def _remember(self, event: Write) -> None:  # noqa: C901  one case per kind of owner
@@ -237,18 +245,19 @@ class Writes(Machine):
                     self.stored[f"{path}.{name}"] = event.value
             case Table():
                 if event.value is not None:
+                    self.journal.note_growth(event.owner)
                     event.owner.entries.append((event.name, event.value))
             case Inside(module=module) if name is not None and event.value is not None and module.state == "done":
+                self.journal.note(module.scope.names, name)
                 module.scope.names.setdefault(name, event.value)
             case Class(scope=scope) if name is not None and event.value is not None:
-                if self.journal is not None:
-                    self.journal.append((scope.names, name, scope.names.get(name)))
+                self.journal.note(scope.names, name)
                 scope.names[name] = event.value
             case Instance() if name and event.value is not None:
+                self.journal.note(event.owner.attributes, name)
                 event.owner.attributes[name] = event.value
                 if self.frame.loops:
                     self.frame.loops[-1].written.append((event.owner, name))
-            case Made(attributes=attributes) if name and event.value is not None:
-                attributes[name] = event.value
-            case Function(attributes=attributes) if name and event.value is not None:
+            case Made(attributes=attributes) | Function(attributes=attributes) if name and event.value is not None:
+                self.journal.note(attributes, name)
                 attributes[name] = event.value
