@@ -253,6 +253,16 @@ class Reader:
             if key is not None:
                 yield key
 
+    def find_asked(self, value: Value) -> Iterator[str]:
+        """The keys of a test, those included that it only asks for: `hasattr(args, "key")`."""
+        yield from self.find_keys(value)
+        for inner in walk(value, lambda item: self.roots.key_of(item) is not None):
+            match inner:
+                case Called(callee=Outside(path="builtins.hasattr"), arguments=(owner, Literal(value=str(name)))):
+                    key = self.roots.key_of(Member(owner, name))
+                    if key is not None:
+                        yield key
+
     def find_others(self, value: Value) -> Iterator[str]:
         """Requirements that are not config keys, in a few words each."""
         match value:
@@ -268,7 +278,7 @@ class Reader:
         if names:
             yield f"{names[0]}" if self.show(value) in names[0] else f"{names[0]} ({self.show(value)})"
 
-    def _find_names(self, value: Value) -> Iterator[str]:
+    def _find_names(self, value: Value) -> Iterator[str]:  # noqa: C901  one case per kind of value
         if self.roots.key_of(value) is not None:
             return
         match value:

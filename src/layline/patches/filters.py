@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from layline.patches.chains import Roots
 from layline.patches.conditions import Reader, simplify
 from layline.patches.model import Effect, TargetKind
+from layline.patches.reading.machine import text_of
 from layline.patches.reading.values import Called, Literal, Outside, Test, Value
 
 if TYPE_CHECKING:
@@ -30,8 +31,43 @@ def apply_filters(event: Event, effect: Effect, installer: Installer) -> Effect 
         return None
     if all(asked) and effect.target_kind not in _UNSEEN:
         return effect
-    reason = f"{_FILTERED}; {effect.reason}" if effect.reason else _FILTERED
-    return replace(effect, certain=False, reason=reason)
+    return _doubt(effect, _FILTERED)
+
+
+def weigh_imports(event: Event, effect: Effect, installer: Installer) -> Effect:
+    """Of two ways that an import decides, the one that the pin does not take is uncertain."""
+    if effect.target is None or not effect.certain:
+        return effect
+    for test in getattr(event, "when", ()):
+        match test:
+            case Test(operator="not", operands=(Test(operator="importable", operands=names),)):
+                there = [text for name in names if (text := text_of(name)) and _is_there(text, installer)]
+                if len(there) == len(names):
+                    return _doubt(effect, f"only where {there[0]} cannot be imported, and it is there")
+            case Test(operator="importable", operands=names):
+                gone = [text for name in names if (text := text_of(name)) and _is_gone(text, installer)]
+                if gone:
+                    return _doubt(effect, f"only where {gone[0]} can be imported, and the pin does not have it")
+    return effect
+
+
+def _is_there(name: str, installer: Installer) -> bool:
+    if _is_ours(name, installer):
+        return True
+    return installer.look_up(name).kind not in {*_UNSEEN, TargetKind.ABSENT}
+
+
+def _is_gone(name: str, installer: Installer) -> bool:
+    return not _is_ours(name, installer) and installer.look_up(name).kind is TargetKind.ABSENT
+
+
+def _is_ours(name: str, installer: Installer) -> bool:
+    modules = installer.machine.modules
+    return modules.path_of(name) is not None or modules.path_of(name.rpartition(".")[0]) is not None
+
+
+def _doubt(effect: Effect, why: str) -> Effect:
+    return replace(effect, certain=False, reason=f"{why}; {effect.reason}" if effect.reason else why)
 
 
 def find_filters(event: Event, installer: Installer) -> Iterator[str]:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from layline.core.evidence import Location
 from layline.patches.chains import Roots, loosen, read_chain
 from layline.patches.conditions import Reader, simplify
-from layline.patches.filters import apply_filters
+from layline.patches.filters import apply_filters, weigh_imports
 from layline.patches.guards import CONTEXT, build_guard, call_on_context
 from layline.patches.idioms import find_effects
 from layline.patches.idioms.installer import Installer
-from layline.patches.model import Effect, Patch, Premise
+from layline.patches.model import Effect, Moment, Patch, Premise
 from layline.patches.premises import build_premise
 from layline.patches.reading.events import Event, Imported, Log, Registration, Write
 from layline.patches.reading.values import (
@@ -25,6 +25,7 @@ from layline.patches.reading.values import (
     conjoin,
     find_alternatives,
 )
+from layline.patches.ways import Ways
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -71,7 +72,7 @@ def read_patch(registration: Registration, installer: Installer) -> Patch:
         tags=_texts(_role(given, "tags")),
         version_gates=tuple(_find_gates(given)),
         guard=build_guard(installer.machine, _role(given, "condition"), installer.roots),
-        body_keys=tuple(sorted({key for gate in installed.gates for key in reader.find_keys(simplify(gate))})),
+        body_keys=tuple(sorted({key for gate in installed.gates for key in reader.find_asked(simplify(gate))})),
         effects=installed.effects,
         implementation=tuple(find_implementation(installed, registration.at.path)),
         notes=("the handler is longer than the budget of the reader; effects may be missing",)
@@ -88,7 +89,7 @@ def run_installer(installer: Installer, handler: Function) -> Installed:
     installer.machine.begin()
     run_function(installer.machine, handler, given)
     log = installer.machine.log
-    effects = collect_effects(log.events, installer)
+    effects = _add_conditions(log.events, installer)
     return Installed(tuple(effects), tuple(log.gates), tuple(sorted(log.visited)), log.exhausted)
 
 
@@ -99,6 +100,13 @@ def run_function(machine: Interpreter, function: Function, given: list[Value]) -
     machine.call_function(function, given, {}, function.node)
     machine.frames = []
     return machine.log.events
+
+
+def _add_conditions(events: list[Event], installer: Installer) -> Iterator[Effect]:
+    """The effects of a run; a condition that is about no key and no upstream name is told in the words of the source."""
+    ways = Ways(events, installer)
+    for event, effect in find_all_effects(events, installer):
+        yield replace(effect, when=ways.describe(event, effect)) if effect.when is None else effect
 
 
 def collect_effects(events: list[Event], installer: Installer) -> list[Effect]:
@@ -120,9 +128,10 @@ def find_all_effects(
             effect = apply_filters(event, found_effect, installer)
             if effect is None:
                 continue
-            key = (effect.target, effect.location, effect.mutates, effect.reason, effect.moment)
-            if key not in found:
-                found.add(key)
+            effect = weigh_imports(event, effect, installer)
+            key = (effect.target, effect.location, effect.mutates, effect.reason)
+            if (*key, effect.moment) not in found and (*key, Moment.INSTALL) not in found:
+                found.add((*key, effect.moment))
                 when, premise = _read_condition(event, reader) if is_shown(effect) else (None, None)
                 yield event, replace(effect, when=when, premise=premise)
         if isinstance(event, Write) and event.value is not None:

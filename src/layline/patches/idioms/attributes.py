@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _ORIGINAL = re.compile(r"(?:^|_)(?:orig|original|originals|saved|backup|old|previous|prev|unpatched|unwrapped)(?:_|$)", re.IGNORECASE)  # fmt: skip
+_HOLDS_SETTINGS = re.compile(r"(?:Config|Args|Arguments|Settings|Options)$|\.knobs(?:\.|$)")
+"""Owners whose attributes are settings: what is set there is named in `mutates` too."""
 _NOT_UPSTREAM = ("builtins.", "os.environ", "sys.argv", "sys.path", "sys.stdout", "sys.stderr", "warnings.", "logging.")
 
 
@@ -72,12 +74,14 @@ def _find_outside(event: Write, owner: str, installer: Installer) -> Iterator[Ef
             continue  # an environment variable, not a binding
         elif f"{owner}.{name}" in installer.machine.stashes:
             original = installer.machine.stashes[f"{owner}.{name}"]
-            behaves = _is_behaviour(event.value) or isinstance(event.value, Source)
+            behaves = _is_behaviour(event.value) or _is_rewritten(event.value)
             if not behaves or installer.machine.stored.get(original) is event.value:
                 continue  # the stash itself: kept, thrown away, or filled again by a second run
             yield installer.build_effect(event, installer.machine.stashes[f"{owner}.{name}"], event.value)
         elif not installer.is_bookkeeping(owner, name, event.value):
-            yield installer.build_effect(event, f"{owner}.{name}", event.value)
+            effect = installer.build_effect(event, f"{owner}.{name}", event.value)
+            is_setting = _HOLDS_SETTINGS.search(owner) is not None and effect.replacement_at is None
+            yield replace(effect, mutates=(name,)) if is_setting and not effect.mutates else effect
 
 
 def _is_mark(event: Write, target: str) -> bool:
@@ -157,6 +161,10 @@ def _is_behaviour(value: Value | None) -> bool:
     return value is not None and any(
         isinstance(found, Function | Class | Partial) for found in find_alternatives(value)
     )
+
+
+def _is_rewritten(value: Value | None) -> bool:
+    return value is not None and any(isinstance(found, Source) for found in find_alternatives(value))
 
 
 def _is_restore(event: Write) -> bool:

@@ -219,6 +219,8 @@ class Installer:
                 return f"module {name}", None
             case Source(of=of):
                 return f"rewritten source of {self.describe(of)[0]}", None
+            case Items(values=values) if not all(isinstance(item, Literal) for item in values):
+                return "a list built at run time", None
             case Items() | Table():
                 return "a literal", None
         return _COMPUTED, None

@@ -60,6 +60,4 @@ def _put(names: dict[str, Value], name: str, value: Value | None) -> None:
 
 def _holds(value: Value, other: Value) -> bool:
     """Whether one is the other, or an earlier run of the same left it there."""
-    return value == other or (
-        isinstance(value, Choice) and value.test == EARLIER and other in (value.yes, value.no)
-    )
+    return value == other or (isinstance(value, Choice) and value.test == EARLIER and other in (value.yes, value.no))

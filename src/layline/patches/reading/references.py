@@ -52,6 +52,8 @@ def _resolve(node: ast.expr, scope: Scope, own: set[str]) -> Iterator[str]:
     for value in find_alternatives(found):
         if isinstance(value, Outside):
             yield ".".join([value.path, *reversed(parts)])
+        elif isinstance(value, Function):  # a function of ours may be what an installer replaces
+            yield ".".join([value.dotted, *reversed(parts)])
 
 
 def find_own_attributes(function: Function) -> Iterator[str]:

@@ -17,6 +17,7 @@ from layline.patches.reading.values import (
     NONE,
     Argument,
     Called,
+    Choice,
     Class,
     Element,
     Function,
@@ -90,7 +91,7 @@ class Statements(Expressions):
                 return self._run_rest(node, scope)
         return Flow.FALL
 
-    def _run_rest(self, node: ast.stmt, scope: Scope) -> Flow:
+    def _run_rest(self, node: ast.stmt, scope: Scope) -> Flow:  # noqa: C901  one case per statement
         match node:
             case ast.Try() | ast.TryStar():
                 return self._run_try(node, scope)
@@ -297,6 +298,11 @@ class Statements(Expressions):
 
     def settle(self, value: Value) -> Value:
         """The value behind a name that was imported without a look."""
+        if isinstance(value, Choice) and (
+            isinstance(value.yes, Later | Choice) or isinstance(value.no, Later | Choice)
+        ):
+            yes, no = self.settle(value.yes), self.settle(value.no)
+            return value if yes is value.yes and no is value.no else Choice(value.test, yes, no)
         if not isinstance(value, Later):
             return value
         if value.value is None:

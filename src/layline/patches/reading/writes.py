@@ -233,7 +233,7 @@ class Writes(Machine):
                 return all(isinstance(v, Outside) and v.path == f"{path}.{text_of(name)}" for name, v in pairs)
         return False
 
-    def _remember(self, event: Write) -> None:  # noqa: C901  one case per kind of owner
+    def _remember(self, event: Write) -> None:
         name = text_of(event.name)
         if name is not None and isinstance(event.value, Member) and event.value.name != name:
             self.aside.add((name, event.value.name))
