@@ -58,6 +58,8 @@ def find_chain(body: list[ast.stmt], line: int) -> list[Definition]:
         if around is None:
             return found
         if isinstance(around, _DEFINITIONS):
+            if line < around.lineno:
+                return found  # a decorator runs where the definition stands
             found.append(around)
             body = around.body
             continue

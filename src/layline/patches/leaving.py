@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from layline.patches.reading.events import Event, Write
+from layline.patches.reading.events import Call, Event, Write
 from layline.patches.reading.journal import Journal
 from layline.patches.reading.machine import text_of
+from layline.patches.reading.objects import is_undone, spell_object
 from layline.patches.reading.values import (
     Class,
     Function,
     Instance,
     Outside,
     Partial,
+    Value,
     bind,
     find_alternatives,
 )
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
 _ENDS = ("__exit__", "__aexit__")
 _BEGINS = ("__enter__", "__aenter__")
 Place = tuple[str, str | None]
-"""An outside object and the attribute set on it; None where only a run tells which."""
+"""An object, by its path or by how it is reached, and the attribute set on it; None where only a run tells which."""
+_REGISTERS = (".register", ".register_module")
 
 
 class Leavings:
@@ -42,11 +45,8 @@ class Leavings:
         if owner is None or function.name.endswith(_ENDS):
             return
         for event in events:
-            if isinstance(event, Write) and isinstance(event.owner, Outside) and not event.is_item:
-                back = self._find_undone(owner)
-                name = text_of(event.name)
-                if not event.deferred and {(event.owner.path, name), (event.owner.path, None)} & back:
-                    event.transient = True
+            if isinstance(event, Write | Call) and not event.deferred and _is_undone(event, self._find_undone, owner):
+                event.transient = True
 
     def _find_undone(self, owner: Class) -> frozenset[Place]:
         if owner.node not in self._known:
@@ -68,7 +68,37 @@ class Leavings:
         machine.journal.undo()
         machine.log, machine.stored, machine.journal = saved
         for event in events:
-            if isinstance(event, Write) and isinstance(event.owner, Outside) and not event.is_item:
-                values = find_alternatives(event.value) if event.value is not None else []
-                if not any(isinstance(value, Function | Class | Partial) for value in values):
-                    yield event.owner.path, text_of(event.name)
+            place = _find_place(event)
+            values = _find_values(event)
+            if place is not None and not any(isinstance(value, Function | Class | Partial) for value in values):
+                yield place
+
+
+def _is_undone(event: Write | Call, find_undone: Callable[[Class], frozenset[Place]], owner: Class) -> bool:
+    place = _find_place(event)
+    if place is None:
+        return False
+    undone = find_undone(owner)
+    if isinstance(event, Write) and not isinstance(event.owner, Outside):
+        return is_undone(place[0], (text for text, name in undone if name in {place[1], None}))
+    return place in undone or (place[0], None) in undone
+
+
+def _find_place(event: Event) -> Place | None:
+    """What an event sets: an attribute of an object, or an entry of a registry."""
+    match event:
+        case Write(is_item=False, owner=owner, name=name):
+            spelled = spell_object(owner)
+            return (spelled, text_of(name)) if spelled is not None else None
+        case Call(callee=Outside(path=path), arguments=(key, _, *_)) if path.endswith(_REGISTERS):
+            return (path, text_of(key)) if text_of(key) is not None else None
+    return None
+
+
+def _find_values(event: Event) -> list[Value]:
+    match event:
+        case Write(value=value) if value is not None:
+            return find_alternatives(value)
+        case Call(arguments=arguments):
+            return list(arguments)
+    return []

@@ -30,7 +30,11 @@ if TYPE_CHECKING:
     from layline.patches.idioms.installer import Installer
     from layline.patches.reading.modules import Module
 
-_STAYS = re.compile(r"`(?:forward|__class__|__call__|generate)` of an object|a method bound onto|an import hook|wraps `|`\w+` of (?:the class|what|`\w+`, a parameter)")  # fmt: skip
+_STAYS = re.compile(
+    r"`(?:forward|__class__|__call__|generate)` of |a method bound onto|an import hook|wraps `"
+    r"|`\w+` of (?:the class|every subclass|what|`\w+`, a parameter)"
+    r"|`\w+` of `(?:[^`]*[._\]])?(?:\w*model|\w*module|\w*layers?|\w*attn|\w*attention|\w*block|\w*encoder|\w*decoder|pipe|pipeline|client)(?:\[…\])?`, an"
+)  # fmt: skip
 """Reasons of rows that are told although their target cannot be named."""
 _HELPED = "written by a helper at "
 _FLAGS = re.compile(r"\.(?:backends|config|_config|knobs|envs|flags)\.[\w.]+$")
@@ -174,7 +178,8 @@ def _counts(effect: Effect, scope: Scope) -> bool:
 def _is_foreign_behaviour(effect: Effect, scope: Scope) -> bool:
     """Code of ours put into a package that is no backend, the standard library included: torch, asyncio, a sibling."""
     target = effect.target or ""
-    if effect.replacement_at is None or _is_in(target, scope.others) or target.partition(".")[0] in scope.own:
+    behaves = effect.replacement_at is not None or (effect.replacement or "").startswith(("deleted", "module "))
+    if not behaves or _is_in(target, scope.others) or target.partition(".")[0] in scope.own:
         return False
     return scope.is_near(effect.location.path)
 
@@ -219,14 +224,33 @@ def _find_naming(
 
 def _settle(items: Iterable[Unregistered]) -> Iterator[Unregistered]:
     """Where one run names the target of a line, the run that could not is dropped."""
-    ordered = sorted(
-        items, key=lambda item: (item.effect.location.path, item.effect.location.line, item.effect.target or "")
-    )
+    ordered = sorted(items, key=_order)
     named = {item.effect.location for item in ordered if item.effect.target}
-    told = {(item.effect.reason or "").partition(_HELPED)[2] for item in ordered if item.effect.target}
+    told = {_find_helper(item) for item in ordered if item.effect.target}
+    plain = {(str(item.effect.location), item.effect.target) for item in ordered if not _find_helper(item)}
+    seen: set[tuple[object, ...]] = set()
     for item in ordered:
-        if item.effect.target or (item.effect.location not in named and str(item.effect.location) not in told):
+        if (_find_helper(item), item.effect.target) in plain:
+            continue  # a helper whose callers decide nothing: told once, where it stands
+        if item.effect.target is None and not item.effect.mutates:
+            one = (item.effect.location, item.effect.replacement, (item.effect.reason or "").partition(" of ")[0])
+            if one in seen:
+                continue  # one line that reaches one of several objects
+            seen.add(one)
+        is_open = "every subclass" in (item.effect.reason or "") or item.effect.location not in named
+        if item.effect.target or (is_open and str(item.effect.location) not in told):
             yield item
+
+
+def _order(item: Unregistered) -> tuple[str, int, str, int]:
+    """By place; of several ways to one line, the one with the fewest conditions first."""
+    effect = item.effect
+    return effect.location.path, effect.location.line, effect.target or "", len(effect.when or "")
+
+
+def _find_helper(item: Unregistered) -> str:
+    """The line of the helper that made an effect; empty where none did."""
+    return (item.effect.reason or "").partition(_HELPED)[2]
 
 
 def _find_in_module(
@@ -286,7 +310,8 @@ def may_count(effect: Effect, packages: tuple[str, ...]) -> bool:
     """False if no backend lists the effect, whatever its scope (see `_counts`): then nobody reads its conditions."""
     if effect.target is None:
         return _tells_unnamed(effect)
-    return not packages or effect.replacement_at is not None or _is_in(effect.target, packages)
+    behaves = effect.replacement_at is not None or (effect.replacement or "").startswith(("deleted", "module "))
+    return not packages or behaves or _is_in(effect.target, packages)
 
 
 def _tells_unnamed(effect: Effect) -> bool:

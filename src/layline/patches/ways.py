@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -89,12 +90,12 @@ class Ways:
 
     def _say(self, test: Value) -> str | None:
         text = self._reader.show(simplify(test))
-        if len(text) <= _LONGEST and "<" not in text.replace(" < ", "").replace(" <= ", ""):
+        if len(text) <= _LONGEST and not _is_vague(text):
             return text if text not in {"True", "False"} else None
         written = self._installer.machine.say_test(test)
         if written is not None and _contradicts(written):  # one spelling, another object in every round of a loop
-            return text if "<" not in text else "this is the target of several meant here"
-        if written is None and "importable" in text and "<" not in text:
+            return text if not _is_vague(text) else "this is the target of several meant here"
+        if written is None and "importable" in text and not _is_vague(text):
             return text
         return (
             written if written is None or len(written) <= 2 * _LONGEST else "this is the target of several meant here"
@@ -143,6 +144,11 @@ def _is_part(value: Value, target: str) -> bool:
 
 def _spell(value: Value) -> str:
     return value.path if isinstance(value, Outside) else str(getattr(value, "value", ""))
+
+
+def _is_vague(text: str) -> bool:
+    """Whether a part of a test is only described: `<a value too large to follow>`."""
+    return re.search(r"<\w", text) is not None
 
 
 def _contradicts(text: str) -> bool:

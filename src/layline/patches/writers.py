@@ -16,11 +16,14 @@ if TYPE_CHECKING:
 
     from layline.patches.reading.values import Function
 
+_BEHAVES = frozenset("forward __call__ __class__ generate".split())
+"""Attributes of other objects that hold behaviour, whatever is put there."""
+_BINDS = frozenset("MethodType partial __get__".split())
 _SHORT = 14
 """A helper this short is read for what it returns."""
 _WRITERS = frozenset({"exec", "apply_patch", "wrap_function_wrapper", "wrap_object", "_w", "_wrap", "wrap"})
-_HINTS = re.compile(rb"\bsetattr\(\s*(?!self\b|cls\b)\w|\bsys\.modules\b|\bapply_patch\(|\bmeta_path\b|\bwhen_imported\b|\bmock\b|\bwrap_\w+\b|\b_?wrap\(|\b_w\(|\bregister_patch\w*\b|\bgetsource\b|\bpatch_to\b|\b__class__ =|\bMethodType\b")  # fmt: skip
-_MARKS = (b"setattr(", b"sys.modules", b"apply_patch(", b"meta_path", b"when_imported", b"mock", b"wrap_", b"wrap(", b"_w(", b"register_patch", b"getsource", b"patch_to", b"__class__ =", b"MethodType")  # fmt: skip
+_HINTS = re.compile(rb"\bsetattr\(\s*(?!self\b|cls\b)\w|\bsys\.modules\b|\bapply_patch\(|\bmeta_path\b|\bwhen_imported\b|\bmock\b|\bwrap_\w+\b|\b_?wrap\(|\b_w\(|\bregister_patch\w*\b|\bgetsource\b|\bpatch_to\b|\b__class__ =|\bMethodType\b|\.forward[ \t]*=[^=]|\.__class__\.\w+[ \t]*=[^=]|\btype\(\w+\)\.\w+[ \t]*=[^=]|\b__subclasses__\b|\bfor \w*(?:cls|class) in\b")  # fmt: skip
+_MARKS = (b"setattr(", b"sys.modules", b"apply_patch(", b"meta_path", b"when_imported", b"mock", b"wrap_", b"wrap(", b"_w(", b"register_patch", b"getsource", b"patch_to", b"__class__ =", b"MethodType", b".forward", b"__class__.", b"type(", b"__subclasses__", b"cls in ", b"class in ")  # fmt: skip
 """Every text that `_HINTS` finds holds one of these; plain searches are many times faster, and mostly in vain."""
 _MAY_WRITE = frozenset({ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete, ast.Call})
 _IMPORTED = re.compile(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+\(?([^)#]*?)(?:\)|$)|import[ \t]+([^\n#]+))", re.MULTILINE)  # fmt: skip
@@ -90,12 +93,16 @@ def _called(node: ast.Call) -> str:
 
 def _is_write(node: ast.AST) -> bool:
     match node:
+        case ast.Assign(targets=[ast.Attribute(value=ast.Attribute())], value=ast.Call() as made):
+            return _called(made) in _BINDS or any(_is_foreign(target) for target in node.targets)
         case ast.Assign(targets=targets) | ast.Delete(targets=targets):
             return any(_is_foreign(target) for target in targets)
         case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
             return _is_foreign(target)
         case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[first, *_]):
-            return _root(first) not in {"self", "cls"}
+            return isinstance(first, ast.Attribute) or _root(first) not in {"self", "cls"}
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=registry), attr="register")):
+            return registry[:1].isupper()  # `UPSTREAM_TABLE.register("key", ours)`
         case ast.Call():
             name = _called(node)
             return name in _WRITERS or name.startswith("register_patch")
@@ -107,6 +114,8 @@ def _hands_over(node: ast.AST, parameters: set[str], ours: set[str]) -> bool:
         case ast.Assign(targets=targets, value=value):
             is_ours = isinstance(value, ast.Lambda | ast.Call) or (isinstance(value, ast.Name) and value.id in ours)
             return is_ours and any(isinstance(t, ast.Attribute) and _root(t.value) in parameters for t in targets)
+        case ast.Call(func=ast.Name(id="setattr"), args=[_, ast.Name(), ast.Name(id=given)]) if given in ours:
+            return True  # owner and name are variables, what is put there was handed over: `setattr(module, name, new)`
         case ast.Call(args=[first, *_]) if _called(node) in {"setattr", *_WRITERS}:
             return _root(first) in parameters
         case ast.Call(args=args) if _called(node) in IMPORT_HOOKS:
@@ -117,6 +126,8 @@ def _hands_over(node: ast.AST, parameters: set[str], ours: set[str]) -> bool:
 def _is_foreign(target: ast.expr) -> bool:
     """`x.y = …` or `X[...] = …` where x is neither `self` nor a lower-case local table."""
     match target:
+        case ast.Attribute(value=ast.Attribute(), attr=name) if name in _BEHAVES:
+            return True  # `self.model.forward = …` changes the model
         case ast.Attribute(value=owner) | ast.Subscript(value=ast.Attribute() as owner):
             return _root(owner) not in {"self", "cls"}
         case ast.Subscript(value=ast.Name(id=name)):

@@ -97,11 +97,11 @@ WITHOUT_TARGET: list[tuple[str, str, str]] = [
     ("operator library", "from torch import library\nlib = library.Library('up', 'IMPL')\ndef g(): pass\nlib.impl('f', g)", ".".join(("torch", "library", "Library.impl('f')"))),
     ("environment joined", "import os\nos.environ |= {'X': '1'}", "env:X"),
     ("finder on sys.meta_path", "import sys\nclass Finder:\n    def find_spec(self, name, path, target=None):\n        return None if name == 'up.a' else None\nsys.meta_path.insert(0, Finder())", "an import hook: what it changes is decided when a module is imported; it names up.a"),
-    ("class of an object", "def go(model):\n    class D: pass\n    model.__class__ = D\ngo(ctx.model)", "`__class__` of an object that only exists at run time"),
-    ("attribute of an object's class", "def go(model):\n    def g(self): pass\n    type(model).forward = g\ngo(ctx.model)", "`forward` of the class of an object that only exists at run time"),
-    ("method bound onto an object", "def go(model):\n    def g(self): pass\n    model.forward = g.__get__(model)\ngo(ctx.model)", "a method bound onto `forward` of an object that only exists at run time"),
+    ("class of an object", "def go(model):\n    class D: pass\n    model.__class__ = D\ngo(ctx.model)", "`__class__` of `ctx.model`, an object that only exists at run time"),
+    ("attribute of an object's class", "def go(model):\n    def g(self): pass\n    type(model).forward = g\ngo(ctx.model)", "`forward` of the class of `ctx.model`, an object that only exists at run time"),
+    ("method bound onto an object", "def go(model):\n    def g(self): pass\n    model.forward = g.__get__(model)\ngo(ctx.model)", "a method bound onto `forward` of `ctx.model`, an object that only exists at run time"),
     ("class found by upstream", "from up.dynamic import find_class\ndef g(self): pass\nfind_class('visual.Block').forward = g", "`forward` of what up.dynamic.find_class('visual.Block') returns"),
-    ("wrapt on an object", "import wrapt\ndef go(client):\n    wrapt.wrap_function_wrapper(client, 'send', lambda w, i, a, k: w(*a))\ngo(ctx.client)", "wraps `send` of an object that only exists at run time"),
+    ("wrapt on an object", "import wrapt\ndef go(client):\n    wrapt.wrap_function_wrapper(client, 'send', lambda w, i, a, k: w(*a))\ngo(ctx.client)", "wraps `send` of `ctx.client`, an object that only exists at run time"),
 ]  # fmt: skip
 
 IGNORES: list[tuple[str, str]] = [

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MOST_SHOWN = 20
 _MAKERS = frozenset("__init__ __new__ __post_init__ __enter__ __exit__ __aenter__ __aexit__".split())
 """Methods that making an object (and entering it) calls."""
+_ENTERS = frozenset("__enter__ __exit__ __aenter__ __aexit__".split())
 _REGISTERS = re.compile(r"regist|hook|subscri|listen|callback|receiver|handler|command|event", re.IGNORECASE)
 _NOT_CODE = re.compile(rb"(\"\"\"|''')(?:\\.|[^\\])*?\1|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|#[^\n]*", re.DOTALL)
 _IMPORTED = re.compile(rb"^[ \t]*import[ \t]+(?:[\w.]+[ \t]+as[ \t]+)?(\w+)", re.MULTILINE)
@@ -123,8 +124,9 @@ class Search:
         for path, file in self._files(*(name.rpartition(".")[2] for name in makers)):
             for word in sorted({name.rpartition(".")[2] for name in makers}):
                 for use in _find_uses(file, word):
-                    if use.is_call and makers & set(self._names.resolve_expression(use.node, use.place, file)):
-                        yield _say(path, use)
+                    if makers & set(self._names.resolve_expression(use.node, use.place, file)):
+                        made = use.is_call and not use.is_entered and method in _ENTERS
+                        yield _say(path, use, "made here, entered elsewhere" if made else "")
             for use in file.uses.get(method, ()):
                 if not _is_inside(use.place, place) and self._reaches(use, file, owner, method):
                     yield _say(path, use)

@@ -60,6 +60,8 @@ class Use:
     node: ast.Name | ast.Attribute
     is_call: bool
     place: Place
+    is_entered: bool = False
+    """What it returns is entered at once: `with Class():`."""
 
 
 @dataclass(slots=True, eq=False)
@@ -109,7 +111,7 @@ class _Walk:
     def _add(self, nodes: Iterable[ast.AST | None], place: Place, role: str = "value") -> None:
         self._waiting.extend((node, place, role) for node in nodes if node is not None)
 
-    def _visit(self, node: ast.AST, place: Place, role: str) -> None:
+    def _visit(self, node: ast.AST, place: Place, role: str) -> None:  # noqa: C901  one case per kind of node
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 self._visit_definition(node, place)
@@ -122,9 +124,14 @@ class _Walk:
                 if isinstance(node.ctx, ast.Load):
                     self._note_use(node, name, place, role)
                 self._add([owner], place, "part")
+            case ast.withitem(context_expr=ast.Call() as entered, optional_vars=bound):
+                self._add([entered], place, "enter")
+                self._add([bound], place)
+            case ast.Call(func=ast.Name(id="isinstance" | "issubclass" | "super"), args=arguments):
+                self._add(arguments[:1], place)  # a class that is only asked for is not handed on
             case ast.Call(func=callee, args=arguments, keywords=keywords):
                 self._note_text(node)
-                self._add([callee], place, "call")
+                self._add([callee], place, "enter" if role == "enter" else "call")
                 self._add([*arguments, *(keyword.value for keyword in keywords)], place)
             case ast.AnnAssign(target=target, value=value):
                 self._note_value(target, [node.annotation, value], place)
@@ -148,7 +155,7 @@ class _Walk:
 
     def _note_use(self, node: ast.Name | ast.Attribute, name: str, place: Place, role: str) -> None:
         if role != "part" and name in self._wanted:
-            self._found.uses.setdefault(name, []).append(Use(node, role == "call", place))
+            self._found.uses.setdefault(name, []).append(Use(node, role in {"call", "enter"}, place, role == "enter"))
 
     def _note_value(self, target: ast.expr, values: list[ast.expr | None], place: Place) -> None:
         known = [value for value in values if value is not None]

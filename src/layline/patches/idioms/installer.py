@@ -10,11 +10,13 @@ from layline.core.evidence import Location
 from layline.patches.chains import Roots
 from layline.patches.model import Effect, Moment, Style, TargetKind
 from layline.patches.reading.events import Call, Log, Write
+from layline.patches.reading.objects import spell_object
 from layline.patches.reading.references import find_references
 from layline.patches.reading.values import (
     Argument,
     Called,
     Class,
+    Element,
     Function,
     Inside,
     Instance,
@@ -246,6 +248,7 @@ def _find_held(attributes: dict[str, Value]) -> Function | Partial | None:
     return next((v for v in values if isinstance(v, Function | Partial)), None)
 
 
+_AT_RUN_TIME = "an object that only exists at run time"
 _GENERIC = frozenset("self cls args kwargs ctx".split())
 
 
@@ -254,15 +257,19 @@ def name_owner(owner: Value) -> str:
     match owner:
         case Argument(name=name) if name not in _GENERIC:
             return f"`{name}`, a parameter; no caller that names it was found"
-        case Member(name="__class__") | Called(callee=Outside(path="builtins.type")):
-            return "the class of an object that only exists at run time"
+        case Element(owner=Called(callee=Outside(path=path))) if path.endswith(".__subclasses__"):
+            return f"every subclass of {path.removesuffix('.__subclasses__')}"
+        case Member(owner=inner, name="__class__") | Called(callee=Outside(path="builtins.type"), arguments=(inner,)):
+            spelled = spell_object(inner)
+            return f"the class of `{spelled}`, {_AT_RUN_TIME}" if spelled else f"the class of {_AT_RUN_TIME}"
         case Called(callee=Outside(path=path), arguments=arguments) if not path.startswith("builtins."):
             texts = [repr(v.value) for v in arguments if isinstance(v, Literal) and isinstance(v.value, str)]
             return f"what {path}({', '.join(texts[:2]) or '…'}) returns"
-    return "an object that only exists at run time"
+    spelled = spell_object(owner)
+    return f"`{spelled}`, {_AT_RUN_TIME}" if spelled else _AT_RUN_TIME
 
 
 def moment_of(event: Event) -> Moment:
-    if isinstance(event, Write) and event.transient:
+    if isinstance(event, Write | Call) and event.transient:
         return Moment.TRANSIENT
     return Moment.DEFERRED if getattr(event, "deferred", False) else Moment.INSTALL

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layline.patches.idioms.attributes import is_loaded_module
@@ -10,6 +11,7 @@ from layline.patches.idioms.installer import Installer, moment_of, name_owner
 from layline.patches.model import Effect, Style
 from layline.patches.reading.events import Event, Write
 from layline.patches.reading.machine import text_of
+from layline.patches.reading.objects import find_classes, spell_object
 from layline.patches.reading.references import find_own_attributes
 from layline.patches.reading.values import (
     Argument,
@@ -30,6 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+ON_OBJECTS = "set on objects of the class, reached as"
+_BEHAVES = frozenset("forward __call__ generate".split())
+"""Attributes that hold behaviour, whatever is put there."""
 _MODULE_LIKE = re.compile(r"(?:^|_)(?:module|mod|cls|klass|class|package)(?:_|$)|_cls$|_module$")
 
 
@@ -39,23 +44,53 @@ def find_instance_bindings(event: Event, installer: Installer) -> Iterator[Effec
         return
     if event.is_item and not (isinstance(event.owner, Member) and event.owner.name == "__dict__"):
         return
-    name = text_of(event.name)
-    if (
-        name is None
-        or is_loaded_module(event.owner)
-        or not isinstance(event.owner, Argument | Member | Element | Called | Unknown)
-    ):
+    if is_loaded_module(event.owner) or not isinstance(event.owner, Argument | Member | Element | Called | Unknown):
         return
-    if _is_plain_attribute(event.owner, name) or not _is_behaviour(event.value, installer):
+    name = text_of(event.name)
+    if name is None:
+        yield from _find_nameless(event, installer)
+        return
+    if _is_plain_attribute(event, name) or not _is_behaviour(event, name, installer):
         return
     if installer.is_bookkeeping("", name, event.value):
         return
+    yield from _tell(event, name, installer)
+
+
+def _tell(event: Write, name: str, installer: Installer) -> Iterator[Effect]:
+    """One row per class the object may be of, where the code tells; else one that says how the object is reached."""
+    value = event.value or Unknown("deleted")
+    replacement, place = installer.describe(value)
+    style = _judge_style(event.owner, name, value, installer)
+    effect = Effect(
+        style=style, target=None, replacement=replacement, replacement_at=place, location=event.at, certain=False,
+        moment=moment_of(event),
+    )  # fmt: skip
+    classes = find_classes(event.owner, event.when)
+    if classes and all(isinstance(known, Class) for known in classes):
+        return  # an object of a class of ours: nothing of upstream is changed
+    for known in classes:
+        if isinstance(known, Outside):
+            found = installer.look_up(f"{known.path}.{name}")
+            yield replace(
+                effect, target=f"{known.path}.{name}", certain=True, target_kind=found.kind, alias_of=found.alias_of,
+                reason=f"{ON_OBJECTS} `{spell_object(event.owner) or '…'}`, not on the class",
+            )  # fmt: skip
+    if not classes:
+        how = _how(value) or ("wraps " if style is Style.FUNCTION_WRAPPING else "")
+        yield replace(effect, reason=f"{how}`{name}` of {_whose(event.owner)}")
+
+
+def _find_nameless(event: Write, installer: Installer) -> Iterator[Effect]:
+    """`setattr(self._model, self._name, g)`: which attribute is only known at run time."""
+    held = isinstance(event.name, Member | Element) and isinstance(event.owner, Member | Element)
+    if event.value is None or not held or not _is_function(event.value):
+        return
     replacement, place = installer.describe(event.value)
-    style = _judge_style(event.owner, name, event.value, installer)
-    how = _how(event.value) or ("wraps " if style is Style.FUNCTION_WRAPPING else "")
     yield Effect(
-        style=style, target=None, replacement=replacement, replacement_at=place, location=event.at,
-        certain=False, reason=f"{how}`{name}` of {_whose(event.owner)}", moment=moment_of(event),
+        style=Style.BINDING_REPLACEMENT, target=None, replacement=replacement, replacement_at=place, location=event.at,
+        certain=False, moment=moment_of(event),
+        reason=f"a method bound onto an attribute, named by `{spell_object(event.name) or '…'}`, of {_whose(event.owner)}",
     )  # fmt: skip
 
 
@@ -88,7 +123,7 @@ def _is_original(value: Value, owner: Value, name: str, kept: set[str]) -> bool:
 def _whose(owner: Value) -> str:
     """Parameters that stand for modules and classes are named; others are some object."""
     if isinstance(owner, Argument) and not _MODULE_LIKE.search(owner.name):
-        return "an object that only exists at run time"
+        return f"`{owner.name}`, an object that only exists at run time"
     return name_owner(owner)
 
 
@@ -101,16 +136,28 @@ def _how(value: Value) -> str:
     return "a method bound onto " if bound else ""
 
 
-def _is_plain_attribute(owner: Value, name: str) -> bool:
+def _is_plain_attribute(event: Write, name: str) -> bool:
     """An object setting its own attributes in a method is no patch."""
+    owner = event.owner
     if isinstance(owner, Member) and owner.name == "__dict__":
         return False
     if isinstance(owner, Argument) and owner.name in {"self", "cls", "ctx", "module_self"}:
         return True
-    return name.startswith("_") and not name.endswith("__")
+    if not name.startswith("_") or name.endswith("__"):
+        return False
+    return event.value is None or not _how(event.value)  # a private name is a slot, unless a method is bound onto it
 
 
-def _is_behaviour(value: Value, installer: Installer) -> bool:
+def _is_function(value: Value) -> bool:
+    return any(isinstance(found, Function | Partial) or _how(found) for found in find_alternatives(value))
+
+
+def _is_behaviour(event: Write, name: str, installer: Installer) -> bool:
+    value = event.value
+    if value is None:
+        return False
+    if name in _BEHAVES and isinstance(value, Member) and value.owner == event.owner and value.name != name:
+        return (value.name, name) not in installer.machine.aside  # `model.forward = model.encode`
     return any(
         isinstance(found, Function | Class | Partial)
         or (

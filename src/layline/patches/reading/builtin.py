@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from layline.patches.reading.libraries import LIBRARIES
 from layline.patches.reading.machine import name_module, text_of
+from layline.patches.reading.objects import class_of
 from layline.patches.reading.strings import call_text_method, rewrite_source
 from layline.patches.reading.values import (
+    EACH,
     FALSE,
     TRUE,
     Called,
@@ -16,7 +18,6 @@ from layline.patches.reading.values import (
     Class,
     Element,
     Function,
-    Instance,
     Items,
     Literal,
     Made,
@@ -113,6 +114,8 @@ def _items(machine: Interpreter, arguments: Arguments, _: Keywords, __: ast.AST)
     if not arguments:
         return Items([])
     known = machine.iterate(arguments[0])
+    if known is None and isinstance(arguments[0], Called):
+        return Items([Element(arguments[0], EACH)], whole=False)
     return Items(known) if known is not None else arguments[0]
 
 
@@ -197,9 +200,7 @@ def _vars(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> V
 
 
 def _type(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
-    if len(arguments) == 1 and isinstance(arguments[0], Instance):
-        return arguments[0].of
-    return None
+    return class_of(arguments[0]) if len(arguments) == 1 else None
 
 
 def _getsource(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
@@ -349,7 +350,7 @@ def _call_list_method(machine: Interpreter, items: Items, name: str, arguments: 
         case (("extend" | "update"), [more]):
             known = machine.iterate(more)
             machine.journal.note_growth(items)
-            items.values.extend(known or [])
+            items.values.extend(more.values if isinstance(more, Items) else known or [])
             items.whole = items.whole and known is not None
             return Literal(None)
         case "pop", _:

@@ -47,6 +47,7 @@ class Call:
     keywords: dict[str, Value]
     at: Location
     deferred: bool = False
+    transient: bool = False
     activation: int = 0
     within: str = ""
     when: tuple[Value, ...] = ()

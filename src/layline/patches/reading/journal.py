@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from layline.patches.reading.values import Choice, Items, Literal, Unknown
+from layline.patches.reading.values import Choice, Items, Literal, Table, Unknown
 
 if TYPE_CHECKING:
-    from layline.patches.reading.values import Table, Value
+    from layline.patches.reading.values import Value
 
 EARLIER = Unknown("whether another function ran before")
 
@@ -38,7 +38,7 @@ class Journal:
         """The end of a run: its marks are taken back, whatever else it kept may be there or not."""
         for names, name, before in reversed(self.names):
             now = names.get(name)
-            if isinstance(now, Literal):
+            if isinstance(now, Literal) or (before is None and isinstance(now, Items | Table)):
                 _put(names, name, before)
             elif now is not None and before is not None and now is not before and not _holds(now, before):
                 names[name] = before if _holds(before, now) else Choice(EARLIER, now, before)

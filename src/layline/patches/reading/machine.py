@@ -200,7 +200,9 @@ def find_restores(events: list[Event], restored: Write) -> None:
     from layline.patches.reading.events import Write as WriteEvent
 
     for event in reversed(events):
-        if isinstance(event, WriteEvent) and event.activation == restored.activation and same_place(event, restored):
+        if not isinstance(event, WriteEvent) or event.activation < restored.activation:
+            continue
+        if same_place(event, restored):  # written by the same run of a function, or by one it called
             event.transient = True
 
 

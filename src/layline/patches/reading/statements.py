@@ -6,7 +6,7 @@ import ast
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from layline.patches.reading.comprehensions import unfilter
+from layline.patches.reading.comprehensions import MOST_ITEMS, unfilter
 from layline.patches.reading.events import Imported
 from layline.patches.reading.expressions import Expressions
 from layline.patches.reading.loops import note_stop, settle_loop
@@ -14,6 +14,7 @@ from layline.patches.reading.machine import Flow, Loop
 from layline.patches.reading.modules import resolve_relative
 from layline.patches.reading.scope import Scope, merge_names
 from layline.patches.reading.values import (
+    EACH,
     NONE,
     Argument,
     Called,
@@ -219,7 +220,8 @@ class Statements(Expressions):
     def _run_items(self, node: ast.For | ast.AsyncFor, scope: Scope) -> Flow:
         source = self.evaluate(node.iter, scope)
         values = self.iterate(source)
-        for value in [Element(source, Unknown("each"))] if values is None else values:
+        some = source.values[:MOST_ITEMS] if isinstance(source, Items) else []
+        for value in (some or [Element(source, EACH)]) if values is None else values:
             tests, plain = unfilter(value)
             self.filters.update(tests)
             self.bind_target(node.target, plain, scope)
@@ -345,6 +347,7 @@ class Statements(Expressions):
             if isinstance(decorator, ast.Name) and decorator.id in _KINDS:
                 function.kind = decorator.id
                 continue
+            self.frame.line = decorator.lineno
             value = self._decorate(self.evaluate(decorator, scope), value, decorator)
         if isinstance(value, Function) and value is not function and value.decorates is None:
             value.decorates = function
@@ -376,6 +379,7 @@ class Statements(Expressions):
         self.frame.within = outer
         value: Value = made
         for decorator in reversed(node.decorator_list):
+            self.frame.line = decorator.lineno
             value = self._decorate(self.evaluate(decorator, scope), value, decorator)
         return value
 

@@ -6,7 +6,18 @@ import ast
 import re
 from typing import Any
 
-from layline.patches.reading.values import Called, Items, Literal, Member, Outside, Source, Unknown, Value
+from layline.patches.reading.values import (
+    EACH,
+    Called,
+    Element,
+    Items,
+    Literal,
+    Member,
+    Outside,
+    Source,
+    Unknown,
+    Value,
+)
 
 _MOST_TEXT = 2_000
 """Longer texts are not folded: the code we read is hostile, and `replace` can make a text grow without end."""
@@ -30,6 +41,8 @@ def fold_operation(operator: ast.operator, left: Value, right: Value) -> Value:
             return Literal(a + b)
         case ast.Add(), Items(values=a, whole=wa), Items(values=b, whole=wb):
             return Items([*a, *b], whole=wa and wb)
+        case ast.Add(), Items(values=a), Called():
+            return Items([*a, Element(right, EACH)], whole=False)
         case ast.BitOr(), Items(values=a, whole=wa), Items(values=b, whole=wb):
             return Items([*a, *b], whole=wa and wb)
         case ast.Mod(), Literal(value=str(a)), _:

@@ -276,6 +276,8 @@ Value: TypeAlias = (
 NONE = Literal(None)
 TRUE = Literal(True)
 FALSE = Literal(False)
+EACH = Unknown("each")
+"""The key of an item that stands for every one of something opaque."""
 LEFT_OUT = Unknown("left out by a filter")
 """What stands in for an item where the filter of its comprehension does not hold: nothing."""
 _MOST_ALTERNATIVES = 24

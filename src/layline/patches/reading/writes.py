@@ -9,6 +9,7 @@ from layline.patches.reading.branches import assume, find_pairs, restrict
 from layline.patches.reading.events import Write
 from layline.patches.reading.journal import Journal
 from layline.patches.reading.machine import Machine, find_restores, module_around, text_of
+from layline.patches.reading.objects import class_of
 from layline.patches.reading.values import (
     Called,
     Choice,
@@ -17,6 +18,7 @@ from layline.patches.reading.values import (
     Function,
     Inside,
     Instance,
+    Items,
     Literal,
     Made,
     Member,
@@ -60,7 +62,7 @@ class Writes(Machine):
         self.journal = journal
         module.state = "done"
 
-    def read_attribute(self, owner: Value, name: str, default: Value | None = None) -> Value:
+    def read_attribute(self, owner: Value, name: str, default: Value | None = None) -> Value:  # noqa: C901  one case per kind of owner
         match owner:
             case Outside():
                 return self._read_from_outside(owner, name)
@@ -85,6 +87,8 @@ class Writes(Machine):
                 return self._read_from_bases(current, name) or Member(owner, name, default)
             case Literal(value=None) if default is not None:
                 return default
+            case Called() if name == "__class__" and (made := class_of(owner)) is not None:
+                return made
         return Member(owner, name, default)
 
     def _read_from_outside(self, owner: Outside, name: str) -> Value:
@@ -174,6 +178,8 @@ class Writes(Machine):
                 return Literal(owner.module.name)
             case "__func__":
                 return owner
+        if isinstance(default, Items | Table):
+            return default  # `getattr(helper, "_backup", [])`: empty until something is put there
         return Member(owner, name, default)
 
     def write(self, owner: Value, name: Value, value: Value | None, node: ast.AST, *, is_item: bool = False) -> None:
@@ -226,8 +232,8 @@ class Writes(Machine):
                 return original == f"{path}.{text_of(event.name)}"
             case _, Element(owner=owner, key=key) if event.is_item:
                 return owner == event.owner and key == event.name
-            case _, Member(owner=owner, name=name) if not event.is_item:
-                return owner == event.owner and name == text_of(event.name)
+            case _, Member(owner=owner, name=name) if not event.is_item and owner == event.owner:
+                return name == text_of(event.name) or (name, text_of(event.name)) in self.aside
             case Outside(path=path), Choice() if not event.is_item and event.value is not None:
                 pairs = list(find_pairs(event.name, event.value))
                 return all(isinstance(v, Outside) and v.path == f"{path}.{text_of(name)}" for name, v in pairs)

@@ -1,0 +1,211 @@
+"""Patches put on single objects, swaps that are undone, and what one run leaves to the next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from snippets import HEAD, handler, only, read_files, read_snippet
+
+ENTERED = """
+import types
+from up.a import C, TABLE, original
+
+def f(self): pass
+
+class Patcher:
+    def __init__(self, model):
+        self._model = model
+        model.old = model.forward
+        model.forward = types.MethodType(f, model)
+
+    def __enter__(self):
+        TABLE.register("key", f)
+        for layer in self._model.layers:
+            layer.attn._orig = layer.attn.forward
+            layer.attn.forward = types.MethodType(f, layer.attn)
+            layer.mlp.forward = types.MethodType(f, layer.mlp)
+
+    def __exit__(self, *args):
+        TABLE.register("key", original)
+        self._model.forward = self._model.old
+        for layer in self._model.layers:
+            layer.attn.forward = layer.attn._orig
+"""
+
+
+def test_what_a_context_manager_puts_back_on_objects_is_transient(tmp_path: Path) -> None:
+    found = read_files(tmp_path, {"own/boot.py": ENTERED}).unregistered
+    assert [(item.effect.location.line, item.effect.moment.value) for item in found] == [
+        (11, "transient"),
+        (14, "transient"),
+        (17, "transient"),
+        (18, "install"),
+    ]
+
+
+OBJECTS = [
+    ("asked by isinstance", "import types\nfrom up.a import C\ndef f(self): pass\ndef go(model):\n    for m in model.modules():\n        if isinstance(m, C):\n            m.forward = types.MethodType(f, m)\n", [("up.a.C.forward", True)]),
+    ("one of two classes", "from up.a import C, D\ndef f(self): pass\ndef go(m):\n    if isinstance(m, (C, D)):\n        m.forward = f\n", [("up.a.C.forward", True), ("up.a.D.forward", True)]),
+    ("an object of ours", "import types\nclass Own: pass\ndef f(self): pass\ndef go(m):\n    if isinstance(m, Own):\n        m.forward = types.MethodType(f, m)\n", []),
+    ("class of what was made", "from up.a import Dict\ndef f(self): pass\ndef go():\n    d = Dict()\n    d.__class__.__repr__ = f\n    type(d).keys = f\n", [("up.a.Dict.__repr__", True), ("up.a.Dict.keys", True)]),
+    ("a private method bound", "import types\ndef f(self): pass\ndef go(model):\n    model._attn = types.MethodType(f, model)\n", [(None, False)]),
+    ("another method of the object", "import types\ndef go(model):\n    model.forward = model.encode\n", [(None, False)]),
+    ("only through self", "import types\ndef f(self): pass\nclass P:\n    def go(self):\n        self.model.attn.forward = types.MethodType(f, self.model.attn)\n", [(None, False)]),
+    ("a name held elsewhere", "import types\ndef f(self): pass\nclass P:\n    def go(self):\n        setattr(self.model, self.name, types.MethodType(f, self.model))\n", [(None, False)]),
+    ("classes and their subclasses", "from up.a import A, B\ndef g(cls): pass\ndef go():\n    every = list(A.__subclasses__())\n    every.extend([A] + A.__subclasses__())\n    every.extend([B])\n    for c in set(every):\n        c.load = g\n", [(None, False), ("up.a.A.load", True), ("up.a.B.load", True)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "source", "expected"), OBJECTS, ids=[row[0] for row in OBJECTS])
+def test_objects_are_named_by_their_class(
+    tmp_path: Path, name: str, source: str, expected: list[tuple[str | None, bool]]
+) -> None:
+    found = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert [(item.effect.target, item.effect.certain) for item in found] == expected
+
+
+def test_the_way_to_an_object_is_told(tmp_path: Path) -> None:
+    source = "import types\ndef f(self): pass\ndef go(model):\n    for layer in model.layers:\n        layer.attn.forward = types.MethodType(f, layer.attn)\n"
+    (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert item.effect.reason == (
+        "a method bound onto `forward` of `model.layers[…].attn`, an object that only exists at run time"
+    )
+
+
+DECORATED = """
+import contextlib
+import up.io as io
+
+def replace_in(module, name):
+    kept = getattr(replace_in, "_kept", [])
+    old = getattr(module, name)
+    kept.append((module, name, old))
+    setattr(replace_in, "_kept", kept)
+    def wrap(new):
+        setattr(module, name, new)
+        return new
+    return wrap
+
+@contextlib.contextmanager
+def patch_io(flag):
+    if not flag:
+        return
+    @replace_in(io, "open")
+    def open(path): pass
+    try:
+        yield
+    finally:
+        for entry in replace_in._kept:
+            (module, name, old) = entry
+            setattr(module, name, old)
+
+def run():
+    with patch_io(True):
+        pass
+"""
+
+
+def test_a_decorator_that_patches_stands_in_the_function_around_it(tmp_path: Path) -> None:
+    (item,) = read_files(tmp_path, {"own/boot.py": DECORATED}).unregistered
+    assert (item.effect.target, item.effect.location.line) == ("up.io.open", 19)
+    assert item.within == "own.boot.patch_io"
+    assert item.effect.when == "flag"
+    assert item.effect.moment.value == "transient"
+    assert item.called_from == ("own/boot.py:29",)
+
+
+def test_a_helper_whose_callers_decide_nothing_is_told_once(tmp_path: Path) -> None:
+    source = "import up.a as m\ndef export(model, wrap):\n    m.check = lambda: True\n    model.config.x = wrap(model)\n    model.f = wrap\ndef one(x):\n    export(x, print)\ndef two(x):\n    export(x, print)\n"
+    found = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert [(item.effect.target, item.effect.location.line) for item in found if item.effect.target] == [
+        ("up.a.check", 3)
+    ]
+
+
+def test_a_swap_by_one_of_two_names_is_put_back(tmp_path: Path) -> None:
+    source = "import up.a as m\nfrom own.v import is_old\ndef go():\n    name = 'load' if is_old('<', '5') else 'open'\n    old = getattr(m, name)\n    setattr(m, name, print)\n    try:\n        yield\n    finally:\n        setattr(m, name, old)\n"
+    found = read_files(tmp_path, {"own/boot.py": source, "own/v.py": ""}).unregistered
+    assert [(i.effect.target, i.effect.moment.value, i.effect.when) for i in found] == [
+        ("up.a.load", "transient", "is_old('<', '5')"),
+        ("up.a.open", "transient", "not (is_old('<', '5'))"),
+    ]
+
+
+MARKED = f"""{HEAD}
+_DONE = False
+
+def install_all():
+    global _DONE
+    if _DONE:
+        return
+    import up.a as m
+    m.f = print
+    _DONE = True
+
+@register_patch("one", backend="up", phase="setup")
+def one(ctx):
+    install_all()
+
+@register_patch("two", backend="up", phase="setup")
+def two(ctx):
+    install_all()
+"""
+
+
+def test_a_mark_set_by_one_handler_is_not_there_for_the_next(tmp_path: Path) -> None:
+    patches = read_snippet(tmp_path, MARKED).patches
+    assert [[effect.target for effect in patch.effects] for patch in patches] == [["up.a.f"], ["up.a.f"]]
+
+
+IMPORTS = [
+    ("the fallback of ours", "try:\n    from own.real import C\nexcept ImportError:\n    from up.a import C\nC.m = print", [("own.real.C.m", True), ("up.a.C.m", False)]),
+    ("a foreign package", "try:\n    import other.x as m\nexcept ImportError:\n    import up.a as m\nm.f = print", [("other.x.f", True), ("up.a.f", True)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "body", "expected"), IMPORTS, ids=[row[0] for row in IMPORTS])
+def test_the_way_an_import_does_not_take_is_uncertain(
+    tmp_path: Path, name: str, body: str, expected: list[tuple[str, bool]]
+) -> None:
+    body = body.replace("= print", "= lambda *a: 1")
+    patch = only(read_snippet(tmp_path, handler(body), {"own/real.py": "class C:\n    def m(self): pass\n"}))
+    assert [(effect.target, effect.certain) for effect in patch.effects] == expected
+
+
+BODY_KEYS = [
+    ("returns early", "args = get_args(ctx)\nif not args.fast:\n    return\nimport up.a as m\nm.f = print", ("fast",)),
+    ("only asks", "args = get_args(ctx)\nif not hasattr(args, 'fast'):\n    return\nimport up.a as m\nm.f = print", ("fast",)),
+    ("raises", "args = get_args(ctx)\nif args.slow:\n    raise ValueError\nimport up.a as m\nm.f = print", ()),
+    ("a helper that computes", "def norm(args):\n    if args.path is None:\n        return None\n    return args.path.split()\nargs = get_args(ctx)\nimport up.a as m\nm.f = norm(args)", ()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "body", "expected"), BODY_KEYS, ids=[row[0] for row in BODY_KEYS])
+def test_an_early_return_of_the_handler_gates(tmp_path: Path, name: str, body: str, expected: tuple[str, ...]) -> None:
+    assert only(read_snippet(tmp_path, handler(body))).body_keys == expected
+
+
+def test_a_rewritten_original_is_an_effect_on_what_it_was(tmp_path: Path) -> None:
+    first = handler(
+        "import up.a as m\nm._own_original_f = m.f\ndef g(*a): return m._own_original_f(*a)\nm.f = g",
+        arguments='"a.first", backend="up", phase="setup"',
+    )
+    second = handler("import inspect\nimport up.a as m\nold = m._own_original_f\nspace = {}\nexec(inspect.getsource(old).replace('x', 'y'), old.__globals__, space)\nm._own_original_f = space[old.__name__]", arguments='"b.second", backend="up", phase="setup"')  # fmt: skip
+    patches = {p.id: p for p in read_files(tmp_path, {"own/patches/a_patches.py": first, "own/patches/b_patches.py": second}).patches}  # fmt: skip
+    (effect,) = patches["b.second"].effects
+    assert (effect.style.value, effect.target, effect.anchors) == ("source-rewrite", "up.a.f", ("x",))
+
+
+def test_a_class_that_is_handed_on_may_be_entered(tmp_path: Path) -> None:
+    files = {
+        "own/boot.py": "import up.a as m\nclass P:\n    def __enter__(self):\n        m.f = print\n",
+        "own/x.py": "from own.boot import P\nclass Config:\n    PATCHER = P\ndef go(c, p):\n    made = P()\n    with P():\n        return isinstance(p, P)\n",
+    }
+    (item,) = read_files(tmp_path, files).unregistered
+    assert item.called_from == (
+        "own/x.py:3 (handed on)",
+        "own/x.py:5 (made here, entered elsewhere)",
+        "own/x.py:6",
+    )
