@@ -125,7 +125,7 @@ def read_inventory(
         commit=reading.tree.commit,
         pin=pin,
         patches=settled,
-        unregistered=tuple(find_callers(stray, callers)),
+        unregistered=tuple(find_callers(stray, callers, reading.machine.modules)),
         skipped=(*reading.skipped, *left_out, *_find_homeless(reading)),
         engine=reading.engine,
     )

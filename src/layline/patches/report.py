@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from layline.core.evidence import Alert, Evidence, Severity
 from layline.core.report import Bullets, Cell, Paragraph, Report, Section, Table
+from layline.patches.idioms.instances import ON_OBJECTS
 from layline.patches.model import Moment, Style, TargetKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from layline.core.report import Inline
-    from layline.patches.model import Effect, Engine, Inventory, Patch
+    from layline.patches.model import Effect, Engine, Inventory, Patch, Unregistered
 
 COLUMNS = ("Patch", "What it does", "Patch logic (upstream symbol replaced/wrapped)", "Code location", "How to enable")
 _VERBS = {
@@ -35,8 +36,7 @@ def build_report(inventory: Inventory, repository: str, label: str, *, of: int |
     shared = find_shared_targets(inventory)
     if shared:
         sections.append(_build_shared(shared))
-    if inventory.unregistered:
-        sections.append(_build_unregistered(inventory, repository))
+    sections.extend(_build_all_unregistered(inventory, repository))
     closing = tuple(_close(inventory))
     if closing:
         sections.append(Section(title="How patches are switched", blocks=(Bullets(closing),)))
@@ -68,7 +68,9 @@ def _describe(inventory: Inventory, repository: str) -> Iterator[tuple[str, str]
     yield "patches", f"{len(inventory.patches)} ({off} never active), {len(effects)} effects, {unsure} uncertain"
     if inventory.unregistered:
         doubtful = sum(not item.effect.certain for item in inventory.unregistered)
-        yield "outside", f"{len(inventory.unregistered)} effects outside any registration, {doubtful} uncertain"
+        single = sum(is_on_object(item.effect) for item in inventory.unregistered)
+        more = f", {single} on single objects" if single else ""
+        yield "outside", f"{len(inventory.unregistered)} effects outside any registration, {doubtful} uncertain{more}"
 
 
 def group_patches(patches: Iterable[Patch]) -> dict[str, list[Patch]]:
@@ -180,23 +182,48 @@ def _build_shared(shared: dict[str, list[Patch]]) -> Section:
     return Section(title=f"Several patches on one target ({len(rows)})", blocks=(table,))
 
 
-def _build_unregistered(inventory: Inventory, repository: str) -> Section:
+def is_on_object(effect: Effect) -> bool:
+    """Set on single objects when they are there, not on a class or module for everyone."""
+    return "object that only exists at run time" in (effect.reason or "") or (effect.reason or "").startswith(
+        ON_OBJECTS
+    )
+
+
+def _build_all_unregistered(inventory: Inventory, repository: str) -> Iterator[Section]:
+    """What is changed for everyone, and apart what is put on single objects, which are often many."""
+    shared = [item for item in inventory.unregistered if not is_on_object(item.effect)]
+    single = [item for item in inventory.unregistered if is_on_object(item.effect)]
+    if shared:
+        intro = "Changes of upstream made outside any registration."
+        yield _build_unregistered("Unregistered", intro, shared, (inventory.commit, repository))
+    if single:
+        intro = "Methods put on single objects; the class is named where a test or a constructor tells it."
+        yield _build_unregistered("On single objects", intro, single, (inventory.commit, repository))
+
+
+def _build_unregistered(title: str, intro: str, items: list[Unregistered], at: tuple[str, str]) -> Section:
+    commit, repository = at
     rows: list[tuple[Inline, ...]] = []
-    for item in inventory.unregistered:
+    for item in items:
         effect = item.effect
-        place = Evidence(repo=repository, commit=inventory.commit, path=effect.location.path, lines=(effect.location.line, effect.location.line))  # fmt: skip
+        place = Evidence(repo=repository, commit=commit, path=effect.location.path, lines=(effect.location.line, effect.location.line))  # fmt: skip
         rows.append(
             (
                 Cell(item.within, code=True),
-                describe_effect(effect) if effect.target else describe_logic((effect,)),
+                _describe_change(effect),
                 effect.replacement or "",
                 Cell(str(effect.location), place, code=True),
                 effect.when or (f"called from {', '.join(item.called_from[:3])}" if item.called_from else ""),
             )
         )
     columns = ("Inside", "What it changes", "Replacement", "Code location", "When")
-    intro = Paragraph("Changes of upstream made outside any registration.")
-    return Section(title=f"Unregistered ({len(rows)})", blocks=(intro, Table(columns=columns, rows=tuple(rows))))
+    return Section(title=f"{title} ({len(rows)})", blocks=(Paragraph(intro), Table(columns=columns, rows=tuple(rows))))
+
+
+def _describe_change(effect: Effect) -> str:
+    if effect.target or effect.certain or not effect.reason:
+        return describe_effect(effect) if effect.target else describe_logic((effect,))
+    return f"{effect.reason}{_MOMENTS[effect.moment]}"
 
 
 def describe_switch(engine: Engine) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from collections import Counter
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 from layline.core.evidence import Skipped
 from layline.patches.chains import loosen
 from layline.patches.conditions import Reader, simplify
-from layline.patches.gates import find_chain
+from layline.patches.gates import find_body, find_chain, find_gates, show_gates
 from layline.patches.heirs import find_inherited, find_installing_classes, names_heir
 from layline.patches.hooking import find_hooked, hand_over
 from layline.patches.idioms.mappings import HANDED
@@ -28,7 +29,7 @@ from layline.patches.writers import find_helpers, is_worth_following, look_at, m
 if TYPE_CHECKING:
     from layline.patches.calling.callers import Callers
     from layline.patches.idioms.installer import Installer
-    from layline.patches.reading.modules import Module
+    from layline.patches.reading.modules import Module, Modules
 
 _STAYS = re.compile(
     r"`(?:forward|__class__|__call__|generate)` of |a method bound onto|an import hook|wraps `"
@@ -361,9 +362,35 @@ def _find_methods(owner: Class) -> Iterator[Function]:
     yield from find_inherited(owner)
 
 
-def find_callers(items: list[Unregistered], known: dict[str, Callers]) -> list[Unregistered]:
-    """Add what calls the function around each effect."""
+def find_callers(items: list[Unregistered], known: dict[str, Callers], modules: Modules) -> list[Unregistered]:
+    """Add what calls the function around each effect; of a single caller, also what it asks before it calls."""
+    gates = {within: _find_only_gate(callers, modules) for within, callers in known.items()}
     return [
-        replace(item, called_from=known[item.within].places, unknown_callers=known[item.within].unknown)
+        replace(
+            item,
+            effect=_add_gate(item.effect, gates[item.within]),
+            called_from=known[item.within].places,
+            unknown_callers=known[item.within].unknown,
+        )
         for item in items
     ]
+
+
+def _find_only_gate(callers: Callers, modules: Modules) -> str | None:
+    """What the only caller of a function asks before it calls; None where there are several, or it asks nothing."""
+    if len(callers.sites) != 1 or callers.unknown:
+        return None
+    site = callers.sites[0]
+    if site.use is None or not site.use.is_call or isinstance(site.use.place.node, ast.ClassDef | ast.Lambda):
+        return None
+    module = modules.find(modules.names_by_path.get(site.path, ""))
+    place = site.use.place
+    body = find_body(place.node) if place.node is not None else module.body if module is not None else []
+    text = show_gates(list(find_gates(body, site.line)), body)
+    return f"in the caller {place.name.rpartition('.')[2]}: {text}" if text else None
+
+
+def _add_gate(effect: Effect, gate: str | None) -> Effect:
+    if gate is None or "in the caller" in (effect.when or ""):
+        return effect
+    return replace(effect, when=f"{effect.when}; {gate}" if effect.when else gate)

@@ -128,7 +128,9 @@ def _find_sweep(event: Write, installer: Installer) -> Iterator[Effect]:
                 original = next((value.path for value in operands if isinstance(value, Outside)), None)
                 if original is not None:
                     effect = installer.build_effect(event, original, event.value)
-                    yield _replace_reason(effect, "in every loaded module that holds the original")
+                    apart = any(_leaves_home_out(other, original) for other in event.when)
+                    where = "every other loaded module" if apart else "every loaded module"
+                    yield _replace_reason(effect, f"in {where} that holds the original")
                     return
     replacement, place = installer.describe(event.value)
     yield Effect(
@@ -136,6 +138,16 @@ def _find_sweep(event: Write, installer: Installer) -> Iterator[Effect]:
         certain=False, reason="rebinds a name in every loaded module; which ones is only known at run time",
         moment=moment_of(event),
     )  # fmt: skip
+
+
+def _leaves_home_out(test: Value, original: str) -> bool:
+    """`if module is home: continue`: the module that defines the original is passed over."""
+    match test:
+        case Test(operator="not", operands=(Test(operator="is", operands=operands),)):
+            return Outside(original.rpartition(".")[0]) in operands
+        case Test(operator="is not", operands=operands):
+            return Outside(original.rpartition(".")[0]) in operands
+    return False
 
 
 def _replace_reason(effect: Effect, reason: str) -> Effect:

@@ -83,8 +83,7 @@ def _tell(event: Write, name: str, installer: Installer) -> Iterator[Effect]:
 
 def _find_nameless(event: Write, installer: Installer) -> Iterator[Effect]:
     """`setattr(self._model, self._name, g)`: which attribute is only known at run time."""
-    held = isinstance(event.name, Member | Element) and isinstance(event.owner, Member | Element)
-    if event.value is None or not held or not _is_function(event.value):
+    if event.value is None or not isinstance(event.name, Member | Element) or not _is_function(event.value):
         return
     replacement, place = installer.describe(event.value)
     yield Effect(
