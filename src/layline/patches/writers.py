@@ -161,9 +161,10 @@ def may_write(text: bytes, packages: tuple[str, ...]) -> bool:
     """A cheap look before parsing: whether the file sets attributes of something it imports from upstream."""
     if any(mark in text for mark in _MARKS) and _HINTS.search(text):
         return True
-    if packages and may_replace(text):
+    imported = _IMPORTED.findall(text)
+    if packages and may_replace(text, imported):
         return True
-    names = _find_imported(text, packages)
+    names = _find_imported(imported, packages)
     if not names:
         return False
     joined = b"|".join(re.escape(name) for name in sorted(names))
@@ -177,9 +178,9 @@ def may_write(text: bytes, packages: tuple[str, ...]) -> bool:
     return re.search(pattern, text, re.MULTILINE) is not None
 
 
-def may_replace(text: bytes) -> bool:
+def may_replace(text: bytes, imported: list[tuple[bytes, bytes, bytes]]) -> bool:
     """Whether the file puts a name, not a constant, onto anything it imports: `torch.load = load`."""
-    names = _find_imported(text, ())
+    names = _find_imported(imported, ())
     if not names:
         return False
     joined = b"|".join(re.escape(name) for name in sorted(names))
@@ -187,11 +188,11 @@ def may_replace(text: bytes) -> bool:
     return found.search(text) is not None
 
 
-def _find_imported(text: bytes, packages: tuple[str, ...]) -> set[bytes]:
-    """Names that a file binds by importing from these packages, or from any."""
+def _find_imported(imported: list[tuple[bytes, bytes, bytes]], packages: tuple[str, ...]) -> set[bytes]:
+    """Names that a file binds by importing from these packages, or from any; `imported` is what `_IMPORTED` finds in it."""
     names: set[bytes] = set()
     tops = {package.partition(".")[0].encode() for package in packages}
-    for base, listed, plain in _IMPORTED.findall(text):
+    for base, listed, plain in imported:
         if plain:
             for part in plain.split(b","):
                 words = part.split()

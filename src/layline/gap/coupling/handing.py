@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from layline.source import Index, ModuleEntry
 
 _ASKING = {"isinstance", "issubclass"}
-_WORD = re.compile(rb"[A-Za-z_]\w*")
+_CAPITALISED = re.compile(rb"(?<!\w)[A-Z]\w*")
 
 
 class Handing:
@@ -37,7 +37,7 @@ class Handing:
         found: dict[str, list[str]] = {}
         for entry in self._index.entries.values():
             if self._is_ours(entry):
-                for word in {word for word in _WORD.findall(self._index.read_blob(entry.name)) if word[:1].isupper()}:
+                for word in set(_CAPITALISED.findall(self._index.read_blob(entry.name))):
                     found.setdefault(word.decode("ascii"), []).append(entry.name)
         return found
 
