@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from layline.patches.reading.values import Class, Function, Instance, bind
 from layline.patches.writers import look_at
+from layline.source.walking import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -22,7 +23,7 @@ def _mentions(node: ast.ClassDef) -> frozenset[str]:
     """Attributes of `self` or `cls` that the methods of a class read."""
     return frozenset(
         part.attr
-        for part in ast.walk(node)
+        for part in walk(node)
         if isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id in {"self", "cls"}
     )
 
@@ -73,7 +74,7 @@ def _installs(owner: Class, depth: int = 0) -> bool:
 def _reads_itself(node: ast.AST) -> bool:
     return any(
         isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id in {"self", "cls"}
-        for part in ast.walk(node)
+        for part in walk(node)
     )
 
 

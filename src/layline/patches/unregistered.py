@@ -106,8 +106,10 @@ class Read:
 def _add_heirs(functions: dict[Module, list[Function]], installer: Installer, texts: dict[str, bytes]) -> None:
     """Modules with subclasses of an installing class: the base does the work, they say on what."""
     for _ in range(3):
-        pattern = names_heir(find_installing_classes(functions))
-        fresh = [] if pattern is None else list(_find_naming(pattern, installer, texts, functions))
+        names = find_installing_classes(functions)
+        pattern = names_heir(names)
+        naming = _keep_naming(texts, names)
+        fresh = [] if pattern is None else list(_find_naming(pattern, installer, naming, functions))
         for module in fresh:
             functions[module] = list(find_functions(module))
         if not fresh:
@@ -203,11 +205,15 @@ def _find_callers_of(
     """Modules that hand something to a helper which writes onto what it is given."""
     if not helpers:
         return
-    words = [name.encode() for name in sorted(helpers)]
-    pattern = re.compile(rb"(?<!def )\b(?:" + b"|".join(map(re.escape, words)) + rb")\s*\(")
-    # a plain search first: it is many times faster than the pattern, and mostly in vain
-    naming = {path: text for path, text in texts.items() if any(word in text for word in words)}
-    yield from _find_naming(pattern, installer, naming, known)
+    words = [re.escape(name.encode()) for name in sorted(helpers)]
+    pattern = re.compile(rb"(?<!def )\b(?:" + b"|".join(words) + rb")\s*\(")
+    yield from _find_naming(pattern, installer, _keep_naming(texts, helpers), known)
+
+
+def _keep_naming(texts: dict[str, bytes], names: Iterable[str]) -> dict[str, bytes]:
+    """The files that hold one of the names: a plain search is many times faster than a pattern, and mostly in vain."""
+    words = [name.encode() for name in names]
+    return {path: text for path, text in texts.items() if any(word in text for word in words)}
 
 
 def _find_naming(

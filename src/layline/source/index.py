@@ -173,15 +173,7 @@ def build_indexes(
         for entry in listed:
             trees.setdefault(entry.blob, parts[entry.part].tree)
     texts = cache.load(trees) if cache is not None else {}
-    blobs: list[Blob] = []
-    for repository in dict.fromkeys(tree.repository for tree in trees.values()):
-        missing = [blob for blob, tree in trees.items() if tree.repository is repository and blob not in texts]
-        for found in repository.stream_blobs(sorted(missing)) if missing else ():
-            if isinstance(found, str):
-                texts[found] = ABSENT  # a partial clone; not cached, the object may come
-            else:
-                blobs.append(found)
-    made = dict(encode_blobs(blobs, workers=workers))
+    made = dict(encode_blobs(_read_missing(trees, texts), workers=workers))
     if cache is not None and made:
         cache.store(made.items())
     texts |= made
@@ -190,6 +182,17 @@ def build_indexes(
 
 
 ABSENT = json.dumps("the object is not in this repository")
+
+
+def _read_missing(trees: dict[str, Tree], texts: dict[str, str]) -> Iterator[Blob]:
+    """Blobs that nobody has parsed yet, each repository streamed once; those that are not here are noted as absent."""
+    for repository in dict.fromkeys(tree.repository for tree in trees.values()):
+        missing = [blob for blob, tree in trees.items() if tree.repository is repository and blob not in texts]
+        for found in repository.stream_blobs(sorted(missing)) if missing else ():
+            if isinstance(found, str):
+                texts[found] = ABSENT  # a partial clone; not cached, the object may come
+            else:
+                yield found
 
 
 def find_entries(number: int, part: Part) -> Iterator[ModuleEntry]:

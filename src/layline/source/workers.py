@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import IO, TypeAlias
 
@@ -21,55 +22,87 @@ from layline.source.parsing import encode_module
 
 _FEW_BYTES = 400_000
 """Below this much source, starting processes costs more than it saves."""
+_FEW = 16
 _FRAME = struct.Struct(">I")
 _CHUNK = 32
+_CHUNK_BYTES = 200_000
 _CRASHED = json.dumps("the parser crashed on it")
 _START = "import sys; sys.path.insert(0, sys.argv[1]); from layline.source.workers import serve; serve(sys.argv[2])"
 Encoder: TypeAlias = Callable[[bytes], str]
 """A function at the top of a module of ours: blob → ASCII text, no state, the standard library alone."""
+Report: TypeAlias = "list[tuple[str, str]] | BaseException | None"
+"""Results of a chunk, what reading the blobs raised, or that a worker has no more to do."""
 
 
 def encode_blobs(
     blobs: Iterable[Blob], encoder: Encoder = encode_module, *, workers: int | None = None
 ) -> Iterator[tuple[str, str]]:
-    """Blob id and what the encoder makes of each blob, in no particular order."""
-    waiting = list(blobs)
-    count = min(workers or _cores(), max(1, len(waiting) // 8))
-    if count == 1 or sum(len(blob.data) for blob in waiting) < _FEW_BYTES:
-        yield from ((blob.oid, encoder(blob.data)) for blob in waiting)
+    """Blob id and what the encoder makes of each blob, in no particular order; work begins while others are still read."""
+    coming = iter(blobs)
+    first = list(_take_few(coming))
+    count = workers or _cores()
+    if count == 1 or len(first) < _FEW or sum(len(blob.data) for blob in first) < _FEW_BYTES:
+        yield from ((blob.oid, encoder(blob.data)) for blob in chain(first, coming))
         return
-    chunks: queue.SimpleQueue[list[Blob]] = queue.SimpleQueue()
-    # largest first: the last chunks are small, so no core waits long for another
-    waiting.sort(key=lambda blob: (-len(blob.data), blob.oid))
-    for start in range(0, len(waiting), _CHUNK):
-        chunks.put(waiting[start : start + _CHUNK])
-    done: queue.SimpleQueue[list[tuple[str, str]] | None] = queue.SimpleQueue()
+    chunks: queue.SimpleQueue[list[Blob] | None] = queue.SimpleQueue()
+    done: queue.SimpleQueue[Report] = queue.SimpleQueue()
+    feeder = threading.Thread(target=_feed, args=(chain(first, coming), chunks, done.put, count), daemon=True)
     threads = [threading.Thread(target=_drive, args=(chunks, done.put, encoder), daemon=True) for _ in range(count)]
-    for thread in threads:
+    for thread in (feeder, *threads):
         thread.start()
     running = count
     while running:
         results = done.get()
         if results is None:
             running -= 1
+        elif isinstance(results, BaseException):
+            raise results
         else:
             yield from results
 
 
-def _drive(
-    chunks: queue.SimpleQueue[list[Blob]], report: Callable[[list[tuple[str, str]] | None], None], encoder: Encoder
+def _take_few(blobs: Iterator[Blob]) -> Iterator[Blob]:
+    """So many that it can be told whether processes are worth it."""
+    count = size = 0
+    for blob in blobs:
+        yield blob
+        count, size = count + 1, size + len(blob.data)
+        if count >= _FEW and size >= _FEW_BYTES:
+            return
+
+
+def _feed(
+    blobs: Iterator[Blob], chunks: queue.SimpleQueue[list[Blob] | None], report: Callable[[Report], None], count: int
 ) -> None:
+    """Cuts what comes into chunks; small ones, so that no core waits long for another at the end."""
+    chunk: list[Blob] = []
+    try:
+        for blob in blobs:
+            chunk.append(blob)
+            if len(chunk) == _CHUNK or sum(len(one.data) for one in chunk) >= _CHUNK_BYTES:
+                chunks.put(chunk)
+                chunk = []
+    except BaseException as error:  # noqa: BLE001  raised again where the results are read
+        report(error)
+    if chunk:
+        chunks.put(chunk)
+    for _ in range(count):
+        chunks.put(None)
+
+
+def _drive(chunks: queue.SimpleQueue[list[Blob] | None], report: Callable[[Report], None], encoder: Encoder) -> None:
     """Feeds one worker process until no chunk is left; starts another where it died."""
     process: subprocess.Popen[bytes] | None = None
     try:
-        while True:
-            try:
-                waiting = [chunks.get_nowait()]
-            except queue.Empty:
-                return
+        while (whole := chunks.get()) is not None:
+            waiting = [whole]
             while waiting:
                 chunk = waiting.pop()
-                process = process or _open_worker(encoder)
+                try:
+                    process = process or _open_worker(encoder)
+                except OSError:  # no memory or no right for another process: slower, not wrong
+                    report([(blob.oid, encoder(blob.data)) for blob in chunk])
+                    continue
                 texts = _ask(process, [blob.data for blob in chunk])
                 if texts is not None:
                     report([(blob.oid, text) for blob, text in zip(chunk, texts, strict=True)])

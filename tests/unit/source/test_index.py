@@ -4,12 +4,14 @@ import json
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from histories import History
 from layline.core.evidence import Skipped
+from layline.errors import GitError
 from layline.git import Blob, open_repository
 from layline.source import Cache, Index, Part, Tree, build_index, open_cache
 from layline.source.cache import FILE_NAME
@@ -73,6 +75,22 @@ def test_same_answer_from_cache_processes_and_one_process(tmp_path: Path) -> Non
     cache.store(alone.items())
     assert Cache(tmp_path, "1").load(alone) == alone
     assert Cache(tmp_path, "2").load(alone) == {}
+
+
+def test_where_no_process_can_start_this_one_does_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    blobs = [Blob(f"{number:040x}", f"x{number} = 1\n".encode() + b"#" * 30_000) for number in range(40)]
+    alone = dict(encode_blobs(blobs, workers=1))
+    monkeypatch.setattr("sys.executable", "/nowhere/python")
+    assert dict(encode_blobs(blobs, workers=2)) == alone
+
+
+def test_what_reading_the_blobs_raises_is_raised_where_they_are_asked_for() -> None:
+    def read() -> Iterator[Blob]:
+        yield from (Blob(f"{number:040x}", b"x = 1\n" + b"#" * 30_000) for number in range(40))
+        raise GitError("the object store looks corrupt")
+
+    with pytest.raises(GitError, match="corrupt"):
+        list(encode_blobs(read(), workers=2))
 
 
 def test_a_blob_that_kills_its_parser_costs_that_blob_alone(monkeypatch: pytest.MonkeyPatch) -> None:
