@@ -17,13 +17,14 @@ from layline.patches.enabling import build_caller_guard
 from layline.patches.engine import read_engine
 from layline.patches.idioms.installer import Installer, Known, know_nothing
 from layline.patches.model import Engine, Guard, Inventory, Patch, Unregistered
+from layline.patches.reached import find_callers
 from layline.patches.reading.calls import Interpreter
 from layline.patches.reading.events import Registration
 from layline.patches.reading.modules import Modules
 from layline.patches.reading.registries import read_registries
 from layline.patches.registering import find_registrations
 from layline.patches.registrations import learn_roots, read_patch
-from layline.patches.unregistered import Scope, count_left_out, find_callers, find_unregistered, select
+from layline.patches.unregistered import Scope, count_left_out, find_unregistered, select
 
 if TYPE_CHECKING:
     from layline.config import Backend, Settings

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import sys
 from collections import Counter
@@ -13,9 +12,10 @@ from typing import TYPE_CHECKING
 from layline.core.evidence import Skipped
 from layline.patches.chains import loosen
 from layline.patches.conditions import Reader, simplify
-from layline.patches.gates import find_body, find_chain, find_gates, show_gates
+from layline.patches.gates import find_chain
 from layline.patches.heirs import find_inherited, find_installing_classes, names_heir
 from layline.patches.hooking import find_hooked, hand_over
+from layline.patches.idioms.generics import find_declared
 from layline.patches.idioms.mappings import HANDED
 from layline.patches.idioms.paths import name_registry
 from layline.patches.leaving import Leavings
@@ -27,9 +27,8 @@ from layline.patches.ways import Ways, find_listed
 from layline.patches.writers import find_helpers, is_worth_following, look_at, may_write
 
 if TYPE_CHECKING:
-    from layline.patches.calling.callers import Callers
     from layline.patches.idioms.installer import Installer
-    from layline.patches.reading.modules import Module, Modules
+    from layline.patches.reading.modules import Module
 
 _STAYS = re.compile(
     r"`(?:forward|__class__|__call__|generate)` of |a method bound onto|an import hook|wraps `"
@@ -37,6 +36,7 @@ _STAYS = re.compile(
     r"|`\w+` of `(?:[^`]*[._\]])?(?:\w*model|\w*module|\w*layers?|\w*attn|\w*attention|\w*block|\w*encoder|\w*decoder|pipe|pipeline|client)(?:\[…\])?`, an"
 )  # fmt: skip
 """Reasons of rows that are told although their target cannot be named."""
+_MOST_VARIABLES = 12
 _HELPED = "written by a helper at "
 _FLAGS = re.compile(r"\.(?:backends|config|_config|knobs|envs|flags)\.[\w.]+$")
 """Switches that a package offers to be set: `torch.backends.cudnn.benchmark`."""
@@ -149,7 +149,7 @@ def select(items: Iterable[Unregistered], scope: Scope, known: Iterable[Effect])
     return [item for item in items if item.effect.location not in taken and _counts(item.effect, scope)]
 
 
-def count_left_out(items: Iterable[Unregistered], scope: Scope, known: Iterable[Effect]) -> Iterator[Skipped]:
+def count_left_out(items: list[Unregistered], scope: Scope, known: Iterable[Effect]) -> Iterator[Skipped]:
     """Plain values set on packages that are no backend: told in one line, not listed."""
     taken = {effect.location for effect in known}
     tops: Counter[str] = Counter()
@@ -159,6 +159,15 @@ def count_left_out(items: Iterable[Unregistered], scope: Scope, known: Iterable[
             continue
         if not _counts(item.effect, scope) and not _is_in(target, scope.others):
             tops[target.partition(".")[0]] += 1
+    near = [e for item in items if (e := item.effect).location not in taken and scope.is_near(e.location.path)]
+    variables = {name for effect in near for name in effect.mutates if name.startswith("env:")}
+    if variables:
+        shown = ", ".join(sorted(name.removeprefix("env:") for name in variables)[:_MOST_VARIABLES])
+        more = f" and {len(variables) - _MOST_VARIABLES} more" if len(variables) > _MOST_VARIABLES else ""
+        yield Skipped(
+            "environment variables",
+            f"{len(variables)} that files with patches set outside any registration are not listed: {shown}{more}",
+        )
     if tops:
         listed = ", ".join(
             f"{name} {count}" for name, count in sorted(tops.items(), key=lambda pair: (-pair[1], pair[0]))
@@ -240,7 +249,8 @@ def _settle(items: Iterable[Unregistered]) -> Iterator[Unregistered]:
         if (_find_helper(item), item.effect.target) in plain:
             continue  # a helper whose callers decide nothing: told once, where it stands
         if item.effect.target is None and not item.effect.mutates:
-            one = (item.effect.location, item.effect.replacement, (item.effect.reason or "").partition(" of ")[0])
+            ours = item.effect.replacement if item.effect.replacement_at is not None else None
+            one = (item.effect.location, ours, (item.effect.reason or "").partition(" of ")[0])
             if one in seen:
                 continue  # one line that reaches one of several objects
             seen.add(one)
@@ -266,6 +276,9 @@ def _find_in_module(
     machine = installer.machine
     top: list[Event] = [event for event in module.events if not isinstance(event, Registration)]
     yield from _collect(top, module.name, installer, read.packages)
+    for owner, event in find_declared(module):
+        for item in _collect([event], owner.dotted, installer, read.packages):
+            yield replace(item, effect=replace(item.effect, reason=f"declared by {owner.name} for its target"))
     leavings = Leavings(machine)
     handlers = {event.handler.node for event in module.events if isinstance(event, Registration)}
     for function in functions:
@@ -366,37 +379,3 @@ def _find_methods(owner: Class) -> Iterator[Function]:
             case Function():
                 yield bind(value, Instance(owner))
     yield from find_inherited(owner)
-
-
-def find_callers(items: list[Unregistered], known: dict[str, Callers], modules: Modules) -> list[Unregistered]:
-    """Add what calls the function around each effect; of a single caller, also what it asks before it calls."""
-    gates = {within: _find_only_gate(callers, modules) for within, callers in known.items()}
-    return [
-        replace(
-            item,
-            effect=_add_gate(item.effect, gates[item.within]),
-            called_from=known[item.within].places,
-            unknown_callers=known[item.within].unknown,
-        )
-        for item in items
-    ]
-
-
-def _find_only_gate(callers: Callers, modules: Modules) -> str | None:
-    """What the only caller of a function asks before it calls; None where there are several, or it asks nothing."""
-    if len(callers.sites) != 1 or callers.unknown:
-        return None
-    site = callers.sites[0]
-    if site.use is None or not site.use.is_call or isinstance(site.use.place.node, ast.ClassDef | ast.Lambda):
-        return None
-    module = modules.find(modules.names_by_path.get(site.path, ""))
-    place = site.use.place
-    body = find_body(place.node) if place.node is not None else module.body if module is not None else []
-    text = show_gates(list(find_gates(body, site.line)), body)
-    return f"in the caller {place.name.rpartition('.')[2]}: {text}" if text else None
-
-
-def _add_gate(effect: Effect, gate: str | None) -> Effect:
-    if gate is None or "in the caller" in (effect.when or ""):
-        return effect
-    return replace(effect, when=f"{effect.when}; {gate}" if effect.when else gate)

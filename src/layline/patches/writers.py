@@ -22,8 +22,8 @@ _BINDS = frozenset("MethodType partial __get__".split())
 _SHORT = 14
 """A helper this short is read for what it returns."""
 _WRITERS = frozenset({"exec", "apply_patch", "wrap_function_wrapper", "wrap_object", "_w", "_wrap", "wrap"})
-_HINTS = re.compile(rb"\bsetattr\(\s*(?!self\b|cls\b)\w|\bsys\.modules\b|\bapply_patch\(|\bmeta_path\b|\bwhen_imported\b|\bmock\b|\bwrap_\w+\b|\b_?wrap\(|\b_w\(|\bregister_patch\w*\b|\bgetsource\b|\bpatch_to\b|\b__class__ =|\bMethodType\b|\.forward[ \t]*=[^=]|\.__class__\.\w+[ \t]*=[^=]|\btype\(\w+\)\.\w+[ \t]*=[^=]|\b__subclasses__\b|\bfor \w*(?:cls|class) in\b")  # fmt: skip
-_MARKS = (b"setattr(", b"sys.modules", b"apply_patch(", b"meta_path", b"when_imported", b"mock", b"wrap_", b"wrap(", b"_w(", b"register_patch", b"getsource", b"patch_to", b"__class__ =", b"MethodType", b".forward", b"__class__.", b"type(", b"__subclasses__", b"cls in ", b"class in ")  # fmt: skip
+_HINTS = re.compile(rb"\bsetattr\(\s*(?!self\b|cls\b)\w|\bsys\.modules\b|\bapply_patch\(|\bmeta_path\b|\bwhen_imported\b|\bmock\b|\bwrap_\w+\b|\b_?wrap\(|\b_w\(|\bregister_patch\w*\b|\bgetsource\b|\bpatch_to\b|\b__class__ =|\bMethodType\b|\.forward[ \t]*=[^=]|\.__class__\.\w+[ \t]*=[^=]|\btype\(\w+\)\.\w+[ \t]*=[^=]|\b__subclasses__\b|\bclass \w+\([^)\n]*[Pp]atch\w*\[|\bfor \w*(?:cls|class) in\b")  # fmt: skip
+_MARKS = (b"setattr(", b"sys.modules", b"apply_patch(", b"meta_path", b"when_imported", b"mock", b"wrap_", b"wrap(", b"_w(", b"register_patch", b"getsource", b"patch_to", b"__class__ =", b"MethodType", b".forward", b"__class__.", b"type(", b"__subclasses__", b"atch[", b"cls in ", b"class in ")  # fmt: skip
 """Every text that `_HINTS` finds holds one of these; plain searches are many times faster, and mostly in vain."""
 _MAY_WRITE = frozenset({ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete, ast.Call})
 _IMPORTED = re.compile(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+\(?([^)#]*?)(?:\)|$)|import[ \t]+([^\n#]+))", re.MULTILINE)  # fmt: skip

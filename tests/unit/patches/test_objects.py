@@ -209,3 +209,64 @@ def test_a_class_that_is_handed_on_may_be_entered(tmp_path: Path) -> None:
         "own/x.py:5 (made here, entered elsewhere)",
         "own/x.py:6",
     )
+
+
+def test_a_class_over_its_target_replaces_the_methods_it_declares(tmp_path: Path) -> None:
+    files = {
+        "own/core.py": "class Patch:\n    def __class_getitem__(cls, target): return cls\n    @classmethod\n    def apply(cls): pass\n",
+        "own/boot.py": "from own.core import Patch\nfrom up.a import C\n\nclass CPatch(Patch[C]):\n    _orig_init = C.__init__\n    def __init__(self):\n        self._orig_init()\n    def run(self): pass\n",
+    }
+    found = read_files(tmp_path, files).unregistered
+    assert [(item.effect.target, item.effect.location.line, item.effect.style.value) for item in found] == [
+        ("up.a.C.__init__", 6, "function-wrapping"),
+        ("up.a.C.run", 8, "binding-replacement"),
+    ]
+
+
+LATER = """
+import wrapt
+
+def instrument(client):
+    client._old_send = client.send
+    client.send = wrapper(client)
+
+def wrapper(client):
+    def send(*args):
+        return client._old_send(*args)
+    return send
+
+def make(tracer):
+    def wrapped_create(wrapped, instance, args, kwargs):
+        client = wrapped(*args, **kwargs)
+        instrument(client)
+        return client
+    return wrapped_create
+
+def go(tracer):
+    wrapt.wrap_function_wrapper("up.a", "create", make(tracer))
+"""
+
+
+def test_what_an_installed_wrapper_does_comes_later(tmp_path: Path) -> None:
+    found = read_files(tmp_path, {"own/boot.py": LATER}).unregistered
+    assert [(item.effect.target, item.effect.location.line, item.effect.moment.value) for item in found] == [
+        (None, 6, "deferred"),
+        ("up.a.create", 21, "install"),
+    ]
+
+
+def test_environment_variables_outside_registrations_are_counted(tmp_path: Path) -> None:
+    source = "import os\nimport up.a as m\ndef go():\n    os.environ['A'] = '1'\n    m.f = print\n"
+    skipped = read_files(tmp_path, {"own/boot.py": source}).skipped
+    assert [item.why for item in skipped] == [
+        "1 that files with patches set outside any registration are not listed: A"
+    ]
+
+
+def test_the_gate_at_the_only_call_is_told(tmp_path: Path) -> None:
+    files = {
+        "own/boot.py": "def start_up():\n    import up.a as m\n    m.f = print\n",
+        "own/x.py": "import os\nfrom own.boot import start_up\nif os.getenv('FAST') == '1':\n    start_up()\n",
+    }
+    (item,) = read_files(tmp_path, files).unregistered
+    assert item.effect.when == "in the caller x: os.getenv('FAST') == '1'"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -209,7 +210,8 @@ class Installer:
             case Called(callee=Outside(path="types.MethodType"), arguments=(bound, _)):
                 return self.describe(bound)
             case Called(callee=callee):
-                return f"{self.describe(callee)[0]}(…)", None
+                name, place = self.describe(callee)
+                return f"{name}(…)", place if isinstance(callee, Instance | Called) else self.find_definition(callee)
             case Instance(of=of, attributes=held) if (kept := _find_held(held)) is not None:
                 name, place = self.describe(kept)
                 return f"{of.dotted}({name})", place
@@ -226,6 +228,18 @@ class Installer:
             case Items() | Table():
                 return "a literal", None
         return _COMPUTED, None
+
+    def find_definition(self, value: Value) -> Location | None:
+        """Where a function of ours stands that was too long to be read."""
+        parts = value.path.split(".") if isinstance(value, Outside) else []
+        modules = self.machine.modules
+        for end in range(len(parts) - 1, 0, -1):
+            path = modules.path_of(".".join(parts[:end]))
+            module = modules.find(".".join(parts[:end])) if path is not None else None
+            if path is not None and module is not None:
+                found = find_nested(module.body, parts[end:])
+                return None if found is None else Location(path, found.lineno)
+        return None
 
     def build_effect(self, event: Write | Call, target: str, value: Value | None) -> Effect:
         """The effect of putting `value` at `target`."""
@@ -249,6 +263,21 @@ def _find_held(attributes: dict[str, Value]) -> Function | Partial | None:
 
 
 _AT_RUN_TIME = "an object that only exists at run time"
+
+
+def find_nested(body: list[ast.stmt], names: list[str]) -> ast.stmt | None:
+    """The definition that a dotted name leads to inside a module."""
+    found: ast.stmt | None = None
+    for name in names:
+        inner = (node for statement in body for node in ast.walk(statement))
+        found = next((node for node in inner if isinstance(node, _DEFINES) and node.name == name), None)
+        if found is None:
+            return None
+        body = found.body
+    return found
+
+
+_DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _GENERIC = frozenset("self cls args kwargs ctx".split())
 
 

@@ -138,6 +138,8 @@ def _zip(machine: Interpreter, arguments: Arguments, _: Keywords, __: ast.AST) -
 
 def _enumerate(machine: Interpreter, arguments: Arguments, _: Keywords, __: ast.AST) -> Value | None:
     values = machine.iterate(arguments[0]) if arguments else None
+    if values is None and arguments:
+        return Items([Items([Unknown("a count"), Element(arguments[0], EACH)])], whole=False)
     return None if values is None else Items([Items([Literal(i), value]) for i, value in enumerate(values)])
 
 

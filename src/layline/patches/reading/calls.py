@@ -79,9 +79,11 @@ class Interpreter(Statements, Writes):
                 return self.call(function, [*first, *arguments], {**dict(named), **keywords}, node)
             case Instance():
                 method = self.read_attribute(callee, "__call__")
-                return (
-                    self.call(method, arguments, keywords, node) if isinstance(method, Function) else Unknown("a call")
-                )
+                if not isinstance(method, Function):
+                    return Unknown("a call")
+                if _is_wrapt_decorator(method):
+                    return Called(callee, tuple(arguments), tuple(keywords.items()))
+                return self.call(method, arguments, keywords, node)
             case Called(callee=Outside(path="layline.registration")):
                 return self._end_registration(callee, arguments, node)
             case Outside(path=path) if path.rpartition(".")[2] in self.registries.handlers:
@@ -336,6 +338,11 @@ def join_returns(returns: list[tuple[tuple[Value, ...], Value]], *, falls: bool)
         elif value != result:
             result = Choice(conjoin(kept), value, result)
     return NONE if result is None else result
+
+
+def _is_wrapt_decorator(function: Function) -> bool:
+    """`@wrapt.decorator def __call__(self, wrapped, instance, args, kwargs)`: calling the object wraps what it is given."""
+    return any(ast.unparse(item).endswith("wrapt.decorator") for item in getattr(function.node, "decorator_list", ()))
 
 
 def _is_wrapt(function: Function) -> bool:

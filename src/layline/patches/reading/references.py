@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from layline.patches.reading.scope import open_closure
@@ -63,3 +64,10 @@ def find_own_attributes(function: Function) -> Iterator[str]:
         match node:
             case ast.Attribute(value=ast.Name(id=name), attr=attribute, ctx=ast.Load()) if name == first:
                 yield attribute
+
+
+@lru_cache(maxsize=10_000)
+def gives_value(node: ast.AST) -> bool:
+    """Whether a function returns anything but nothing, True or False."""
+    found = [part.value for part in ast.walk(node) if isinstance(part, ast.Return) and part.value is not None]
+    return any(not (isinstance(value, ast.Constant) and value.value in (None, True, False)) for value in found)

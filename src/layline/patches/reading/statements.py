@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from layline.patches.reading.comprehensions import MOST_ITEMS, unfilter
@@ -12,6 +11,7 @@ from layline.patches.reading.expressions import Expressions
 from layline.patches.reading.loops import note_stop, settle_loop
 from layline.patches.reading.machine import Flow, Loop
 from layline.patches.reading.modules import resolve_relative
+from layline.patches.reading.references import gives_value
 from layline.patches.reading.scope import Scope, merge_names
 from layline.patches.reading.values import (
     EACH,
@@ -385,13 +385,6 @@ class Statements(Expressions):
 
     def _name(self, name: str) -> str:
         return f"{self.frame.within}.{name}" if self.frame.within else name
-
-
-@lru_cache(maxsize=10_000)
-def gives_value(node: ast.AST) -> bool:
-    """Whether a function returns anything but nothing, True or False."""
-    found = [part.value for part in ast.walk(node) if isinstance(part, ast.Return) and part.value is not None]
-    return any(not (isinstance(value, ast.Constant) and value.value in (None, True, False)) for value in found)
 
 
 def _find_imports(body: list[ast.stmt], module: Module) -> list[str]:
