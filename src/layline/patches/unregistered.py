@@ -243,7 +243,11 @@ def _settle(items: Iterable[Unregistered]) -> Iterator[Unregistered]:
     ordered = sorted(items, key=_order)
     named = {item.effect.location for item in ordered if item.effect.target}
     told = {_find_helper(item) for item in ordered if item.effect.target}
-    plain = {(str(item.effect.location), item.effect.target) for item in ordered if not _find_helper(item)}
+    plain = {
+        (str(item.effect.location), item.effect.target)
+        for item in ordered
+        if not _find_helper(item) and (item.effect.target or _tells_unnamed(item.effect))
+    }
     seen: set[tuple[object, ...]] = set()
     for item in ordered:
         if (_find_helper(item), item.effect.target) in plain:

@@ -270,3 +270,9 @@ def test_the_gate_at_the_only_call_is_told(tmp_path: Path) -> None:
     }
     (item,) = read_files(tmp_path, files).unregistered
     assert item.effect.when == "in the caller x: os.getenv('FAST') == '1'"
+
+
+def test_a_kept_original_that_is_thrown_away_is_no_effect(tmp_path: Path) -> None:
+    source = "import up.a as m\ndef off():\n    del m.f_origin\n    del m.C.__init__\n"
+    found = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert [item.effect.target for item in found] == ["up.a.C.__init__"]

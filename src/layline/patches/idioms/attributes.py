@@ -68,8 +68,8 @@ def _find_outside(event: Write, owner: str, installer: Installer) -> Iterator[Ef
                 yield installer.build_effect(event, owner, event.value)
         elif name == "__code__":
             yield installer.build_effect(event, owner, event.value)
-        elif _is_mark(event, f"{owner}.{name}"):
-            continue
+        elif _is_mark(event, f"{owner}.{name}") or (event.value is None and "orig" in name):
+            continue  # a mark, or a kept original thrown away
         elif f"{owner}.{name}" == "os.environ":
             continue  # an environment variable, not a binding
         elif f"{owner}.{name}" in installer.machine.stashes:
