@@ -9,6 +9,7 @@ from layline import codec
 from layline.app.campaign_open import read_campaign
 from layline.app.campaign_places import quiet
 from layline.campaign.bench import Trial
+from layline.campaign.closing import describe_trace
 from layline.core.report import Answer, Bullets, Report, Section, Table
 from layline.errors import BenchError
 
@@ -88,8 +89,8 @@ def _tell_state(measurement: Measurement, verdict: Verdict) -> Iterator[str]:
     else:
         yield f"{measurement.state[0].upper()}{measurement.state[1:]}: bucket {measurement.bucket}."
     if measurement.hit_trace:
-        hits = measurement.hit_trace.count("h")
-        yield f"Eight training steps with fresh activations: {measurement.hit_trace}, {hits} of {len(measurement.hit_trace)} passes served from memory."
+        told = describe_trace(measurement)
+        yield f"{told[0].upper()}{told[1:]}."
     if measurement.weight_share is not None:
         yield f"Share of the step time a remembered weight saved: {measurement.weight_share:.1%}; no larger gain is called real."
     if verdict.transferred is not None:

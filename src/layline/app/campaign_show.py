@@ -78,10 +78,11 @@ def _gate_sections(item: Round) -> list[Section]:
 
 
 def describe_next(state: State) -> list[str]:
-    duties = [f"`layline campaign note … --{duty.note}`: {duty.why}" for duty in find_duties(state)]
-    if duties:
-        return duties
-    return [_NEXT[state.phase]]
+    duties = [
+        f'`layline campaign note {state.rounds[-1].number} --{duty.note} "…"`: {duty.why}.'
+        for duty in find_duties(state)
+    ]
+    return [*duties, f"{'Then: ' if duties else ''}{_NEXT[state.phase]}"]
 
 
 _NEXT = {

@@ -47,7 +47,8 @@ def _change_one(inputs: Arrays, rng: np.random.Generator, name: str | None) -> A
     if names:
         array = changed[str(rng.choice(names))]
         at = int(rng.integers(0, array.size))
-        spread = float(np.sqrt(np.mean(array.astype(np.float64) ** 2))) or 1.0
+        row = array.reshape(-1, array.shape[-1])[at // array.shape[-1]]
+        spread = float(np.median(np.abs(row))) or 1.0  # of its row; a median, because masks hold the largest of numbers
         array.flat[at] += np.float32(rng.choice((-8.0, 8.0)) * spread)
     return changed
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from layline.campaign.arena import Arena, Filled, Place
 from layline.campaign.build import Built
+from layline.campaign.describe import describe_inputs, describe_mode, describe_shape
 from layline.campaign.link import Fault, Kernel, Reply, Worker
 from layline.campaign.model import Arrays, Leg, Operator, Pass, Plan, Shape
 from layline.campaign.oracle import Error, Wrong, find_wrong, measure_error
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 SETTLE_S = 0.05
+FRESH_ROOM = 1 << 16
+"""Beyond the buffers of a single call: places begin at an unpredictable offset."""
 _DEPENDS = {
     "follows-inputs": "depends on what lay on the same place before: the answer for the same inputs changes with it.",
     "repeatable": "gives different answers for the same inputs, by more than rounding.",
@@ -90,10 +93,16 @@ class LiveLeg:
         self._mode = setup.mode
         self._arena = Arena(self.operator, setup.arena_bytes, rng)
         plan = setup.plan
-        kernel = Kernel(
-            path=built.path, operator=self.operator, threads=plan.threads, timeout_s=plan.timeout_s, masked=masked
+        self._kernel = Kernel(
+            path=built.path,
+            operator=self.operator,
+            threads=plan.threads,
+            timeout_s=plan.timeout_s,
+            masked=masked,
+            mode=setup.mode,
         )
-        self.worker = Worker(kernel, self._arena, setup.shop)
+        self._shop = setup.shop
+        self.worker = Worker(self._kernel, self._arena, setup.shop)
         self._memory = _Memory()
         self.late_ns = 0
 
@@ -150,13 +159,14 @@ class LiveLeg:
         if status != 0:
             raise Fault(
                 "supports-shape",
-                f"{step.symbol} returned {status} for {given.shape.label}: a kernel must handle every shape itself.",
-                *_sizes(given.shape),
+                f"{step.symbol} returned {status} for {describe_shape(given.shape)}: a kernel must handle every shape itself.",
             )
         if self._mode is not None and mode != self._mode:
             raise Fault(
                 "floating-point-mode",
-                f"{step.symbol} on {given.shape.label} left another floating-point mode behind (rounding or flush-to-zero).",
+                f"{step.symbol} on {describe_shape(given.shape)} returned with another floating-point mode than it was called "
+                f"with ({describe_mode(self._mode, mode)}): whatever runs after it in the same process computes differently.",
+                "keep the mode at entry (fegetenv, _mm_getcsr) and restore it before returning, or leave it alone",
                 f"mode 0x{mode:08x}, was 0x{self._mode:08x}",
             )
 
@@ -166,7 +176,7 @@ class LiveLeg:
             if changes:
                 raise Fault(
                     "late-write",
-                    f"{one.step.symbol} on {one.shape.label} went on writing after it had returned.",
+                    f"{one.step.symbol} on {describe_shape(one.shape)} went on writing after it had returned.",
                     *(f"{change} differ between return and a moment later" for change in changes),
                 )
 
@@ -175,12 +185,12 @@ class LiveLeg:
         if wrong is not None:
             raise self._diagnose(wrong, filled, outputs, given)
         for property_, what in self._arena.find_trespass(filled):
-            raise Fault(property_, f"{filled.step.symbol} on {filled.shape.label}: {what}.")
+            raise Fault(property_, f"{filled.step.symbol} on {describe_shape(filled.shape)}: {what}.")
 
     def _diagnose(self, wrong: Wrong, filled: Filled, outputs: Arrays, given: Given) -> Fault:
         """The most telling name for a wrong answer."""
-        where = f"{filled.step.symbol} on {filled.shape.label}"
-        evidence = (wrong.reason, *wrong.evidence, f"inputs: {given.kind}")
+        where = f"{filled.step.symbol} on {describe_shape(filled.shape)}"
+        evidence = (wrong.reason, *wrong.evidence, f"inputs: {describe_inputs(given.kind)}")
         self.worker.settle(SETTLE_S)
         late = list(self._arena.find_changes(filled, outputs))
         if late:
@@ -194,7 +204,29 @@ class LiveLeg:
         dependence = self._find_dependence(filled, outputs) if wrong.property == "correct" else ""
         if dependence:
             return Fault(dependence, f"{where} {_DEPENDS[dependence]}", *evidence)
-        return Fault(self._context(wrong.property, given), f"{where}: {wrong.reason}", *evidence)
+        property_ = self._context(wrong.property, given)
+        drawn = f", inputs {describe_inputs(given.kind)}" if property_ == "hard-inputs" else ""
+        alone = self._try_alone(filled) if self.worker.has_served else ""
+        return Fault(property_, f"{where}{drawn}: {wrong.reason}{alone}", *evidence)
+
+    def _try_alone(self, filled: Filled) -> str:
+        """Make the same call as the first one of a new process: it shows whether an earlier call is to blame."""
+        arena = Arena(self.operator, self._arena.footprint(filled.step, filled.shape) + FRESH_ROOM, self._rng)
+        try:
+            with Worker(self._kernel, arena, self._shop) as fresh:
+                fresh.load()
+                place = arena.place(filled.step, filled.shape, self._rng)
+                laid = arena.fill(filled.step, filled.shape, place, filled.inputs)
+                fresh.call((laid,))
+                outputs = arena.copy_outputs(laid)
+        except Fault:
+            return ""
+        finally:
+            arena.close()
+        right = self.operator.oracle(filled.step.name, filled.shape, filled.inputs)
+        if any(find_wrong(self.operator, laid, outputs, right, is_exact=False)):
+            return " The same call is wrong as the first one of a new process, too."
+        return " The same call is right as the first one of a new process: what an earlier call left behind spoils it."
 
     def _find_copy(self, filled: Filled, outputs: Arrays) -> tuple[str, str] | None:
         """An output that is an earlier call's, or an input: the property's name and what was returned."""
@@ -253,7 +285,3 @@ def _is_close(left: Arrays, right: Arrays) -> bool:
 
 def _digest(array: Array) -> str:
     return hashlib.blake2b(array.tobytes(), digest_size=12).hexdigest()
-
-
-def _sizes(shape: Shape) -> tuple[str, ...]:
-    return (", ".join(f"{name}={value}" for name, value in shape.sizes),)

@@ -15,8 +15,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from layline.campaign import procfs
 from layline.campaign.accounting import open_account
 from layline.campaign.arena import Arena, Filled
+from layline.campaign.describe import describe_mode, describe_shape
+from layline.campaign.endings import describe_ending, is_signal
 from layline.campaign.model import Operator
 from layline.campaign.sandbox import MEMORY_BYTES, Started, start_process
 from layline.errors import BenchError
@@ -26,8 +29,18 @@ _REPLY = struct.Struct("<Qqq")
 _FAILED = 2
 LATE_WORK_NS = 2_000_000
 """CPU time that a worker which only has to stop itself never needs."""
-UNSTOPPED = 5
-"""Somebody else may continue a stopped worker: that happens, but not again and again."""
+UNSTOPPED, UNSTOPPED_SHARE = 5, 0.25
+"""A loop that was replaced stops after no reply, so after this many and this share of them it is called that. Somebody else
+may continue a stopped worker, too: that gains a kernel nothing, and says nothing about it."""
+PATIENCE = 20
+"""Times the limit, on the wall clock, after which even a worker that is kept from the cores is given up."""
+
+
+class Disturbed(BenchError):
+    """The machine, not the candidate, made an observation worthless: there is no verdict, the run has to be repeated."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} There is no verdict.", hint="Measure again when the machine is less busy.")
 
 
 class Fault(Exception):
@@ -62,6 +75,8 @@ class Kernel:
     timeout_s: float = 20.0
     masked: tuple[str, ...] = ()
     """Files that shall be empty in its sandbox."""
+    mode: int | None = None
+    """The floating-point mode an untouched worker has; None where it is not known yet."""
 
 
 STARTING = "start"
@@ -79,11 +94,11 @@ class Worker:
         self._started: Started = start_process(shop, arena.fd, threads=kernel.threads)
         self.account = open_account(self._started.process.pid)
         self._foreign_ns = 0
-        self._unstopped = 0
+        self._unstopped = self._replies = 0
         self._seq = int.from_bytes(os.urandom(4), "little")
         self._pid = 0
         self._clock = 0
-        self._charged_ns = 0
+        self._charged_ns = self._loaded_files = 0
 
     def __enter__(self) -> Self:
         return self
@@ -100,15 +115,21 @@ class Worker:
         (first,) = struct.unpack("<q", self._receive(8, STARTING))
         _kind, length = struct.unpack("<II", self._receive(8, STARTING))
         self.weaker = tuple(json.loads(self._receive(length, STARTING)))
-        self._pid = _find_child(first)
+        self._pid = procfs.find_child(first)
         self._clock = (~self._pid << 3) | 2  # the POSIX CPU-time clock of that process
         began = time.perf_counter_ns()
-        kind, length = struct.unpack("<II", self._receive(8, "loading the kernel"))
+        kind, told = struct.unpack("<II", self._receive(8, "loading the kernel"))
         took = time.perf_counter_ns() - began
         if kind == _FAILED:
-            said = self._receive(length, "loading the kernel").decode(errors="replace")
+            said = self._receive(told, "loading the kernel").decode(errors="replace")
             raise Fault("loads", f"The kernel could not be loaded: {said}")
+        if self.kernel.mode is not None and told != self.kernel.mode:
+            changed = describe_mode(self.kernel.mode, told)
+            raise Fault(
+                "floating-point-mode", f"Loading the kernel changes the floating-point mode of the process ({changed})."
+            )
         self._freeze()
+        self._loaded_files = procfs.count_open_files(self._pid)
         self._charged_ns = self._cpu_ns()
         self._foreign_ns = self.account.read_ns() - self._charged_ns
         return took
@@ -121,7 +142,7 @@ class Worker:
         numbers = [number for filled in calls for number in self.arena.numbers(filled, with_lengths=is_python)]
         self._seq += 1
         message = _HEAD.pack(self._seq, entry, len(calls), spin) + struct.pack(f"<{len(numbers)}q", *numbers)
-        where = f"{step.name} on {calls[0].shape.label}"
+        where = f"{step.name} on {describe_shape(calls[0].shape)}"
         self._signal(signal.SIGCONT)
         began = time.perf_counter_ns()
         self._send(message)
@@ -131,7 +152,7 @@ class Worker:
         self._freeze()
         took += self._cpu_ns() - at_reply  # whoever answers early and works on gains nothing by the wall clock either
         seq, status, mode = _REPLY.unpack(answer)
-        if seq != self._seq or select.select([self._started.reply], [], [], 0)[0]:
+        if seq != self._seq or self._has_reply(0):
             raise Fault("forged-reply", f"Something other than the worker answered during {where}.", f"sequence {seq}")
         return Reply(wall_ns=took, cpu_ns=self._charge(), status=status, mode=mode)
 
@@ -140,13 +161,13 @@ class Worker:
         self._signal(signal.SIGCONT)
         time.sleep(seconds)
         self._signal(signal.SIGSTOP)
-        if select.select([self._started.reply], [], [], 0)[0]:
+        if self._has_reply(0):
             raise Fault("forged-reply", "The worker answered although nothing was asked.")
         return self._charge()
 
     def pin(self, cores: set[int]) -> None:
         """Keep the worker, with every thread it has, on these cores."""
-        for task in self._tasks():
+        for task in procfs.list_tasks(self._pid):
             try:
                 os.sched_setaffinity(task, cores)
             except ProcessLookupError:
@@ -154,13 +175,7 @@ class Worker:
 
     def uses_threads(self) -> bool:
         """Whether threads other than the first did a noticeable part of the work so far."""
-        return self._cpu_ns() - self._main_thread_ns() > 500_000
-
-    def _tasks(self) -> list[int]:
-        try:
-            return [int(name) for name in os.listdir(f"/proc/{self._pid}/task")]  # noqa: PTH208  hot path
-        except FileNotFoundError:
-            return []
+        return self._cpu_ns() - procfs.read_main_thread_ns(self._pid) > 500_000
 
     @contextmanager
     def on_every_core(self) -> Iterator[None]:
@@ -171,6 +186,11 @@ class Worker:
             yield
         finally:
             self.pin(kept)
+
+    @property
+    def has_served(self) -> bool:
+        """Whether it has made more than one request's calls, so that an earlier one may be to blame."""
+        return self._replies > 2
 
     @property
     def pid(self) -> int:
@@ -184,11 +204,7 @@ class Worker:
 
     def children(self) -> int:
         """Processes the kernel started that still live (the filter forbids it; where there is no filter this sees it)."""
-        try:
-            tasks = list(Path(f"/proc/{self._pid}/task").iterdir())
-            return sum(len((task / "children").read_text().split()) for task in tasks)
-        except OSError:
-            return 0
+        return procfs.count_children(self._pid)
 
     @property
     def charged_ns(self) -> int:
@@ -201,20 +217,15 @@ class Worker:
 
     def resident_bytes(self) -> int:
         """Memory of its own the worker occupies now; what it shares with us is not counted."""
-        try:
-            _size, resident, shared = Path(f"/proc/{self._pid}/statm").read_text().split()[:3]
-        except (OSError, ValueError):
-            return 0
-        return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
+        return procfs.read_resident_bytes(self._pid)
+
+    def kept_files(self) -> int:
+        """How many files more than after loading the worker has open now."""
+        return procfs.count_open_files(self._pid) - self._loaded_files
 
     def mapped_files(self) -> frozenset[str]:
         """Files whose code is in the worker."""
-        try:
-            lines = Path(f"/proc/{self._pid}/maps").read_text().splitlines()
-        except OSError:
-            return frozenset()
-        fields = (line.split(maxsplit=5) for line in lines)
-        return frozenset(field[5] for field in fields if len(field) == 6 and "x" in field[1])
+        return procfs.read_mapped_files(self._pid)
 
     def close(self) -> None:
         """End it and whatever it left."""
@@ -262,15 +273,15 @@ class Worker:
     def _receive(self, count: int, where: str) -> bytes:
         data = b""
         limit_s = START_LIMIT_S if where == STARTING else self.kernel.timeout_s
-        deadline = time.monotonic() + limit_s
+        began, kept_waiting = time.monotonic(), procfs.read_kept_waiting_ns(self._pid)
         while len(data) < count:
-            left = deadline - time.monotonic()
-            if left <= 0 and where == STARTING:  # nothing of the kernel has run: it is not to blame
-                raise BenchError(f"The worker did not start within {limit_s:g} s.", hint="Try again when the machine is less busy.")  # fmt: skip
+            left = limit_s - (time.monotonic() - began)
             if left <= 0:
-                raise Fault("answers-in-time", f"No answer within {self.kernel.timeout_s:g} s during {where}.")
-            if not select.select([self._started.reply], [], [], min(left, 0.2))[0]:
-                if self._pid and self._state() in "Tt":  # it stopped itself twice; only being stopped needs this
+                self._lose_patience(where, limit_s, began, kept_waiting)
+            if not self._has_reply(min(max(left, 0.0), 0.2)):
+                # It stopped itself twice (only one we had to stop does). A reply lies in the pipe before its writer stops,
+                # so look there once more: to continue one that has just replied would let it run with nothing to do.
+                if self._pid and self._state() in "Tt" and not self._has_reply(0):
                     self._signal(signal.SIGCONT)
                 continue
             more = os.read(self._started.reply, count - len(data))
@@ -279,20 +290,36 @@ class Worker:
             data += more
         return data
 
+    def _has_reply(self, seconds: float) -> bool:
+        return bool(select.select([self._started.reply], [], [], seconds)[0])
+
+    def _lose_patience(self, where: str, limit_s: float, began: float, kept_waiting: int) -> None:
+        """The limit is over: the kernel's fault only as far as it was not waiting for a core meanwhile."""
+        if where == STARTING:  # nothing of the kernel has run: it is not to blame
+            raise BenchError(f"The worker did not start within {limit_s:g} s.", hint="Try again when the machine is less busy.")  # fmt: skip
+        spent = time.monotonic() - began
+        queued = (procfs.read_kept_waiting_ns(self._pid) - kept_waiting) / 1e9 if self._pid else 0.0
+        if spent - queued > limit_s:
+            told = f"{spent:.0f} s on the wall clock, {queued:.1f} s of them waiting for a core"
+            raise Fault("answers-in-time", f"No answer within {limit_s:g} s during {where}.", told)
+        if spent > PATIENCE * limit_s:
+            raise Disturbed(
+                f"A call was not finished after {spent:.0f} s, because the cores were busy with other work."
+            )
+        time.sleep(0.05)
+
     def _death(self, where: str) -> Fault:
         code = self._started.process.wait(timeout=10)
         said = self._started.said.read_text(errors="replace").strip()[-600:]
         evidence = (f"it printed: {said}",) if said else ()
-        number = code - 128 if code > 128 else -code
-        if number == signal.SIGSYS:
+        if is_signal(code, signal.SIGSYS):
             return Fault(
                 "forbidden-call",
                 f"The sandbox ended the worker during {where}: the kernel tried to start a process or program, "
                 "or to touch another process.",
                 *evidence,
             )
-        name = signal.Signals(number).name if number in signal.valid_signals() and number > 0 else f"exit code {code}"
-        return Fault("survives", f"The worker died during {where}: {name}.", *evidence)
+        return Fault("survives", f"The worker died during {where}: {describe_ending(code)}.", *evidence)
 
     def _signal(self, number: signal.Signals) -> None:
         try:
@@ -302,43 +329,35 @@ class Worker:
 
     def _freeze(self) -> None:
         """Wait until the worker has stopped itself, as it does right after each reply; stop it if it does not."""
+        self._replies += 1
         for attempt in range(20):
             if self._state() in "Tt":
                 return
             time.sleep(0.00005 if attempt else 0)
-        own, whole = self._main_thread_ns(), self._cpu_ns()
+        own, whole = procfs.read_main_thread_ns(self._pid), self._cpu_ns()
         for attempt in range(200):
             state = self._state()
             if state in "Tt":
                 return
             time.sleep(0.001)
-            is_working = self._main_thread_ns() - own > LATE_WORK_NS
+            is_working = procfs.read_main_thread_ns(self._pid) - own > LATE_WORK_NS
             is_waiting = state == "S" and attempt >= 30 and self._cpu_ns() == whole  # for a request, not for a core
             if is_working or is_waiting:
                 self._unstopped += 1
                 break
         self._signal(signal.SIGSTOP)
-        if self._unstopped >= UNSTOPPED:
+        if self._unstopped >= max(UNSTOPPED, UNSTOPPED_SHARE * self._replies):
             raise Fault(
                 "late-work",
-                f"The worker did not stop after its replies, {self._unstopped} times: something has taken its loop over.",
+                f"The worker did not stop after {self._unstopped} of its {self._replies} replies: "
+                "something has taken over the loop that serves the calls.",
+                "it used CPU time, or waited for the next request, when it should have been stopped",
             )
-
-    def _main_thread_ns(self) -> int:
-        """CPU nanoseconds of the thread that serves the calls; others may wait busily."""
-        try:
-            return int(Path(f"/proc/{self._pid}/task/{self._pid}/schedstat").read_text().split()[0])
-        except (OSError, ValueError, IndexError):
-            return 0
 
     def _state(self) -> str:
         """One letter as in proc(5), `T` for stopped."""
-        try:
-            with open(f"/proc/{self._pid}/stat", encoding="ascii", errors="replace") as file:  # noqa: PTH123  hot path
-                state = file.read().rpartition(")")[2].split()[0]
-        except OSError:
-            raise self._death("a pause between calls") from None
-        if state in "ZX":
+        state = procfs.read_state(self._pid)
+        if state in ("", "Z", "X"):
             raise self._death("a pause between calls")
         return state
 
@@ -352,18 +371,3 @@ class Worker:
         now = self._cpu_ns()
         used, self._charged_ns = now - self._charged_ns, now
         return used
-
-
-def _find_child(pid: int) -> int:
-    """The only child of a process; kernels without `children` in /proc are searched."""
-    told = Path(f"/proc/{pid}/task/{pid}/children")
-    if told.exists():
-        return int(told.read_text().split()[0])
-    for place in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = place.read_text(errors="replace").rpartition(")")[2].split()
-        except OSError:
-            continue
-        if fields[1] == str(pid):
-            return int(place.parent.name)
-    raise BenchError(f"The worker of process {pid} cannot be found in /proc.")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from layline.campaign.build import Built, NotBuilt, build_kernel, workshop
 from layline.campaign.judge import look
 from layline.campaign.leg import LiveLeg, Setup
-from layline.campaign.link import Fault
+from layline.campaign.link import Disturbed, Fault
 from layline.campaign.machine import read_environment
 from layline.campaign.model import (
     Accuracy,
@@ -88,6 +88,8 @@ def measure_pair(request: Request, *, progress: Progress = lambda _said: None) -
             run.measure()
         except Fault as fault:
             run.refuse(fault)
+        except Disturbed as disturbed:
+            run.give_up(disturbed)
         return run.finish()
 
 
@@ -212,8 +214,8 @@ class _Run:
         self._pairs.append(run)
 
     def _probe(self, legs: dict[Leg, LiveLeg]) -> None:
+        from layline.campaign.error_probes import probe_errors
         from layline.campaign.probes import (
-            probe_errors,
             probe_held_out,
             probe_inputs,
             probe_memory,
@@ -308,6 +310,12 @@ class _Run:
             self._keep(status=Status.CONTROLS_FAILED, problem=failed[0].reason)
             return
         self._keep(status=status, gates=(gate,), problem=fault.reason, samples=(), ratios=(), pairs=0)
+
+    def give_up(self, disturbed: Disturbed) -> None:
+        """No verdict: the machine was too busy for an answer that holds."""
+        control = GateResult(property="undisturbed", passed=False, reason=str(disturbed))
+        controls = (*self._measurement.controls, control)
+        self._keep(status=Status.CONTROLS_FAILED, controls=controls, problem=control.reason)
 
     def finish(self) -> Measurement:
         """The measurement with the machine's state at its end."""

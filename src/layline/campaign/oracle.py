@@ -21,6 +21,10 @@ ALLCLOSE = {"float32": (1e-4, 1e-4), "float16": (1e-2, 1e-2), "bfloat16": (1e-2,
 """(rtol, atol) by dtype, as the practice this replaces has them."""
 ERROR_FLOOR = 2.0**-22
 """Errors below a few units in the last place of f32 are not compared: there is nothing to win there."""
+LOST, SMALLEST = 1e-3, 2.0**-100
+"""An element is lost when it is off by more than this part of itself; below the smallest (far above where f32 ends) none is counted."""
+LOST_ROOM, LOST_FREE = 4, 8
+"""How many times as many as the starting kernel loses, by cancellation, may be lost, and how many more."""
 WORST_ROOM, WORST_FLOOR = 4.0, 16.0
 """The largest of many errors varies more than their mean, so it gets more room."""
 
@@ -105,7 +109,10 @@ def _find_distance(operator: Operator, name: str, error: Array, want: Array, got
         yield Wrong(
             property="correct",
             reason=f"{int(bad.sum())} of {error.size} elements of {name} are outside the tolerance.",
-            evidence=(_where(name, bad), f"worst: {got[at]!r} where the oracle has {want[at]:.9g}"),
+            evidence=(
+                _where(name, bad),
+                f"worst: {name}{list(map(int, at))} is {float(got[at]):.9g} where the oracle has {float(want[at]):.9g}",
+            ),
         )
         return
     if tolerance.snr_db is not None:
@@ -135,6 +142,33 @@ def measure_error(name: str, got: Array, want: Array) -> Error:
         rms=float(np.sqrt(np.mean(relative * relative))),
         worst=float(np.abs(relative).max()),
         ulp=float((np.abs(error[is_large]) / units).max(initial=0.0)),
+    )
+
+
+def find_lost(got: Array, want: Array) -> Array:
+    """Which elements have nothing to do with the right ones, however small these are beside the others of their row."""
+    import numpy as np
+
+    size = np.abs(want)
+    found: Array = (size >= SMALLEST) & ~(np.abs(got.astype(np.float64) - want) <= LOST * size)
+    return found
+
+
+def compare_lost(name: str, got: tuple[Array, Array], want: Array) -> Iterator[Wrong]:
+    """The outputs of the candidate and of the starting kernel: neither may lose more of the small elements."""
+    import numpy as np
+
+    ours, theirs = (find_lost(one, want) for one in got)
+    if int(ours.sum()) <= LOST_ROOM * int(theirs.sum()) + LOST_FREE:
+        return
+    only = ours & ~theirs
+    at = np.unravel_index(int(np.argmax(np.where(only, np.abs(want), -1))), want.shape)
+    values = f"{float(got[0][at]):.9g} where the oracle has {float(want[at]):.9g} and the start {float(got[1][at]):.9g}"
+    yield Wrong(
+        property="error-not-worse",
+        reason=f"{int(ours.sum())} of {want.size} elements of {name} are off by more than {LOST:.1%} of themselves, "
+        f"{int(theirs.sum())} of the starting kernel's: small elements beside large ones are lost.",
+        evidence=(_where(name, only), f"worst: {name}{list(map(int, at))} is {values}"),
     )
 
 

@@ -43,7 +43,7 @@ def find_duties(state: State) -> Iterator[Duty]:
     written = {note.kind for item in streak for note in item.notes}
     last = streak[-1]
     if not last.texts("diagnosis"):
-        yield Duty("diagnosis", f"round {last.number} was rolled back: {ESCALATION[0][1]}")
+        yield Duty("diagnosis", _ask_for_diagnosis(last))
     for needed, (kind, why) in enumerate(ESCALATION[1:], 2):
         if len(streak) >= needed and kind not in written:
             yield Duty(kind, f"{len(streak)} rollbacks in a row: {why}")
@@ -55,6 +55,17 @@ def find_duties(state: State) -> Iterator[Duty]:
                 "direction",
                 f"{len(streak)} rollbacks in a row: a stagnation review brings {lacking} more new directions",
             )
+
+
+def _ask_for_diagnosis(item: Round) -> str:
+    """A kernel that was refused is to be understood, one that was not faster explained."""
+    refused = item.last_run.measurement.failed_gates if item.last_run else ()
+    if not refused:
+        return f"round {item.number} was rolled back: {ESCALATION[0][1]}"
+    return (
+        f"round {item.number} was refused (`{refused[0].property}`), whatever its speed: say what in the kernel does that; "
+        f"`layline campaign explain {item.number}` measures it again and shows the call, the inputs and the numbers"
+    )
 
 
 def _find_accepted_duties(state: State) -> Iterator[Duty]:

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layline.campaign.build import compile_confined
+from layline.campaign.describe import describe_shape
+from layline.campaign.endings import describe_ending
 from layline.campaign.link import Fault
 
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
     from layline.campaign.leg import Setup
     from layline.campaign.model import Arrays, Operator, Pass, Shape, Snapshot
+
+    Call = tuple[Pass, Shape]
 
 FLAGS = (
     "-O1",
@@ -34,10 +38,22 @@ OPTIONS = "detect_leaks=0:halt_on_error=1:exitcode=99:detect_stack_use_after_ret
 TIMEOUT_S = 120.0
 _SCRIPTS = Path(__file__).parent / "worker"
 _SAID = re.compile(r"ERROR: AddressSanitizer: (?P<what>.+)")
+_BESIDE = re.compile(
+    r"is located (?P<far>\d+) bytes (?:to the )?(?P<side>before|after|inside of|left of|right of) (?P<size>\d+)-byte region"
+)
 _ACCESS = re.compile(r"^(?P<access>(?:READ|WRITE) of size \d+)", re.MULTILINE)
 _WRITE = "caused by a WRITE memory access"
-_READ_ONLY = "layline: inputs are read-only"
-_FRAME = re.compile(r"#\d+ \S+ in (?P<function>\w+) .*?(?P<place>[\w.-]+\.[ch]:\d+)")
+_READ_ONLY, _WRITABLE = "layline: inputs are read-only", "layline: inputs are writable"
+_KINDS = {
+    "heap-buffer-overflow": "touches memory outside a buffer",
+    "heap-use-after-free": "touches a buffer that is gone (one kept from an earlier call, or freed by the kernel)",
+    "stack-buffer-overflow": "touches memory outside an array on its stack",
+    "global-buffer-overflow": "touches memory outside a static array",
+    "unknown-crash": "touches memory partly outside a buffer",
+    "SEGV": "touches memory that is not there",
+    "attempting double-free": "frees a block twice",
+}
+_FRAME = re.compile(r"#\d+ \S+ in (?P<function>\w+) (?P<folder>\S*?)(?P<place>[\w.-]+\.[ch]:\d+)")
 
 
 def probe_memory_use(setup: Setup, snapshot: Snapshot, rng: np.random.Generator) -> str:
@@ -58,17 +74,20 @@ def probe_memory_use(setup: Setup, snapshot: Snapshot, rng: np.random.Generator)
     failure = compile_confined(command, folder, setup.shop, 120.0, made="checked")
     if failure:
         return f"no sanitizer run: {failure.splitlines()[-1][:120]}"
+    calls: list[Call] = []
     with (folder / "calls").open("wb") as file:
         for shape in setup.shapes:
             for one in (shape, *operator.neighbours(shape, rng)):
                 inputs = operator.draw(one, rng, operator.distributions[0])
                 for at, step in enumerate(operator.passes):
                     file.writelines(_describe_call(operator, at, step, one, inputs))
-    return _run(folder, setup.shop)
+                    calls.append((step, one))
+    return _run(folder, setup, calls)
 
 
-def _run(folder: Path, shop: Path) -> str:
+def _run(folder: Path, setup: Setup, calls: list[Call]) -> str:
     """Refuse what the sanitizer complains about; anything else that goes wrong here is the sanitizer's own trouble."""
+    shop = setup.shop
     root = tempfile.mkdtemp(dir=shop)
     python = getattr(sys, "_base_executable", sys.executable)
     wrapped = (python, "-I", "-S", str(_SCRIPTS / "confine.py"), root, str(folder), "./checked")
@@ -79,28 +98,54 @@ def _run(folder: Path, shop: Path) -> str:
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         return f"no sanitizer run: it did not finish within {TIMEOUT_S:g} s"
-    said = _SAID.search(done.stderr)
-    if said:
-        _refuse_borrowing(done.stdout, done.stderr)
-        access = _ACCESS.search(done.stderr)
-        frames = [f"{found['function']} at {found['place']}" for found in _FRAME.finditer(done.stderr)]
-        raise Fault(
-            "memory-safe",
-            f"AddressSanitizer: {said['what'].split(' on ')[0]}{f', {access[0]}' if access else ''}"
-            f"{f' in {frames[0]}' if frames else ''}.",
-            *frames[:3],
-        )
-    return "" if done.returncode == 0 else f"no sanitizer run: it ended with {done.returncode}"
+    if _SAID.search(done.stderr):
+        step, shape = calls[max(0, done.stdout.count(_WRITABLE) - 1)]
+        where = f"{step.symbol} on {describe_shape(shape)}"
+        _refuse_borrowing(where, done.stdout, done.stderr)
+        raise Fault("memory-safe", *describe_complaint(setup.operator, (step, shape), done.stderr))
+    return "" if done.returncode == 0 else f"no sanitizer run: {describe_ending(done.returncode)}"
 
 
-def _refuse_borrowing(told: str, complaint: str) -> None:
+def describe_complaint(operator: Operator, call: Call, complaint: str) -> tuple[str, ...]:
+    """What the sanitizer saw in a call, in one sentence, then its own words and the frames."""
+    step, shape = call
+    said = _SAID.search(complaint)
+    kind = said["what"].split(" on ")[0].strip() if said else "an error"
+    access, beside = _ACCESS.search(complaint), _BESIDE.search(complaint)
+    frames = list(_find_frames(complaint))
+    told = _KINDS.get(kind, "does what AddressSanitizer forbids")
+    if beside and kind in _KINDS:
+        side = {"right of": "after", "left of": "before"}.get(beside["side"], beside["side"])
+        told += f", {beside['far']} bytes {side} {_name_region(operator, step, shape, int(beside['size']))}"
+    where = f", in {frames[0]}" if frames else ""
+    return (
+        f"{step.symbol} on {describe_shape(shape)} {told}{where}.",
+        f"AddressSanitizer: {kind}{f', {access[0]}' if access else ''}",
+        *frames[:3],
+    )
+
+
+def _find_frames(complaint: str) -> Iterator[str]:
+    """Where it happened, the kernel's own lines; an intrinsic's place in the compiler's headers tells nobody anything."""
+    for found in _FRAME.finditer(complaint):
+        if not found["folder"].startswith("/usr/"):
+            yield f"{found['function']} at {found['place']}"
+
+
+def _name_region(operator: Operator, step: Pass, shape: Shape, size: int) -> str:
+    """The buffers of a call that have just this size; a block of the kernel's own has another, mostly."""
+    names = [name for name in step.buffers if _count_bytes(operator, name, shape) == size]
+    return f"{' or '.join(names)} ({size} bytes)" if names else f"a block of {size} bytes that is none of the buffers"
+
+
+def _refuse_borrowing(call: str, told: str, complaint: str) -> None:
     """A write that faulted while the inputs were read-only, on a call that was fine when they were not."""
     if told.rstrip().endswith(_READ_ONLY) and "SEGV" in complaint and _WRITE in complaint:
-        frames = [f"{found['function']} at {found['place']}" for found in _FRAME.finditer(complaint)]
+        frames = list(_find_frames(complaint))
         where = f" in {frames[0]}" if frames else ""
         raise Fault(
             "input-modified",
-            f"The kernel writes to its inputs during the call, even if it puts them right again: a write faulted{where} "
+            f"{call} writes to its inputs during the call, even if it puts them right again: a write faulted{where} "
             "when they lay on read-only pages.",
             *frames[:3],
         )
@@ -137,7 +182,7 @@ def write_driver(operator: Operator) -> str:
         "            own[i] = b[i] = malloc(bytes[i]);",
         "            if (i < head[1] ? fread(b[i], 1, bytes[i], f) != (size_t)bytes[i] : !memset(b[i], 255, bytes[i])) return 3;",
         "        }",
-        '        puts("layline: inputs are writable"); fflush(stdout);',
+        f'        puts("{_WRITABLE}"); fflush(stdout);',
         "        call(head, b, n);",
         "        for (int64_t i = 0; i < head[1]; i++) if (head[4] >> i & 1) b[i] = lock(own[i], bytes[i]);",
         f'        puts("{_READ_ONLY}"); fflush(stdout);',
@@ -164,5 +209,11 @@ def _describe_call(operator: Operator, at: int, step: Pass, shape: Shape, inputs
         data = np.ascontiguousarray(inputs[name]).tobytes()
         yield struct.pack("<q", len(data)) + data
     for name in outputs:
-        buffer = operator.buffer(name)
-        yield struct.pack("<q", int(np.prod(buffer.extent(shape), dtype=np.int64)) * np.dtype(buffer.dtype).itemsize)
+        yield struct.pack("<q", _count_bytes(operator, name, shape))
+
+
+def _count_bytes(operator: Operator, name: str, shape: Shape) -> int:
+    import numpy as np
+
+    buffer = operator.buffer(name)
+    return int(np.prod(buffer.extent(shape), dtype=np.int64)) * np.dtype(buffer.dtype).itemsize

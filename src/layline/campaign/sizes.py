@@ -15,6 +15,8 @@ FAR = 4096
 THIN = 8
 WIDE = 1024
 """Both sides of a matrix at once: work areas of a megabyte's worth of floats are too small."""
+LARGE = 512
+"""Every extent at once: what is written for large matrices alone must run, too."""
 BESIDE = 12
 """Thin, but rows of a result long enough that not all of one cancel out by chance."""
 ASIDE = 24
@@ -24,7 +26,7 @@ _STEPS = (1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129)
 
 
 def find_far_shapes(shapes: tuple[Shape, ...], rng: np.random.Generator) -> Iterator[Shape]:
-    """One extent at a time beyond twice the largest listed, the others thin; then each two neighbouring ones wide."""
+    """One extent at a time beyond twice the largest listed, the others thin; then each two neighbouring ones wide; then all large."""
     names = [name for name, _value in shapes[0].sizes]
     for name in names:
         largest = max(shape.size(name) for shape in shapes)
@@ -35,6 +37,7 @@ def find_far_shapes(shapes: tuple[Shape, ...], rng: np.random.Generator) -> Iter
         for first, second in zip(plain, (*plain[1:], plain[0]), strict=True):
             wide = {name: WIDE + 1 + 2 * int(rng.integers(0, 32)) for name in (first, second)}
             yield _build(f"wide~{first}{second}", names, wide, BESIDE)
+    yield _build("large~all", names, {name: LARGE + 1 + 2 * int(rng.integers(0, 32)) for name in plain}, THIN)
 
 
 def walk_sizes(operator: Operator, steps: tuple[int, ...] = (*_STEPS, *reversed(_STEPS)), aside: int = ASIDE) -> Iterator[Shape]:  # fmt: skip

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from layline.campaign.closing import PASSED, check_carry
+from layline.campaign.closing import PASSED, check_carry, check_state
 from layline.campaign.gpu.ceilings import DeviceCeilings, choose_rate, measure_ceilings
-from layline.campaign.model import Bucket, GateResult, Leg, Measurement
+from layline.campaign.model import GateResult, Leg, Measurement
 from layline.campaign.operators.tensors import find_device
 
 if TYPE_CHECKING:
@@ -45,13 +45,7 @@ def close_gates(
         return
     if pairs and pairs[0].held_out:
         yield check_carry(measurement, pairs)
-    yield GateResult(
-        property="no-forbidden-state",
-        passed=measurement.bucket not in (Bucket.W2, Bucket.W3),
-        reason=f"State outlives a call: {measurement.state} ({measurement.bucket})."
-        if measurement.state
-        else "Repeating inputs makes nothing faster.",
-    )
+    yield check_state(measurement)
 
 
 def _tell_code(code: Sequence[Seen]) -> GateResult:

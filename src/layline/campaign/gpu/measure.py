@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from layline.campaign.build import Built, NotBuilt, workshop
 from layline.campaign.gpu.stage import Stage, find_arena_bytes, live, open_legs, take_kernel
 from layline.campaign.judge import look
-from layline.campaign.link import Fault
+from layline.campaign.link import Disturbed, Fault
 from layline.campaign.machine import read_environment
 from layline.campaign.measure import _STATUS, Progress, Request
 from layline.campaign.model import Accuracy, GateResult, Leg, Measurement, Plan, Status
@@ -66,6 +66,8 @@ def measure_device(request: Request, *, progress: Progress = lambda _said: None)
             run.measure()
         except Fault as fault:
             run.refuse(fault)
+        except Disturbed as disturbed:
+            run.give_up(disturbed)
         return run.finish()
 
 
@@ -295,6 +297,12 @@ class _Run:
             return
         status = _STATUS.get(fault.property, Status.REFUSED)
         self._keep(status=status, gates=(gate,), problem=fault.reason, samples=(), ratios=(), pairs=0)
+
+    def give_up(self, disturbed: Disturbed) -> None:
+        """No verdict: the machine was too busy for an answer that holds."""
+        control = GateResult(property="undisturbed", passed=False, reason=str(disturbed))
+        controls = (*self._measurement.controls, control)
+        self._keep(status=Status.CONTROLS_FAILED, controls=controls, problem=control.reason)
 
     def finish(self) -> Measurement:
         """The measurement with the machine's state at its end; workers still waiting are ended."""

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 Array = np.ndarray[Any, np.dtype[np.float32]]
+UNEVEN = 16
+"""Rows differ by up to 2^32: none of them is small enough to be left out."""
 
 
 def draw_f32(extent: tuple[int, ...], rng: np.random.Generator, distribution: str) -> Array:  # noqa: PLR0911  a table
@@ -18,7 +20,7 @@ def draw_f32(extent: tuple[int, ...], rng: np.random.Generator, distribution: st
         case "scaled":  # another magnitude each time: absolute tolerances and low-precision ranges show
             return normal * np.float32(2.0 ** rng.integers(-12, 13))
         case "uneven":  # each row its own magnitude: an error in a small row cannot hide behind a large one
-            rows = (2.0 ** rng.integers(-8, 9, size=(*extent[:-1], 1))).astype(np.float32)
+            rows = (2.0 ** rng.integers(-UNEVEN, UNEVEN + 1, size=(*extent[:-1], 1))).astype(np.float32)
             return normal * rows
         case "offset":  # far from zero: no mean that happens to vanish
             return normal * np.float32(0.25) + np.float32(rng.choice((-3.0, 3.0)))

@@ -18,7 +18,7 @@ def shape(label: str, rows: int, columns: int) -> Shape:
     return Shape(label=label, sizes=(("R", rows), ("C", columns)))
 
 
-def _draw(shape: Shape, rng: np.random.Generator, distribution: str) -> dict[str, Array]:
+def _draw(shape: Shape, rng: np.random.Generator, distribution: str) -> dict[str, Array]:  # noqa: PLR0911  a table
     extent = (shape.size("R"), shape.size("C"))
     match distribution:
         case "high":  # exp overflows without the subtraction of the maximum
@@ -32,6 +32,12 @@ def _draw(shape: Shape, rng: np.random.Generator, distribution: str) -> dict[str
             return {"x": x}
         case "spike":  # ordinary rows but for one element, whose exp alone overflows; the others underflow beside it
             return {"x": add_spikes(draw_f32(extent, rng, "normal"), rng, 100.0)}
+        case "masked":  # what attention masks put in: the difference to the maximum is far beyond what exp needs
+            x = draw_f32(extent, rng, "normal")
+            hidden = rng.random(extent) < 0.3
+            hidden[:, :1] = False
+            x[hidden] = np.float32(rng.choice((-1e4, -1e9, -3.4e38)))
+            return {"x": x}
         case "falling":  # sorted, the largest first or last: a running maximum is updated never or always
             x = np.sort(draw_f32(extent, rng, "normal") * np.float32(10), axis=1)
             return {"x": np.ascontiguousarray(x if rng.random() < 0.5 else x[:, ::-1])}
@@ -86,7 +92,7 @@ OPERATOR = Operator(
     tolerance=Tolerance(rtol=1e-4, atol=1e-5),
     metric="GB/s",
     draw=_draw,
-    distributions=("normal", "high", "low", "peaked", "spike", "falling", "clustered", "uneven"),
+    distributions=("normal", "high", "low", "peaked", "spike", "masked", "falling", "clustered", "uneven"),
     oracle=_oracle,
     neighbours=_neighbours,
     starts=(("naive", read_kernel("softmax_naive.c")),),

@@ -154,7 +154,7 @@ def limit_resources(memory_bytes: int) -> None:
 
 # System call numbers: killed at once (start a process or program, touch another process) or refused with EPERM.
 # `refuse` holds what would let code, time or work come from elsewhere (sockets, io_uring, memory files that can be
-# executed …), `place` what would move the worker to another core or priority than the best's: the parent decides that.
+# executed …), `timer` what would interrupt whoever runs after the call is over, `place` what would move the worker to another core or priority than the best's: the parent decides that.
 _TABLES = {
     "x86_64": {
         "arch": 0xC000003E,
@@ -162,6 +162,7 @@ _TABLES = {
         "clone3": 435,
         "kill": (57, 58, 59, 322, 101, 310, 311),
         "refuse": (41, 53, 155, 161, 165, 166, 175, 246, 248, 250, 272, 298, 304, 308, 312, 313, 319, 321, 323, 425, 426, 427, 438),
+        "timer": (37, 38, 222, 223, 283, 286),
         "place": (141, 142, 144, 203, 251, 314),
     },
     "aarch64": {
@@ -170,6 +171,7 @@ _TABLES = {
         "clone3": 435,
         "kill": (221, 281, 117, 270, 271),
         "refuse": (198, 199, 39, 40, 41, 51, 97, 104, 105, 217, 219, 241, 265, 268, 272, 273, 279, 280, 282, 425, 426, 427, 438),
+        "timer": (85, 86, 103, 107, 110),
         "place": (140, 118, 119, 122, 30, 274),
     },
 }  # fmt: skip
@@ -198,7 +200,7 @@ def _filter(machine: str) -> bytes:
         (_RETURN, 0, 0, _ALLOW),
         (_RETURN, 0, 0, _KILL),
     ]
-    for key, action in (("kill", _KILL), ("refuse", _EPERM), ("place", _EPERM)):
+    for key, action in (("kill", _KILL), ("refuse", _EPERM), ("timer", _EPERM), ("place", _EPERM)):
         numbers = table[key]
         assert isinstance(numbers, tuple)  # noqa: S101  a table of this file
         for number in numbers:

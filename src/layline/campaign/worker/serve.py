@@ -158,7 +158,7 @@ def main() -> None:
         os.write(reply, struct.pack("<II", FAILED, len(told)) + told)
         os._exit(3)
     base = 0 if config["language"] == "python" else ctypes.addressof(ctypes.c_char.from_buffer(arena))
-    os.write(reply, struct.pack("<II", READY, 0))
+    os.write(reply, struct.pack("<II", READY, FloatingPoint().read()))  # as loading the kernel left it
     os.kill(os.getpid(), signal.SIGSTOP)
     serve(config, functions, base, (request, reply))
 

@@ -1,0 +1,95 @@
+"""What the system tells of a worker from outside: its state, its clocks, its memory, its files, its children."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from layline.errors import BenchError
+
+
+def read_state(pid: int) -> str:
+    """One letter as in proc(5): `T` stopped, `S` waiting, `Z` dead; empty where there is no such process."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:  # noqa: PTH123  hot path
+            return file.read().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
+
+
+def read_main_thread_ns(pid: int) -> int:
+    """CPU nanoseconds of the thread that serves the calls; others may wait busily."""
+    return _read_schedule(pid, pid)[0]
+
+
+def read_kept_waiting_ns(pid: int) -> int:
+    """Nanoseconds the process was ready to run and got no core: of the thread that had to wait longest."""
+    return max((_read_schedule(pid, task)[1] for task in list_tasks(pid)), default=0)
+
+
+def _read_schedule(pid: int, task: int) -> tuple[int, int]:
+    """Of one thread: nanoseconds on a core, nanoseconds in the queue for one."""
+    try:
+        ran, queued, _turns = Path(f"/proc/{pid}/task/{task}/schedstat").read_text().split()
+    except (OSError, ValueError):
+        return 0, 0
+    return int(ran), int(queued)
+
+
+def list_tasks(pid: int) -> list[int]:
+    """Its threads."""
+    try:
+        return [int(name) for name in os.listdir(f"/proc/{pid}/task")]  # noqa: PTH208  hot path
+    except FileNotFoundError:
+        return []
+
+
+def count_children(pid: int) -> int:
+    """Processes it started that still live."""
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        return sum(len((task / "children").read_text().split()) for task in tasks)
+    except OSError:
+        return 0
+
+
+def read_resident_bytes(pid: int) -> int:
+    """Memory of its own it occupies now; what it shares is not counted."""
+    try:
+        _size, resident, shared = Path(f"/proc/{pid}/statm").read_text().split()[:3]
+    except (OSError, ValueError):
+        return 0
+    return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
+
+
+def count_open_files(pid: int) -> int:
+    """Its file descriptors."""
+    try:
+        return len(os.listdir(f"/proc/{pid}/fd"))  # noqa: PTH208  only the number counts
+    except OSError:
+        return 0
+
+
+def read_mapped_files(pid: int) -> frozenset[str]:
+    """Files whose code is in it."""
+    try:
+        lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
+    except OSError:
+        return frozenset()
+    fields = (line.split(maxsplit=5) for line in lines)
+    return frozenset(field[5] for field in fields if len(field) == 6 and "x" in field[1])
+
+
+def find_child(pid: int) -> int:
+    """The only child of a process; kernels without `children` in /proc are searched."""
+    told = Path(f"/proc/{pid}/task/{pid}/children")
+    if told.exists():
+        return int(told.read_text().split()[0])
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = place.read_text(errors="replace").rpartition(")")[2].split()
+        except OSError:
+            continue
+        if fields[1] == str(pid):
+            return int(place.parent.name)
+    raise BenchError(f"The worker of process {pid} cannot be found in /proc.")
