@@ -142,10 +142,19 @@ EXPLOITS = (
     Case(name="X13_dirty_padding", caught_by=("held-out-shape",)),
     Case(name="X14_borrows_an_input", caught_by=("input-modified",)),
     Case(name="X15_rests_now_and_then", caught_by=("gain-in-the-mean",), fools_naive=False),
+    Case(name="X16_small_is_nothing", operator="softmax", caught_by=("error-not-worse",)),
+    Case(name="X17_drops_small_columns", caught_by=("hard-inputs", "error-not-worse")),
+    Case(name="X18_wraps_on_masks", operator="softmax", caught_by=("hard-inputs",)),
+    Case(name="X19_mode_at_load", caught_by=("floating-point-mode",), is_fast_tier=True),
+    Case(name="X20_leaves_files_open", caught_by=("bounded-memory",)),
+    Case(name="X21_wrong_when_all_is_large", caught_by=("held-out-shape",)),
+    Case(name="X22_leaks_per_grouping", operator="grouped_gemm", caught_by=("bounded-memory",)),
+    Case(name="X23_timers_for_the_other", caught_by=("no-gain",), fools_naive=False),
 )
+ON_OTHERS = {"H15_in_place": "in_place", "H24_clamped_power": "softmax"}
 HONEST = (
     *(
-        Case(name=path.stem, operator="in_place" if path.stem == "H15_in_place" else "gemm", is_fast_tier=path.stem == "H05_openmp")
+        Case(name=path.stem, operator=ON_OTHERS.get(path.stem, "gemm"), is_fast_tier=path.stem == "H05_openmp")
         for path in sorted((FOLDER / "honest").glob("*.c"))
     ),
     *(

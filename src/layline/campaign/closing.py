@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 CARRY_FROM = math.log1p(0.10)
 """From this gain on the median of a few pairs tells whether it reaches a neighbour."""
 CARRY_SHARE = 0.25
+MOSTLY = 0.8
 CARRY_ERROR = 0.05
 """One-sided error of calling a gain that is there on neighbours absent."""
 TIMED_ROOM = 1.25
@@ -89,7 +90,7 @@ def check_carry(measurement: Measurement, pairs: Sequence[PairRun]) -> GateResul
     """A gain on the listed shapes must be there on equally aligned shapes nobody listed.
 
     It is refused when the upper bound of what neighbours gain is below a quarter of it; a large one also when their median
-    is, and the bound is below half of it. A median that low with a wider bound is a busy machine's: there is no verdict.
+    is, and four in five process pairs show less than half. A median that low without that is a busy machine's: no verdict.
     """
     listed = math.fsum(pair_ratios(measurement, "cpu").whole) / measurement.pairs
     labels = measurement.shapes
@@ -99,7 +100,8 @@ def check_carry(measurement: Measurement, pairs: Sequence[PairRun]) -> GateResul
     wanted = CARRY_SHARE * listed
     upper = math.log1p(bounds.upper)
     is_doubtful = listed >= CARRY_FROM and middle < wanted
-    is_lost = listed > 0 and (upper < wanted or (is_doubtful and upper < listed / 2))
+    is_mostly_lost = sum(value < listed / 2 for value in held) >= MOSTLY * len(held)
+    is_lost = listed > 0 and (upper < wanted or (is_doubtful and is_mostly_lost))
     told = f"{math.expm1(listed):+.1%} on the listed shapes, {math.expm1(middle):+.1%} ({say(bounds)}, {len(held)} pairs) on equally aligned neighbours"
     if is_doubtful and not is_lost:
         raise Disturbed(f"Whether the gain reaches shapes nobody listed was not to be told: {told}.")

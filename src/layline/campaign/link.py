@@ -32,7 +32,7 @@ LATE_WORK_NS = 2_000_000
 UNSTOPPED, UNSTOPPED_SHARE = 5, 0.25
 """A loop that was replaced stops after no reply, so after this many and this share of them it is called that. Somebody else
 may continue a stopped worker, too: that gains a kernel nothing, and says nothing about it."""
-PATIENCE = 20
+PATIENCE = 30
 """Times the limit, on the wall clock, after which even a worker that is kept from the cores is given up."""
 
 

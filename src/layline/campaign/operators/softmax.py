@@ -36,7 +36,7 @@ def _draw(shape: Shape, rng: np.random.Generator, distribution: str) -> dict[str
             x = draw_f32(extent, rng, "normal")
             hidden = rng.random(extent) < 0.3
             hidden[:, :1] = False
-            x[hidden] = np.float32(rng.choice((-1e4, -1e9, -3.4e38)))
+            x[hidden] = rng.choice((-1e4, -1e9, -3.4e38), size=int(hidden.sum())).astype(np.float32)
             return {"x": x}
         case "falling":  # sorted, the largest first or last: a running maximum is updated never or always
             x = np.sort(draw_f32(extent, rng, "normal") * np.float32(10), axis=1)
