@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import numpy as np
 
 CONTROL_REQUESTS = 8
-CONTROLS = (Leg.BEST, Leg.AGAIN, Leg.CANARY)
 TRIAL_SPIN = 400_000
 AA_ALPHA = 0.001
 AA_LIMIT = 0.01
@@ -131,16 +130,12 @@ def calibrate_canary(setup: Setup, leg: LiveLeg, rng: np.random.Generator) -> Ca
 def run_controls(
     setup: Setup, best: LiveLeg, built: Built, canary: Canary, rng: np.random.Generator
 ) -> dict[Key, list[tuple[float, float]]]:
-    """The best against itself, and against itself made slower, on one shape, interleaved like any pair.
-
-    All three are new processes: one that has served calls before has its pages and translations at hand, and would read faster.
-    """
+    """The best against itself, and against itself made slower, on one shape, interleaved like any pair."""
     operator, shape, spins = setup.operator, canary.shape, dict(canary.spins)
     run = PairRun(number=0)
     with ExitStack() as stack:
-        order = [CONTROLS[int(at)] for at in rng.permutation(len(CONTROLS))]
-        legs = [stack.enter_context(LiveLeg(leg, built, setup, rng)) for leg in order]
-        for leg in legs:
+        legs = [best, *(stack.enter_context(LiveLeg(leg, built, setup, rng)) for leg in (Leg.AGAIN, Leg.CANARY))]
+        for leg in legs[1:]:
             leg.worker.load()
             leg.worker.pin(best.worker.cores)
         for request in range(CONTROL_REQUESTS + 1):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layline.campaign.describe import describe_inputs, describe_shape
@@ -50,3 +51,26 @@ def _refuse_first(wrongs: Iterator[Wrong], shape: Shape, kind: str) -> None:
     for wrong in wrongs:
         told = f"{describe_shape(shape)}: {wrong.reason}"
         raise Fault(wrong.property, told, *wrong.evidence, f"inputs: {describe_inputs(kind)}")
+
+
+def probe_contract(setup: Setup, leg: LiveLeg, start: LiveLeg, rng: np.random.Generator) -> None:
+    """Arguments the starting kernel refuses must be refused: a caller's mistake may not become silent."""
+    operator = setup.operator
+    if operator.misuse is None:
+        return
+    for shape in setup.shapes:
+        given = draw(operator, shape, rng, operator.distributions[0])
+        given = replace(given, inputs=(operator.misuse(shape, given.inputs[0]),))
+        for step in operator.passes:
+            ours, its = (one.call_unchecked(step, given).status for one in (leg, start))
+            if its != 0 and ours == 0:
+                raise Fault(
+                    "keeps-contract",
+                    f"{step.symbol} on {describe_shape(shape)}, called with arguments that do not fit one another, returns 0; "
+                    f"the starting kernel returns {its}: a caller's mistake would go unnoticed.",
+                    *(
+                        f"{name}: {given.inputs[0][name].tolist()}"
+                        for name in step.inputs
+                        if given.inputs[0][name].ndim == 1
+                    ),
+                )

@@ -98,7 +98,8 @@ class Worker:
         self._seq = int.from_bytes(os.urandom(4), "little")
         self._pid = 0
         self._clock = 0
-        self._charged_ns = self._loaded_files = 0
+        self._charged_ns = 0
+        self._at_load: dict[str, int] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -129,7 +130,7 @@ class Worker:
                 "floating-point-mode", f"Loading the kernel changes the floating-point mode of the process ({changed})."
             )
         self._freeze()
-        self._loaded_files = procfs.count_open_files(self._pid)
+        self._at_load = procfs.count_holdings(self._pid)
         self._charged_ns = self._cpu_ns()
         self._foreign_ns = self.account.read_ns() - self._charged_ns
         return took
@@ -215,13 +216,10 @@ class Worker:
         """CPU nanoseconds that processes other than the worker used for it since the kernel was loaded."""
         return self.account.read_ns() - self._cpu_ns() - self._foreign_ns
 
-    def resident_bytes(self) -> int:
-        """Memory of its own the worker occupies now; what it shares with us is not counted."""
-        return procfs.read_resident_bytes(self._pid)
-
-    def kept_files(self) -> int:
-        """How many files more than after loading the worker has open now."""
-        return procfs.count_open_files(self._pid) - self._loaded_files
+    def count_holdings(self) -> dict[str, int]:
+        """What the worker has taken from the system by now, since it was loaded; memory it shares with us is not counted."""
+        now = procfs.count_holdings(self._pid)
+        return {what: now[what] - self._at_load.get(what, 0) for what in now}
 
     def mapped_files(self) -> frozenset[str]:
         """Files whose code is in the worker."""

@@ -214,7 +214,7 @@ class _Run:
         self._pairs.append(run)
 
     def _probe(self, legs: dict[Leg, LiveLeg]) -> None:
-        from layline.campaign.error_probes import probe_errors
+        from layline.campaign.error_probes import probe_contract, probe_errors
         from layline.campaign.probes import (
             probe_held_out,
             probe_inputs,
@@ -241,6 +241,7 @@ class _Run:
         with LiveLeg(Leg.BEST, built, setup, rng) as leg:
             leg.worker.load()
             self._yardstick = probe_errors(setup, trial, leg, rng)
+            probe_contract(setup, trial, leg, rng)
         carried = probe_state(setup, trial, legs[Leg.BEST], rng)
         self._keep(state=carried.what, bucket=carried.bucket, hit_trace=carried.trace, weight_share=carried.share)
 

@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
 REPEATS = 12
 LARGE_FLOPS = 4e7
-GROWTH_BATCH, GROWTH_REQUESTS, GROWTH_BYTES = 8, 4, 1024
-"""Calls to a request, requests to a block, and the growth per step, block after block, that is a leak."""
-FILES_FREE = 16
-"""Files a kernel may keep open; a limit may have stopped one that opens ever more long before it is looked at."""
+GROWTH_BATCH, GROWTH_REQUESTS = 8, 4
+"""Calls to a request, requests to a block, while looking for what is never given back."""
+HOLDINGS = {"KiB of memory": (1, 1 << 30), "threads": (0.2, 512), "open files": (0.2, 16)}
+"""The growth per step, block after block, that is a leak, and the most there may be at all: the limit on files may have
+stopped one that opens ever more long before it is looked at."""
 STATE_CALLS = 9
 STATE_BATCHES = (6, 1)
 """Calls to a request while looking for state."""
@@ -98,33 +99,27 @@ def _probe_far(setup: Setup, leg: LiveLeg, rng: np.random.Generator) -> None:
 
 
 def probe_memory(setup: Setup, leg: LiveLeg, rng: np.random.Generator) -> None:
-    """Calls made over and over, on new values, must not take ever more memory or open files: nobody paid for what is never given back."""
+    """Calls made over and over, on new values, must not take ever more of the process: nobody paid for what is never given back."""
     operator = setup.operator
     # groups of different sizes come in another order with each call, which may not cost memory either
     shape = min(setup.shapes, key=lambda shape: (-len(set(shape.groups)), operator.passes[0].flops(shape)))
-    sizes, files = [], []
+    seen = []
     for _block in range(4):
-        sizes.append(leg.worker.resident_bytes())
-        files.append(leg.worker.kept_files())
+        seen.append(leg.worker.count_holdings())
         for _request in range(GROWTH_REQUESTS):
             given = draw(operator, shape, rng, operator.distributions[0], count=GROWTH_BATCH)
             for step in operator.passes:
                 leg.run(step, given)
     calls = GROWTH_BATCH * GROWTH_REQUESTS
-    growth = [later - sooner for sooner, later in pairwise(sizes[1:])]  # the first block fills pools
-    if min(growth) >= calls * GROWTH_BYTES:
-        raise Fault(
-            "bounded-memory",
-            f"Every {calls} steps on {describe_shape(shape)} take another {min(growth) >> 10} KiB that is never given back.",
-            f"resident size after each {calls} steps: {', '.join(f'{size >> 10} KiB' for size in sizes)}",
-        )
-    if max(files) > FILES_FREE or min(later - sooner for sooner, later in pairwise(files[1:])) > 0:
-        raise Fault(
-            "bounded-memory",
-            f"Calls leave {max(files)} files open: a process may have a thousand or so, and then opens none any more.",
-            f"open files beyond those after loading, before each {calls} steps on {describe_shape(shape)}: "
-            + ", ".join(map(str, files)),
-        )
+    for what, (least, most) in HOLDINGS.items():
+        counts = [holdings[what] for holdings in seen]
+        growth = min(later - sooner for sooner, later in pairwise(counts[1:]))  # the first block fills pools
+        if growth >= least * calls or max(counts) > most:
+            raise Fault(
+                "bounded-memory",
+                f"Calls on {describe_shape(shape)} leave ever more {what} behind: nobody gives them back.",
+                f"{what} beyond those after loading, before each {calls} steps: {', '.join(map(str, counts))}",
+            )
 
 
 def probe_stalls(setup: Setup, leg: LiveLeg, best: LiveLeg, rng: np.random.Generator) -> None:

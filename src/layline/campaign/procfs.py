@@ -62,12 +62,13 @@ def read_resident_bytes(pid: int) -> int:
     return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
 
 
-def count_open_files(pid: int) -> int:
-    """Its file descriptors."""
+def count_holdings(pid: int) -> dict[str, int]:
+    """What it has taken from the system: memory, threads, files."""
     try:
-        return len(os.listdir(f"/proc/{pid}/fd"))  # noqa: PTH208  only the number counts
+        files = len(os.listdir(f"/proc/{pid}/fd"))  # noqa: PTH208  only the number counts
     except OSError:
-        return 0
+        files = 0
+    return {"KiB of memory": read_resident_bytes(pid) >> 10, "threads": len(list_tasks(pid)), "open files": files}
 
 
 def read_mapped_files(pid: int) -> frozenset[str]:

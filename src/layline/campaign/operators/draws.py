@@ -22,6 +22,11 @@ def draw_f32(extent: tuple[int, ...], rng: np.random.Generator, distribution: st
         case "uneven":  # each row its own magnitude: an error in a small row cannot hide behind a large one
             rows = (2.0 ** rng.integers(-UNEVEN, UNEVEN + 1, size=(*extent[:-1], 1))).astype(np.float32)
             return normal * rows
+        case (
+            "striped"
+        ):  # each column its own magnitude: the columns of a gradient by the weight are as small as its own
+            columns = (2.0 ** rng.integers(-UNEVEN, UNEVEN + 1, size=extent[-1])).astype(np.float32)
+            return normal * columns
         case "offset":  # far from zero: no mean that happens to vanish
             return normal * np.float32(0.25) + np.float32(rng.choice((-3.0, 3.0)))
         case "sparse":  # nine tenths zeros

@@ -114,7 +114,7 @@ OPERATOR = Operator(
     tolerance=Tolerance(rtol=1e-4, atol=1e-4),
     metric="Combined Step TFLOPS",
     draw=_draw,
-    distributions=("normal", "scaled", "uneven", "offset", "sparse", "outliers", "spike", "integers"),
+    distributions=("normal", "scaled", "uneven", "striped", "offset", "sparse", "outliers", "spike", "integers"),
     oracle=_oracle,
     neighbours=_neighbours,
     starts=(("naive", read_kernel("gemm_naive.c")), ("blocked", read_kernel("gemm_blocked.c"))),

@@ -40,6 +40,13 @@ def _oracle(_step: str, shape: Shape, inputs: Arrays) -> dict[str, Array]:
     return {"out": out}
 
 
+def _misuse(_shape: Shape, inputs: Arrays) -> dict[str, Array]:
+    """Sizes that add up to less than M: some rows belong to no group."""
+    sizes = inputs["sizes"].copy()
+    sizes[int(np.argmax(sizes))] -= 1
+    return {**inputs, "sizes": sizes}
+
+
 def _neighbours(near: Shape, rng: np.random.Generator) -> tuple[Shape, ...]:
     n, k, rows, count = near.size("N"), near.size("K"), near.size("M"), len(near.groups)
     label = near.label
@@ -97,4 +104,5 @@ OPERATOR = Operator(
     wrong=read_kernel("grouped_gemm_wrong.c"),
     weights=("b",),
     exact="integers",
+    misuse=_misuse,
 )
