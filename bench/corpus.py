@@ -2,6 +2,7 @@
 
     python -m bench.corpus --runs 3 --out corpus.jsonl [--changes "" renamed restructured compiled] [--only E24 …]
     python -m bench.corpus --runs 0 --out corpus.jsonl --table        the table of what is recorded
+    python -m bench.corpus --runs 0 --out corpus.jsonl --write docs/gate.md     the same, put into the page
 
 Every line of the output is one trial; the file is appended to, so an interrupted run goes on where it stopped and
 two processes with `--part 1/2` and `--part 2/2` may share the work.
@@ -14,6 +15,7 @@ import json
 import sys
 import time
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -25,6 +27,7 @@ from layline.campaign.measure import Request, measure_pair
 from layline.campaign.model import Status
 
 ATTEMPTS = 3
+BEGIN, END = "<!-- corpus: written by bench.corpus -->", "<!-- corpus: end -->"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -35,6 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     asked.add_argument("--part", default="1/1")
     asked.add_argument("--out", type=Path, required=True)
     asked.add_argument("--table", action="store_true")
+    asked.add_argument("--write", type=Path, help="a page whose table, between two marks, is replaced")
     options = asked.parse_args(arguments)
     part, parts = (int(word) for word in options.part.split("/"))
     for run in range(options.runs):
@@ -49,7 +53,18 @@ def main(arguments: list[str] | None = None) -> int:
                     out.write(line + "\n")
     if options.table:
         print(render_table(read(options.out)))
+    if options.write:
+        write_table(options.write, render_table(read(options.out)))
     return 0
+
+
+def write_table(page: Path, table: str) -> None:
+    """Put the table between the page's two marks; what is written by hand around them stays."""
+    before, begin, rest = page.read_text("utf-8").partition(BEGIN)
+    _old, end, after = rest.partition(END)
+    if not (begin and end):
+        raise SystemExit(f"{page} has no {BEGIN} … {END}")
+    page.write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{after}", "utf-8")
 
 
 def read(path: Path) -> list[dict[str, object]]:
@@ -84,24 +99,36 @@ def try_case(case: Case, change: str) -> dict[str, object]:
 
 
 def render_table(rows: list[dict[str, object]]) -> str:
-    """One line per kernel: what became of it in every run as it is, and in its disguises."""
+    """How many were right, every trial that was not, and one line per kernel: its fate in every run, as it is and disguised."""
     fates: defaultdict[tuple[str, bool], list[str]] = defaultdict(list)
     for row in rows:
         told = f"{row['fate']}{'' if row['is_right'] else ' (wrong)'}"
         fates[str(row["case"]), bool(row["change"])].append(told)
-    lines = ["| kernel | as it is | disguised |", "|---|---|---|"]
+    lines = list(_summarise(rows))
+    wrong = [row for row in rows if not row["is_right"]]
+    lines += [
+        f"* WRONG: `{row['case']}` {row['change'] or 'as it is'}, run {row['run']}: {row['reason']}" for row in wrong
+    ]
+    lines += ["", "| kernel | as it is | disguised |", "|---|---|---|"]
     lines += [
         f"| `{name}` | {_count(fates[name, False])} | {_count(fates[name, True]) or '–'} |"
         for name in sorted({name for name, _ in fates})
     ]
-    for title, cases in (("exploits", EXPLOITS), ("honest", HONEST)):
+    return "\n".join(lines)
+
+
+def _summarise(rows: list[dict[str, object]]) -> Iterator[str]:
+    for title, cases in (("tricks refused for their own reason", EXPLOITS), ("honest kernels accepted", HONEST)):
         names = {case.name for case in cases}
         for disguised in (False, True):
             of = [row for row in rows if row["case"] in names and bool(row["change"]) is disguised]
-            if of:
-                right = sum(bool(row["is_right"]) for row in of)
-                lines.append(f"\n{title}, {'disguised' if disguised else 'as they are'}: {right} of {len(of)} right")
-    return "\n".join(lines)
+            right = sum(bool(row["is_right"]) for row in of)
+            tried = len({row["case"] for row in of})
+            again = sum(int(str(row["attempts"])) > 1 for row in of)
+            yield (
+                f"* {title}, {'disguised' if disguised else 'as they are'}: {right} of {len(of)} trials, {tried} of "
+                f"{len(names)} kernels tried; {again} trials were repeated because a control failed"
+            )
 
 
 def _count(found: list[str]) -> str:

@@ -151,6 +151,7 @@ EXPLOITS = (
     Case(name="X22_leaks_per_grouping", operator="grouped_gemm", caught_by=("bounded-memory",)),
     Case(name="X23_timers_for_the_other", caught_by=("no-gain",), fools_naive=False),
     Case(name="X24_accepts_what_does_not_fit", operator="grouped_gemm", caught_by=("keeps-contract",)),
+    Case(name="X25_slow_on_outliers", caught_by=("gain-carries-over",)),
 )
 ON_OTHERS = {"H15_in_place": "in_place", "H24_clamped_power": "softmax"}
 HONEST = (

@@ -223,6 +223,7 @@ class _Run:
             probe_stalls,
             probe_state,
         )
+        from layline.campaign.value_probes import probe_values
 
         trial, setup, rng = legs[self._on_trial], self._setup, self._rng
         self._say("gates: hard inputs, held-out shapes, repetition, error, state")
@@ -234,6 +235,7 @@ class _Run:
         if self._on_trial is Leg.BEST:
             return
         probe_stalls(setup, trial, legs[Leg.BEST], rng)
+        probe_values(setup, trial, legs[Leg.BEST], rng)
         start = self._request.start or self._request.best
         built = build_kernel(start, setup.operator, setup.shop)
         if isinstance(built, NotBuilt):
