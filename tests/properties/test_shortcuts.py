@@ -140,3 +140,18 @@ def test_a_file_that_may_write_is_never_passed_over(text: str, packages: tuple[s
         # marks that every text holds: nothing is decided by a plain search
         patch.setattr(writers, "_MARKS", (b"",))
         assert writers.may_write(text.encode(), packages) is found
+
+
+HINTS = re.compile(
+    b"|".join(rb"\b" + re.escape(word) + rest for word, rest in writers._WORDS)
+    + rb"|\.forward[ \t]*=[^=]|\.__class__\.\w+[ \t]*=[^=]"
+)
+"""The same as one pattern, each word's boundary in front of it."""
+pieces = st.sampled_from(("_", "x", " ", ".", "\n", "(", "self", "cls", "m)", ".f = 1", "=", *(word.decode() for word, _ in writers._WORDS), " in x", "forward"))  # fmt: skip
+
+
+@settings(deadline=None, max_examples=500)
+@given(st.lists(pieces, max_size=8).map("".join))
+def test_a_word_with_its_boundary_behind_it_is_found_where_it_stands_alone(text: str) -> None:
+    found = any(hint.search(text.encode()) for hint in writers._HINTS)
+    assert found is (HINTS.search(text.encode()) is not None)

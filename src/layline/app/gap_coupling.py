@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from layline.app.background import begin
 from layline.app.workspace import cache_directory
 from layline.core.evidence import Skipped
 from layline.gap.coupling.judge import Judge, build_couplings
@@ -56,12 +57,14 @@ def measure_impact(workspace: Workspace, backend: Backend, pin: Tree, tip: Tree)
         for tree in (pin, tip)
     )
     *indexes, both = build_indexes([[before], [after], [ours, before]], cache)
+    # other processes read our uses while this one compares upstream with itself
+    wait_for_uses = begin(lambda: read_uses(both, packages, Cache(cache_directory(), ANALYSER)))
     resolvers = Resolver(indexes[0]), Resolver(indexes[1])
     versions = Versions(pin.repository, indexes, cache)
     comparer = Comparer(*resolvers, [Tracer(pin.repository, pin.commit, tip.commit, versions)])
     options = read_options(resolvers[0], packages), read_options(resolvers[1], packages)
     surface = compare_surface(comparer, packages, *options)
-    uses, unread = read_uses(both, packages, Cache(cache_directory(), ANALYSER))
+    uses, unread = wait_for_uses()
     judge = Judge(comparer, {row.name: row for row in surface.flags}, frozenset(options[0].flags))
     couplings = build_couplings(judge, Finder(index=both, packages=packages, uses=uses).find_places())
     keys, unreadable = read_yaml_keys(ours.tree, backend.configs)

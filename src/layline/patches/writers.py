@@ -22,9 +22,22 @@ _BINDS = frozenset("MethodType partial __get__".split())
 _SHORT = 14
 """A helper this short is read for what it returns."""
 _WRITERS = frozenset({"exec", "apply_patch", "wrap_function_wrapper", "wrap_object", "_w", "_wrap", "wrap"})
-_HINTS = re.compile(rb"\bsetattr\(\s*(?!self\b|cls\b)\w|\bsys\.modules\b|\bapply_patch\(|\bmeta_path\b|\bwhen_imported\b|\bmock\b|\bwrap_\w+\b|\b_?wrap\(|\b_w\(|\bregister_patch\w*\b|\bgetsource\b|\bpatch_to\b|\b__class__ =|\bMethodType\b|\.forward[ \t]*=[^=]|\.__class__\.\w+[ \t]*=[^=]|\btype\(\w+\)\.\w+[ \t]*=[^=]|\b__subclasses__\b|\bclass \w+\([^)\n]*[Pp]atch\w*\[|\bfor \w*(?:cls|class) in\b")  # fmt: skip
+_WORDS: tuple[tuple[bytes, bytes], ...] = (
+    (b"setattr", rb"\(\s*(?!self\b|cls\b)\w"), (b"sys.modules", rb"\b"), (b"apply_patch(", b""), (b"meta_path", rb"\b"),
+    (b"when_imported", rb"\b"), (b"mock", rb"\b"), (b"wrap_", rb"\w+\b"), (b"wrap(", b""), (b"_wrap(", b""), (b"_w(", b""),
+    (b"register_patch", rb"\w*\b"), (b"getsource", rb"\b"), (b"patch_to", rb"\b"), (b"__class__ =", b""), (b"MethodType", rb"\b"),
+    (b"type(", rb"\w+\)\.\w+[ \t]*=[^=]"), (b"__subclasses__", rb"\b"), (b"for ", rb"\w*(?:cls|class) in\b"),
+    (b"class ", rb"\w+\([^)\n]*[Pp]atch\w*\["),
+)  # fmt: skip
+"""What a word, as it stands alone in a text, is followed by where it may change something."""
+_HINTS = (
+    # the word comes first and its boundary is looked for behind it: a pattern that begins with plain text is searched for many times faster
+    *(re.compile(re.escape(word) + rb"(?<!\w" + re.escape(word) + rb")" + rest) for word, rest in _WORDS),
+    re.compile(rb"\.forward[ \t]*=[^=]"),
+    re.compile(rb"\.__class__\.\w+[ \t]*=[^=]"),
+)
 _MARKS = (b"setattr(", b"sys.modules", b"apply_patch(", b"meta_path", b"when_imported", b"mock", b"wrap_", b"wrap(", b"_w(", b"register_patch", b"getsource", b"patch_to", b"__class__ =", b"MethodType", b".forward", b"__class__.", b"type(", b"__subclasses__", b"atch[", b"cls in ", b"class in ")  # fmt: skip
-"""Every text that `_HINTS` finds holds one of these; plain searches are many times faster, and mostly in vain."""
+"""Every text in which one of `_HINTS` is found holds one of these; plain searches are faster still, and mostly in vain."""
 _MAY_WRITE = frozenset({ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete, ast.Call})
 _IMPORTED = re.compile(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+\(?([^)#]*?)(?:\)|$)|import[ \t]+([^\n#]+))", re.MULTILINE)  # fmt: skip
 
@@ -159,7 +172,7 @@ def find_helpers(functions: list[Function]) -> Iterator[str]:
 
 def may_write(text: bytes, packages: tuple[str, ...]) -> bool:
     """A cheap look before parsing: whether the file sets attributes of something it imports from upstream."""
-    if any(mark in text for mark in _MARKS) and _HINTS.search(text):
+    if any(mark in text for mark in _MARKS) and any(hint.search(text) for hint in _HINTS):
         return True
     imported = _IMPORTED.findall(text)
     if packages and may_replace(text, imported):
