@@ -65,7 +65,7 @@ def _high_level(gap: Gap) -> Section:
         ("version", gap.pin.version.text if gap.pin.version else "—", gap.tip.version.text if gap.tip.version else "—"),
     )
     text = f"{statements.headline(gap)} {statements.churn_sentence(gap)}"
-    advice = f"Recommendation: {gap.recommendation} ({gap.recommendation.rule})."
+    advice = f"Recommendation: {gap.recommendation}; {gap.recommendation.rule}."
     return Section(
         title="High level",
         blocks=(
@@ -99,11 +99,12 @@ def _representative(gap: Gap) -> Section:
 def _integration(gap: Gap) -> Section:
     foot = gap.footprint
     where = listed(list(foot.folders), most=3)
+    outside = statements.outside_sentence(gap)
     lines = (
-        [f"{foot.tracked} tracked files ({foot.non_empty} non-empty, {foot.python} Python) in {where}."]
+        [f"{count(foot.tracked, 'tracked file')} ({foot.non_empty} non-empty, {foot.python} Python) in {where}.{f' {outside}' if outside else ''}"]
         if foot.folders
         else []
-    )
+    )  # fmt: skip
     lines += [next(iter(statements.find_reasons(gap)))] if gap.surface else []
     risks = tuple(shorten(risk, 210) for risk in statements.integration_risks(gap, most=4))
     more = (gap.recommendation.inputs.will_break or 0) - len(risks)

@@ -90,6 +90,8 @@ def _footprint(gap: Gap) -> Section:
         ("Python files", str(foot.python)),
     )
     where = f"Below {listed(list(foot.folders), most=6)} at {gap.downstream_commit.hash[:12]} of {gap.project}."
+    outside = statements.outside_sentence(gap)
+    where += f" {outside}" if outside else ""
     return Section(
         title="Integration footprint",
         blocks=(Paragraph(where), Table(columns=("figure", "files"), rows=rows, numeric=frozenset({1}))),

@@ -79,15 +79,30 @@ def dependency_sentence(gap: Gap) -> str:
     metadata = [row for row in gap.dependencies.differences if row.rank is Rank.METADATA]
     if not metadata:
         return "The package metadata declares the same dependencies at pin and tip."
-    runtime = [row for row in metadata if is_runtime(row)]
-    needed = [row for row in runtime if row.now is not None and row.kind is not Kind.PYTHON]
-    dropped = [row for row in runtime if row.now is None and row.kind is not Kind.PYTHON]
-    python = [row for row in runtime if row.kind is Kind.PYTHON]
-    more = f", {len(dropped)} no longer" if dropped else ""
-    more += f"; the range of Python itself differs in {count(len(python), 'entry')}" if python else ""
+    python = [row for row in metadata if row.kind is Kind.PYTHON]
+    runtime = [row for row in metadata if is_runtime(row) and row.kind is not Kind.PYTHON]
+    needed = [row for row in runtime if row.now is not None]
+    dropped = len(runtime) - len(needed)
+    others = len(metadata) - len(python)
+    parts = [f"{count(others, 'dependency entry')} ({len(needed) or 'none'} required at run time at the tip{f', {dropped} no longer' if dropped else ''})"] if others else []  # fmt: skip
+    parts += [f"the range of Python{f' ({len(python)} files)' if len(python) > 1 else ''}"] if python else []
+    return f"The package metadata differs in {listed(parts)}."
+
+
+def outside_sentence(gap: Gap) -> str | None:
+    """Files of ours beyond the integration folders that touch the upstream, by folder; None where there are none."""
+    folders = gap.footprint.folders
+    paths = {one.location.path for one in gap.couplings}
+    outside = sorted(path for path in paths if not any(path.startswith(f"{folder}/") for folder in folders))
+    if not outside or not folders:
+        return None
+    counted = Counter("/".join(path.split("/")[:-1][:3]) or path for path in outside)
+    shown = [
+        f"{number} in {folder}" for folder, number in sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))
+    ]
+    files = count(len(outside), "further file")
     return (
-        f"The package metadata differs in {count(len(metadata), 'dependency entry')}, of which {len(needed) or 'none'}"
-        f" {verb(len(needed), 'is')} required at run time at the tip{more}."
+        f"{files[:1].upper()}{files[1:]} of ours {verb(len(outside), 'touches')} {gap.label}: {listed(shown, most=4)}."
     )
 
 
