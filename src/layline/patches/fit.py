@@ -54,7 +54,7 @@ class Fitter:
         passed = [site for site, argument in self._find_refused(comparison, pair[0], ours) if argument in arguments or argument.startswith("#")]  # fmt: skip
         passed = list(dict.fromkeys(passed))
         sure = [site for site in passed if site.certain]
-        if not sure and makes_instances(comparison) and (built := self._find_built(comparison, pair, arguments)):
+        if not sure and makes_instances(comparison) and (built := find_refusing(self._read_slots(), *pair, arguments)):
             summary = f"{found.summary}; upstream passes it where it builds from a slot, as at {_places(built[:2])}"
             return Fit(messages=found.messages, breaks=True, summary=summary)
         needs = all(item.message.startswith("needs ") for item in problems)
@@ -76,16 +76,10 @@ class Fitter:
             return ""
         return "; no upstream code calls it at the tip"
 
-    def _find_built(
-        self, comparison: Comparison, pair: tuple[tuple[Parameter, ...], tuple[Parameter, ...]], refused: frozenset[str]
-    ) -> list[CallSite]:
-        """Calls through slots of the same upstream that ours refuses; those that name most of its parameters first."""
+    def _read_slots(self) -> list[CallSite]:
         if self._slots is None:
             self._slots = find_slot_calls(self._tip, self._arguments)
-        entries = self._tip.index.entries
-        part = entries[comparison.after.module].part if comparison.after.module in entries else 0
-        sites = [site for site in find_refusing(self._slots, *pair, refused) if entries[site.module].part == part]
-        return sorted(sites, key=lambda site: (-len(site.shape.keywords), str(site.location)))
+        return self._slots
 
     def _find_refused(
         self, comparison: Comparison, ours: tuple[Parameter, ...], replacement: Replacement

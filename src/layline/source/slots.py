@@ -31,22 +31,23 @@ def find_refusing(
     ours: tuple[Parameter, ...],
     theirs: tuple[Parameter, ...],
     refused: frozenset[str] | set[str],
-) -> Iterator[CallSite]:
-    """Slot calls that fit upstream's class at the tip, and ours but for an argument that it refuses.
+) -> list[CallSite]:
+    """Slot calls that fit upstream's class at the tip, and ours but for an argument that it refuses; the most telling first.
 
     What a call does not pass may have been given before (`functools.partial`, the parameters of a spec).
     """
-    names = {item.name for item in theirs}
+    names, found = {item.name for item in theirs}, []
     for site in calls:
         shape = replace(site.shape, has_double_star=True)
         fitting = shape.positional + len(names.intersection(shape.keywords))
         failing = {problem.argument for problem in check_call(shape, ours, bound=True)}
         if fitting >= _TELLING and not failing.isdisjoint(refused) and not check_call(shape, theirs, bound=True):
-            yield site
+            found.append(site)
+    return sorted(found, key=lambda site: (-len(site.shape.keywords), site.location.path, site.location.line))
 
 
 def find_slot_calls(resolver: Resolver, arguments: frozenset[str]) -> list[CallSite]:
-    """Calls through slots, outside tests, that name one of the arguments; in the order of files and lines."""
+    """Calls through slots of the first part, outside tests, that name one of the arguments; in the order of files and lines."""
     if not arguments:
         return []
     words = b"|".join(re.escape(name.encode()) for name in sorted(arguments))
@@ -54,7 +55,7 @@ def find_slot_calls(resolver: Resolver, arguments: frozenset[str]) -> list[CallS
     found = [
         site
         for module, data in read_modules(resolver)
-        if "tests" not in module.split(".") and pattern.search(data)
+        if resolver.index.entries[module].part == 0 and "tests" not in module.split(".") and pattern.search(data)
         for site in _find_in(resolver, module, data, pattern)
         if not arguments.isdisjoint(site.shape.keywords)
     ]

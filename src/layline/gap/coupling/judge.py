@@ -202,10 +202,12 @@ class Judge:
         if problems:
             # who constructs our class is mostly our own code: a constructor is certain only where upstream is seen to
             certain = any(problem.certain for problem in problems) and ours.name != "__init__"
-            passed = self._find_passing(ours, found, problems) or self._find_building(place, ours, found)
+            passed = self._find_passing(ours, found, problems)
+            built = [] if passed else self._find_building(place, ours, found)
             detail = f"our override {_listed(problems)}"
             detail += f"; upstream passes it at {', '.join(passed[:3])}" if passed else ""
-            consequence = Consequence.WILL_BREAK if certain or passed else Consequence.MAY_BREAK
+            detail += f"; upstream passes it where it builds from a slot, as at {', '.join(built[:2])}" if built else ""
+            consequence = Consequence.WILL_BREAK if certain or passed or built else Consequence.MAY_BREAK
             return Verdict(state=State.CANNOT_ACCEPT, consequence=consequence, detail=detail)
         if returns_another(before.returns, after.returns):
             text = f"upstream's method returned {before.returns} and returns {after.returns} now"
