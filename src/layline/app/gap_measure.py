@@ -19,7 +19,15 @@ from layline.gap.churn import measure_churn
 from layline.gap.coupling.agree import agree_on_patches
 from layline.gap.dependencies import compare_declarations, find_conflicts, read_declarations
 from layline.gap.model import Dependencies, Gap, PatchRow
-from layline.gap.overview import count_broken, measure_footprint, pair_locks, policy_inputs, read_side, slug_of
+from layline.gap.overview import (
+    count_breaks,
+    find_further,
+    measure_footprint,
+    pair_locks,
+    policy_inputs,
+    read_side,
+    slug_of,
+)
 from layline.gap.plan import build_plan, group_by_culprit
 from layline.history import (
     compare_commits,
@@ -68,7 +76,8 @@ def measure_between(
     )
     couplings = agree_on_patches(impact.couplings, patches or ())
     ours = impact.used_files | {one.path for row in patches or () for one in row.evidence if one.path}
-    broken = count_broken(couplings, patches or ()) if impact.surface is not None else None
+    further = find_further(couplings, patches or ())
+    broken = count_breaks(couplings) + len(further) if impact.surface is not None else None
     inputs = policy_inputs(history.distance.behind, history.age_days, broken, dependencies.differences)
     return Gap(
         key=key,
@@ -98,7 +107,7 @@ def measure_between(
         couplings=couplings,
         stale_keys=impact.stale_keys,
         recommendation=recommend(inputs, workspace.settings.policy),
-        plan=build_plan(history.log, history.releases, group_by_culprit(couplings)),
+        plan=build_plan(history.log, history.releases, group_by_culprit(couplings, further)),
         patches=patches,
         skipped=(*skipped, *impact.skipped, *unread),
     )
@@ -137,7 +146,7 @@ def _read_history(upstream: Repository, backend: Backend, ends: Endpoints) -> Hi
 def read_patches(workspace: Workspace, key: str, tip: str) -> tuple[tuple[PatchRow, ...] | None, tuple[Skipped, ...]]:
     """The drift of our patches, in the patch explorer's own words; a registry that cannot be read is said, not fatal."""
     try:
-        rows = patches_drift(workspace, key, DriftOptions(to=tip, elsewhere=False)).data["rows"]
+        rows = patches_drift(workspace, key, DriftOptions(to=tip, culprits=True, elsewhere=False)).data["rows"]
     except Error as error:
         return None, (Skipped("patches", error.message),)
     return tuple(_patch_row(row) for row in rows), ()
@@ -157,6 +166,7 @@ def _patch_row(row: dict[str, Any]) -> PatchRow:
     return PatchRow(
         patch=row["patch"] or "", target=row["target"] or "", kind=row["kind"], severity=row["severity"], location=row["location"],
         detail=row["detail"] or "", active=row.get("active") is not False, evidence=evidence,
+        culprit=row["culprit"]["commit"] if row["culprit"] is not None else None,
     )  # fmt: skip
 
 

@@ -33,7 +33,7 @@ def _find_patches(gap: Gap) -> Iterator[Fact[Any]]:
         seen[base] = seen.get(base, 0) + 1
         path, _, line = row.location.rpartition(":")
         own = _place(gap.downstream, gap.downstream_commit.hash, path, int(line) if line.isdigit() else 1)
-        value = {"kind": row.kind, "severity": row.severity, "detail": row.detail}
+        value = {"kind": row.kind, "severity": row.severity, "detail": row.detail, "since": row.culprit}
         yield Fact(name=base if seen[base] == 1 else f"{base}.{seen[base]}", value=value, evidence=(own, *row.evidence))
 
 
@@ -135,6 +135,7 @@ def _find_couplings(gap: Gap) -> Iterator[Fact[Any]]:
             "state": one.state.value,
             "now": one.new_target,
             "detail": one.detail,
+            "since": one.culprit,
         }
         yield Fact(name=name, value=value, evidence=evidence)
     for stale in gap.stale_keys:

@@ -63,6 +63,8 @@ class PatchRow:
     active: bool = True
     evidence: tuple[Evidence, ...] = ()
     """Where the target is at pin and tip."""
+    culprit: str | None = None
+    """The upstream commit that made it so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -70,20 +70,24 @@ def policy_inputs(behind: int, age_days: int, broken: int | None, differences: I
     return Inputs(behind=behind, age_days=age_days, will_break=broken, dependency_floor=floor)
 
 
-def count_broken(couplings: Iterable[Coupling], patches: Iterable[PatchRow]) -> int:
-    """Couplings that will break, and places that patch a target which does, unless a coupling of their file says so already."""
+def count_breaks(couplings: Iterable[Coupling]) -> int:
+    return sum(one.consequence is Consequence.WILL_BREAK for one in couplings)
+
+
+def find_further(couplings: Iterable[Coupling], patches: Iterable[PatchRow]) -> list[PatchRow]:
+    """Patches whose target breaks, one for each place, unless a coupling of their file says so already."""
     broken = [one for one in couplings if one.consequence is Consequence.WILL_BREAK]
     told: dict[str, list[str]] = {}
     for one in broken:
         told.setdefault(one.location.path, []).append(one.target)
     places = {str(one.location) for one in broken}
     more = {
-        row.location
+        row.location: row
         for row in patches
         if row.severity == "breaks" and row.active and row.location not in places
         and not any(is_within(row.target, name) or is_within(name, row.target) for name in told.get(row.location.rpartition(":")[0], ()))
     }  # fmt: skip
-    return len(broken) + len(more)
+    return list(more.values())
 
 
 def slug_of(ref: str) -> str:

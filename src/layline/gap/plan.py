@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from layline.core.revision import Commit
     from layline.gap.coupling.model import Coupling
+    from layline.gap.model import PatchRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,23 +32,24 @@ class Step:
     """Places of our code that it breaks."""
 
 
-def group_by_culprit(couplings: Iterable[Coupling]) -> dict[str, tuple[Coupling, ...]]:
-    """Upstream commit → the places of ours that will break with it."""
-    found: dict[str, tuple[Coupling, ...]] = {}
-    for coupling in couplings:
-        if coupling.culprit is not None and coupling.consequence is Consequence.WILL_BREAK:
-            found[coupling.culprit] = (*found.get(coupling.culprit, ()), coupling)
+def group_by_culprit(couplings: Iterable[Coupling], patches: Iterable[PatchRow] = ()) -> dict[str, tuple[str, ...]]:
+    """Upstream commit → the names that places of ours use and that break with it, one for each place."""
+    found: dict[str, tuple[str, ...]] = {}
+    broken = [(one.culprit, one.target) for one in couplings if one.consequence is Consequence.WILL_BREAK]
+    for culprit, target in (*broken, *((row.culprit, row.target) for row in patches)):
+        if culprit is not None:
+            found[culprit] = (*found.get(culprit, ()), target)
     return found
 
 
 def build_plan(
     log: Iterable[Commit],
     releases: Iterable[tuple[str, str]],
-    breaking: Mapping[str, tuple[Coupling, ...]],
+    breaking: Mapping[str, tuple[str, ...]],
     *,
-    most: int = 20,
+    most: int = 30,
 ) -> tuple[Step, ...]:
-    """Stops at releases, before each commit in `breaking` (commit → couplings it breaks), and at the tip.
+    """Stops at releases, before each commit in `breaking` (commit → the names it breaks for us), and at the tip.
 
     The log is newest first and follows first parents; when there are too many stops, those before the commits that
     break most stay, and the first of them: no stop may lie behind a break that nobody told.
@@ -65,7 +67,7 @@ def build_plan(
 
 
 def _find_stops(
-    commits: list[Commit], releases: Mapping[str, str], breaking: Mapping[str, tuple[Coupling, ...]]
+    commits: list[Commit], releases: Mapping[str, str], breaking: Mapping[str, tuple[str, ...]]
 ) -> Iterator[Step]:
     for index, commit in enumerate(commits):
         following = commits[index + 1] if index + 1 < len(commits) else None
@@ -80,7 +82,7 @@ def _find_stops(
             reason = f"{'release' if is_version(name) else 'tag'} {name}"
         else:
             continue
-        targets = tuple(dict.fromkeys(coupling.target for coupling in broken))
+        targets = tuple(dict.fromkeys(broken))
         yield Step(
             commit=commit.hash,
             date=commit.date,

@@ -115,7 +115,7 @@ def plan_sentence(gap: Gap) -> str:
         return text
     rest = total - told
     text += f" The steps name the commits behind {told or 'none'} of the {count(total, 'place')} that will break"
-    return f"{text}; for the other {rest} none is known here: they may break at any step." if rest > 0 else f"{text}."
+    return f"{text}; the other {rest} have no stop of their own and may break at any step." if rest > 0 else f"{text}."
 
 
 def tags_phrase(gap: Gap) -> str:

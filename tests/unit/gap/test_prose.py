@@ -8,7 +8,7 @@ from layline.core.evidence import Location
 from layline.core.revision import Commit
 from layline.gap.coupling.model import Consequence, Coupling, State, Touch
 from layline.gap.model import PatchRow
-from layline.gap.overview import count_broken, slug_of
+from layline.gap.overview import find_further, slug_of
 from layline.gap.plan import build_plan, group_by_culprit
 from layline.gap.prose import count, listed, sentence, share, shorten
 
@@ -110,4 +110,5 @@ def test_a_patch_at_the_place_of_a_broken_coupling_counts_once() -> None:
             patch="p", target="up.f", kind="removed", severity="breaks", location=location, detail="", active=active
         )
 
-    assert count_broken([coupling("up.f", 4)], [patch("a.py:4"), patch("b.py:1"), patch("c.py:1", active=False)]) == 2
+    found = find_further([coupling("up.f", 4)], [patch("a.py:4"), patch("b.py:1"), patch("c.py:1", active=False)])
+    assert [row.location for row in found] == ["b.py:1"]

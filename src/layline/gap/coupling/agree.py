@@ -41,4 +41,4 @@ def _agree(one: Coupling, rows: dict[tuple[str, str], PatchRow]) -> Coupling:
     consequence = _CONSEQUENCES[row.severity]
     if one.guarded and consequence is Consequence.WILL_BREAK:
         consequence = Consequence.MAY_BREAK
-    return replace(one, state=state, consequence=consequence, detail=detail)
+    return replace(one, state=state, consequence=consequence, detail=detail, culprit=row.culprit or one.culprit)
