@@ -112,10 +112,10 @@ def test_tip_at_a_time_is_the_last_first_parent_commit(tmp_path: Path) -> None:
         assert find_tip_at(repository, tip, moment) == expected
 
 
-VERSIONS = [("v2", True), ("core_v0.16.1", True), ("2026.1", True), ("release/1.2", True), ("r/v3", True), ("nightly-x", False), ("loss-v1", False), ("ciflow/8gpu/4160", False), ("ciflow/h100.8/4224", False)]  # fmt: skip
+TAG_NAMES = [("v2", True), ("core_v0.16.1", True), ("2026.1", True), ("release/1.2", True), ("r/v3", True), ("nightly-x", False), ("loss-v1", False), ("ciflow/8gpu/4160", False), ("ciflow/h100.8/4224", False)]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "expected"), VERSIONS)
+@pytest.mark.parametrize(("name", "expected"), TAG_NAMES)
 def test_a_tag_that_names_a_version(name: str, expected: bool) -> None:
     assert is_version(name) is expected
 
