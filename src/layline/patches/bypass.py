@@ -6,7 +6,7 @@ A module that became a shim (`from new.place import *`) keeps every name; the co
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from layline.core.drift import DriftKind
@@ -14,6 +14,7 @@ from layline.core.evidence import Severity
 from layline.patches.drift_model import Drift, Sides
 from layline.patches.model import Style
 from layline.source import Resolver, absolute_name
+from layline.source.binding import read_modules
 from layline.source.homes import Suggestion
 
 _REBINDS = frozenset({Style.BINDING_REPLACEMENT, Style.FUNCTION_WRAPPING})
@@ -41,6 +42,28 @@ def judge_bypass(row: Drift, sides: Sides) -> Drift:
         row, severity=Severity.BREAKS, suggestion=users[0], bypassed=True, risks=(*row.risks, text),
         detail="; ".join(part for part in (row.detail, text) if part),
     )  # fmt: skip
+
+
+def judge_source(row: Drift, targets: Iterable[str | None], sides: Sides) -> Drift:
+    """A lost binding of an outside name whose source the same patch rebinds, and which the tip takes from there when it runs."""
+    home = row.comparison.before.home if row.comparison is not None else None
+    if row.kind is not DriftKind.BINDING_LOST or row.severity is not Severity.BREAKS or not home or home not in targets:
+        return row
+    package, _, name = home.rpartition(".")
+    spelled = f"{package.rpartition('.')[2]}.{name}".encode()
+    pattern = re.compile(rb"\b" + re.escape(spelled) + rb"\s*\(")
+    places = [
+        str(sides.tip.index.location(module, data[: found.start()].count(b"\n") + 1))
+        for module, data in read_modules(sides.tip)
+        if sides.tip.index.entries[module].part == sides.part and spelled in data and not module.startswith("tests.")
+        and (found := pattern.search(data)) is not None
+    ]  # fmt: skip
+    if not places:
+        return row
+    text = (
+        f"the same patch rebinds {home}, which the tip calls as {spelled.decode()} at {', '.join(sorted(places)[:3])}"
+    )
+    return replace(row, severity=Severity.LOOK, detail="; ".join(part for part in (row.detail, text) if part))
 
 
 def _is_used(side: Resolver, module: str, name: str) -> bool:

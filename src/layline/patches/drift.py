@@ -12,10 +12,11 @@ from dataclasses import replace
 from layline.core.drift import DriftKind
 from layline.core.evidence import Evidence, Location, Severity, Skipped
 from layline.patches.anchors import quote, read_source
-from layline.patches.bypass import judge_bypass
+from layline.patches.bypass import judge_bypass, judge_source
 from layline.patches.drift_model import LOST, Drift, Sides
 from layline.patches.effectiveness import find_holders, find_risks
 from layline.patches.fit import Fit, Fitter, called_name, find_new_problems, find_problems, makes_instances
+from layline.patches.idle import find_idle
 from layline.patches.model import Effect, Inventory, Patch, Style, Unregistered
 from layline.patches.replacements import Replacement
 from layline.patches.retirement import judge_guard
@@ -40,9 +41,10 @@ def find_drifts(inventory: Inventory, sides: Sides) -> Iterator[Drift]:
                 seen.add((effect.target, effect.style, effect.location))
                 yield judge_effect(patch, effect, sides, fitter)
         yield from _find_dropped_keys(patch, sides)
+    idle = find_idle(inventory)
     for item in inventory.unregistered:
         if _concerns(item.effect, sides):
-            yield judge_effect(_unregistered(item), item.effect, sides, fitter)
+            yield judge_effect(_unregistered(item, idle), item.effect, sides, fitter)
 
 
 def _concerns(effect: Effect, sides: Sides) -> bool:
@@ -58,11 +60,13 @@ def _concerns(effect: Effect, sides: Sides) -> bool:
     return longest_root(effect.target, index.parts[sides.part].packages) > 0
 
 
-def _unregistered(item: Unregistered) -> Patch:
+def _unregistered(item: Unregistered, idle: frozenset[str]) -> Patch:
     """Effects outside any registration are listed under the function or module that does them."""
+    name = next((name for name in (item.within, *parents(item.within)) if name in idle), None)
     return Patch(
         id=item.within, backend=None, phase=None, priority=None, location=item.effect.location, handler=item.within,
-        handler_lines=(item.effect.location.line, item.effect.location.line),
+        handler_lines=(item.effect.location.line, item.effect.location.line), active=name is None,
+        active_reason=f"nothing registers, calls or hands on {name}" if name is not None else "",
     )  # fmt: skip
 
 
@@ -101,6 +105,7 @@ def judge_effect(patch: Patch, effect: Effect, sides: Sides, fitter: Fitter) -> 
     )  # fmt: skip
     row = _judge_anchors(start, effect, sides) if effect.anchors else _judge_fit(start, effect, sides, fitter)
     row = judge_bypass(_judge_effectiveness(row, effect, sides), sides)
+    row = judge_source(row, (other.target for other in patch.effects), sides)
     row = _judge_guard(row, patch, effect, sides)
     if not patch.active and row.severity is Severity.BREAKS:
         row = replace(row, severity=Severity.LOOK, detail=_join(row.detail, f"the patch is not active: {patch.active_reason}"))  # fmt: skip

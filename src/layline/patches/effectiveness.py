@@ -65,7 +65,9 @@ def _members(pin: Resolver, symbol: Symbol) -> tuple[str, ...]:
 def find_holders(effect: Effect, comparison: Comparison, tip: Resolver, targets: frozenset[str]) -> Iterator[str]:
     """`file:line` of upstream modules that import the object by value, keep the old one and are not rebound too."""
     definition = comparison.after.definition
-    is_rebound = comparison.after.kind is SymbolKind.DEFINITION and definition is not None and not definition.owner
+    kinds = {SymbolKind.DEFINITION, SymbolKind.MODULE_ASSIGNMENT}
+    is_own = comparison.after.kind in kinds and comparison.after.home == comparison.name
+    is_rebound = is_own and definition is not None and not definition.owner
     if not is_rebound or effect.style not in _REBINDS or effect.target is None:
         return
     for module, item in tip.find_importers(effect.target):

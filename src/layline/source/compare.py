@@ -281,7 +281,8 @@ class Comparer:
             detail = _join(gone, f"{holder} no longer binds {last}; {before.home} still has it", origin.detail)
             return replace(start, kind=DriftKind.BINDING_LOST, suggestions=(lives,), changes=origin.changes, body_changed=origin.body_changed, detail=detail)  # fmt: skip
         if origin.new_home is not None:
-            start = self._with_local_name(start, holder, origin)
+            there = self._find_module(holder) if gone and holder is not None else None
+            start = self._with_local_name(start, there.target if there is not None else holder, origin)
             detail = _join(gone, f"{holder} no longer binds {last}, which moved to {origin.new_home}")
             return replace(start, kind=DriftKind.BINDING_LOST, suggestions=(*start.suggestions, *origin.suggestions), changes=origin.changes, detail=detail, commits=origin.commits)  # fmt: skip
         return replace(start, suggestions=origin.suggestions, detail=_join(gone, f"{before.home}, which it imported, is gone"))  # fmt: skip

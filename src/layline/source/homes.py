@@ -6,6 +6,7 @@ The object that moved must be *new* where it arrives: a namesake that stood ther
 
 from __future__ import annotations
 
+import ast
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -30,6 +31,8 @@ MOVE = 0.6
 _WORTH_SHOWING = 0.35
 _CLOSER_LOOK = 40
 _SPELLED_ALIKE = 0.75
+_SAME_TABLE = 0.7
+"""A dictionary that shares so many of its keys is the same one under another name."""
 _KINDS = tuple(DefinitionKind)
 
 
@@ -79,12 +82,29 @@ class Homes:
         return sorted(kept, key=lambda item: (-item.score, item.target))[:5]
 
     def _find_alike(self, module: str, definition: Definition) -> Iterator[Suggestion]:
-        """Where nothing else is found: new names of the same module that are spelled nearly like it, never a move."""
+        """Where nothing else is found: a new table of the same module with the same keys; names spelled nearly like it, never a move."""
+        keys = self._read_keys(self.pin, module, definition)
         for item, _ in self._new_definitions(definition.kind):
-            ratio = SequenceMatcher(None, item.qualname, definition.name).ratio() if item.module == module else 0.0
+            if item.module != module:
+                continue
+            shared = compare_names(keys, self._read_keys(self.tip, module, definition_of(item.row))) if keys else 0.0
+            if shared >= _SAME_TABLE:
+                yield Suggestion(item.dotted, round(0.5 + 0.4 * shared, 2), f"a table of the same module, new since the pin, with {shared:.0%} of the same keys")  # fmt: skip
+                continue
+            ratio = SequenceMatcher(None, item.qualname, definition.name).ratio()
             if ratio >= _SPELLED_ALIKE:
                 reason = "a name like it, new in the same module since the pin; its body is another"
                 yield Suggestion(item.dotted, round(ratio / 2, 2), reason)
+
+    @staticmethod
+    def _read_keys(index: Index, module: str, definition: Definition) -> frozenset[str]:
+        """The literal keys of an assigned dictionary, where there are at least two."""
+        node = index.read_node(module, definition) if definition.kind is DefinitionKind.ASSIGNMENT else None
+        table = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+        if not isinstance(table, ast.Dict):
+            return frozenset()
+        keys = {str(key.value) for key in table.keys if isinstance(key, ast.Constant)}
+        return frozenset(keys) if len(keys) > 1 else frozenset()
 
     def find_members(self, module: str, definition: Definition, owner: str) -> list[Suggestion]:
         """Members of the class `owner` (dotted, at the tip) that may be what `definition` was renamed to."""
