@@ -46,7 +46,8 @@ def judge_bypass(row: Drift, sides: Sides) -> Drift:
 
 def judge_source(row: Drift, targets: Iterable[str | None], sides: Sides) -> Drift:
     """A lost binding of an outside name whose source the same patch rebinds, and which the tip takes from there when it runs."""
-    home = row.comparison.before.home if row.comparison is not None else None
+    before = row.comparison.before if row.comparison is not None else None
+    home = before.home if before is not None and before.module is None else None
     if row.kind is not DriftKind.BINDING_LOST or row.severity is not Severity.BREAKS or not home or home not in targets:
         return row
     package, _, name = home.rpartition(".")
