@@ -17,6 +17,7 @@ PIN = {
     "keel/config.py": "from dataclasses import dataclass\n\n\n@dataclass\nclass Training:\n    steps: int = 1\n    batch: int = 1\n\n\n@dataclass\nclass Config:\n    training: Training\n",
     "keel/old.py": "def helper(x):\n    return x\n",
     "keel/tools.py": "def tool(x):\n    return x\n",
+    "keel/tables.py": "from keel.tools import tool\n\nsizes = {'small': 1, 'large': 2}\n\n\nclass Raft:\n    def float(self, x):\n        return x + 1\n\n\ndef get(config, size=1):\n    return tool(config)\n",
     "keel/block.py": "from keel.tools import tool\n\n\ndef work(x):\n    return tool(x)\n",
     "keel/run.py": f"""\
 from contextlib import contextmanager
@@ -76,6 +77,8 @@ TIP: dict[str, str | None] = {
     "keel/config.py": "from dataclasses import dataclass\n\n\n@dataclass\nclass Training:\n    steps: int = 1\n\n\n@dataclass\nclass Config:\n    training: Training\n",
     "keel/old.py": None,
     "keel/block.py": "from keel.hybrid import *\n",
+    "keel/tools.py": "def tool(x):\n    return x\n\n\ndef work(x):\n    return tool(x)\n",
+    "keel/tables.py": "configs = {'small': print, 'large': abs}\n\n\nclass Vessel:\n    def float(self, x):\n        return x + 1\n\n\nclass Raft(Vessel):\n    pass\n\n\ndef get(*args, **kwargs):\n    return args\n",
     "keel/hybrid.py": "from keel.tools import tool\n\n\ndef work(x):\n    return tool(x)\n",
     "keel/run.py": f"""\
 from functools import partial
@@ -143,6 +146,8 @@ PATCHES = """\
 import keel.block
 import keel.old
 import keel.run
+import keel.tables
+import keel.tools
 from contextlib import contextmanager
 from harbour.engine import register_patch
 from keel.old import helper
@@ -203,6 +208,22 @@ def install(ctx):
     keel.block.tool = plain
 
 
+@register_patch("more", backend="keel")
+def more(ctx):
+    def get(config, size):
+        return config
+
+    keel.tables.sizes = {}
+    keel.tables.Raft.float = lambda self, x: x
+    keel.tables.get = get
+    keel.tables.tool = get
+    keel.tools.tool = get
+
+
+def forgotten(ctx):
+    keel.run.Boat.speed = lambda self: 1
+
+
 class Sailors:
     def __init__(self, config, size=1):
         self.size = size
@@ -223,7 +244,12 @@ patches = ["harbour/patches"]
 
 
 @pytest.fixture(scope="module")
-def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+def rows(every: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {row["target"].removeprefix("keel.run."): row for row in every if not row["patch"].endswith(".forgotten")}
+
+
+@pytest.fixture(scope="module")
+def every(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     root: Path = tmp_path_factory.mktemp("bodies")
     upstream = History.start(root / "upstream")
     pin = upstream.commit("pin", dict(PIN))
@@ -250,7 +276,8 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
         cwd=root,
         env={"LAYLINE_CACHE": str(root / "cache")},
     )
-    return {row["target"].removeprefix("keel.run."): row for row in answer.json["rows"]}
+    found: list[dict[str, Any]] = answer.json["rows"]
+    return found
 
 
 @pytest.mark.parametrize(
@@ -276,6 +303,29 @@ def test_a_replacement_that_no_longer_works_is_no_fit(
     assert (row["kind"], row["severity"]) == (kind, severity), row["detail"]
     assert told in row["detail"]
     assert row["culprit"]["subject"] == "take it away (#7)"
+
+
+@pytest.mark.parametrize(
+    ("target", "kind", "severity", "home", "told"),
+    [
+        ("keel.tables.sizes", "renamed", "breaks", "keel.tables.configs", "now keel.tables.configs"),
+        ("keel.tables.Raft.float", "moved", "look", "keel.tables.Vessel.float", "it is inherited from keel.tables.Vessel now"),
+        ("keel.tables.get", "signature-changed", "look", None, "parameters config, size became *args, **kwargs; our replacement (config, size) still takes what upstream passes; no upstream code calls it at the tip"),
+        ("keel.tables.tool", "binding-lost", "look", "keel.tools.tool", "the same patch rebinds keel.tools.tool, which the tip uses at keel/tools.py:6"),
+    ],
+)  # fmt: skip
+def test_what_became_of_tables_members_and_bindings(
+    rows: dict[str, dict[str, Any]], target: str, kind: str, severity: str, home: str | None, told: str
+) -> None:
+    row = rows[target]
+    assert (row["kind"], row["severity"], (row["suggestion"] or {}).get("target")) == (kind, severity, home), row["detail"]  # fmt: skip
+    assert told in row["detail"]
+
+
+def test_an_installer_that_nothing_runs_is_only_worth_a_look(every: list[dict[str, Any]]) -> None:
+    (row,) = [row for row in every if row["patch"].endswith(".forgotten") and row["target"] == "keel.run.Boat.speed"]
+    assert (row["active"], row["severity"]) == (False, "look")
+    assert "nothing registers, calls or hands on harbour.patches.all.forgotten" in row["detail"]
 
 
 def test_what_our_code_sets_or_upstream_sets_elsewhere_is_not_lost(rows: dict[str, dict[str, Any]]) -> None:

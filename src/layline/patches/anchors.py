@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from layline.source import Resolver, Symbol
+from layline.source.homes import Suggestion
 
 
 def read_source(side: Resolver, symbol: Symbol) -> str:
@@ -20,3 +21,21 @@ def quote(text: str) -> str:
     """The first line that says something, short enough for a sentence."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
     return f"“{line if len(line) <= 80 else line[:79] + '…'}”"
+
+
+def find_in_bases(side: Resolver, symbol: Symbol, anchors: tuple[str, ...]) -> Suggestion | None:
+    """The method of a base class that holds the text which a method of ours searched for."""
+    definition = symbol.definition
+    owner = side.resolve(f"{symbol.module}.{definition.owner}") if definition is not None and definition.owner else None
+    if owner is None or owner.definition is None or owner.module is None or definition is None:
+        return None
+    for base in owner.definition.bases:
+        home = side.resolve_in(owner.module, base.partition("[")[0]).home
+        there = side.resolve(f"{home}.{definition.name}") if home is not None else None
+        if (
+            there is not None
+            and there.home is not None
+            and all(anchor in read_source(side, there) for anchor in anchors)
+        ):
+            return Suggestion(there.home, 0.9, "its base class has the text there now")
+    return None

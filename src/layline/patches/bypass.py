@@ -45,26 +45,56 @@ def judge_bypass(row: Drift, sides: Sides) -> Drift:
 
 
 def judge_source(row: Drift, targets: Iterable[str | None], sides: Sides) -> Drift:
-    """A lost binding of an outside name whose source the same patch rebinds, and which the tip takes from there when it runs."""
-    before = row.comparison.before if row.comparison is not None else None
-    home = before.home if before is not None and before.module is None else None
-    if row.kind is not DriftKind.BINDING_LOST or row.severity is not Severity.BREAKS or not home or home not in targets:
+    """A lost binding of a name whose source the same patch rebinds, and which the tip takes from there."""
+    home = row.comparison.before.home if row.comparison is not None else None
+    known = {name for name in targets if name is not None}
+    if (
+        row.kind is not DriftKind.BINDING_LOST
+        or row.severity is not Severity.BREAKS
+        or home not in known
+        or home is None
+    ):
         return row
-    package, _, name = home.rpartition(".")
-    spelled = f"{package.rpartition('.')[2]}.{name}".encode()
-    pattern = re.compile(rb"\b" + re.escape(spelled) + rb"\s*\(")
-    places = [
-        str(sides.tip.index.location(module, data[: found.start()].count(b"\n") + 1))
-        for module, data in read_modules(sides.tip)
-        if sides.tip.index.entries[module].part == sides.part and spelled in data and not module.startswith("tests.")
-        and (found := pattern.search(data)) is not None
-    ]  # fmt: skip
+    inside = row.comparison is not None and row.comparison.before.module is not None
+    places = _find_inside(home, sides, frozenset(known)) if inside else _find_outside(home, sides)
     if not places:
         return row
-    text = (
-        f"the same patch rebinds {home}, which the tip calls as {spelled.decode()} at {', '.join(sorted(places)[:3])}"
-    )
+    text = f"the same patch rebinds {home}, which the tip uses at {', '.join(places[:3])}: it still reaches them"
     return replace(row, severity=Severity.LOOK, detail="; ".join(part for part in (row.detail, text) if part))
+
+
+def _find_outside(home: str, sides: Sides) -> list[str]:
+    """Where the tip calls an outside name as an attribute of its module."""
+    package, _, name = home.rpartition(".")
+    return _search(f"{package.rpartition('.')[2]}.{name}", sides, frozenset())
+
+
+def _find_inside(home: str, sides: Sides, targets: frozenset[str]) -> list[str]:
+    """Where the tip calls a function in the module that defines it, as an attribute of that module, or under a name we rebind."""
+    symbol = sides.tip.resolve(home)
+    if symbol.module is None or symbol.definition is None or symbol.home != home:
+        return []
+    package, _, name = home.rpartition(".")
+    own = _search(name, sides, frozenset({symbol.module}))
+    takers = [
+        (module, item) for module, item in sides.tip.find_importers(home) if _is_used(sides.tip, module, item.alias)
+    ]
+    takers = [(module, item) for module, item in takers if not module.startswith("tests.")]
+    if takers and all(f"{module}.{item.alias}" in targets for module, item in takers):
+        own += [str(sides.tip.index.location(module, item.line)) for module, item in takers]
+    return own or _search(f"{package.rpartition('.')[2]}.{name}", sides, frozenset())
+
+
+def _search(spelled: str, sides: Sides, only: frozenset[str]) -> list[str]:
+    word = spelled.encode()
+    pattern = re.compile(rb"(?<!def )(?<![\w.])" + re.escape(word) + rb"\s*\(")
+    index = sides.tip.index
+    return sorted(
+        str(index.location(module, data[: found.start()].count(b"\n") + 1))
+        for module, data in read_modules(sides.tip)
+        if index.entries[module].part == sides.part and (not only or module in only) and word in data
+        and not module.startswith("tests.") and (found := pattern.search(data)) is not None
+    )  # fmt: skip
 
 
 def _is_used(side: Resolver, module: str, name: str) -> bool:

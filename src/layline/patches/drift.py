@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from layline.core.drift import DriftKind
 from layline.core.evidence import Evidence, Location, Severity, Skipped
-from layline.patches.anchors import quote, read_source
+from layline.patches.anchors import find_in_bases, quote, read_source
 from layline.patches.bypass import judge_bypass, judge_source
 from layline.patches.drift_model import LOST, Drift, Sides
 from layline.patches.effectiveness import find_holders, find_risks
@@ -275,7 +275,8 @@ def _judge_anchors(row: Drift, effect: Effect, sides: Sides) -> Drift:
         return replace(row, kind=DriftKind.DEAD_AT_PIN, dead_today=True, severity=Severity.LOOK, detail=detail)
     if gone_now:
         detail = _join(f"the text it searches for is gone: {quote(gone_now[0])}", row.detail)
-        return replace(row, kind=DriftKind.ANCHOR_LOST, severity=Severity.BREAKS, detail=detail)
+        home = find_in_bases(sides.tip, comparison.after, effect.anchors)
+        return replace(row, kind=DriftKind.ANCHOR_LOST, severity=Severity.BREAKS, detail=detail, suggestion=home or row.suggestion)  # fmt: skip
     severity = Severity.OK if row.kind is DriftKind.UNCHANGED else Severity.LOOK
     return replace(row, severity=severity, detail=_join("the text it searches for is still there", row.detail))
 

@@ -46,7 +46,7 @@ class Fitter:
         if ours is None or pair is None:
             return found if found.breaks else Fit(summary=_unread(comparison, ours))
         if not found.messages:
-            return Fit(summary=f"our replacement {_signature(pair[0])} still takes what upstream passes")
+            return Fit(summary=f"our replacement {_signature(pair[0])} still takes what upstream passes{self._tell_uncalled(comparison)}")  # fmt: skip
         if found.breaks:
             return found
         problems = find_problems(comparison, ours, self.comparer)
@@ -70,7 +70,10 @@ class Fitter:
         definition = comparison.after.definition
         if definition is None or definition.owner or definition.kind is not DefinitionKind.FUNCTION:
             return ""
-        users = [site.module for site in self._sites.get(called_name(comparison), ())]
+        home = called_name(comparison)
+        if home not in self._sites:
+            self._sites.update(find_call_sites(self._tip, self._names | {home}))
+        users = [site.module for site in self._sites[home]]
         users += [module for module, _ in self._tip.find_importers(comparison.name)]
         if any(not _is_test(module) for module in users):
             return ""

@@ -87,7 +87,10 @@ def find_textual(downstream: Tree, upstream: Tree, index: Index) -> Iterator[Unr
 def _build(path: str, hunk: Hunk, upstream: Tree, index: Index) -> Effect:
     text = upstream.read_text(hunk.path)
     lines = [] if isinstance(text, Skipped) else text.splitlines()
-    fits = _fits(hunk, lines)
+    start = _find_start(hunk, lines)
+    fits = start is not None
+    if start is not None:
+        hunk.at += start - hunk.first  # as `git apply` does: the text decides, not a line number that has grown old
     module = next((name for name, entry in index.entries.items() if entry.path == hunk.path), None)
     target = _name_target(module, hunk, index) if module is not None else None
     reason = None if fits else f"the lines it expects are not in {hunk.path} at the pin: it does not apply as it is"
@@ -98,13 +101,13 @@ def _build(path: str, hunk: Hunk, upstream: Tree, index: Index) -> Effect:
     )  # fmt: skip
 
 
-def _fits(hunk: Hunk, lines: list[str]) -> bool:
-    """Whether the old lines stand in the file, at their place or elsewhere."""
+def _find_start(hunk: Hunk, lines: list[str]) -> int | None:
+    """The line where its old lines stand, the nearest to where it says; None where they stand nowhere."""
     size = len(hunk.old)
-    starts = [max(hunk.first - 1, 0), *range(len(lines) - size + 1)]
     wanted = [line.rstrip() for line in hunk.old]
     stripped = [line.rstrip() for line in lines]
-    return size == 0 or any(stripped[start : start + size] == wanted for start in starts)
+    found = [start + 1 for start in range(len(lines) - size + 1) if stripped[start : start + size] == wanted]
+    return min(found, key=lambda start: (abs(start - hunk.first), start), default=None) if size else hunk.first
 
 
 def _name_target(module: str, hunk: Hunk, index: Index) -> str:

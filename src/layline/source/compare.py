@@ -93,6 +93,9 @@ class Comparer:
         if before.kind is SymbolKind.DEFINITION and after.kind is SymbolKind.IMPORTED_NAME and after.home is not None:
             home = Suggestion(after.home, 1.0, "the old module imports it from there now")
             return replace(found, kind=DriftKind.MOVED, suggestions=(home,), detail=_join(found.detail, "the old path only re-exports it"))  # fmt: skip
+        if after.inherited_from and not before.inherited_from and after.home is not None:
+            home = Suggestion(after.home, 1.0, "the class inherits it from there now")
+            return replace(found, kind=DriftKind.MOVED, suggestions=(home,), detail=_join(found.detail, f"it is inherited from {after.inherited_from} now"))  # fmt: skip
         if before.home != after.home and before.kind is not SymbolKind.DEFINITION:
             return replace(found, detail=_join(found.detail, f"it comes from {after.home} now, {before.home} before"))
         return found

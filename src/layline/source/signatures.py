@@ -9,6 +9,8 @@ from enum import StrEnum
 from layline.source.definitions import Definition, Parameter, ParameterKind
 
 _SHOWN = 60
+_FEW = 4
+_STARS = frozenset({ParameterKind.VARIADIC, ParameterKind.KEYWORDS})
 _BINDERS = {
     "staticmethod",
     "classmethod",
@@ -53,7 +55,8 @@ class SignatureChange:
                 return f"decorator {self.after or self.before} {'added' if self.before is None else 'removed'}"
             case ParameterChange.ASYNC | ParameterChange.DECORATORS:
                 return f"{self.before} became {self.after}"
-        return f"{self.name}: {self.change} {self.before} became {self.after}"
+        what = f"{self.name}: {self.change}" if self.name else "parameters"
+        return f"{what} {self.before} became {self.after}"
 
 
 def compare_signatures(before: Definition, after: Definition) -> tuple[SignatureChange, ...]:
@@ -67,7 +70,14 @@ def compare_signatures(before: Definition, after: Definition) -> tuple[Signature
 def _compare_parameters(before: tuple[Parameter, ...], after: tuple[Parameter, ...]) -> Iterator[SignatureChange]:
     old, new = {item.name: item for item in before}, {item.name: item for item in after}
     renamed = dict(_find_renamed(before, after))
+    swallowed = _find_swallowed(before, after)
+    if swallowed:
+        words = [item.name for item in swallowed]
+        more = f", … ({len(words)} in all)" if len(words) > _FEW else ""
+        yield SignatureChange(ParameterChange.KIND, "", f"{', '.join(words[:_FEW])}{more}", "*args, **kwargs")
     for item in before:
+        if item in swallowed:
+            continue
         if item.name in new:
             yield from _compare_parameter(item, new[item.name])
         elif item.name in renamed:
@@ -77,10 +87,18 @@ def _compare_parameters(before: tuple[Parameter, ...], after: tuple[Parameter, .
         else:
             yield SignatureChange(ParameterChange.REMOVED, item.name, str(item), None, may_break=True)
     for item in after:
-        if item.name not in old and item.name not in renamed.values():
+        if item.name not in old and item.name not in renamed.values() and not (swallowed and item.kind in _STARS):
             squeezed = item.kind in _BY_POSITION and _stands_before_common(item, after, old)
             yield SignatureChange(ParameterChange.ADDED, item.name, None, str(item), item.required or squeezed)
     yield from _compare_order(before, after)
+
+
+def _find_swallowed(before: tuple[Parameter, ...], after: tuple[Parameter, ...]) -> list[Parameter]:
+    """Parameters that are no longer named because the function now takes anything and hands it on: none of them is gone."""
+    if not {item.kind for item in after} >= _STARS or {item.kind for item in before} >= _STARS:
+        return []
+    named = {item.name for item in after}
+    return [item for item in before if item.name not in named and item.kind not in _STARS and item.name != "self"]
 
 
 _BY_POSITION = {ParameterKind.POSITIONAL_ONLY, ParameterKind.POSITIONAL}
