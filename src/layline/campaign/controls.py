@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 CONTROL_REQUESTS = 8
+CONTROLS = (Leg.BEST, Leg.AGAIN, Leg.CANARY)
 TRIAL_SPIN = 400_000
 AA_ALPHA = 0.001
 AA_LIMIT = 0.01
@@ -130,12 +131,16 @@ def calibrate_canary(setup: Setup, leg: LiveLeg, rng: np.random.Generator) -> Ca
 def run_controls(
     setup: Setup, best: LiveLeg, built: Built, canary: Canary, rng: np.random.Generator
 ) -> dict[Key, list[tuple[float, float]]]:
-    """The best against itself, and against itself made slower, on one shape, interleaved like any pair."""
+    """The best against itself, and against itself made slower, on one shape, interleaved like any pair.
+
+    All three are new processes: one that has served calls before has its pages and translations at hand, and would read faster.
+    """
     operator, shape, spins = setup.operator, canary.shape, dict(canary.spins)
     run = PairRun(number=0)
     with ExitStack() as stack:
-        legs = [best, *(stack.enter_context(LiveLeg(leg, built, setup, rng)) for leg in (Leg.AGAIN, Leg.CANARY))]
-        for leg in legs[1:]:
+        order = [CONTROLS[int(at)] for at in rng.permutation(len(CONTROLS))]
+        legs = [stack.enter_context(LiveLeg(leg, built, setup, rng)) for leg in order]
+        for leg in legs:
             leg.worker.load()
             leg.worker.pin(best.worker.cores)
         for request in range(CONTROL_REQUESTS + 1):
