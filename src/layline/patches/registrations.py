@@ -115,9 +115,12 @@ def collect_effects(events: list[Event], installer: Installer) -> list[Effect]:
 
 
 def find_all_effects(
-    events: list[Event], installer: Installer, is_shown: Callable[[Effect], bool] = lambda _: True
+    events: list[Event],
+    installer: Installer,
+    is_shown: Callable[[Effect], bool] = lambda _: True,
+    place_of: Callable[[Event, Effect], Location] = lambda _, effect: effect.location,
 ) -> Iterator[tuple[Event, Effect]]:
-    """Every effect once, with its event; conditions are read of those alone that somebody will see."""
+    """Every effect once for each place it is told at; conditions are read of those alone that somebody will see."""
     reader = Reader(loosen(installer.roots))
     found: set[tuple[object, ...]] = set()
     waiting = list(_with_imports(events, installer.machine))
@@ -129,7 +132,7 @@ def find_all_effects(
             if effect is None:
                 continue
             effect = weigh_imports(event, effect, installer)
-            key = (effect.target, effect.location, effect.mutates, effect.reason)
+            key = (effect.target, place_of(event, effect), effect.mutates, effect.reason)
             if (*key, effect.moment) not in found and (*key, Moment.INSTALL) not in found:
                 found.add((*key, effect.moment))
                 when, premise = _read_condition(event, reader) if is_shown(effect) else (None, None)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from layline.core.evidence import Skipped
+from layline.core.evidence import Location, Skipped
 from layline.patches.chains import loosen
 from layline.patches.conditions import Reader, simplify
 from layline.patches.gates import find_chain
@@ -240,18 +240,11 @@ def _find_naming(
 
 def _settle(items: Iterable[Unregistered]) -> Iterator[Unregistered]:
     """Where one run names the target of a line, the run that could not is dropped."""
-    ordered = sorted(items, key=_order)
+    ordered = list(_drop_copies(sorted(items, key=_order)))
     named = {item.effect.location for item in ordered if item.effect.target}
-    told = {_find_helper(item) for item in ordered if item.effect.target}
-    plain = {
-        (str(item.effect.location), item.effect.target)
-        for item in ordered
-        if not _find_helper(item) and (item.effect.target or _tells_unnamed(item.effect))
-    }
+    told = {_find_helper(item) for item in ordered if item.effect.target or item.effect.replacement_at}
     seen: set[tuple[object, ...]] = set()
     for item in ordered:
-        if (_find_helper(item), item.effect.target) in plain:
-            continue  # a helper whose callers decide nothing: told once, where it stands
         if item.effect.target is None and not item.effect.mutates:
             ours = item.effect.replacement if item.effect.replacement_at is not None else None
             one = (item.effect.location, ours, (item.effect.reason or "").partition(" of ")[0])
@@ -260,6 +253,18 @@ def _settle(items: Iterable[Unregistered]) -> Iterator[Unregistered]:
             seen.add(one)
         is_open = "every subclass" in (item.effect.reason or "") or item.effect.location not in named
         if item.effect.target or (is_open and str(item.effect.location) not in told):
+            yield item
+
+
+def _drop_copies(items: list[Unregistered]) -> Iterator[Unregistered]:
+    """What a helper does whatever its callers give it is told once, where it stands."""
+    plain = {
+        (str(item.effect.location), item.effect.target, item.effect.replacement)
+        for item in items
+        if not _find_helper(item) and (item.effect.target or _tells_unnamed(item.effect))
+    }
+    for item in items:
+        if (_find_helper(item), item.effect.target, item.effect.replacement) not in plain:
             yield item
 
 
@@ -310,7 +315,8 @@ def _collect(
 ) -> Iterator[Unregistered]:
     reader = Reader(loosen(installer.roots))
     ways = Ways(events, installer)
-    for event, effect in find_all_effects(events, installer, lambda effect: may_count(effect, packages)):
+    found = find_all_effects(events, installer, lambda effect: may_count(effect, packages), _find_told)
+    for event, effect in found:
         shown = may_count(effect, packages)
         when = ways.describe(event, effect) if shown else None
         effect = replace(_leave_helper(event, effect), when=when)  # noqa: PLW2901
@@ -328,6 +334,10 @@ def _collect(
             registry=name_registry(event, installer) if effect.target else None,
             keys=tuple(sorted(dict.fromkeys(reader.find_keys(test)))) if test is not None else (),
         )
+
+
+def _find_told(event: Event, effect: Effect) -> Location:
+    return find_listed(event, effect.location)[0]
 
 
 def may_count(effect: Effect, packages: tuple[str, ...]) -> bool:

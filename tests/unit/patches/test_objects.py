@@ -276,3 +276,37 @@ def test_a_kept_original_that_is_thrown_away_is_no_effect(tmp_path: Path) -> Non
     source = "import up.a as m\ndef off():\n    del m.f_origin\n    del m.C.__init__\n"
     found = read_files(tmp_path, {"own/boot.py": source}).unregistered
     assert [item.effect.target for item in found] == ["up.a.C.__init__"]
+
+
+CONVERT = """
+import up.a
+
+def convert(m, kind, new):
+    if m.__class__ == kind:
+        setattr(m, "forward", new.__get__(m, m.__class__))
+    for _, child in m.named_children():
+        convert(child, kind, new)
+
+def f(self): pass
+def g(self): pass
+
+def go(model, module):
+    convert(model, up.a.C, f)
+    convert(model, module.D, g)
+    convert(model, up.a.C, g)
+"""
+
+
+def test_callers_that_decide_what_a_helper_does_are_told_one_by_one(tmp_path: Path) -> None:
+    found = read_files(tmp_path, {"own/boot.py": CONVERT}).unregistered
+    assert [(i.effect.target, i.effect.location.line, i.effect.replacement) for i in found] == [
+        ("up.a.C.forward", 14, "own.boot.f"),
+        (None, 15, "own.boot.g"),
+        ("up.a.C.forward", 16, "own.boot.g"),
+    ]
+
+
+def test_a_class_known_by_name_alone_is_told(tmp_path: Path) -> None:
+    source = "import types\ndef f(self): pass\ndef go(model):\n    for m in model.modules():\n        if m.__class__.__name__ == 'Attention':\n            m.forward = types.MethodType(f, m)\n"
+    (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert (item.effect.reason or "").endswith("an object that only exists at run time, of a class called Attention")

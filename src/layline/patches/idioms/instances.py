@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from layline.patches.idioms.attributes import is_loaded_module
 from layline.patches.idioms.installer import Installer, moment_of, name_owner
-from layline.patches.model import Effect, Style
+from layline.patches.model import Effect, Style, TargetKind
 from layline.patches.reading.events import Event, Write
 from layline.patches.reading.machine import text_of
-from layline.patches.reading.objects import find_classes, spell_object
+from layline.patches.reading.objects import find_class_name, find_classes, spell_object
 from layline.patches.reading.references import find_own_attributes
 from layline.patches.reading.values import (
     Argument,
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 
 ON_OBJECTS = "set on objects of the class, reached as"
+_BASES = (".Module", ".PreTrainedModel", ".ModelMixin", "builtins.object")
+"""Classes that too many others derive from to say whose method is meant."""
 _BEHAVES = frozenset("forward __call__ generate".split())
 """Attributes that hold behaviour, whatever is put there."""
 _MODULE_LIKE = re.compile(r"(?:^|_)(?:module|mod|cls|klass|class|package)(?:_|$)|_cls$|_module$")
@@ -66,7 +68,7 @@ def _tell(event: Write, name: str, installer: Installer) -> Iterator[Effect]:
         style=style, target=None, replacement=replacement, replacement_at=place, location=event.at, certain=False,
         moment=moment_of(event),
     )  # fmt: skip
-    classes = find_classes(event.owner, event.when)
+    classes = [known for known in find_classes(event.owner, event.when) if not _is_vague(known, name, installer)]
     if classes and all(isinstance(known, Class) for known in classes):
         return  # an object of a class of ours: nothing of upstream is changed
     for known in classes:
@@ -78,7 +80,16 @@ def _tell(event: Write, name: str, installer: Installer) -> Iterator[Effect]:
             )  # fmt: skip
     if not classes:
         how = _how(value) or ("wraps " if style is Style.FUNCTION_WRAPPING else "")
-        yield replace(effect, reason=f"{how}`{name}` of {_whose(event.owner)}")
+        called = find_class_name(event.owner, event.when)
+        kind = f", of a class called {called}" if called else ""
+        yield replace(effect, reason=f"{how}`{name}` of {_whose(event.owner)}{kind}")
+
+
+def _is_vague(known: Value, name: str, installer: Installer) -> bool:
+    """A base that any object has, or one that upstream gives no such method: it does not say whose method is meant."""
+    if not isinstance(known, Outside):
+        return False
+    return known.path.endswith(_BASES) or (installer.look_up(f"{known.path}.{name}").kind is TargetKind.ABSENT)
 
 
 def _find_nameless(event: Write, installer: Installer) -> Iterator[Effect]:

@@ -73,11 +73,40 @@ def find_classes(owner: Value, tests: Iterable[Value]) -> list[Value]:
     made = class_of(owner)
     if made is not None:
         return [made]
-    for test in tests:
-        found = list(_find_asked(owner, test))
-        if found:
-            return found
+    asked = list(tests)
+    for find in (_find_equal, _find_asked):  # the very class tells more than one above it
+        for test in asked:
+            found = list(find(owner, test))
+            if found:
+                return [kind for kind in found if isinstance(kind, Outside | Class)]
     return []
+
+
+def find_class_name(owner: Value, tests: Iterable[Value]) -> str | None:
+    """How the class of an object is called, where a test asks for that alone."""
+    for test in tests:
+        match test:
+            case Test(operator="==", operands=(Member(owner=kind, name="__name__"), Literal(value=str(name)))):
+                if _is_class_of(kind, owner):
+                    return name
+        for kind in _find_equal(owner, test):
+            if isinstance(kind, Member):
+                return kind.name  # a class out of a module that only a run knows
+    return None
+
+
+def _is_class_of(kind: Value, owner: Value) -> bool:
+    return kind in (Member(owner, "__class__"), Called(Outside("builtins.type"), (owner,)))
+
+
+def _find_equal(owner: Value, test: Value) -> Iterator[Value]:
+    """`type(x) is C`, `x.__class__ == C`."""
+    match test:
+        case Test(operator="==" | "is", operands=(kind, known)) if _is_class_of(kind, owner):
+            yield known
+        case Test(operator="and", operands=operands):
+            for operand in operands:
+                yield from _find_equal(owner, operand)
 
 
 def class_of(value: Value) -> Value | None:
