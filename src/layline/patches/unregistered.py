@@ -36,6 +36,7 @@ _STAYS = re.compile(
     r"|`\w+` of `(?:[^`]*[._\]])?(?:\w*model|\w*module|\w*layers?|\w*attn|\w*attention|\w*block|\w*encoder|\w*decoder|pipe|pipeline|client)(?:\[…\])?`, an"
 )  # fmt: skip
 """Reasons of rows that are told although their target cannot be named."""
+_TOO_LONG = "longer than the budget of the reader; effects towards its end may be missing"
 _MOST_VARIABLES = 12
 _HELPED = "written by a helper at "
 _FLAGS = re.compile(r"\.(?:backends|config|_config|knobs|envs|flags)\.[\w.]+$")
@@ -297,6 +298,9 @@ def _find_in_module(
         for given in hand_over(read.hooked.get(function.dotted, [])):
             machine.begin()
             events = run_function(machine, function, given)
+            if machine.log.exhausted:
+                place = f"{function.dotted} ({module.path}:{function.node.lineno})"
+                machine.modules.skipped.append(Skipped(place, _TOO_LONG))
             leavings.mark(events, function)
             for item in _collect(events, function.dotted, installer, read.packages):
                 yield _name_heir(item, function, module)

@@ -52,6 +52,8 @@ _TALKS = re.compile(r"_?(?:log|debug|info|warn|warning|error|print|trace)(?:_|$)
 """Functions that only say something are called more than any other; following them finds nothing."""
 
 
+_SHORT = 60
+"""Lines of a function that is read again where it calls itself."""
 IMPORT_HOOKS = frozenset("when_imported register_post_import_hook register_module_hook after_module_imported on_import".split())  # fmt: skip
 """Calls that hand a module to a function once it is imported, by last name: wrapt, ddtrace and their kin."""
 WRAPT = frozenset("wrap_object resolve_path apply_patch wrap_function_wrapper".split())
@@ -178,7 +180,7 @@ class Interpreter(Statements, Writes):
         running = sum(1 for frame in self.frames if frame.function and frame.function.node is function.node)
         if (
             len(self.frames) > deepest
-            or running > 1
+            or running > _may_recur(function.node)
             or not self.follows(function)
             or _TALKS.match(function.name.rpartition(".")[2])
         ):
@@ -293,6 +295,11 @@ class Interpreter(Statements, Writes):
         self.push(function.module, function.name)
         self.call_function(plain, [*given, *rest], keywords, function.node)
         self.frames = saved
+
+
+def _may_recur(node: ast.AST) -> int:
+    """How often a function may stand above itself: a short one twice, a long one once, or it eats the budget."""
+    return 1 if (getattr(node, "end_lineno", 0) or 0) - getattr(node, "lineno", 0) <= _SHORT else 0
 
 
 def _keep_function(name: str, function: Function) -> Value:
