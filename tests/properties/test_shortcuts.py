@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from layline.patches.keys import _pattern, _read_mentions, _spellings
 from layline.source.excerpts import find_spans, parse_around
 from layline.source.fingerprint import normalise, strip_docstring
 from layline.source.parsing import parse_module
+from layline.source.similarity import Shingles, count_shared
 from layline.source.walking import walk
 
 OURS = sorted(Path(layline.__file__).parent.rglob("*.py"))[::7]
@@ -155,3 +157,11 @@ pieces = st.sampled_from(("_", "x", " ", ".", "\n", "(", "self", "cls", "m)", ".
 def test_a_word_with_its_boundary_behind_it_is_found_where_it_stands_alone(text: str) -> None:
     found = any(hint.search(text.encode()) for hint in writers._HINTS)
     assert found is (HINTS.search(text.encode()) is not None)
+
+
+grams = st.lists(st.sampled_from("abcdefg"), max_size=30).map(lambda words: Counter((word,) for word in words))
+
+
+@given(grams, grams)
+def test_shared_runs_are_counted_as_they_are_in_common(one: Shingles, two: Shingles) -> None:
+    assert count_shared(one, two) == count_shared(two, one) == (one & two).total()

@@ -30,16 +30,32 @@ def read_shingles(node: ast.stmt) -> Shingles:
     return Counter(grams) if len(words) >= _GRAM else Counter([tuple(words)])
 
 
+def count_shared(one: Shingles, two: Shingles) -> int:
+    """Runs that both have, repeats counted: the size of `one & two` without making it."""
+    fewer, more = (one, two) if len(one) <= len(two) else (two, one)
+    find = more.get
+    return sum(min(number, find(gram, 0)) for gram, number in fewer.items() if gram in more)
+
+
 def compare_shingles(one: Shingles, two: Shingles) -> float:
     """Shared runs over all runs (Jaccard, counting repeats)."""
-    shared = sum((one & two).values())
+    return compare_counts(count_shared(one, two), one, two)
+
+
+def compare_counts(shared: int, one: Shingles, two: Shingles) -> float:
+    """The same where the shared runs are counted already."""
     total = one.total() + two.total() - shared
     return shared / total if total else 1.0
 
 
 def share_kept(one: Shingles, two: Shingles) -> float:
     """How much of `one` is found in `two`: near 1 when `two` grew out of it."""
-    return sum((one & two).values()) / one.total() if one.total() else 1.0
+    return share_count(count_shared(one, two), one)
+
+
+def share_count(shared: int, one: Shingles) -> float:
+    total = one.total()
+    return shared / total if total else 1.0
 
 
 def compare_names(one: Iterable[str], two: Iterable[str]) -> float:

@@ -18,7 +18,17 @@ from layline.git import Repository
 from layline.history.timeline import BlobChange, Step, read_timeline
 from layline.source.definitions import Definition, DefinitionKind, Module
 from layline.source.parsing import parse_module, parse_tree
-from layline.source.similarity import SMALL, Shingles, compare_names, compare_shingles, read_shingles, share_kept
+from layline.source.similarity import (
+    SMALL,
+    Shingles,
+    compare_counts,
+    compare_names,
+    compare_shingles,
+    count_shared,
+    read_shingles,
+    share_count,
+    share_kept,
+)
 from layline.source.slices import read_definition, slice_definition
 from layline.source.versions import Versions
 
@@ -96,6 +106,7 @@ class Tracer:
         self._module = lru_cache(maxsize=2048)(self._parse)
         self._tree = lru_cache(maxsize=64)(self._parse_tree)
         self._shingles = lru_cache(maxsize=8192)(self._read_shingles)
+        self._definition = lru_cache(maxsize=8192)(self._read_definition)
 
     def follow(self, path: str, qualname: str) -> Trail:
         """Where the definition went, commit by commit. Members are followed with their class."""
@@ -235,11 +246,10 @@ class Tracer:
                 arrival = self._shingles(other.after, there)
                 if arrival is not None:
                     same = there.rpartition(".")[2] == gone.name and ("." in there) == ("." in place.qualname)
-                    size = min(body.total(), arrival.total())
-                    found = read_definition(self.read_text(other.after), there)
+                    size, shared = min(body.total(), arrival.total()), count_shared(body, arrival)
                     yield _Arrival(
-                        Place(other.path, there), compare_shingles(body, arrival), share_kept(body, arrival), same, size,
-                        share_kept(arrival, body), _compare_parameters(gone, found),
+                        Place(other.path, there), compare_counts(shared, body, arrival), share_count(shared, body), same, size,
+                        share_count(shared, arrival), _compare_parameters(gone, self._definition(other.after, there)),
                     )  # fmt: skip
 
     def _find_new(self, change: BlobChange, gone: Definition) -> Iterator[str]:
@@ -261,17 +271,25 @@ class Tracer:
         name = best.place.qualname
         arrival_change = next((item for item in changes if item.path == best.place.path), None)
         arrival = self._shingles(arrival_change.after, name) if arrival_change is not None else None
-        word = re.compile(rf"\b{re.escape(name.rpartition('.')[2])}\b")
+        last = name.rpartition(".")[2]
+        word = re.compile(rf"\b{re.escape(last)}\b")
         for other in changes:
             if other.path == place.path or other.before is None or arrival is None:
                 continue
             text = self.read_text(other.before)
-            if not word.search(text) or slice_definition(self.read_text(other.after), name) is not None:
+            if (
+                last not in text
+                or not word.search(text)
+                or slice_definition(self.read_text(other.after), name) is not None
+            ):
                 continue
             theirs = self._shingles(other.before, name)
             if theirs is not None and compare_shingles(theirs, arrival) > best.alike + 0.02:
                 return True
         return False
+
+    def _read_definition(self, blob: str | None, qualname: str) -> Definition | None:
+        return read_definition(self.read_text(blob), qualname)
 
     def _read_shingles(self, blob: str | None, qualname: str) -> Shingles | None:
         module, tree = self._module(blob), self._tree(blob)
