@@ -25,7 +25,10 @@ def find_document_declarations(path: str, text: str, rank: Rank) -> Iterator[Dec
     """Commands on their own line or in a code span; text in an HTML comment is not shown, so it is not a fact."""
     shown = _COMMENT.sub(lambda found: "\n" * found.group(0).count("\n"), text)
     for number, line in logical_lines(_without_headings(shown)):
-        spans = [line] if _COMMAND.match(line) else [found.group(1) for found in _INLINE.finditer(line)]
+        is_command = _COMMAND.match(line) is not None
+        if not is_command and "install" not in line and "whl" not in line:
+            continue  # most lines are prose
+        spans = [line] if is_command else [found.group(1) for found in _INLINE.finditer(line)]
         yield from find_channels(path, number, line, rank)
         for span in spans:
             for command in split_commands(span):

@@ -141,6 +141,8 @@ def logical_lines(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]
 
 def strip_comment(line: str) -> str:
     """The line without its comment; a # inside quotes or inside a word is not one."""
+    if "#" not in line:
+        return line
     quote = ""
     for index, character in enumerate(line):
         if quote:
