@@ -133,7 +133,7 @@ class Module:
     def definitions(self) -> tuple[Definition, ...]:
         return tuple(definition_of(row) for row in self._raw["d"])
 
-    @property
+    @cached_property
     def exports(self) -> tuple[str, ...] | None:
         """`__all__`, where the module has one that can be read; None otherwise."""
         names = self._raw["a"]

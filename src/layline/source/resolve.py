@@ -60,6 +60,7 @@ class Resolver:
         self._known: dict[str, Symbol] = {}
         self._steps: dict[tuple[str, str, str], _Binding | None] = {}
         """The steps of the question under way; None: being worked out, so asking again is a cycle."""
+        self._stars: dict[str, list[tuple[Import, str | None]]] = {}
 
     def resolve(self, dotted: str) -> Symbol:
         """What `dotted` is, seen as `import` statements see it: the longest module first, then attributes."""
@@ -221,9 +222,7 @@ class Resolver:
 
     def _starred(self, module: str, holder: Module, name: str) -> _Binding | None:
         outside: _Binding | None = None
-        for item in holder.bound_imports.get("*", ()):
-            package = self.index.entries[module].is_package
-            source = absolute_name(module, package=package, level=item.level, name=item.module)
+        for item, source in self._star_sources(module, holder):
             if source is None or not self._is_module(source):
                 if source is not None and not self.index.owns(source):
                     outside = _unknown(f"{module} has `from {source} import *`, which may bind it")
@@ -238,6 +237,16 @@ class Resolver:
             if found.thing.home is not None:
                 return _Binding(SymbolKind.IMPORTED_NAME, found.thing, module, item.line)
         return outside
+
+    def _star_sources(self, module: str, holder: Module) -> list[tuple[Import, str | None]]:
+        """Each star import with what it names; some packages have hundreds, and are asked for every name."""
+        if module not in self._stars:
+            package = self.index.entries[module].is_package
+            self._stars[module] = [
+                (item, absolute_name(module, package=package, level=item.level, name=item.module))
+                for item in holder.bound_imports.get("*", ())
+            ]
+        return self._stars[module]
 
     def _submodule(self, module: str, name: str) -> _Binding | None:
         return _module(f"{module}.{name}") if self._is_module(f"{module}.{name}") else None
