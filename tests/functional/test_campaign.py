@@ -21,9 +21,12 @@ from layline.app.campaign import (
     campaign_status,
     campaign_stop,
 )
+from layline.app.campaign_end import campaign_verify
+from layline.app.campaign_open import read_campaign
 from layline.campaign.audit import find_violations, read_directory
 from layline.campaign.bench_csv import parse_bench_csv
 from layline.campaign.ledger import Ledger
+from layline.campaign.manifest import shape_list
 from layline.campaign.model import Bucket
 from layline.errors import BenchError, ConfigError, Error, RecordError
 
@@ -259,3 +262,18 @@ def test_the_folder_can_measure_the_kernel_as_it_stands(project: History, tmp_pa
     environment = {**os.environ, "PYTHONPATH": str(Path(layline.__file__).parents[1])}
     subprocess.run(command, cwd=project.path, env=environment, check=True)
     assert [row.label for row in parse_bench_csv(out.read_bytes(), where="now").rows] == ["small", "middle", "large"]
+
+
+def test_an_edited_manifest_changes_nothing_and_is_found(project: History) -> None:
+    """E74: fewer shapes, another metric or a laxer limit in the file; the ledger's manifest is the one that counts."""
+    place = project.path / FOLDER / "manifest.yaml"
+    asked = place.read_text()
+    assert "label: large" in asked
+    place.write_text(asked.replace("label: large", "label: small").replace("Combined Step TFLOPS", "Forward TFLOPS"))
+    with inside(project.path):
+        assert any("manifest.yaml" in line for line in campaign_verify().data["deviations"])
+        edit(project, "COST=0.80\n")
+        campaign_round(propose(), now=now)
+        state = read_campaign(None).state
+    assert [shape["label"] for shape in shape_list(state.manifest)] == ["small", "middle", "large"]
+    assert state.manifest.primary_metric == "Combined Step TFLOPS"
