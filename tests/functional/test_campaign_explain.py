@@ -29,4 +29,6 @@ def test_a_rolled_back_round_is_explained_without_a_trace(tmp_path: Path) -> Non
     assert ledger.read_bytes() == before
     assert answer.data["recorded"]["outcome"] == "ROLLBACK"
     assert answer.data["verdict"]["outcome"] == "ROLLBACK"
-    assert "Measured again: ROLLBACK" in render_text(answer.report)
+    told = render_text(answer.report)
+    assert "Measured again: ROLLBACK" in told
+    assert "The candidate: agent/workspace/demo/rounds/round-2/kernel_snapshot" in told

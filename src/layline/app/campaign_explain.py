@@ -37,10 +37,10 @@ def campaign_explain(number: int, chosen: str | None = None, *, progress: Callab
     )
     with campaign.ledger.lock():  # a second measurement beside it would disturb both
         measurement = campaign.bench.measure(trial).measurement
-    return _answer(item, measurement, campaign.bench.judge(measurement, item.bucket))
+    return _answer(item, measurement, campaign.bench.judge(measurement, item.bucket), campaign.place)
 
 
-def _answer(item: Round, measurement: Measurement, verdict: Verdict) -> Answer:
+def _answer(item: Round, measurement: Measurement, verdict: Verdict, place: str) -> Answer:
     before = item.last_run.measurement if item.last_run else None
     recorded = item.verdict.reason if item.verdict else "no verdict"
     lines = [
@@ -52,6 +52,7 @@ def _answer(item: Round, measurement: Measurement, verdict: Verdict) -> Answer:
     sections = (
         Section(title="Then and now", blocks=(Bullets(tuple(line for line in lines if line)),)),
         Section(title="Properties", blocks=(_table(measurement.gates),)),
+        Section(title="To try it yourself", blocks=(Bullets(tuple(_tell_how(item, measurement, place))),)),
         Section(title="Controls", blocks=(_table(measurement.controls),)),
         Section(title="State and transfer", blocks=(Bullets(tuple(_tell_state(measurement, verdict))),)),
         Section(title="Accuracy", blocks=(_tell_accuracy(measurement),)),
@@ -80,6 +81,16 @@ def _compare(before: Measurement | None, now: Measurement) -> str:
     if then == again:
         return f"The same property was violated both times: {', '.join(sorted(then))}."
     return f"Violated then: {', '.join(sorted(then)) or 'none'}; now: {', '.join(sorted(again)) or 'none'}."
+
+
+def _tell_how(item: Round, measurement: Measurement, place: str) -> Iterator[str]:
+    """Where the refused bytes lie, how they were compiled, which call it was."""
+    yield f"The candidate: {place}/rounds/round-{item.number}/kernel_snapshot"
+    if measurement.candidate is not None:
+        yield f"Compiled with: {' '.join(measurement.candidate.command)}"
+    for gate in measurement.failed_gates:
+        yield f"Call it as it was called: {gate.reason}"
+        yield from gate.evidence
 
 
 def _tell_state(measurement: Measurement, verdict: Verdict) -> Iterator[str]:
@@ -122,7 +133,6 @@ def _tell_confinement(measurement: Measurement) -> Iterator[str]:
 def _table(results: tuple[GateResult, ...]) -> Table:
     ordered = sorted(results, key=lambda one: one.passed)
     rows = tuple(
-        ("holds" if one.passed else "VIOLATED", one.property, one.reason, "; ".join(one.evidence[:4]))
-        for one in ordered
+        ("holds" if one.passed else "VIOLATED", one.property, one.reason, "; ".join(one.evidence)) for one in ordered
     )
     return Table(columns=("", "property", "reason", "evidence"), rows=rows)

@@ -29,6 +29,8 @@ _DEPENDS = {
     "follows-inputs": "depends on what lay on the same place before: the answer for the same inputs changes with it.",
     "repeatable": "gives different answers for the same inputs, by more than rounding.",
 }
+BEFORE = 3
+"""Calls told of beside a wrong one that an earlier call is to blame for."""
 LATE_FREE_NS = 200_000
 """What thawing and freezing an idle worker may cost."""
 
@@ -79,6 +81,8 @@ class _Memory:
 
     places: dict[tuple[str, str], tuple[Place, ...]] = field(default_factory=dict)
     outputs: deque[str] = field(default_factory=lambda: deque(maxlen=600))
+    calls: deque[tuple[str, Shape]] = field(default_factory=lambda: deque(maxlen=BEFORE))
+    """The last calls that were right."""
 
 
 class LiveLeg:
@@ -207,7 +211,9 @@ class LiveLeg:
         property_ = self._context(wrong.property, given)
         drawn = f", inputs {describe_inputs(given.kind)}" if property_ == "hard-inputs" else ""
         alone = self._try_alone(filled) if self.worker.has_served else ""
-        return Fault(property_, f"{where}{drawn}: {wrong.reason}{alone}", *evidence)
+        before = "; ".join(f"{symbol} on {describe_shape(shape)}" for symbol, shape in reversed(self._memory.calls))
+        told = (f"the calls before it, the latest first: {before}",) if before else ()
+        return Fault(property_, f"{where}{drawn}: {wrong.reason}{alone}", *evidence, *told)
 
     def _try_alone(self, filled: Filled) -> str:
         """Make the same call as the first one of a new process: it shows whether an earlier call is to blame."""
@@ -271,6 +277,7 @@ class LiveLeg:
 
     def _remember(self, filled: Filled, outputs: Arrays) -> None:
         names = filled.step.outputs
+        self._memory.calls.append((filled.step.symbol, filled.shape))
         self._memory.outputs.extend(_digest(outputs[name]) for name in names if outputs[name].size > 1)
 
 
