@@ -140,6 +140,8 @@ class _Run:
             self._build()
         with self._timed("controls"):
             self._prepare_controls()
+        if self._is_blind():
+            return
         looks = self._request.plan.looks if self._on_trial is Leg.CANDIDATE else (3,)
         while True:
             self._measure_one_pair()
@@ -172,13 +174,14 @@ class _Run:
             self._keep(candidate=self._builts[Leg.CANDIDATE].build)
 
     def _prepare_controls(self) -> None:
+        from layline.campaign.clock import check_clock, measure_step
         from layline.campaign.controls import check_builds, check_known_wrong, measure_empty_call
 
         self._say("controls: empty call, a kernel known to be wrong")
         overhead, mode, weaker = measure_empty_call(self._setup, self._rng)
         self._setup = replace(self._setup, mode=mode)
         environment = replace(self._measurement.environment, weaker=weaker)
-        controls = [check_known_wrong(self._setup, self._rng)]
+        controls = [check_clock(measure_step()), check_known_wrong(self._setup, self._rng)]
         if Leg.CANDIDATE in self._builts:
             is_same = self._request.best == self._request.candidate
             controls.append(check_builds(self._builts[Leg.BEST], self._builts[Leg.CANDIDATE], is_same_source=is_same))
@@ -296,21 +299,23 @@ class _Run:
             *check_timed_errors(self._request.operator, self._yardstick, self._pairs),
         )
         self._keep(controls=controls, gates=gates)
-        failed_controls = [control for control in controls if not control.passed]
-        failed_gates = [gate for gate in gates if not gate.passed]
-        if failed_controls:
-            self._keep(status=Status.CONTROLS_FAILED, problem=failed_controls[0].reason)
-        elif failed_gates:
-            self._keep(status=Status.REFUSED, problem=failed_gates[0].reason)
+        failed = [gate for gate in gates if not gate.passed]
+        if not self._is_blind() and failed:
+            self._keep(status=Status.REFUSED, problem=failed[0].reason)
+
+    def _is_blind(self) -> bool:
+        """Whether a control failed, so that nothing seen counts for or against the candidate."""
+        failed = [control for control in self._measurement.controls if not control.passed]
+        if failed:
+            self._keep(status=Status.CONTROLS_FAILED, problem=failed[0].reason)
+        return bool(failed)
 
     def refuse(self, fault: Fault) -> None:
         """Turn what a kernel did into a named result."""
         gate = GateResult(property=fault.property, passed=False, reason=fault.reason, evidence=fault.evidence)
         status = _STATUS.get(fault.property, Status.REFUSED)
         self._summarise()
-        failed = [control for control in self._measurement.controls if not control.passed]
-        if failed:
-            self._keep(status=Status.CONTROLS_FAILED, problem=failed[0].reason)
+        if self._is_blind():
             return
         self._keep(status=status, gates=(gate,), problem=fault.reason, samples=(), ratios=(), pairs=0)
 

@@ -1,0 +1,42 @@
+"""A clock that counts by ticks gives no verdict; an exact one is recognised as such."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from layline.campaign import clock
+from layline.campaign.clock import check_clock, measure_step
+from layline.campaign.controls import wrap
+from layline.campaign.measure import Request, measure_baseline
+from layline.campaign.model import Status
+from layline.campaign.operators import load_operator
+
+
+def ticks(step_ns: int) -> int:
+    return time.process_time_ns() // step_ns * step_ns
+
+
+@pytest.mark.parametrize(
+    ("step_ns", "passes"),
+    [(1, True), (1_000, True), (1_000_000, False), (4_000_000, False)],
+)
+def test_steps_are_seen(step_ns: int, passes: bool) -> None:
+    found = check_clock(measure_step(lambda: ticks(step_ns)))
+    assert found.passed is passes, found.reason
+
+
+def test_a_clock_that_stands_still_is_named() -> None:
+    found = check_clock(measure_step(lambda: 7, spin_s=0.01))
+    assert not found.passed
+    assert "did not advance" in found.reason
+
+
+def test_a_run_on_such_a_machine_has_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock, "STEP_LIMIT_NS", 0)  # no clock is that fine
+    softmax = load_operator("softmax")
+    found = measure_baseline(Request(operator=softmax, shapes=softmax.shapes[:1], best=wrap(softmax, softmax.start("naive"))))  # fmt: skip
+    assert found.status is Status.CONTROLS_FAILED
+    assert found.problem.startswith("The clock of processor time advances in steps of ")
+    assert not found.samples
