@@ -184,9 +184,9 @@ def _build_shared(shared: dict[str, list[Patch]]) -> Section:
 
 def is_on_object(effect: Effect) -> bool:
     """Set on single objects when they are there, not on a class or module for everyone."""
-    return "object that only exists at run time" in (effect.reason or "") or (effect.reason or "").startswith(
-        ON_OBJECTS
-    )
+    reason = effect.reason or ""
+    on_class = "of the class of" in reason
+    return reason.startswith(ON_OBJECTS) or ("object that only exists at run time" in reason and not on_class)
 
 
 def _build_all_unregistered(inventory: Inventory, repository: str) -> Iterator[Section]:

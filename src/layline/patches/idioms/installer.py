@@ -187,7 +187,7 @@ class Installer:
         if len(several) > 1 and all(isinstance(v, Function | Class | Partial | Outside | Called) for v in several):
             told = [self.describe(v) for v in several[:3]]
             names = list(dict.fromkeys(name for name, _ in told if name))
-            more = " or …" if len(several) > 3 else ""
+            more = " or …" if len(several) > 3 and names != [_COMPUTED] else ""
             return " or ".join(names) + more, next((place for _, place in told if place is not None), None)
         if len(several) > 1 and isinstance(several[0], Literal):
             known = [repr(v.value) for v in several if isinstance(v, Literal)]
@@ -211,6 +211,8 @@ class Installer:
                 return self.describe(bound)
             case Called(callee=callee):
                 name, place = self.describe(callee)
+                if name == _COMPUTED:
+                    return _COMPUTED, place
                 return f"{name}(…)", place if isinstance(callee, Instance | Called) else self.find_definition(callee)
             case Instance(of=of, attributes=held) if (kept := _find_held(held)) is not None:
                 name, place = self.describe(kept)
