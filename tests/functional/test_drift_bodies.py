@@ -60,6 +60,10 @@ def steps(x):
     return step(x)
 
 
+def work(x):
+    return step(x)
+
+
 def spec(x) -> Config:
     return Config(x)
 
@@ -125,6 +129,10 @@ def steps(x):
     return step(x)
 
 
+def work(x):
+    return step(x) or 1
+
+
 def spec(x) -> partial:
     return partial(Config, x)
 
@@ -143,14 +151,13 @@ def hire(boat):
 }
 ENGINE = "def register_patch(patch_id, backend=None):\n    def register(handler):\n        return handler\n\n    return register\n"
 PATCHES = """\
+import keel
 import keel.block
-import keel.old
 import keel.run
 import keel.tables
 import keel.tools
 from contextlib import contextmanager
 from harbour.engine import register_patch
-from keel.old import helper
 
 
 @register_patch("all", backend="keel")
@@ -172,6 +179,8 @@ def install(ctx):
         return rope
 
     def moor(self, x):
+        from keel.old import helper
+
         self.job = x
         return self.job if hasattr(self, "config") else helper(x)
 
@@ -228,6 +237,49 @@ class Sailors:
     def __init__(self, config, size=1):
         self.size = size
 """
+STEPS = """\
+import keel.run
+from harbour.engine import register_patch
+
+
+@register_patch("steps.load", backend="keel")
+def loads(ctx):
+    original = keel.run.steps
+
+    def steps(x):
+        from harbour.store import prepare
+
+        return original(prepare(x))
+
+    keel.run.steps = steps
+
+
+@register_patch("steps.dead", backend="keel")
+def dies(ctx):
+    from harbour.deadfile import ours
+
+    keel.run.Fjord = ours
+    keel.run.plain = ours
+
+
+@register_patch("steps.import", backend="keel")
+def imports(ctx):
+    from keel.old import helper
+
+    keel.run.Boat.steer = lambda self, x: x
+
+
+@register_patch("steps.some", backend="keel")
+def some(ctx):
+    original = keel.run.work
+
+    def work(x):
+        if x:
+            return 1
+        return original(x)
+
+    keel.run.work = work
+"""
 CONFIG = """\
 [project]
 name = "harbour"
@@ -245,7 +297,8 @@ patches = ["harbour/patches"]
 
 @pytest.fixture(scope="module")
 def rows(every: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    return {row["target"].removeprefix("keel.run."): row for row in every if not row["patch"].endswith(".forgotten")}
+    kept = [row for row in every if row["patch"] in {"all", "more"}]
+    return {row["target"].removeprefix("keel.run."): row for row in kept}
 
 
 @pytest.fixture(scope="module")
@@ -259,9 +312,12 @@ def every(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     downstream = History.start(root / "downstream")
     downstream.gitlink("third_party/keel", pin)
     files = {
-        "__init__.py": "import harbour.patches.all\n",
+        "__init__.py": "import harbour.patches.all\nimport harbour.patches.steps\n",
         "engine.py": ENGINE,
         "patches/__init__.py": "",
+        "patches/steps.py": STEPS,
+        "store.py": "from keel.old import helper\n\n\ndef prepare(x):\n    return helper(x)\n",
+        "deadfile.py": "from keel.never import thing\n\n\ndef ours(x):\n    return thing(x)\n",
         "patches/all.py": PATCHES,
     }
     downstream.commit("ours", {f"harbour/{path}": text for path, text in files.items()})
@@ -319,6 +375,23 @@ def test_what_became_of_tables_members_and_bindings(
 ) -> None:
     row = rows[target]
     assert (row["kind"], row["severity"], (row["suggestion"] or {}).get("target")) == (kind, severity, home), row["detail"]  # fmt: skip
+    assert told in row["detail"]
+
+
+@pytest.mark.parametrize(
+    ("patch", "target", "kind", "severity", "told"),
+    [
+        ("steps.load", "keel.run.steps", "unchanged", "breaks", "needs keel.old, imported at harbour/store.py:1, which is gone"),
+        ("steps.dead", "keel.run.plain", "dead-at-pin", "look", "harbour.deadfile cannot be imported today: harbour/deadfile.py:1 imports keel.never, which the pin does not have"),
+        ("steps.import", "keel.run.Boat.steer", "unchanged", "breaks", "is not reached: the import of keel.old.helper at line 27 fails"),
+        ("steps.some", "keel.run.work", "body-changed", "look", "we call the original on some paths only"),
+    ],
+)  # fmt: skip
+def test_what_stands_in_the_way_of_an_effect(
+    every: list[dict[str, Any]], patch: str, target: str, kind: str, severity: str, told: str
+) -> None:
+    (row,) = [row for row in every if (row["patch"], row["target"]) == (patch, target)]
+    assert (row["kind"], row["severity"]) == (kind, severity), row["detail"]
     assert told in row["detail"]
 
 

@@ -195,7 +195,7 @@ def open_drift(
     keys = read_mentions((then, now), 0, find_keys(inventory))
     replacements = Replacements(ours)
     sides = Sides(
-        comparer=comparer, replacements=replacements, part=0, reader=Reader(comparer, replacements, then.parts[0].packages), keys=keys, own=_own_names(workspace, ours),
+        comparer=comparer, replacements=replacements, part=0, reader=Reader(comparer, replacements, then.parts[0].packages, workspace.settings.project.source_roots), keys=keys, own=_own_names(workspace, ours),
         targets=frozenset(effect.target for patch in inventory.patches for effect in patch.effects if effect.target),
         ground=Ground(
             comparer=comparer, packages=settings.packages, keys=keys, declares=_declares(ours, settings.configs),

@@ -15,6 +15,7 @@ from layline.history import read_commits
 from layline.history.timeline import Timeline, read_timeline
 from layline.patches.bypass import uses
 from layline.patches.drift_model import LOST, Drift, Sides
+from layline.patches.model import Style
 from layline.source import DefinitionKind, Module, parse_module
 from layline.source.names import parents
 from layline.source.signatures import compare_signatures, returns_another
@@ -53,7 +54,8 @@ def _find_culprit(row: Drift, sides: Sides) -> str | None:
     comparison = row.comparison
     if comparison is None or row.dead_today:
         return None
-    if row.lost and len(row.lost) == len(row.problems) and row.kind not in LOST:
+    fits = row.severity is Severity.BREAKS or row.kind is DriftKind.UNCHANGED or row.style is Style.FUNCTION_WRAPPING
+    if row.lost and len(row.lost) == len(row.problems) and row.kind not in LOST and fits:
         # the target fits: what our replacement reads is what asks for work
         return next((found for item in row.lost if (found := sides.reader.find_culprit(item)) is not None), None)
     if row.bypassed:

@@ -18,9 +18,11 @@ from layline.patches.effectiveness import find_holders, find_risks
 from layline.patches.fit import Fit, Fitter, called_name, find_new_problems, find_problems, makes_instances
 from layline.patches.idle import find_idle
 from layline.patches.model import Effect, Inventory, Patch, Style, Unregistered
+from layline.patches.paths import calls_sometimes
 from layline.patches.replacements import Replacement
 from layline.patches.retirement import judge_guard
 from layline.patches.returning import judge_returns
+from layline.patches.surroundings import find_held
 from layline.source import Resolver, SymbolKind
 from layline.source.compare import Comparison
 from layline.source.definitions import DefinitionKind
@@ -171,8 +173,11 @@ def _judge_fit(row: Drift, effect: Effect, sides: Sides, fitter: Fitter) -> Drif
     if row.comparison is None:
         return row
     if ours is not None:
-        ours = replace(ours, installed=sides.replacements.read_line(effect.location))
+        ours = replace(ours, installed=sides.replacements.read_line(effect.location), tree=sides.replacements.read_tree(ours.location.path))  # fmt: skip
     row = _judge_kind(_judge_copy(row, ours, sides), row.comparison, ours, fitter)
+    dead = sides.reader.find_dead(ours, effect.location) if row.kind is not DriftKind.EXTERNAL else None
+    if dead is not None:
+        return replace(row, kind=DriftKind.DEAD_AT_PIN, dead_today=True, severity=Severity.LOOK, detail=_join(dead, row.detail))  # fmt: skip
     if row.kind in {DriftKind.EXTERNAL, DriftKind.DEAD_AT_PIN, DriftKind.UNRESOLVED}:
         return row
     return _judge_reads(judge_returns(row, ours, sides), ours, sides)
@@ -186,7 +191,15 @@ def _judge_kind(row: Drift, comparison: Comparison, ours: Replacement | None, fi
             return replace(row, severity=Severity.LOOK, dead_today=True)
         case DriftKind.BODY_CHANGED:
             wraps = row.style is Style.FUNCTION_WRAPPING
-            return replace(row, severity=Severity.OK if wraps else Severity.LOOK, detail=_join(row.detail, "we still call the original" if wraps else ""))  # fmt: skip
+            partly = (
+                wraps
+                and ours is not None
+                and calls_sometimes(ours.node, find_held(ours.tree, ours.node, row.target or ""))
+            )
+            told = (
+                "we call the original on some paths only" if partly else "we still call the original" if wraps else ""
+            )
+            return replace(row, severity=Severity.OK if wraps and not partly else Severity.LOOK, detail=_join(row.detail, told))  # fmt: skip
         case DriftKind.SIGNATURE_CHANGED if row.style is Style.SOURCE_REWRITE:
             return replace(row, severity=Severity.LOOK)
         case DriftKind.SIGNATURE_CHANGED:
@@ -200,7 +213,7 @@ def _judge_kind(row: Drift, comparison: Comparison, ours: Replacement | None, fi
 
 def _judge_reads(row: Drift, ours: Replacement | None, sides: Sides) -> Drift:
     """A replacement that reads what the tip does not have fails, however well its target fits."""
-    lost = sides.reader.find_lost(row.comparison, ours) if row.comparison is not None else ()
+    lost = sides.reader.find_lost(row.comparison, ours, row.location) if row.comparison is not None else ()
     if not lost:
         return row
     messages = tuple(item.message for item in lost)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from layline.source import Definition, DefinitionKind, Resolver, Symbol
+from layline.source import Definition, DefinitionKind, Resolver, Symbol, parse_tree
 from layline.source.binding import Problem
 from layline.source.compare import Comparison
 
@@ -53,7 +54,32 @@ class ReturnChange:
 def compare_returns(comparison: Comparison, pin: Resolver, tip: Resolver) -> ReturnChange | None:
     """The change of arity of the tuples that a function returns; None where either side cannot be told."""
     before, after = _arity(pin, comparison.before), _arity(tip, comparison.after)
+    if before is None or after is None:
+        before, after = _taken(pin, comparison.before), _taken(tip, comparison.after)
     return None if before is None or after is None or before == after else ReturnChange(before=before, after=after)
+
+
+def _taken(side: Resolver, symbol: Symbol) -> int | None:
+    """How many values the module that defines a function takes apart where it calls it, if all its calls agree."""
+    definition = symbol.definition
+    if (
+        definition is None
+        or symbol.module is None
+        or definition.owner
+        or definition.kind is not DefinitionKind.FUNCTION
+    ):
+        return None
+    text = side.index.read_text(symbol.module)
+    if not re.search(rf"=\s*{re.escape(definition.name)}\(", text):
+        return None
+    tree = parse_tree(symbol.module, text.encode("utf-8", "surrogatepass"))
+    found: set[int] = set()
+    for item in ast.walk(tree) if isinstance(tree, ast.Module) else ():
+        match item:
+            case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Call(func=ast.Name(id=name))):
+                if name == definition.name and not any(isinstance(one, ast.Starred) for one in names):
+                    found.add(len(names))
+    return found.pop() if len(found) == 1 else None
 
 
 def _arity(side: Resolver, symbol: Symbol) -> int | None:

@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from layline.core.drift import DriftKind
+from layline.core.evidence import Location
+from layline.patches.own_imports import OwnImports
 from layline.patches.replacements import Replacement, Replacements
-from layline.patches.surroundings import Chain, Imported, find_chains, find_imports, find_set
-from layline.source import DefinitionKind, Symbol
+from layline.patches.surroundings import Chain, Imported, find_chains, find_imports, find_set, find_steps
+from layline.source import DefinitionKind, Symbol, SymbolKind
 from layline.source.binding import read_modules
 from layline.source.compare import Comparer, Comparison
 from layline.source.instances import Instances, bare_annotation
@@ -40,19 +42,25 @@ class LostRead:
 class Reader:
     """Holds replacements against both refs of one upstream."""
 
-    def __init__(self, comparer: Comparer, replacements: Replacements, packages: tuple[str, ...]) -> None:
+    def __init__(
+        self, comparer: Comparer, replacements: Replacements, packages: tuple[str, ...], roots: tuple[str, ...] = (".",)
+    ) -> None:
         self._comparer = comparer
+        sides = (comparer.pin, comparer.tip)
+        self._imports = tuple(OwnImports(replacements.ours, roots, packages, side) for side in sides)
         self._replacements = replacements
         self._packages = packages
         self._instances = Instances(comparer.pin), Instances(comparer.tip)
 
-    def find_lost(self, comparison: Comparison, ours: Replacement | None) -> tuple[LostRead, ...]:
-        """Each lost thing once, in the order of our lines."""
-        if ours is None:
-            return ()
-        found = (*self._find_attributes(comparison, ours), *self._find_names(comparison, ours))
+    def find_lost(self, comparison: Comparison, ours: Replacement | None, at: Location) -> tuple[LostRead, ...]:
+        """Each lost thing once, in the order of our lines; `at` is the line that puts the replacement in place."""
+        found = [*self._find_steps(comparison, at)]
+        if ours is not None:
+            found += self._find_attributes(comparison, ours)
+            found += self._find_names(comparison, ours)
+            found += self._find_failing(comparison, ours)
         listed = sorted(found, key=lambda item: (item.line, item.message))
-        return tuple({item.message: item for item in reversed(listed)}.values())[::-1]
+        return tuple({(item.name, item.attribute): item for item in reversed(listed)}.values())[::-1]
 
     def _find_attributes(self, comparison: Comparison, ours: Replacement) -> Iterator[LostRead]:
         """Attributes of `self` and of parameters whose class upstream's signature tells."""
@@ -142,6 +150,62 @@ class Reader:
             new = f" ({found.new_home} now)" if found.new_home else ""
             certain = not (chain.guarded or imported.guarded)
             yield LostRead(line=chain.line, message=f"uses {name}, which is gone{new}", certain=certain, name=name)
+
+    def find_dead(self, ours: Replacement | None, at: Location) -> str | None:
+        """Why our code fails before it puts a replacement in place today already; None where it does not."""
+        own = self._imports[0].names.get(ours.location.path) if ours is not None else None
+        for module in (*((own,) if own is not None else ()), *self._find_own_steps(at)):
+            found = self._imports[0].find_failing(module)
+            if found is not None:
+                return f"{module} cannot be imported today: {found.location} imports {found.name}, which the pin does not have"
+        return None
+
+    def _find_own_steps(self, at: Location) -> Iterator[str]:
+        """Modules of ours that are imported on the way to a line."""
+        tree = self._replacements.read_tree(at.path)
+        for imported in find_steps(tree, at.line) if tree is not None else ():
+            for name in (imported.name, imported.name.rpartition(".")[0]):
+                if name in self._imports[0].paths:
+                    yield name
+
+    def _find_steps(self, comparison: Comparison, at: Location) -> Iterator[LostRead]:
+        """What our code imports on the way to the line that installs the replacement, and the tip does not have."""
+        for module in self._find_own_steps(at):
+            yield from self._fail(module, at.line, comparison, certain=True)
+        tree = self._replacements.read_tree(at.path)
+        for imported in find_steps(tree, at.line) if tree is not None else ():
+            name = self._find_known(imported, ())
+            found = self._comparer.compare(name) if name is not None else None
+            if name is None or found is None or found.kind not in _GONE or found.after.exists:
+                continue
+            if is_within(comparison.name, name):
+                continue
+            new = f" ({found.new_home} now)" if found.new_home else ""
+            message = f"is not reached: the import of {name} at line {min(imported.own_lines)} fails{new}"
+            yield LostRead(line=at.line, message=message, certain=True, name=name)
+
+    def _find_failing(self, comparison: Comparison, ours: Replacement) -> Iterator[LostRead]:
+        """Modules of ours that the replacement stands in or imports, and that fail to load at the tip."""
+        tree = self._replacements.read_tree(ours.location.path)
+        own = self._imports[1].names.get(ours.location.path)
+        if own is not None:
+            yield from self._fail(own, ours.location.line, comparison, certain=True)
+        for imported in find_imports(tree, ours.node).values() if tree is not None else ():
+            lines = sorted(imported.own_lines)
+            if lines and ours.node.lineno < lines[0] <= (ours.node.end_lineno or 0):
+                for name in (imported.name, imported.name.rpartition(".")[0]):
+                    yield from self._fail(name, lines[0], comparison, certain=not imported.guarded)
+
+    def _fail(self, module: str, line: int, comparison: Comparison, *, certain: bool) -> Iterator[LostRead]:
+        found = self._imports[1].find_failing(module) if module in self._imports[1].paths else None
+        if found is None or self._comparer.pin.resolve(found.name).kind is SymbolKind.ABSENT:
+            return
+        if is_within(comparison.name, found.name) or is_within(found.name, comparison.name):
+            return
+        there = self._comparer.compare(found.name)
+        new = f" ({there.new_home} now)" if there.new_home else ""
+        message = f"needs {found.name}, imported at {found.location}, which is gone{new}"
+        yield LostRead(line=line, message=message, certain=certain, name=found.name)
 
     def _find_known(self, imported: Imported, words: tuple[str, ...]) -> str | None:
         """The longest part of a dotted name that the pin binds; None for what is not this upstream's."""

@@ -21,6 +21,8 @@ class Replacement:
     text: str
     """Its source, decorators included."""
     location: Location
+    tree: ast.Module | None = None
+    """The whole file, where it is needed."""
     installed: str = ""
     """The line that puts it in place, where that is known."""
 
@@ -47,7 +49,7 @@ class Replacements:
     """Reads replacements of one downstream commit."""
 
     def __init__(self, tree: Tree) -> None:
-        self._tree = tree
+        self.ours = tree
         self._parsed = lru_cache(maxsize=64)(self._parse)
 
     def read(self, location: Location | None) -> Replacement | None:
@@ -79,7 +81,7 @@ class Replacements:
         return lines[location.line - 1] if 0 < location.line <= len(lines) else ""
 
     def _parse(self, path: str) -> tuple[ast.Module, str] | None:
-        text = self._tree.read_text(path)
+        text = self.ours.read_text(path)
         if isinstance(text, Skipped):
             return None
         tree = parse_tree(path, text.encode("utf-8", "surrogatepass"))

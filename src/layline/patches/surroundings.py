@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _CATCHING = {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException"}
 _ASKING = {"hasattr", "getattr"}
+_ORIGINAL = ("orig", "old_", "prev", "upstream", "wrapped_func")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +53,15 @@ def find_imports(tree: ast.Module, node: ast.AST) -> dict[str, Imported]:
     return {name: item for name, item in found.items() if name not in set(_find_bound(node))}
 
 
+def find_steps(tree: ast.Module, line: int) -> Iterator[Imported]:
+    """What the functions around a line import before it, come what may: statements of their own, in no branch and no `try`."""
+    for function in ast.walk(tree):
+        if isinstance(function, _FUNCTIONS) and function.lineno <= line <= (function.end_lineno or 0):
+            for item in function.body:
+                if item.lineno < line:
+                    yield from (imported for _, imported in _read_import(item, guarded=False))
+
+
 def find_originals(tree: ast.Module, node: ast.AST, target: str) -> frozenset[str]:
     """Names around a replacement that hold what it replaces: `original = module.name`, `getattr(module, "name")`."""
     last, found = target.rpartition(".")[2], set()
@@ -63,6 +73,16 @@ def find_originals(tree: ast.Module, node: ast.AST, target: str) -> frozenset[st
                 case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=attr), *_])) if attr == last:  # fmt: skip
                     found.add(name)
     return frozenset(found)
+
+
+def find_held(tree: ast.Module | None, node: ast.AST, target: str) -> frozenset[str]:
+    """What a replacement may call as the original: names that hold it, and names of the functions around that sound like it."""
+    if tree is None:
+        return frozenset()
+    scopes = find_scopes(tree, node)
+    around = {name for scope in scopes[1:-1] for name in _find_bound(scope)}
+    heard = {name for name in around if any(word in name.lower() for word in _ORIGINAL)}
+    return find_originals(tree, node, target) | heard
 
 
 def find_chains(node: ast.AST) -> Iterator[Chain]:

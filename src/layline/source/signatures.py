@@ -46,7 +46,7 @@ class SignatureChange:
     def __str__(self) -> str:
         match self.change:
             case ParameterChange.ADDED:
-                return f"{'required ' if self.may_break else ''}parameter {self.after} added"
+                return f"{'required ' if self.may_break and '=' not in (self.after or '') else ''}parameter {self.after} added"
             case ParameterChange.REMOVED:
                 return f"parameter {self.name} removed"
             case ParameterChange.RENAMED:

@@ -1,0 +1,79 @@
+"""Upstream names that our own files import when they are loaded, followed through our modules: one that is missing fails them all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from layline.core.evidence import Location, Skipped
+from layline.source import Import, Module, Resolver, SymbolKind, Tree, absolute_name, module_name, parse_module
+from layline.source.names import is_package, longest_root, parents
+
+_DEEPEST = 12
+
+
+@dataclass(frozen=True, slots=True)
+class FailingImport:
+    """An import of ours that finds nothing."""
+
+    name: str
+    """The upstream name, dotted."""
+    location: Location
+    """Our line that imports it."""
+
+
+class OwnImports:
+    """Answers for one downstream commit and one side of the upstream; each file is read once."""
+
+    def __init__(self, ours: Tree, roots: tuple[str, ...], packages: tuple[str, ...], side: Resolver) -> None:
+        self._ours = ours
+        self._roots = roots
+        self._packages = packages
+        self._side = side
+        self._known: dict[str, FailingImport | None] = {}
+
+    @cached_property
+    def paths(self) -> dict[str, str]:
+        """Our modules by name."""
+        named = ((module_name(path, self._roots), path) for path in self._ours.paths(suffix=".py"))
+        return {name: path for name, path in named if name is not None}
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        return {path: name for name, path in self.paths.items()}
+
+    def find_failing(self, module: str, depth: int = 0) -> FailingImport | None:
+        """The first import that fails when a module of ours is loaded, the packages around it first; None where all work."""
+        for name in (*reversed(list(parents(module))), module):
+            if name in self._known or name not in self.paths or depth > _DEEPEST:
+                found = self._known.get(name)
+            else:
+                self._known[name] = None  # a cycle ends here
+                found = self._known[name] = next(self._find_in(name, depth), None)
+            if found is not None:
+                return found
+        return None
+
+    def _find_in(self, module: str, depth: int) -> Iterator[FailingImport]:
+        path = self.paths[module]
+        text = self._ours.read_text(path)
+        parsed = parse_module(path, text.encode("utf-8", "surrogatepass")) if not isinstance(text, Skipped) else None
+        for item in parsed.imports if isinstance(parsed, Module) else ():
+            if item.scope or item.type_checking or item.group:
+                continue  # in a function, for types only, or one of several ways
+            for name in self._find_names(module, path, item):
+                if longest_root(name, self._packages):
+                    if self._side.resolve(name).kind is SymbolKind.ABSENT:
+                        yield FailingImport(name, Location(path, item.line))
+                elif name in self.paths and (found := self.find_failing(name, depth + 1)) is not None:
+                    yield found
+
+    def _find_names(self, module: str, path: str, item: Import) -> Iterator[str]:
+        """What the statement needs: the module, and the name taken from it (which may be a module itself)."""
+        source = absolute_name(module, package=is_package(path), level=item.level, name=item.module)
+        if source is None:
+            return
+        yield source
+        if item.name not in {None, "*"}:
+            yield f"{source}.{item.name}"
