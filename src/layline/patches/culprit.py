@@ -54,7 +54,7 @@ def _find_culprit(row: Drift, sides: Sides) -> str | None:
     comparison = row.comparison
     if comparison is None or row.dead_today:
         return None
-    fits = row.severity is Severity.BREAKS or row.kind is DriftKind.UNCHANGED or row.style is Style.FUNCTION_WRAPPING
+    fits = row.kind is DriftKind.UNCHANGED or row.style is Style.FUNCTION_WRAPPING
     if row.lost and len(row.lost) == len(row.problems) and row.kind not in LOST and fits:
         # the target fits: what our replacement reads is what asks for work
         return next((found for item in row.lost if (found := sides.reader.find_culprit(item)) is not None), None)
