@@ -310,3 +310,12 @@ def test_a_class_known_by_name_alone_is_told(tmp_path: Path) -> None:
     source = "import types\ndef f(self): pass\ndef go(model):\n    for m in model.modules():\n        if m.__class__.__name__ == 'Attention':\n            m.forward = types.MethodType(f, m)\n"
     (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
     assert (item.effect.reason or "").endswith("an object that only exists at run time, of a class called Attention")
+
+
+def test_what_wrapts_decorator_makes_wraps_what_it_is_given(tmp_path: Path) -> None:
+    source = "import wrapt\nimport up.a as m\nclass W:\n    def __call__(self, wrapped):\n        @wrapt.decorator\n        def inner(wrapped, instance, args, kwargs):\n            return wrapped(*args)\n        return inner(wrapped)\ndef go(client):\n    client.send = W()(client.send)\n    m.f = W()(m.f)\n"
+    found = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert [(i.effect.target, i.effect.style.value, str(i.effect.replacement_at)) for i in found] == [
+        (None, "function-wrapping", "own/boot.py:6"),
+        ("up.a.f", "function-wrapping", "own/boot.py:6"),
+    ]

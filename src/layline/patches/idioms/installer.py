@@ -213,7 +213,9 @@ class Installer:
                 name, place = self.describe(callee)
                 if name == _COMPUTED:
                     return _COMPUTED, place
-                return f"{name}(…)", place if isinstance(callee, Instance | Called) else self.find_definition(callee)
+                return f"{name}(…)", place if isinstance(
+                    callee, Instance | Called | Function
+                ) else self.find_definition(callee)
             case Instance(of=of, attributes=held) if (kept := _find_held(held)) is not None:
                 name, place = self.describe(kept)
                 return f"{of.dotted}({name})", place

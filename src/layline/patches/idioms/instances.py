@@ -183,7 +183,7 @@ def _is_made_by_us(value: Called, installer: Installer) -> bool:
     root: Value = value
     while isinstance(root, Called | Member):
         root = root.callee if isinstance(root, Called) else root.owner
-    if isinstance(root, Instance):
+    if isinstance(root, Instance | Function):
         return True
     parts = root.path.split(".") if isinstance(root, Outside) else []
     if not parts or "wrap" not in parts[-1].lower():

@@ -100,6 +100,9 @@ class Interpreter(Statements, Writes):
             if self._names_target(arguments, keywords) and not _returns_decorator(callee):
                 return self._call_outside(Outside(callee.dotted), arguments, keywords, node)
             return self._begin_registration(callee, arguments, keywords, node)
+        if len(arguments) == 1 and _is_wrapt_decorator(callee):
+            self._note_use(Unknown("a wrapper"), arguments, keywords)
+            return Called(callee, tuple(arguments))  # the original, wrapped
         if name in WRAPT and _is_wrapt(callee):
             return self._call_outside(Outside(f"wrapt.{name}"), arguments, keywords, node)
         if name in IMPORT_HOOKS and self._run_import_hook(arguments, keywords, node):
@@ -348,7 +351,7 @@ def join_returns(returns: list[tuple[tuple[Value, ...], Value]], *, falls: bool)
 
 
 def _is_wrapt_decorator(function: Function) -> bool:
-    """`@wrapt.decorator def __call__(self, wrapped, instance, args, kwargs)`: calling the object wraps what it is given."""
+    """`@wrapt.decorator def w(wrapped, instance, args, kwargs)`: calling it wraps what it is given."""
     return any(ast.unparse(item).endswith("wrapt.decorator") for item in getattr(function.node, "decorator_list", ()))
 
 
