@@ -5,6 +5,7 @@ All rows share one pass over the history (`source.trace`); only versions of the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ from layline.history import read_commits
 from layline.history.timeline import Timeline, read_timeline
 from layline.patches.bypass import uses
 from layline.patches.drift_model import LOST, Drift, Sides
+from layline.patches.fit import Passed
 from layline.patches.model import Style
 from layline.source import DefinitionKind, Module, parse_module
 from layline.source.names import parents
@@ -22,6 +24,7 @@ from layline.source.signatures import compare_signatures, returns_another
 from layline.source.slices import read_signature, slice_definition
 from layline.source.trace import Tracer
 
+_LONGEST = 4000
 NEVER_HAD = "upstream never had it"
 _ADDITION = "an addition, or a typo"
 
@@ -97,7 +100,45 @@ def _find_change(row: Drift, sides: Sides) -> str | None:
         now = read_signature(text, qualname)
         return now is None or bool(compare_signatures(pin, now)) or returns_another(pin.returns, now.returns)
 
-    return tracer.find_first_text(path, differs)
+    changed = tracer.find_first_text(path, differs)
+    return _later(tracer, changed, _find_passing(tracer, row.passed)) if row.passed is not None else changed
+
+
+def _find_passing(tracer: Tracer, passed: Passed) -> str | None:
+    """Since when upstream's calls pass what our replacement refuses."""
+    head = re.compile(rf"(?<!def )(?<!class )\b{re.escape(passed.name)}\(")
+    names = "|".join(re.escape(name) for name in sorted(passed.arguments))
+    given = re.compile(rf"\b(?:{names})\s*=(?!=)")
+
+    def passes(text: str) -> bool:
+        return any(given.search(_cut_call(text, found.end())) for found in head.finditer(text))
+
+    found = [tracer.find_first_text(path, passes) for path in passed.paths]
+    order = _positions(tracer)
+    known = [commit for commit in found if commit is not None]
+    return min(known, key=lambda commit: order[commit]) if known else None
+
+
+def _cut_call(text: str, start: int) -> str:
+    """The arguments of a call whose bracket opens before `start`."""
+    depth = 1
+    for end in range(start, min(len(text), start + _LONGEST)):
+        depth += {"(": 1, ")": -1}.get(text[end], 0)
+        if depth == 0:
+            return text[start:end]
+    return ""
+
+
+def _later(tracer: Tracer, one: str | None, two: str | None) -> str | None:
+    """The commit after which both hold."""
+    if one is None or two is None:
+        return one or two
+    order = _positions(tracer)
+    return max(one, two, key=lambda commit: order[commit])
+
+
+def _positions(tracer: Tracer) -> dict[str, int]:
+    return {step.commit: number for number, step in enumerate(tracer.timeline.steps)}
 
 
 def _find_leaving(row: Drift, sides: Sides) -> str | None:

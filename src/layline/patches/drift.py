@@ -228,7 +228,9 @@ def _judge_reads(row: Drift, ours: Replacement | None, sides: Sides) -> Drift:
 
 def _with_fit(row: Drift, fit: Fit, least: Severity) -> Drift:
     severity = Severity.BREAKS if fit.breaks else least
-    return replace(row, severity=severity, problems=fit.messages, detail=_join(row.detail, fit.summary))
+    return replace(
+        row, severity=severity, problems=fit.messages, detail=_join(row.detail, fit.summary), passed=fit.passed
+    )
 
 
 def _judge_copy(row: Drift, ours: Replacement | None, sides: Sides) -> Drift:

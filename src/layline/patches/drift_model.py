@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from layline.core.drift import DriftKind
 from layline.core.evidence import Evidence, Location, Severity
 from layline.core.revision import Commit
+from layline.patches.fit import Passed
 from layline.patches.model import Effect, Style
 from layline.patches.reads import LostRead, Reader
 from layline.patches.replacements import Replacements
@@ -40,6 +41,8 @@ class Drift:
     detail: str = ""
     problems: tuple[str, ...] = ()
     """What our replacement does not take or needs too much, at the tip and not at the pin."""
+    passed: Passed | None = None
+    """Upstream's calls that break our replacement, where they decide."""
     lost: tuple[LostRead, ...] = ()
     """What of upstream's our replacement reads and the tip does not have."""
     bypassed: bool = False

@@ -23,6 +23,18 @@ class Fit:
     messages: tuple[str, ...] = ()
     breaks: bool = False
     summary: str = ""
+    passed: Passed | None = None
+    """The upstream calls that break it, where they decide."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passed:
+    """Calls at the tip that pass what our replacement refuses."""
+
+    name: str
+    """The last word of what they call."""
+    arguments: frozenset[str]
+    paths: tuple[str, ...]
 
 
 class Fitter:
@@ -63,7 +75,12 @@ class Fitter:
             uncalled = self._tell_uncalled(comparison)
             return Fit(messages=found.messages, summary=f"{found.summary}{uncalled or calls}")
         word = ("upstream leaves it out at" if needs else "upstream passes it at") if sure else "it may be passed at"
-        return Fit(messages=found.messages, breaks=bool(sure), summary=f"{found.summary}; {word} {_places(sure or passed)}")  # fmt: skip
+        name = called_name(comparison).removesuffix(".__init__").rpartition(".")[2]
+        told = Passed(name=name, arguments=arguments, paths=tuple(dict.fromkeys(site.location.path for site in sure)))
+        return Fit(
+            messages=found.messages, breaks=bool(sure), summary=f"{found.summary}; {word} {_places(sure or passed)}",
+            passed=told if sure and not needs else None,
+        )  # fmt: skip
 
     def _tell_uncalled(self, comparison: Comparison) -> str:
         """Of a function that nothing at the tip calls or imports: what we put in its place does nothing there."""

@@ -8,8 +8,9 @@ from layline.core.drift import DriftKind
 from layline.core.evidence import Severity
 from layline.patches.drift_model import Drift, Sides
 from layline.patches.nature import compare_returns, find_shape_problems, find_used_attributes
+from layline.patches.paths import calls_sometimes
 from layline.patches.replacements import Replacement
-from layline.patches.surroundings import find_originals
+from layline.patches.surroundings import find_held, find_originals
 from layline.source import DefinitionKind
 from layline.source.signatures import returns_another
 
@@ -28,6 +29,9 @@ def judge_returns(row: Drift, ours: Replacement | None, sides: Sides) -> Drift:
     held = find_originals(tree, ours.node, comparison.name) if ours is not None and tree is not None else frozenset()
     if comparison.body_changed and (change := compare_returns(comparison, sides.pin, sides.tip)) is not None:
         found = tuple(item.message for item in find_shape_problems(change, ours.node, held)) if ours is not None else ()
+        held_here = find_held(ours.tree, ours.node, comparison.name) if ours is not None else frozenset()
+        if not found and ours is not None and calls_sometimes(ours.node, held_here):
+            found = (f"returns what it makes itself on some paths, made for {change.before} values",)
         told = f"our replacement {', '.join(found)}" if found else ""
         severity = Severity.BREAKS if found else Severity.LOOK if row.severity is Severity.OK else row.severity
         row = replace(row, severity=severity, problems=(*row.problems, *found), detail=_join(row.detail, str(change), told))  # fmt: skip
