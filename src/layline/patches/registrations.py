@@ -132,7 +132,8 @@ def find_all_effects(
             if effect is None:
                 continue
             effect = weigh_imports(event, effect, installer)
-            key = (effect.target, place_of(event, effect), effect.mutates, effect.reason)
+            put = None if effect.target else effect.replacement
+            key = (effect.target, place_of(event, effect), effect.mutates, effect.reason, put)
             if (*key, effect.moment) not in found and (*key, Moment.INSTALL) not in found:
                 found.add((*key, effect.moment))
                 when, premise = _read_condition(event, reader) if is_shown(effect) else (None, None)

@@ -21,9 +21,10 @@ from layline.patches.idioms.paths import name_registry
 from layline.patches.leaving import Leavings
 from layline.patches.model import Effect, Moment, Style, Unregistered
 from layline.patches.reading.events import Event, Registration
-from layline.patches.reading.values import Class, Function, Instance, bind, conjoin
+from layline.patches.reading.values import Choice, Class, Function, Instance, bind, conjoin, find_alternatives
 from layline.patches.registrations import find_all_effects, run_function
-from layline.patches.ways import Ways, find_listed
+from layline.patches.settling import CALLED, HELPED, settle, weigh
+from layline.patches.ways import Ways, find_caller, find_listed
 from layline.patches.writers import find_helpers, is_worth_following, look_at, may_write
 
 if TYPE_CHECKING:
@@ -38,10 +39,8 @@ _STAYS = re.compile(
 """Reasons of rows that are told although their target cannot be named."""
 _TOO_LONG = "longer than the budget of the reader; effects towards its end may be missing"
 _MOST_VARIABLES = 12
-_HELPED = "written by a helper at "
 _FLAGS = re.compile(r"\.(?:backends|config|_config|knobs|envs|flags)\.[\w.]+$")
 """Switches that a package offers to be set: `torch.backends.cudnn.benchmark`."""
-_MARK = re.compile(r"_+(?:self_+)?([a-z0-9]+)_\w+(?<!__)$")
 _STDLIB = frozenset(sys.stdlib_module_names)
 
 
@@ -86,10 +85,10 @@ def find_unregistered(installer: Installer, texts: dict[str, bytes], packages: t
     for module, listed in functions.items():
         for item in _find_in_module(module, listed, installer, read):
             key = (item.effect.location, item.effect.target, item.effect.mutates, item.effect.target or item.effect.reason)  # fmt: skip
-            if key not in found or len(item.effect.when or "") < len(found[key].effect.when or ""):
-                found[key] = item  # of several ways to a line, the one with the fewest conditions
+            if key not in found or weigh(item) < weigh(found[key]):
+                found[key] = item
     machine.follows = lambda _: True
-    return list(_drop_marks(list(_drop_restores(list(_settle(found.values()))))))
+    return settle(found.values(), lambda effect: _enclosing(effect, installer), _tells_unnamed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,33 +114,6 @@ def _add_heirs(functions: dict[Module, list[Function]], installer: Installer, te
             functions[module] = list(find_functions(module))
         if not fresh:
             return
-
-
-def _drop_restores(items: list[Unregistered]) -> Iterator[Unregistered]:
-    """`m.f = n.f` where one replacement of ours went into both: the original put back, taken from where it was read."""
-    put: dict[str, set[str]] = {}
-    for item in items:
-        if item.effect.target and item.effect.replacement and item.effect.replacement_at is not None:
-            put.setdefault(item.effect.target, set()).add(item.effect.replacement)
-    for item in items:
-        target, source = item.effect.target or "", item.effect.replacement or ""
-        same = target.rpartition(".")[2] == source.rpartition(".")[2]
-        if item.effect.replacement_at is not None or not same or not put.get(target, set()) & put.get(source, set()):
-            yield item
-
-
-def _drop_marks(items: list[Unregistered]) -> Iterator[Unregistered]:
-    """Private names that begin with one word on many packages are the downstream's own marks: `_datadog_pin`."""
-    owners: dict[str, set[str]] = {}
-    for item in items:
-        found = _MARK.match((item.effect.target or "").rpartition(".")[2])
-        if found:
-            owners.setdefault(found.group(1), set()).add((item.effect.target or "").partition(".")[0])
-    own = {word for word, tops in owners.items() if len(tops) >= 4}
-    for item in items:
-        found = _MARK.match((item.effect.target or "").rpartition(".")[2])
-        if found is None or found.group(1) not in own:
-            yield item
 
 
 def select(items: Iterable[Unregistered], scope: Scope, known: Iterable[Effect]) -> list[Unregistered]:
@@ -239,47 +211,6 @@ def _find_naming(
             yield module
 
 
-def _settle(items: Iterable[Unregistered]) -> Iterator[Unregistered]:
-    """Where one run names the target of a line, the run that could not is dropped."""
-    ordered = list(_drop_copies(sorted(items, key=_order)))
-    named = {item.effect.location for item in ordered if item.effect.target}
-    told = {_find_helper(item) for item in ordered if item.effect.target or item.effect.replacement_at}
-    seen: set[tuple[object, ...]] = set()
-    for item in ordered:
-        if item.effect.target is None and not item.effect.mutates:
-            ours = item.effect.replacement if item.effect.replacement_at is not None else None
-            one = (item.effect.location, ours, (item.effect.reason or "").partition(" of ")[0])
-            if one in seen:
-                continue  # one line that reaches one of several objects
-            seen.add(one)
-        is_open = "every subclass" in (item.effect.reason or "") or item.effect.location not in named
-        if item.effect.target or (is_open and str(item.effect.location) not in told):
-            yield item
-
-
-def _drop_copies(items: list[Unregistered]) -> Iterator[Unregistered]:
-    """What a helper does whatever its callers give it is told once, where it stands."""
-    plain = {
-        (str(item.effect.location), item.effect.target, item.effect.replacement)
-        for item in items
-        if not _find_helper(item) and (item.effect.target or _tells_unnamed(item.effect))
-    }
-    for item in items:
-        if (_find_helper(item), item.effect.target, item.effect.replacement) not in plain:
-            yield item
-
-
-def _order(item: Unregistered) -> tuple[str, int, str, int]:
-    """By place; of several ways to one line, the one with the fewest conditions first."""
-    effect = item.effect
-    return effect.location.path, effect.location.line, effect.target or "", len(effect.when or "")
-
-
-def _find_helper(item: Unregistered) -> str:
-    """The line of the helper that made an effect; empty where none did."""
-    return (item.effect.reason or "").partition(_HELPED)[2]
-
-
 def _find_in_module(
     module: Module, functions: list[Function], installer: Installer, read: Read
 ) -> Iterator[Unregistered]:
@@ -360,11 +291,12 @@ def _tells_unnamed(effect: Effect) -> bool:
 
 
 def _leave_helper(event: Event, effect: Effect) -> Effect:
-    """An effect made by a helper is listed where the helper was called."""
+    """An effect made by a helper is listed where the helper was called, if that decides it."""
     place = find_listed(event, effect.location)[0]
     if place == effect.location:
-        return effect
-    helped = f"{_HELPED}{effect.location}"
+        caller = find_caller(event) if effect.target is None else None
+        return effect if caller is None else replace(effect, reason=f"{effect.reason}{CALLED}{caller}")
+    helped = f"{HELPED}{effect.location}"
     return replace(effect, location=place, reason=f"{effect.reason}; {helped}" if effect.reason else helped)
 
 
@@ -379,12 +311,13 @@ def _enclosing(effect: Effect, installer: Installer) -> str | None:
 
 def find_functions(module: Module) -> Iterator[Function]:
     """Functions and methods of a module, methods bound to an object nobody made."""
-    for value in list(module.scope.names.values()):
-        match value:
-            case Function() if value.module is module:
-                yield value
-            case Class() if value.module is module:
-                yield from _find_methods(value)
+    for name in list(module.scope.names.values()):
+        for value in find_alternatives(name) if isinstance(name, Choice) else [name]:  # one of several, by a test
+            match value:
+                case Function() if value.module is module:
+                    yield value
+                case Class() if value.module is module:
+                    yield from _find_methods(value)
 
 
 def _find_methods(owner: Class) -> Iterator[Function]:

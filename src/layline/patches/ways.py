@@ -12,8 +12,18 @@ from layline.patches.conditions import Reader, simplify
 from layline.patches.filters import find_filters
 from layline.patches.gates import find_body, find_chain, find_gates, show_gates
 from layline.patches.reading.events import Call, Write
-from layline.patches.reading.values import Choice, Literal, Outside, Value, conjoin, negate
-from layline.patches.writers import look_at
+from layline.patches.reading.values import (
+    Choice,
+    Class,
+    Inside,
+    Literal,
+    Outside,
+    Value,
+    conjoin,
+    find_alternatives,
+    negate,
+)
+from layline.patches.writers import find_handed, look_at
 
 if TYPE_CHECKING:
     import ast
@@ -28,12 +38,29 @@ _LONGEST = 80
 
 
 def find_listed(event: Event, place: Location) -> tuple[Location, int]:
-    """Where an effect is listed: where its helper was called, if a helper made it; and how many callers stand above."""
+    """Where an effect is listed: where its helper was called, if the caller decides it; and how many callers stand above."""
     trail: tuple[tuple[Location, Any], ...] = getattr(event, "trail", ())
-    while len(trail) > 1 and look_at(trail[-1][1]).is_helper:
+    while len(trail) > 1 and look_at(trail[-1][1]).is_helper and _is_decided(event, trail[-1][1], place):
         trail = trail[:-1]
         place = trail[-1][0]
     return place, max(len(trail) - 1, 0)
+
+
+def find_caller(event: Event) -> Location | None:
+    """Who handed over the object that a helper writes to; None where nobody did."""
+    trail: tuple[tuple[Location, Any], ...] = getattr(event, "trail", ())
+    if len(trail) < 2 or not isinstance(event, Write) or not look_at(trail[-1][1]).is_helper:
+        return None
+    return trail[-2][0] if event.at.line in find_handed(trail[-1][1]).owner else None
+
+
+def _is_decided(event: Event, helper: Any, place: Location) -> bool:
+    """A parameter gives the name or the value, or an object whose name the caller knows."""
+    handed = find_handed(helper)
+    if not isinstance(event, Write) or place.line in (handed.rest if place == event.at else handed.passed):
+        return True
+    named = any(isinstance(owner, Outside | Class | Inside) for owner in find_alternatives(event.owner))
+    return named and place == event.at and place.line in handed.owner
 
 
 class Ways:

@@ -35,9 +35,11 @@ _HINTS = (
     *(re.compile(re.escape(word) + rb"(?<!\w" + re.escape(word) + rb")" + rest) for word, rest in _WORDS),
     re.compile(rb"\.forward[ \t]*=[^=]"),
     re.compile(rb"\.__class__\.\w+[ \t]*=[^=]"),
+    re.compile(rb"\.register\([^,()\n]+,"),
 )
-_MARKS = (b"setattr(", b"sys.modules", b"apply_patch(", b"meta_path", b"when_imported", b"mock", b"wrap_", b"wrap(", b"_w(", b"register_patch", b"getsource", b"patch_to", b"__class__ =", b"MethodType", b".forward", b"__class__.", b"type(", b"__subclasses__", b"atch[", b"cls in ", b"class in ")  # fmt: skip
+_MARKS = (b"setattr(", b"sys.modules", b"apply_patch(", b"meta_path", b"when_imported", b"mock", b"wrap_", b"wrap(", b"_w(", b"register_patch", b"getsource", b"patch_to", b"__class__ =", b"MethodType", b".forward", b"__class__.", b"type(", b"__subclasses__", b"atch[", b"cls in ", b"class in ", b".register(")  # fmt: skip
 """Every text in which one of `_HINTS` is found holds one of these; plain searches are faster still, and mostly in vain."""
+_MAKES_CODE = re.compile(r"MethodType|__get__|partial|wrap|patch|make|create|build|compile|decorat|bind", re.IGNORECASE)
 _MAY_WRITE = frozenset({ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete, ast.Call})
 _IMPORTED = re.compile(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+\(?([^)#]*?)(?:\)|$)|import[ \t]+([^\n#]+))", re.MULTILINE)  # fmt: skip
 
@@ -106,16 +108,16 @@ def _called(node: ast.Call) -> str:
 
 def _is_write(node: ast.AST) -> bool:
     match node:
-        case ast.Assign(targets=[ast.Attribute(value=ast.Attribute())], value=ast.Call() as made):
-            return _called(made) in _BINDS or any(_is_foreign(target) for target in node.targets)
-        case ast.Assign(targets=targets) | ast.Delete(targets=targets):
+        case ast.Assign(targets=targets, value=value):
+            return any(_is_foreign(t) or (_is_held(t) and _may_be_code(value)) for t in targets)
+        case ast.Delete(targets=targets):
             return any(_is_foreign(target) for target in targets)
         case ast.AugAssign(target=target) | ast.AnnAssign(target=target):
             return _is_foreign(target)
         case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[first, *_]):
-            return isinstance(first, ast.Attribute) or _root(first) not in {"self", "cls"}
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=registry), attr="register")):
-            return registry[:1].isupper()  # `UPSTREAM_TABLE.register("key", ours)`
+            return _root(first) not in {"self", "cls"} or isinstance(first, ast.Attribute | ast.Subscript)
+        case ast.Call(func=ast.Attribute(attr="register"), args=args, keywords=keywords):
+            return len(args) + len(keywords) > 1
         case ast.Call():
             name = _called(node)
             return name in _WRITERS or name.startswith("register_patch")
@@ -136,6 +138,51 @@ def _hands_over(node: ast.AST, parameters: set[str], ours: set[str]) -> bool:
     return False
 
 
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """Lines of a helper and what its parameters decide there."""
+
+    owner: frozenset[int]
+    """Writes onto what a parameter names."""
+    rest: frozenset[int]
+    """Writes whose name or value a parameter gives."""
+    passed: frozenset[int]
+    """Calls that pass a parameter on."""
+
+
+@lru_cache(maxsize=20_000)
+def find_handed(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Handed:
+    """Where a helper's callers decide: only such writes are listed where the helper is called."""
+    given = {arg.arg for arg in (*node.args.args, *node.args.kwonlyargs)} - {"self", "cls"}
+    given |= _find_derived(node, given)
+    owner: set[int] = set()
+    rest: set[int] = set()
+    passed: set[int] = set()
+    for part in walk(node):
+        if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Attribute):
+            line = part.targets[0].lineno
+            owner |= {line} if _root(part.targets[0].value) in given else set()
+            rest |= {line} if _is_given(part.value, given) else set()
+        elif isinstance(part, ast.Call):
+            arguments = [*part.args, *(word.value for word in part.keywords)]
+            if _called(part) in {"setattr", *_WRITERS} and arguments:
+                owner |= {part.lineno} if _root(arguments[0]) in given else set()
+                rest |= {part.lineno} if any(_is_given(value, given) for value in arguments[1:]) else set()
+            elif any(_is_given(value, given) for value in arguments):
+                passed |= set(range(part.lineno, (part.end_lineno or part.lineno) + 1))
+    return Handed(frozenset(owner), frozenset(rest), frozenset(passed))
+
+
+def _is_given(value: ast.expr, given: set[str]) -> bool:
+    """A parameter, or what one makes: `fn`, `fn(x)`, `MethodType(fn, x)`, `f"{name}_x"`."""
+    match value:
+        case ast.Call(args=[first, *_]) if _called(value) in {"MethodType", "partial", "partialmethod", "staticmethod"}:
+            return _is_given(first, given)
+        case ast.JoinedStr(values=values):
+            return any(isinstance(part, ast.FormattedValue) and _root(part.value) in given for part in values)
+    return _root(value) in given
+
+
 def _is_foreign(target: ast.expr) -> bool:
     """`x.y = …` or `X[...] = …` where x is neither `self` nor a lower-case local table."""
     match target:
@@ -147,6 +194,20 @@ def _is_foreign(target: ast.expr) -> bool:
             return name.upper() == name or name[:1].isupper() or name == "environ"
         case ast.Tuple(elts=elts):
             return any(_is_foreign(item) for item in elts)
+    return False
+
+
+def _is_held(target: ast.expr) -> bool:
+    """`self.model.forward = …`: an attribute of an object that `self` only holds."""
+    return isinstance(target, ast.Attribute) and isinstance(target.value, ast.Attribute | ast.Subscript | ast.Call)
+
+
+def _may_be_code(value: ast.expr) -> bool:
+    match value:
+        case ast.Lambda() | ast.Name() | ast.Attribute() | ast.IfExp():
+            return True
+        case ast.Call():
+            return _MAKES_CODE.search(_called(value)) is not None
     return False
 
 

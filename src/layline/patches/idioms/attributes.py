@@ -189,10 +189,10 @@ def _is_restore(event: Write) -> bool:
     if any(isinstance(v, Function | Class | Partial) for v in values):
         return False
     back = any(isinstance(v, Outside) and (v.path == place or v.path.startswith(f"{place}._")) for v in values)
-    return back or any(_is_kept_original(v, name or "") for v in values)  # `m.f = m.f._original`
+    return back or any(is_kept_original(v, name or "") for v in values)  # `m.f = m.f._original`
 
 
-def _is_kept_original(value: Value, name: str) -> bool:
+def is_kept_original(value: Value, name: str) -> bool:
     """`self._original_f`, `saved["f"]`, `self._f` for `f`: what a remover puts back, kept where reading cannot see it."""
     match value:
         case Member(owner=owner, name=kept):

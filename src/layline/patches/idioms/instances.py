@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from layline.patches.idioms.attributes import is_loaded_module
+from layline.patches.idioms.attributes import is_kept_original, is_loaded_module
 from layline.patches.idioms.installer import Installer, moment_of, name_owner
 from layline.patches.model import Effect, Style, TargetKind
 from layline.patches.reading.events import Event, Write
 from layline.patches.reading.machine import text_of
-from layline.patches.reading.objects import find_class_name, find_classes, spell_object
+from layline.patches.reading.objects import class_of, find_class_name, find_classes, spell_object
 from layline.patches.reading.references import find_own_attributes
 from layline.patches.reading.values import (
     Argument,
@@ -68,6 +69,9 @@ def _tell(event: Write, name: str, installer: Installer) -> Iterator[Effect]:
         style=style, target=None, replacement=replacement, replacement_at=place, location=event.at, certain=False,
         moment=moment_of(event),
     )  # fmt: skip
+    made = class_of(event.owner)
+    if isinstance(made, Outside) and made.path.partition(".")[0] in sys.stdlib_module_names:
+        return  # a stand-in we made ourselves: `SimpleNamespace()`, `MagicMock()`
     classes = [known for known in find_classes(event.owner, event.when) if not _is_vague(known, name, installer)]
     if classes and all(isinstance(known, Class) for known in classes):
         return  # an object of a class of ours: nothing of upstream is changed
@@ -167,15 +171,19 @@ def _is_behaviour(event: Write, name: str, installer: Installer) -> bool:
     if value is None:
         return False
     if name in _BEHAVES and isinstance(value, Member) and value.owner == event.owner and value.name != name:
-        return (value.name, name) not in installer.machine.aside  # `model.forward = model.encode`
+        is_kept = (value.name, name) in installer.machine.aside or is_kept_original(value, name)
+        return not is_kept  # `model.forward = model.encode`
     return any(
         isinstance(found, Function | Class | Partial)
-        or (
-            isinstance(found, Called)
-            and (found.callee == Outside("types.MethodType") or _is_made_by_us(found, installer))
-        )
+        or (isinstance(found, Called) and (_binds_new(found, name) or _is_made_by_us(found, installer)))
         for found in find_alternatives(value)
     )
+
+
+def _binds_new(value: Called, name: str) -> bool:
+    """`MethodType(mine, obj)`; the original bound again, `MethodType(obj._orig_forward, obj)`, is put back."""
+    first = value.arguments[0] if value.arguments else None
+    return value.callee == Outside("types.MethodType") and (first is None or not is_kept_original(first, name))
 
 
 def _is_made_by_us(value: Called, installer: Installer) -> bool:

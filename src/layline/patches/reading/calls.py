@@ -184,7 +184,7 @@ class Interpreter(Statements, Writes):
         if (
             len(self.frames) > deepest
             or running > _may_recur(function.node)
-            or not self.follows(function)
+            or not (self.follows(function) or self._goes_on(function))
             or _TALKS.match(function.name.rpartition(".")[2])
         ):
             self._note_use(Unknown("too deep"), arguments, keywords)
@@ -207,6 +207,17 @@ class Interpreter(Statements, Writes):
         if frame.yields:
             return Items(frame.yields)
         return join_returns(frame.returns, falls=flow < Flow.RETURN)
+
+    def _goes_on(self, function: Function) -> bool:
+        """`super().__init__()` inside a constructor: it says what the attributes are that the rest writes to."""
+        running = self.frame.function
+        return (
+            running is not None
+            and function.bound is not None
+            and function.bound is running.bound
+            and function.name.endswith(".__init__")
+            and running.name.endswith(".__init__")
+        )
 
     def _instantiate(self, callee: Class, arguments: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
         made = Instance(callee)

@@ -14,8 +14,10 @@ from layline.patches.reading.values import (
     NONE,
     Called,
     Choice,
+    Class,
     Element,
     Function,
+    Instance,
     Items,
     Literal,
     Made,
@@ -27,6 +29,7 @@ from layline.patches.reading.values import (
     Test,
     Unknown,
     Value,
+    find_order,
     negate,
     truth,
 )
@@ -258,9 +261,16 @@ class Expressions(Machine):
         return self.call(callee, arguments, keywords, node)
 
     def _evaluate_super(self, scope: Scope) -> Value:
-        """`super()`: what the class around the running method inherits from."""
-        owner = self.frame.function.bound if self.frame.function else None
-        return Called(Outside("builtins.super"), (owner,) if owner is not None else ())
+        """`super()`: what comes after the class of the running method among those its object inherits from."""
+        function = self.frame.function
+        owner = function.bound if function is not None else None
+        if function is None or owner is None:
+            return Called(Outside("builtins.super"), ())
+        kind = owner.of if isinstance(owner, Instance) else owner
+        home = function.name.rpartition(".")[0]
+        order = find_order(kind) if isinstance(kind, Class) else []
+        around = next((c for c in order if isinstance(c, Class) and c.name == home and c.module is function.module), None)  # fmt: skip
+        return Called(Outside("builtins.super"), (owner,) if around is None else (owner, around))
 
     def iterate(self, value: Value) -> list[Value] | None:
         """The items a loop over `value` sees; None where they cannot be told."""

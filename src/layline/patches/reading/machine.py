@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from layline.core.evidence import Location
 from layline.patches.reading.events import Log
 from layline.patches.reading.journal import Journal
-from layline.patches.reading.values import Function, Instance, Literal, Member, Outside, Test, Value
+from layline.patches.reading.values import Function, Instance, Literal, Member, Outside, Test, Value, negate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -196,14 +196,12 @@ def text_of(value: Value) -> str | None:
 
 
 def find_restores(events: list[Event], restored: Write) -> None:
-    """Mark what one run of a function wrote and puts back as transient."""
+    """Mark what one run wrote and puts back as transient, unless it does either the one or the other."""
     from layline.patches.reading.events import Write as WriteEvent
 
     for event in reversed(events):
-        if not isinstance(event, WriteEvent) or event.activation < restored.activation:
-            continue
-        if same_place(event, restored):  # written by the same run of a function, or by one it called
-            event.transient = True
+        if isinstance(event, WriteEvent) and same_place(event, restored) and event.deferred == restored.deferred:
+            event.transient = not any(negate(test) in restored.when for test in event.when)
 
 
 def same_place(left: Write, right: Write) -> bool:

@@ -281,6 +281,7 @@ EACH = Unknown("each")
 LEFT_OUT = Unknown("left out by a filter")
 """What stands in for an item where the filter of its comprehension does not hold: nothing."""
 _MOST_ALTERNATIVES = 24
+_MOST_BASES = 12
 INERT = frozenset(
     "functools.wraps functools.update_wrapper inspect.signature inspect.getsource inspect.getfile inspect.unwrap "
     "inspect.getsourcefile inspect.getsourcelines inspect.iscoroutinefunction asyncio.iscoroutinefunction "
@@ -338,6 +339,15 @@ def negate(value: Value) -> Value:
 def conjoin(values: tuple[Value, ...]) -> Value:
     kept = tuple(dict.fromkeys(value for value in values if truth(value) is not True))
     return kept[0] if len(kept) == 1 else Test("and", kept) if kept else TRUE
+
+
+def find_order(owner: Class, depth: int = 0) -> list[Value]:
+    """The class and all it inherits from, as Python looks: a shared base comes after those that share it."""
+    found: list[Value] = [owner]
+    for base in owner.bases if depth < _MOST_BASES else ():
+        inner: list[Value] = find_order(base, depth + 1) if isinstance(base, Class) else [base]
+        found = [*(item for item in found if item is owner or item not in inner), *inner]
+    return found
 
 
 def bind(function: Function, owner: Value) -> Function:

@@ -29,11 +29,15 @@ from layline.patches.reading.values import (
     Unknown,
     Value,
     bind,
+    find_order,
     negate,
 )
 
 if TYPE_CHECKING:
     from layline.patches.reading.modules import Module
+
+_SAY_NOTHING = ("builtins.", "abc.", "typing.", "enum.")
+"""Bases from which nothing of interest is inherited."""
 
 
 class Writes(Machine):
@@ -83,8 +87,8 @@ class Writes(Machine):
                 return left if left == right else Choice(test, left, right)
             case Test(operator="or", operands=operands):
                 return Test("or", tuple(self.read_attribute(operand, name, default) for operand in operands))
-            case Called(callee=Outside(path="builtins.super"), arguments=(Class() | Instance() as current,)):
-                return self._read_from_bases(current, name) or Member(owner, name, default)
+            case Called(callee=Outside(path="builtins.super"), arguments=(Class() | Instance() as current, *rest)):
+                return self._read_from_bases(current, rest, name) or Member(owner, name, default)
             case Literal(value=None) if default is not None:
                 return default
             case Called() if name == "__class__" and (made := class_of(owner)) is not None:
@@ -137,7 +141,7 @@ class Writes(Machine):
                     inherited = self._read_from_class(base, name)
                     if inherited is not None:
                         return inherited
-                case Outside(path=path) if not path.startswith(("builtins.", "abc.", "typing.", "enum.")):
+                case Outside(path=path) if not path.startswith(_SAY_NOTHING):
                     return Outside(f"{path}.{name}")
         return None
 
@@ -158,13 +162,14 @@ class Writes(Machine):
                 return None  # inherited, or set on the object: a write through it does not reach the class
         return found
 
-    def _read_from_bases(self, current: Class | Instance, name: str) -> Value | None:
-        owner = current if isinstance(current, Class) else current.of
-        for base in owner.bases:
-            if isinstance(base, Class):
-                found = self._read_from_class(base, name)
+    def _read_from_bases(self, current: Class | Instance, rest: list[Value], name: str) -> Value | None:
+        order = find_order(current if isinstance(current, Class) else current.of)
+        after = order.index(rest[0]) + 1 if rest and rest[0] in order else 1
+        for base in order[after:]:
+            if isinstance(base, Class) and (found := base.scope.names.get(name)) is not None:
+                found = self.settle(found)
                 return bind(found, current) if isinstance(found, Function) else found
-            if isinstance(base, Outside):
+            if isinstance(base, Outside) and not base.path.startswith(_SAY_NOTHING):
                 return Outside(f"{base.path}.{name}")
         return None
 

@@ -1,0 +1,354 @@
+"""Instance patches: made and undone by a context manager, a function, or never."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from snippets import read_files
+
+BASE = """
+from types import MethodType
+
+
+def mine(self, x):
+    return x
+
+
+class Base:
+    def __init__(self, config, model):
+        self._model = model
+        self.config = config
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        pass
+"""
+MOMENTS: list[tuple[str, str, list[tuple[int, str]]]] = [
+    # idiom, what stands below BASE, (line below BASE, moment) of each row
+    (
+        "entered and left",
+        """
+class P(Base):
+    def __enter__(self):
+        self._model._orig_forward = self._model.forward
+        self._model.forward = MethodType(mine, self._model)
+    def __exit__(self, *exc):
+        self._model.forward = self._model._orig_forward
+""",
+        [(4, "transient")],
+    ),
+    (
+        "each layer",
+        """
+class P(Base):
+    def __enter__(self):
+        for layer in self._model.layers:
+            layer.attn._orig_forward = layer.attn.forward
+            layer.attn.forward = MethodType(mine, layer.attn)
+    def __exit__(self, *exc):
+        for block in self._model.layers:
+            if hasattr(block.attn, "_orig_forward"):
+                block.attn.forward = block.attn._orig_forward
+""",
+        [(5, "transient")],
+    ),
+    (
+        "made in the constructor, on its parameter",
+        """
+class P(Base):
+    def __init__(self, config, model):
+        model._orig_forward = model.forward
+        model.forward = MethodType(mine, model)
+        super().__init__(config, model)
+    def __exit__(self, *exc):
+        super().__exit__(*exc)
+        self._model.forward = self._model._orig_forward
+""",
+        [(4, "transient")],
+    ),
+    (
+        "undone by a base two classes up",
+        """
+class Undo(Base):
+    def __exit__(self, *exc):
+        super().__exit__(*exc)
+        self._model.forward = self._model._orig_forward
+class Middle(Undo):
+    def __exit__(self, *exc):
+        super().__exit__(*exc)
+class P(Middle):
+    def __enter__(self):
+        super().__enter__()
+        self._model._orig_forward = self._model.forward
+        self._model.forward = MethodType(mine, self._model)
+    def __exit__(self, *exc):
+        super().__exit__(*exc)
+""",
+        [(12, "transient")],
+    ),
+    (
+        "paired functions inside",
+        """
+class P(Base):
+    def __enter__(self):
+        def patch_it(moe):
+            moe.router._orig_forward = moe.router.forward
+            moe.router.forward = MethodType(mine, moe.router)
+        for layer in self._model.layers:
+            patch_it(layer.moe)
+    def __exit__(self, *exc):
+        def unpatch_it(moe):
+            moe.router.forward = moe.router._orig_forward
+        for layer in self._model.layers:
+            unpatch_it(layer.moe)
+""",
+        [(5, "transient")],
+    ),
+    (
+        "a helper method with an alias",
+        """
+class P(Base):
+    def __enter__(self):
+        self._patch()
+    def _patch(self):
+        model = self._model
+        model._orig_forward = model.forward
+        def g(x):
+            return x
+        model.forward = g
+    def __exit__(self, *exc):
+        self._model.forward = self._model._orig_forward
+        del self._model._orig_forward
+""",
+        [(9, "transient")],
+    ),
+    (
+        "a registry of upstream",
+        """
+from up.masks import TABLE, theirs
+class P(Base):
+    def __enter__(self):
+        TABLE.register("k", mine)
+        TABLE.register("other", mine)
+    def __exit__(self, *exc):
+        TABLE.register("k", theirs)
+""",
+        [(4, "transient"), (5, "install")],
+    ),
+    (
+        "never undone: the name asked for on leaving is misspelt",
+        """
+class P(Base):
+    def __enter__(self):
+        self._model._orig_forward = self._model.forward
+        self._model.forward = MethodType(mine, self._model)
+    def __exit__(self, *exc):
+        if hasattr(self._model, "_orig_frward"):
+            self._model.forward = self._model._orig_forward
+""",
+        [(4, "install")],
+    ),
+    (
+        "another object is undone",
+        """
+class P(Base):
+    def __enter__(self):
+        self._model.vision.forward = MethodType(mine, self._model.vision)
+    def __exit__(self, *exc):
+        self._model.text.forward = self._model.text._orig_forward
+""",
+        [(3, "install")],
+    ),
+    (
+        "undone at the end of the function",
+        """
+def run(model, x):
+    old = model.forward
+    model.forward = MethodType(mine, model)
+    try:
+        return model(x)
+    finally:
+        model.forward = old
+""",
+        [(3, "transient")],
+    ),
+    (
+        "undone by a second helper in one function",
+        """
+def patch_it(model):
+    model._orig_forward = model.forward
+    model.forward = MethodType(mine, model)
+def unpatch_it(model):
+    model.forward = model._orig_forward
+def run(model, x):
+    patch_it(model)
+    y = model(x)
+    unpatch_it(model)
+    return y
+""",
+        [(3, "transient")],
+    ),
+    (
+        "either put or put back",
+        """
+def switch(model, on):
+    old = model.forward
+    if on:
+        model.forward = MethodType(mine, model)
+    else:
+        model.forward = old
+""",
+        [(4, "install")],
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "source", "expected"), MOMENTS, ids=[row[0] for row in MOMENTS])
+def test_moments(tmp_path: Path, name: str, source: str, expected: list[tuple[int, str]]) -> None:
+    found = read_files(tmp_path, {"own/boot.py": BASE + source}).unregistered
+    first = BASE.count("\n") + 1
+    assert [(item.effect.location.line - first, item.effect.moment.value) for item in found] == expected
+
+
+PLACES: list[tuple[str, str, list[tuple[int, str | None]]]] = [
+    # idiom, what stands below BASE, (line below BASE, target) of each row
+    (
+        "no caller names the object: once, where it stands",
+        """
+def patch_it(model):
+    model.inner.forward = MethodType(mine, model.inner)
+def first(model):
+    patch_it(model.a)
+def second(model):
+    patch_it(model.b)
+""",
+        [(2, None)],
+    ),
+    (
+        "one caller names it, the other does not: each where it calls",
+        """
+def patch_it(klass):
+    klass.forward = lambda self: 1
+def first():
+    from up.a import C
+    patch_it(C)
+def second(model):
+    patch_it(model.b)
+""",
+        [(5, "up.a.C.forward"), (7, None)],
+    ),
+    (
+        "the caller gives the function",
+        """
+def patch_it(model, new):
+    model.forward = MethodType(new, model)
+def other(self, x):
+    return x
+def first(model):
+    patch_it(model, mine)
+    patch_it(model, other)
+""",
+        [(6, None), (7, None)],
+    ),
+    (
+        "parameters decide nothing",
+        """
+import up.a
+def start_all(model):
+    model.config.callback = lambda: 1
+    up.a.f = mine
+def first(model):
+    start_all(model)
+""",
+        [(4, "up.a.f")],
+    ),
+    (
+        "now, and again in a wrapper later: told as it happens now",
+        """
+import up.a
+def wrap_it(name, old):
+    def new(*args):
+        return old(name, *args)
+    return new
+def change(job):
+    job.run = wrap_it(job.name, job.run)
+    return job
+def install():
+    def create(jobs):
+        return [change(job) for job in jobs]
+    up.a.create = create
+""",
+        [(7, None), (12, "up.a.create")],
+    ),
+    (
+        "an object that our base constructor makes",
+        """
+class Ours:
+    pass
+class Better(Ours):
+    pass
+class First(Base):
+    def __init__(self, config, model, unet=None):
+        super().__init__(config, model)
+        self.a, self.b, self.c, self.d, self.e, self.f, self.g = range(7)
+        print(1), print(2), print(3)
+        if unet is None:
+            print(4)
+        if config is None:
+            print(5)
+        for _ in range(3):
+            print(6)
+        for _ in range(3):
+            print(7)
+        self.unet = Ours() if unet is not None else None
+        self.other = model
+class Second(First):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.unet.__class__ = Better
+        self.other.__class__ = Better
+""",
+        [(24, None)],
+    ),
+    (
+        "a class under a test",
+        """
+import sys
+import up.a
+if sys.version_info >= (3, 13):
+    class Shared(up.a.Shared):
+        pass
+else:
+    class Shared(up.a.Shared):
+        def __init__(self, name):
+            old = up.a.register
+            up.a.register = mine
+            try:
+                super().__init__(name)
+            finally:
+                up.a.register = old
+""",
+        [(10, "up.a.register")],
+    ),
+    (
+        "a stand-in that we make",
+        """
+from types import SimpleNamespace
+def first(old):
+    stand_in = SimpleNamespace(forward=None)
+    stand_in.forward = mine
+""",
+        [],
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "source", "expected"), PLACES, ids=[row[0] for row in PLACES])
+def test_places(tmp_path: Path, name: str, source: str, expected: list[tuple[int, str | None]]) -> None:
+    found = read_files(tmp_path, {"own/boot.py": BASE + source}).unregistered
+    first = BASE.count("\n") + 1
+    assert [(item.effect.location.line - first, item.effect.target) for item in found] == expected
