@@ -125,6 +125,8 @@ def find_places(event: Write | Call, aliases: dict[str, list[str]], *, made: boo
             yield entry[0], f"({entry[1]})"
         return
     name = text_of(event.name)
+    if name is None and isinstance(event.name, Member):  # `setattr(obj, self._name, x)`: this one name, whatever it is
+        name = next((f"<{path}>" for path in _spell(event.name, aliases, made=made)), None)
     if not (event.is_item and name is None):
         for path in _spell(event.owner, aliases, made=made):
             yield path, f"[{name}]" if event.is_item else name

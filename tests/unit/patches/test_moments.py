@@ -153,6 +153,18 @@ class P(Base):
         [(4, "install")],
     ),
     (
+        "another name is undone, held by the object",
+        """
+class P(Base):
+    def __enter__(self):
+        setattr(self._model, self._name, mine)
+        self._model.decode = MethodType(mine, self._model)
+    def __exit__(self, *exc):
+        setattr(self._model, self._name, self._orig)
+""",
+        [(3, "transient"), (4, "install")],
+    ),
+    (
         "another object is undone",
         """
 class P(Base):
