@@ -155,7 +155,10 @@ class Worker:
         seq, status, mode = _REPLY.unpack(answer)
         if seq != self._seq or self._has_reply(0):
             raise Fault("forged-reply", f"Something other than the worker answered during {where}.", f"sequence {seq}")
-        return Reply(wall_ns=took, cpu_ns=self._charge(), status=status, mode=mode)
+        used = self._charge()
+        if used <= 0:  # seen once on a virtual machine: every ratio would be infinite
+            raise Disturbed(f"The clock of processor time did not advance during {where}.")
+        return Reply(wall_ns=took, cpu_ns=used, status=status, mode=mode)
 
     def settle(self, seconds: float) -> int:
         """Let it run without a request: CPU nanoseconds it used meanwhile (an idle worker uses none)."""

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import subprocess
 import time
 
+import numpy as np
 import pytest
 
 from layline.campaign import clock
+from layline.campaign.build import workshop
 from layline.campaign.clock import check_clock, measure_step
-from layline.campaign.controls import wrap
+from layline.campaign.controls import build_own, wrap
+from layline.campaign.feed import draw
+from layline.campaign.leg import LiveLeg, Setup
+from layline.campaign.link import Disturbed
 from layline.campaign.measure import Request, measure_baseline
-from layline.campaign.model import Status
+from layline.campaign.model import Leg, Plan, Status
 from layline.campaign.operators import load_operator
 
 
@@ -40,3 +46,20 @@ def test_a_run_on_such_a_machine_has_no_verdict(monkeypatch: pytest.MonkeyPatch)
     assert found.status is Status.CONTROLS_FAILED
     assert found.problem.startswith("The clock of processor time advances in steps of ")
     assert not found.samples
+
+
+def test_a_call_that_took_no_processor_time_is_nobodys() -> None:
+    softmax = load_operator("softmax")
+    shape = softmax.shapes[0]
+    rng = np.random.default_rng(3)
+    with workshop() as shop, subprocess.Popen(["sleep", "60"]) as idle:
+        setup = Setup(operator=softmax, shapes=(shape,), plan=Plan(), shop=shop, arena_bytes=64 << 20)
+        try:
+            with LiveLeg(Leg.BEST, build_own(setup, softmax.start("naive")), setup, rng) as leg:
+                leg.worker.load()
+                leg.worker._clock = (~idle.pid << 3) | 2  # the clock of a process that does nothing
+                leg.worker._charged_ns = time.clock_gettime_ns(leg.worker._clock)
+                with pytest.raises(Disturbed, match="did not advance"):
+                    leg.run(softmax.passes[0], draw(softmax, shape, rng, softmax.distributions[0]))
+        finally:
+            idle.kill()
