@@ -317,7 +317,7 @@ def every(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
         "patches/__init__.py": "",
         "patches/steps.py": STEPS,
         "store.py": "from keel.old import helper\n\n\ndef prepare(x):\n    return helper(x)\n",
-        "deadfile.py": "from keel.never import thing\n\n\ndef ours(x):\n    return thing(x)\n",
+        "deadfile.py": "from keel.run import thing\n\n\ndef ours(x):\n    return thing(x)\n",
         "patches/all.py": PATCHES,
     }
     downstream.commit("ours", {f"harbour/{path}": text for path, text in files.items()})
@@ -382,7 +382,7 @@ def test_what_became_of_tables_members_and_bindings(
     ("patch", "target", "kind", "severity", "told"),
     [
         ("steps.load", "keel.run.steps", "unchanged", "breaks", "needs keel.old, imported at harbour/store.py:1, which is gone"),
-        ("steps.dead", "keel.run.plain", "dead-at-pin", "look", "harbour.deadfile cannot be imported today: harbour/deadfile.py:1 imports keel.never, which the pin does not have"),
+        ("steps.dead", "keel.run.plain", "dead-at-pin", "look", "harbour.deadfile cannot be imported today: harbour/deadfile.py:1 imports keel.run.thing, which the pin does not have"),
         ("steps.import", "keel.run.Boat.steer", "unchanged", "breaks", "is not reached: the import of keel.old.helper at line 27 fails"),
         ("steps.some", "keel.run.work", "body-changed", "look", "we call the original on some paths only"),
     ],

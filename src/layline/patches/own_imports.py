@@ -26,8 +26,12 @@ class FailingImport:
 class OwnImports:
     """Answers for one downstream commit and one side of the upstream; each file is read once."""
 
-    def __init__(self, ours: Tree, roots: tuple[str, ...], packages: tuple[str, ...], side: Resolver) -> None:
+    def __init__(
+        self, ours: Tree, roots: tuple[str, ...], packages: tuple[str, ...], side: Resolver, *, trusted: bool
+    ) -> None:
+        """`trusted`: a module that is not there is missing, because the other side had it."""
         self._ours = ours
+        self._trusted = trusted
         self._roots = roots
         self._packages = packages
         self._side = side
@@ -64,10 +68,18 @@ class OwnImports:
                 continue  # in a function, for types only, or one of several ways
             for name in self._find_names(module, path, item):
                 if longest_root(name, self._packages):
-                    if self._side.resolve(name).kind is SymbolKind.ABSENT:
+                    if self._is_missing(name):
                         yield FailingImport(name, Location(path, item.line))
                 elif name in self.paths and (found := self.find_failing(name, depth + 1)) is not None:
                     yield found
+
+    def _is_missing(self, name: str) -> bool:
+        """True if upstream's code does not bind it; a whole module that is not there may be compiled or generated."""
+        if self._side.resolve(name).kind is not SymbolKind.ABSENT:
+            return False
+        holder, _, last = name.rpartition(".")
+        entry = self._side.index.entries.get(holder)
+        return self._trusted or (entry is not None and not entry.is_package and not last.startswith("_"))
 
     def _find_names(self, module: str, path: str, item: Import) -> Iterator[str]:
         """What the statement needs: the module, and the name taken from it (which may be a module itself)."""

@@ -46,8 +46,10 @@ class Reader:
         self, comparer: Comparer, replacements: Replacements, packages: tuple[str, ...], roots: tuple[str, ...] = (".",)
     ) -> None:
         self._comparer = comparer
-        sides = (comparer.pin, comparer.tip)
-        self._imports = tuple(OwnImports(replacements.ours, roots, packages, side) for side in sides)
+        self._imports = (
+            OwnImports(replacements.ours, roots, packages, comparer.pin, trusted=False),
+            OwnImports(replacements.ours, roots, packages, comparer.tip, trusted=True),
+        )
         self._replacements = replacements
         self._packages = packages
         self._instances = Instances(comparer.pin), Instances(comparer.tip)
@@ -205,7 +207,9 @@ class Reader:
         there = self._comparer.compare(found.name)
         new = f" ({there.new_home} now)" if there.new_home else ""
         message = f"needs {found.name}, imported at {found.location}, which is gone{new}"
-        yield LostRead(line=line, message=message, certain=certain, name=found.name)
+        # further down the chain it is that file which has to be mended: its own rows and couplings say so
+        near = found.location.path == self._imports[1].paths[module]
+        yield LostRead(line=line, message=message, certain=certain and near, name=found.name)
 
     def _find_known(self, imported: Imported, words: tuple[str, ...]) -> str | None:
         """The longest part of a dotted name that the pin binds; None for what is not this upstream's."""
