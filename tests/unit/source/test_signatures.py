@@ -30,7 +30,7 @@ CHANGES = [
     ("(a=1)", "(a=2)", ["a: default 1 became 2"]),
     ("(a=1)", "(a)", ["a: default 1 became required"]),
     ("(a)", "(*, a)", ["a: kind positional became keyword-only"]),
-    ("(a)", "(b=None, a=1)", ["a: default required became 1", "required parameter b=None added"]),
+    ("(a)", "(b=None, a=1)", ["a: default required became 1", "parameter b=None added"]),
 ]
 
 
