@@ -5,7 +5,7 @@
 #include <string.h>
 
 static float power(float x) {
-    float in = x < -87.3f ? -87.3f : x, whole = floorf(in * 1.44269504f);
+    float in = x < -87.3f ? -87.3f : x, whole = rintf(in * 1.44269504f);
     float f = fmaf(-whole, -2.12194440e-4f, fmaf(-whole, 0.693359375f, in));
     int32_t bits = ((int32_t)whole + 127) << 23;
     float scale;
