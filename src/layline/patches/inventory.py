@@ -25,6 +25,7 @@ from layline.patches.reading.registries import read_registries
 from layline.patches.registering import find_registrations
 from layline.patches.registrations import learn_roots, read_patch
 from layline.patches.unregistered import Scope, count_left_out, find_unregistered, select
+from layline.patches.writers import find_imported
 
 if TYPE_CHECKING:
     from layline.config import Backend, Settings
@@ -71,6 +72,14 @@ def read_downstream(tree: Tree, settings: Settings) -> Reading:
     tops = {package.partition(".")[0] for package in find_packages(settings)}
     machine.is_upstream = lambda text: "." in text and (not tops or text.partition(".")[0] in tops)
     texts = dict(read_texts(tree))
+    imported: list[frozenset[str]] = []
+
+    def is_package(top: str) -> bool:
+        if not imported:  # few projects name targets by text; the others do not pay for the search
+            imported.append(frozenset(find_imported(texts)))
+        return top in tops or top in imported[0]
+
+    machine.is_package = is_package
     with deep_recursion():
         found = find_registrations(machine, texts, registries.handlers)
         registrations = found.registrations
@@ -110,7 +119,13 @@ def read_inventory(
         if reading.stray is None:
             reading.stray = find_unregistered(installer, reading.texts, _all_packages(reading.settings))
     others = tuple(p for name, other in reading.settings.backends.items() if name != key for p in other.packages)
-    scope = Scope(backend.packages, reading.own_names, (*backend.integration, *backend.patches), others)
+    scope = Scope(
+        backend.packages,
+        reading.own_names,
+        (*backend.integration, *backend.patches),
+        others,
+        reading.machine.modules.owns,
+    )
     stray = select(reading.stray, scope, effects)
     left_out = tuple(count_left_out(reading.stray, scope, effects))
     search = Search(reading.machine.modules, reading.texts, {item.within for item in stray})

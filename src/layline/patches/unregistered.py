@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,10 +17,11 @@ from layline.patches.heirs import find_inherited, find_installing_classes, names
 from layline.patches.hooking import find_hooked, hand_over
 from layline.patches.idioms.generics import find_declared
 from layline.patches.idioms.mappings import HANDED
+from layline.patches.idioms.namings import NAMED
 from layline.patches.idioms.paths import name_registry
 from layline.patches.leaving import Leavings
 from layline.patches.model import Effect, Moment, Style, Unregistered
-from layline.patches.reading.events import Event, Registration
+from layline.patches.reading.events import Event, Naming, Registration
 from layline.patches.reading.values import Choice, Class, Function, Instance, bind, conjoin, find_alternatives
 from layline.patches.registrations import find_all_effects, run_function
 from layline.patches.settling import CALLED, HELPED, settle, weigh
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 _STAYS = re.compile(
     r"`(?:forward|__class__|__call__|generate)` of |a method bound onto|an import hook|wraps `"
-    r"|`\w+` of (?:the class|every subclass|what|`\w+`, a parameter)"
+    r"|`\w+` in every loaded module|`\w+` of (?:the class|every subclass|what|`\w+`, a parameter)"
     r"|`\w+` of `(?:[^`]*[._\]])?(?:\w*model|\w*module|\w*layers?|\w*attn|\w*attention|\w*block|\w*encoder|\w*decoder|pipe|pipeline|client)(?:\[…\])?`, an"
 )  # fmt: skip
 """Reasons of rows that are told although their target cannot be named."""
@@ -54,12 +55,15 @@ class Scope:
     """Where methods bound onto objects, and changes of other packages, are taken to be meant for this backend."""
     others: tuple[str, ...] = ()
     """Packages of the other backends: their changes are listed there."""
+    owns: Callable[[str], bool] = lambda _: False
+    """Whether a dotted name leads into a module of the downstream itself, also inside a namespace that others share."""
 
     def covers(self, target: str) -> bool:
         if self.packages:
             return _is_in(target, self.packages)
         top = target.partition(".")[0]
-        return top not in _STDLIB and top not in self.own and not _is_in(target, self.others)
+        is_ours = top in self.own or self.owns(target)
+        return top not in _STDLIB and not is_ours and not _is_in(target, self.others)
 
     def is_near(self, path: str) -> bool:
         """Whether a file stands where this backend is worked on."""
@@ -163,10 +167,17 @@ def _counts(effect: Effect, scope: Scope) -> bool:
 def _is_foreign_behaviour(effect: Effect, scope: Scope) -> bool:
     """Code of ours put into a package that is no backend, the standard library included: torch, asyncio, a sibling."""
     target = effect.target or ""
-    behaves = effect.replacement_at is not None or (effect.replacement or "").startswith(("deleted", "module "))
-    if not behaves or _is_in(target, scope.others) or target.partition(".")[0] in scope.own:
+    behaves = _behaves(effect)
+    if not behaves or _is_in(target, scope.others) or target.partition(".")[0] in scope.own or scope.owns(target):
         return False
     return scope.is_near(effect.location.path)
+
+
+def _behaves(effect: Effect) -> bool:
+    """Code of ours, a module, a deletion, or whatever is put there by a call that speaks of patching."""
+    if effect.replacement_at is not None or (effect.reason or "").startswith(NAMED):
+        return True
+    return (effect.replacement or "").startswith(("deleted", "module "))
 
 
 def _find_modules(installer: Installer, texts: dict[str, bytes], packages: tuple[str, ...]) -> Iterator[Module]:
@@ -253,7 +264,7 @@ def _collect(
     found = find_all_effects(events, installer, lambda effect: may_count(effect, packages), _find_told)
     for event, effect in found:
         shown = may_count(effect, packages)
-        when = ways.describe(event, effect) if shown else None
+        when = _add_options(event, ways.describe(event, effect)) if shown else None
         effect = replace(_leave_helper(event, effect), when=when)  # noqa: PLW2901
         test = simplify(conjoin(tuple(getattr(event, "when", ())))) if shown else None
         if (
@@ -271,6 +282,14 @@ def _collect(
         )
 
 
+def _add_options(event: Event, when: str | None) -> str | None:
+    """What a registration was given beside its path says when it applies."""
+    if not isinstance(event, Naming) or not event.options:
+        return when
+    given = f"registered with {event.options}"
+    return f"{when}; {given}" if when else given
+
+
 def _find_told(event: Event, effect: Effect) -> Location:
     return find_listed(event, effect.location)[0]
 
@@ -279,7 +298,7 @@ def may_count(effect: Effect, packages: tuple[str, ...]) -> bool:
     """False if no backend lists the effect, whatever its scope (see `_counts`): then nobody reads its conditions."""
     if effect.target is None:
         return _tells_unnamed(effect)
-    behaves = effect.replacement_at is not None or (effect.replacement or "").startswith(("deleted", "module "))
+    behaves = _behaves(effect)
     return not packages or behaves or _is_in(effect.target, packages)
 
 

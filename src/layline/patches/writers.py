@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from layline.patches.reading.calls import IMPORT_HOOKS
+from layline.patches.reading.naming import speaks_of_path
 from layline.source.walking import walk
 
 if TYPE_CHECKING:
@@ -41,6 +42,11 @@ _MARKS = (b"setattr(", b"sys.modules", b"apply_patch(", b"meta_path", b"when_imp
 """Every text in which one of `_HINTS` is found holds one of these; plain searches are faster still, and mostly in vain."""
 _MAKES_CODE = re.compile(r"MethodType|__get__|partial|wrap|patch|make|create|build|compile|decorat|bind", re.IGNORECASE)
 _MAY_WRITE = frozenset({ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete, ast.Call})
+_TOP = re.compile(rb"^[ \t]*(?:from|import)[ \t]+(\w+)", re.MULTILINE)
+_NAMES_PATH = re.compile(
+    rb"(?:atch|ewrit|eplac|verrid|onkey|rap)\w*\(\s*(?:\w+\s*=\s*)?[\[({\s]*[\"'][A-Za-z_]\w*(?:\.\w+)+[\"']|everywhere\("
+)
+"""A call that speaks of patching and is given a dotted text, at the beginning of its arguments or of a list of pairs."""
 _IMPORTED = re.compile(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+\(?([^)#]*?)(?:\)|$)|import[ \t]+([^\n#]+))", re.MULTILINE)  # fmt: skip
 
 
@@ -120,7 +126,7 @@ def _is_write(node: ast.AST) -> bool:
             return len(args) + len(keywords) > 1
         case ast.Call():
             name = _called(node)
-            return name in _WRITERS or name.startswith("register_patch")
+            return name in _WRITERS or name.startswith("register_patch") or speaks_of_path(node)
     return False
 
 
@@ -231,9 +237,17 @@ def find_helpers(functions: list[Function]) -> Iterator[str]:
             yield name
 
 
+def find_imported(texts: dict[str, bytes]) -> Iterator[str]:
+    """The top names of everything that is imported anywhere."""
+    for text in texts.values():
+        yield from (top.decode() for top in set(_TOP.findall(text)))
+
+
 def may_write(text: bytes, packages: tuple[str, ...]) -> bool:
     """A cheap look before parsing: whether the file sets attributes of something it imports from upstream."""
     if any(mark in text for mark in _MARKS) and any(hint.search(text) for hint in _HINTS):
+        return True
+    if _NAMES_PATH.search(text):
         return True
     imported = _IMPORTED.findall(text)
     if packages and may_replace(text, imported):

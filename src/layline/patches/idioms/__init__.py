@@ -14,6 +14,7 @@ from layline.patches.idioms.lifecycle import find_lifecycle_calls
 from layline.patches.idioms.mappings import find_mapping_writes
 from layline.patches.idioms.mocks import find_mocks
 from layline.patches.idioms.modules import find_module_stubs
+from layline.patches.idioms.namings import find_namings
 from layline.patches.idioms.paths import find_path_calls
 from layline.patches.idioms.sources import find_source_rewrites
 
@@ -32,6 +33,7 @@ DETECTORS: tuple[Callable[[Event, Installer], Iterator[Effect]], ...] = (
     find_config_writes,
     find_instance_bindings,
     find_path_calls,
+    find_namings,
     find_decorations,
     find_mocks,
     find_import_hooks,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from layline.core.evidence import Location
 from layline.patches.chains import Roots
 from layline.patches.model import Effect, Moment, Style, TargetKind
-from layline.patches.reading.events import Call, Log, Write
+from layline.patches.reading.events import Call, Log, Naming, Write
 from layline.patches.reading.objects import spell_object
 from layline.patches.reading.references import find_references
 from layline.patches.reading.values import (
@@ -245,7 +245,7 @@ class Installer:
                 return None if found is None else Location(path, found.lineno)
         return None
 
-    def build_effect(self, event: Write | Call, target: str, value: Value | None) -> Effect:
+    def build_effect(self, event: Write | Call | Naming, target: str, value: Value | None) -> Effect:
         """The effect of putting `value` at `target`."""
         replacement, place = self.describe(value)
         known = self.look_up(target)
@@ -303,6 +303,6 @@ def name_owner(owner: Value) -> str:
 
 
 def moment_of(event: Event) -> Moment:
-    if isinstance(event, Write | Call) and event.transient:
+    if isinstance(event, Write | Call | Naming) and event.transient:
         return Moment.TRANSIENT
     return Moment.DEFERRED if getattr(event, "deferred", False) else Moment.INSTALL

@@ -10,7 +10,7 @@ from layline.patches.idioms.installer import Installer, moment_of, name_owner
 from layline.patches.idioms.mocks import is_mock
 from layline.patches.model import Effect, Style
 from layline.patches.reading.branches import find_pairs
-from layline.patches.reading.events import Call, Event
+from layline.patches.reading.events import Call, Event, Naming
 from layline.patches.reading.machine import name_module, text_of
 from layline.patches.reading.values import (
     Called,
@@ -70,6 +70,8 @@ def find_path_calls(event: Event, installer: Installer) -> Iterator[Effect]:
 
 def name_registry(event: Event, installer: Installer) -> str | None:
     """The registering call of a string path, for events that are one."""
+    if isinstance(event, Naming):
+        return event.registry if event.registers else None
     call = read_call(event)
     if call is None or not isinstance(event, Call) or is_mock(event):
         return None

@@ -17,8 +17,9 @@ from layline.patches.reading.machine import (
     Flow,
     text_of,
 )
+from layline.patches.reading.naming import Namings
 from layline.patches.reading.scope import Scope, open_closure
-from layline.patches.reading.statements import RAISES, Statements
+from layline.patches.reading.statements import RAISES
 from layline.patches.reading.values import (
     INERT,
     NONE,
@@ -62,10 +63,10 @@ _NOT_HANDLERS = frozenset("condition predicate enabled enabled_if guard cond".sp
 """Functions given to a registry that decide, and do not install."""
 
 
-class Interpreter(Statements, Writes):
+class Interpreter(Namings, Writes):
     """The whole machine."""
 
-    def call(self, callee: Value, arguments: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
+    def follow_call(self, callee: Value, arguments: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
         match callee:
             case Choice(test=test, yes=yes, no=no):
                 left = self.call(yes, arguments, keywords, node)

@@ -78,7 +78,29 @@ class Imported:
     when: tuple[Value, ...] = ()
 
 
-Event: TypeAlias = Write | Call | Registration | Imported
+@dataclass(slots=True, eq=False, kw_only=True)
+class Naming:
+    """Targets named by text, with what takes their place, in a call whose name speaks of patching."""
+
+    registry: str
+    """Last name of what is called."""
+    pairs: tuple[tuple[str, Value], ...]
+    """`package.*.name` stands for the name in every loaded module of the package."""
+    at: Location
+    node: ast.AST
+    registers: bool = False
+    """It is only noted, and put in place by somebody else."""
+    options: str = ""
+    """What else a registration was given."""
+    deferred: bool = False
+    transient: bool = False
+    activation: int = 0
+    within: str = ""
+    when: tuple[Value, ...] = ()
+    trail: tuple[tuple[Location, ast.AST], ...] = ()
+
+
+Event: TypeAlias = Write | Call | Registration | Imported | Naming
 
 
 @dataclass(slots=True, eq=False)

@@ -74,6 +74,10 @@ class Machine(ABC):
         self.registries = registries
         self.is_upstream: Callable[[str], bool] = lambda _: False
         """Whether a text is a path of a configured upstream."""
+        self.is_package: Callable[[str], bool] = lambda _: False
+        """Whether the downstream imports a package of this name, or a backend is called so."""
+        self.naming = 0
+        """How many calls in progress have named their targets by text."""
         self.frames: list[Frame] = []
         self.log = Log()
         self.deferred = False

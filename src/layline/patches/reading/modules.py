@@ -94,6 +94,11 @@ class Modules:
     def knows(self, name: str) -> bool:
         return name in self._files or name in self._folders
 
+    def owns(self, name: str) -> bool:
+        """Whether a dotted name leads into a module of this tree; a namespace that others share does not count."""
+        parts = name.split(".")
+        return any(".".join(parts[:end]) in self._files for end in range(1, len(parts) + 1))
+
     def below(self, package: str) -> list[str]:
         """Every module under a package, in import order."""
         return sorted(name for name in self._files if name.startswith(f"{package}."))
