@@ -41,8 +41,22 @@ def build_own(setup: Setup, source: str) -> Built:
     return built
 
 
-def measure_empty_call(setup: Setup, rng: np.random.Generator) -> tuple[float, int, tuple[str, ...]]:
-    """CPU milliseconds of a call that does nothing, the untouched floating-point mode, what the sandbox lacks."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Untouched:
+    """A worker with a kernel that does nothing."""
+
+    overhead_ms: float
+    """CPU time of an empty call."""
+    mode: int
+    """Its floating-point mode."""
+    weaker: tuple[str, ...]
+    """What its sandbox lacks."""
+    files: frozenset[str]
+    """Files whose code is in it."""
+
+
+def measure_empty_call(setup: Setup, rng: np.random.Generator) -> Untouched:
+    """What a worker is and costs before any kernel does anything."""
     operator = setup.operator
     if operator.language == "python":
         source = "".join(f"def {step.symbol}(*_): return None\n" for step in operator.passes)
@@ -54,7 +68,10 @@ def measure_empty_call(setup: Setup, rng: np.random.Generator) -> tuple[float, i
     with LiveLeg(Leg.BEST, built, setup, rng) as leg:
         leg.worker.load()
         replies = [leg.call_unchecked(operator.passes[0], given) for _ in range(30)]
-        return quantile([reply.cpu_ns / 1e6 for reply in replies], 0.1), replies[-1].mode, leg.worker.weaker
+        return Untouched(
+            overhead_ms=quantile([reply.cpu_ns / 1e6 for reply in replies], 0.1), mode=replies[-1].mode,
+            weaker=leg.worker.weaker, files=leg.worker.mapped_files(),
+        )  # fmt: skip
 
 
 def check_known_wrong(setup: Setup, rng: np.random.Generator) -> GateResult:

@@ -47,6 +47,8 @@ class Setup:
     """More than twice a core's own caches: a place comes round again only after they were overwritten."""
     mode: int | None = None
     """The floating-point mode an untouched worker has."""
+    own_files: frozenset[str] = frozenset()
+    """Files whose code is in a worker whatever it runs: the interpreter's own libraries differ from machine to machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

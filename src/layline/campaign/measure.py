@@ -178,14 +178,14 @@ class _Run:
         from layline.campaign.controls import check_builds, check_known_wrong, measure_empty_call
 
         self._say("controls: empty call, a kernel known to be wrong")
-        overhead, mode, weaker = measure_empty_call(self._setup, self._rng)
-        self._setup = replace(self._setup, mode=mode)
-        environment = replace(self._measurement.environment, weaker=weaker)
+        empty = measure_empty_call(self._setup, self._rng)
+        self._setup = replace(self._setup, mode=empty.mode, own_files=empty.files)
+        environment = replace(self._measurement.environment, weaker=empty.weaker)
         controls = [check_clock(measure_step()), check_known_wrong(self._setup, self._rng)]
         if Leg.CANDIDATE in self._builts:
             is_same = self._request.best == self._request.candidate
             controls.append(check_builds(self._builts[Leg.BEST], self._builts[Leg.CANDIDATE], is_same_source=is_same))
-        self._keep(overhead_ms=overhead, environment=environment, controls=tuple(controls))
+        self._keep(overhead_ms=empty.overhead_ms, environment=environment, controls=tuple(controls))
 
     def _measure_one_pair(self) -> None:
         from layline.campaign.controls import calibrate_canary, run_controls
@@ -267,7 +267,7 @@ class _Run:
         trial = next(leg for leg in legs if leg.leg is self._on_trial)
         trial.worker.settle(0.02)
         probe_leftovers(trial)
-        foreign = find_foreign_code(trial)
+        foreign = find_foreign_code(trial, self._setup.own_files)
         if foreign and not self._request.plan.vendor_allowed:
             built = self._builts[self._on_trial]
             with LiveLeg(self._on_trial, built, self._setup, self._rng, masked=foreign) as masked:

@@ -309,13 +309,13 @@ def _hit_and_miss(setup: Setup, leg: LiveLeg, shape: Shape, rng: np.random.Gener
     return quantile(hits, 0.5), quantile(misses, 0.5)
 
 
-def find_foreign_code(leg: LiveLeg) -> tuple[str, ...]:
-    """Files whose code is in the worker although it was neither built from the sources nor is the system's own."""
+def find_foreign_code(leg: LiveLeg, own: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    """Files whose code is in the worker although it was neither built from the sources nor is the system's or interpreter's own."""
     kernel = leg.worker.kernel.path.name
     return tuple(
         sorted(
             file
-            for file in leg.worker.mapped_files()
+            for file in leg.worker.mapped_files() - own
             if file.startswith("/")
             and not file.endswith(f"/{kernel}")
             and "/lib-dynload/" not in file
@@ -347,7 +347,7 @@ def _compare_without(
     costs: dict[bool, list[float]] = {True: [], False: []}
     for _call in range(PROVENANCE_CALLS):
         given = draw(operator, shape, rng, operator.distributions[0])
-        for one in legs:
+        for one in (legs[int(at)] for at in rng.permutation(2)):
             try:
                 costs[one is legs[0]].append(sum(one.run(step, given).cpu_ns for step in operator.passes))
             except Fault as fault:
