@@ -21,13 +21,14 @@ VALUE_GAIN, VALUE_LOSS = 1.1, 1.3
 
 
 def probe_values(setup: Setup, leg: LiveLeg, best: LiveLeg, rng: np.random.Generator) -> None:
-    """Where the timed values show a gain, no other distribution may show a loss by a third, three times in a row."""
+    """Where the timed values show a gain, no other distribution may show a loss by a third, each three times in a row."""
     operator = setup.operator
     ordered = sorted(setup.shapes, key=operator.passes[0].flops)
     shape = ordered[len(ordered) // 2]
-    claimed = _compare(setup, (leg, best), shape, operator.distributions[0], rng)
-    if claimed < VALUE_GAIN:
-        return
+    for _series in range(SERIES):
+        claimed = _compare(setup, (leg, best), shape, operator.distributions[0], rng)
+        if claimed < VALUE_GAIN:
+            return
     for kind in operator.distributions[1:]:
         for _series in range(SERIES):
             found = _compare(setup, (leg, best), shape, kind, rng)
