@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layline.app.gap import find_endpoints
+from layline.core.environment import install_extra
 from layline.core.report import Answer, Paragraph, Report, Section, Table
 from layline.errors import Error
 from layline.history import read_pin
@@ -87,7 +88,7 @@ def _look_at_tools() -> Iterator[Finding]:
     for module, use in (("typst", "PDFs"), ("numpy", "campaigns"), ("mcp", "agents")):
         found = importlib.util.find_spec(module) is not None
         extra = {"typst": "pdf", "numpy": "campaign"}.get(module, module)
-        remedy = "" if found else f"pip install 'layline[{extra}]'"
+        remedy = "" if found else install_extra(extra)
         yield Finding(
             subject="machine", what=module, state="ok" if found else "absent", detail=f"used for {use}", remedy=remedy
         )

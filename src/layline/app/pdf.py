@@ -37,10 +37,10 @@ def find_project(start: Path) -> str:
 
 
 def refuse_foreign(output: Path) -> None:
-    """Only a PDF is overwritten."""
-    if output.is_symlink() or (output.exists() and not output.is_file()):
+    """Only a PDF is overwritten; a device, pipe or terminal is written to."""
+    if output.is_dir() or (output.is_symlink() and (output.is_file() or not output.exists())):
         raise Error(f"{output} is not a plain file.")
-    if output.exists() and not output.read_bytes()[:5] == b"%PDF-":
+    if output.is_file() and not output.read_bytes()[:5] == b"%PDF-":
         raise Error(f"{output} exists and is not a PDF.", hint="Choose another name for -o.")
 
 

@@ -210,14 +210,14 @@ def log(chosen: str | None, format_: str, output: Path | None) -> int:
 def report(chosen: str | None, format_: str, output: Path | None) -> int:
     """The final report, with baseline and best measured head-to-head in one run."""
     from layline.app.campaign_end import campaign_report, render_report
-    from layline.app.files import write_atomically
+    from layline.app.files import write_named
 
     answer = campaign_report(chosen, progress=_progress)
     if format_ not in ("html", "pdf"):
         return show(answer, format_, output)
     if output is None:
         raise Error(f"A report as {format_} goes into a file.", hint="Name one with -o.")
-    write_atomically(output, render_report(answer, chosen, format_))
+    write_named(output, render_report(answer, chosen, format_))
     return 0
 
 

@@ -10,6 +10,7 @@ from typing import NoReturn
 import click
 
 from layline import __version__
+from layline.core.environment import explain
 from layline.errors import Error
 
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -60,7 +61,7 @@ def layline() -> None:
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """The error boundary: a user's mistake is one sentence and a hint (2), a bug of ours says so (3), ^C is 130."""
+    """The error boundary: what a user or the machine got wrong is one sentence and a hint (2), a bug of ours says so (3), ^C is 130."""
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, 20, 50)
     try:
         code = layline.main(args=arguments, prog_name="layline", standalone_mode=False)
@@ -71,9 +72,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         error.show()
         sys.exit(2)
     except Error as error:
-        click.echo(f"error: {error.message}", err=True)
-        if error.hint:
-            click.echo(f"hint: {error.hint}", err=True)
+        _say(error)
         sys.exit(2)
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our pipe has gone; nothing more to say
@@ -81,10 +80,19 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except KeyboardInterrupt:
         click.echo("interrupted", err=True)
         sys.exit(130)
-    except Exception as error:  # noqa: BLE001  the boundary: what reaches it is our bug
+    except Exception as error:  # noqa: BLE001  the boundary: what reaches it is the machine's fault, or our bug
+        if fault := explain(error):
+            _say(fault)
+            sys.exit(2)
         _report_bug(error)
         sys.exit(3)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _say(error: Error) -> None:
+    click.echo(f"error: {error.message}", err=True)
+    if error.hint:
+        click.echo(f"hint: {error.hint}", err=True)
 
 
 def _report_bug(error: Exception) -> None:

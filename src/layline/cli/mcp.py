@@ -7,16 +7,13 @@ from pathlib import Path
 import click
 
 from layline.cli.show import config_option
-from layline.errors import Error
 
 
 @click.command()
 @config_option
 def mcp(config: Path | None) -> int:
     """Serve Layline's answers to an AI agent over stdio (Model Context Protocol). Needs the extra `[mcp]`."""
-    try:
-        from layline.mcp.server import build_server
-    except ImportError:
-        raise Error("The MCP server needs the package `mcp`.", hint="pip install 'layline[mcp]'") from None
+    from layline.mcp.server import build_server
+
     build_server(config).run("stdio")
     return 0

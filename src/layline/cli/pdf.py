@@ -23,7 +23,7 @@ def pdf(
     file: Path, output: Path, engine: str, style: Path | None, fonts: Path | None, **header: str | bool | None
 ) -> int:
     """Set one Markdown FILE as a PDF: tagged, links live, the same bytes each time."""
-    from layline.app.files import write_atomically
+    from layline.app.files import write_named
     from layline.app.pdf import find_project, refuse_foreign
     from layline.app.pdf import pdf as make
     from layline.render.pdf import Sheet
@@ -31,6 +31,7 @@ def pdf(
     refuse_foreign(output)
     project = header.pop("project")
     sheet = Sheet(project=str(project) if project is not None else find_project(file), title=file.stem, **header)  # type: ignore[arg-type]  # click gives what the options say
-    write_atomically(output, make(file, sheet, engine=engine, style=style, fonts=fonts))
-    click.echo(f"{output}: {output.stat().st_size:,} bytes")
+    made = make(file, sheet, engine=engine, style=style, fonts=fonts)
+    write_named(output, made)
+    click.echo(f"{output}: {len(made):,} bytes")
     return 0

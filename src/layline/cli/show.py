@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from layline.errors import Error
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -94,13 +92,10 @@ def render(answer: Answer, format_: str, *, terminal: bool = False) -> str:  # n
 
 
 def deliver(text: str, output: Path | None) -> None:
-    """Print, or write atomically: a reader sees the old file or the new one, never half of it."""
+    """Print, or save: a reader of a file sees the old one or the new one, never half of it."""
     if output is None:
         click.echo(text, nl=False)
         return
-    from layline.app.files import write_atomically
+    from layline.app.files import write_named
 
-    try:
-        write_atomically(output, text)
-    except OSError as error:
-        raise Error(f"{output} cannot be written: {error.strerror}.") from None
+    write_named(output, text)

@@ -13,6 +13,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, TextIO
 
+from layline.core.environment import explain
 from layline.errors import Error
 
 _QUIET_S = 0.2
@@ -20,7 +21,7 @@ _QUIET_S = 0.2
 
 
 def main() -> None:
-    """The second error boundary: a user's mistake is a sentence and a hint, a bug of ours says so."""
+    """The second error boundary: what a user or the machine got wrong is a sentence and a hint, a bug of ours says so."""
     pipe = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     sys.stdout = sys.stderr  # whatever prints must not spoil the answer
     question = json.loads(_read_line())
@@ -31,8 +32,9 @@ def main() -> None:
         said = {"error": {"message": error.message, "hint": error.hint}}
     except KeyboardInterrupt:
         said = {"error": {"message": "Cancelled.", "hint": None}}
-    except Exception as error:  # noqa: BLE001  the boundary: what reaches it is our bug
-        said = {"error": {"message": f"layline has a bug: {type(error).__name__}: {error}", "hint": None}}
+    except Exception as error:  # noqa: BLE001  the boundary: what reaches it is the machine's fault, or our bug
+        fault = explain(error) or Error(f"layline has a bug: {type(error).__name__}: {error}")
+        said = {"error": {"message": fault.message, "hint": fault.hint}}
     pipe.write(json.dumps(said, ensure_ascii=True, default=str) + "\n")
     pipe.flush()
 

@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from layline.core.environment import install
 from layline.errors import ConfigError, Error
 from layline.render.markup import Document, parse_document
 from layline.render.typst import quote, render_typst
@@ -58,7 +59,7 @@ class Engine:
         if find_spec(self.name) is None:
             raise ConfigError(
                 f"The PDF engine {self.name} is not installed.",
-                hint="pip install 'layline[pdf]' (typst) or weasyprint.",
+                hint=install(self.name),
             )
         if self.style is not None and self.name != "weasyprint":
             raise ConfigError("A stylesheet needs the weasyprint engine.", hint="Add --engine weasyprint.")
