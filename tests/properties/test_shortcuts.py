@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 import layline
 from layline.core.evidence import Skipped
-from layline.patches import writers
 from layline.patches.keys import _pattern, _read_mentions, _spellings
+from layline.patches.writers import may_write
 from layline.source.excerpts import find_spans, parse_around
+from layline.source.facts import parse_facts
 from layline.source.fingerprint import normalise, strip_docstring
 from layline.source.parsing import parse_module
 from layline.source.similarity import Shingles, count_shared
@@ -126,7 +127,7 @@ def test_mentions_by_words_are_mentions_by_pattern(text: str, keys: list[str]) -
 
 snippets = st.lists(
     st.sampled_from(
-        ("setattr(m, 'f', g)", "setattr(self, a)", "sys.modules['a']", "wrap_function(m)", "_wrap(a)", "rewrap(", "x_w(1)",
+        ("setattr(m, 'f', g)", "setattr(self, a)", "sys.modules['a']", "wrap_function(m)", "_wrap(a)", "rewrap()", "x_w(1)",
          "_w(a)", "register_patches(1)", "getsource", "patch_to(C)", "apply_patch(1)", "sys.meta_path", "when_imported", "import mock", "o.__class__ = K", "MethodType(f, o)", "import up.m",
          "from up.m import f as g", "from other import f", "import other as up", "up.m.f = 1", "g.h = 2", "del up.m", "f[1] = 2"),
     ),
@@ -137,26 +138,12 @@ snippets = st.lists(
 @settings(deadline=None, max_examples=300)
 @given(snippets, st.sampled_from([(), ("up",), ("up.m", "third")]))
 def test_a_file_that_may_write_is_never_passed_over(text: str, packages: tuple[str, ...]) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        found = writers.may_write(text.encode(), packages)
-        # marks that every text holds: nothing is decided by a plain search
-        patch.setattr(writers, "_MARKS", (b"",))
-        assert writers.may_write(text.encode(), packages) is found
-
-
-HINTS = re.compile(
-    b"|".join(rb"\b" + re.escape(word) + rest for word, rest in writers._WORDS)
-    + rb"|\.forward[ \t]*=[^=]|\.__class__\.\w+[ \t]*=[^=]"
-)
-"""The same as one pattern, each word's boundary in front of it."""
-pieces = st.sampled_from(("_", "x", " ", ".", "\n", "(", "self", "cls", "m)", ".f = 1", "=", *(word.decode() for word, _ in writers._WORDS), " in x", "forward"))  # fmt: skip
-
-
-@settings(deadline=None, max_examples=500)
-@given(st.lists(pieces, max_size=8).map("".join))
-def test_a_word_with_its_boundary_behind_it_is_found_where_it_stands_alone(text: str) -> None:
-    found = any(hint.search(text.encode()) for hint in writers._HINTS)
-    assert found is (HINTS.search(text.encode()) is not None)
+    """However the same statements are laid out, and whatever is said about them in remarks and texts."""
+    found = may_write(parse_facts(text.encode()), packages)
+    spread = "".join(f"{line}  # setattr(m, 'f', g)\n'up.m.f = 1'\n" for line in text.splitlines())
+    assert may_write(parse_facts(spread.encode()), packages) is found
+    joined = text.replace("\n", "; ").replace("import f as g", "import (\n    f  # mock\n    as g,\n)")
+    assert may_write(parse_facts(joined.encode()), packages) is found
 
 
 grams = st.lists(st.sampled_from("abcdefg"), max_size=30).map(lambda words: Counter((word,) for word in words))

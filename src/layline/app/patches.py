@@ -10,7 +10,7 @@ from layline import codec
 from layline.app.removals import tell_removals
 from layline.app.results import Results, result_key
 from layline.app.upstreams import Upstreams, open_upstreams
-from layline.app.workspace import know_packages
+from layline.app.workspace import cache_directory, know_packages
 from layline.core.report import Answer, Report
 from layline.errors import ConfigError, Error
 from layline.history import read_pin
@@ -19,7 +19,8 @@ from layline.patches.inventory import Reading, read_downstream, read_inventory
 from layline.patches.model import Inventory
 from layline.patches.report import build_report
 from layline.patches.textual import find_startup_files, find_textual
-from layline.source import Tree
+from layline.source import Cache, Tree
+from layline.source.facts import ANALYSER as FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -85,7 +86,8 @@ class Opened:
 def open_reading(workspace: Workspace) -> Opened:
     workspace = know_packages(workspace)
     tree = Tree(workspace.downstream, workspace.commit)
-    return Opened(read_downstream(tree, workspace.settings), open_upstreams(workspace), tree, workspace)
+    cache = Cache(cache_directory(), FACTS)
+    return Opened(read_downstream(tree, workspace.settings, cache), open_upstreams(workspace), tree, workspace)
 
 
 def read_all(opened: Opened, backends: tuple[str, ...]) -> list[Inventory]:

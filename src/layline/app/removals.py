@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from layline.app.past import Past
 from layline.core.evidence import Skipped
 from layline.patches.model import Effect, Inventory, Removal, TargetKind
+from layline.source.usage import binds
 
 if TYPE_CHECKING:
     from layline.app.upstreams import Upstreams
@@ -119,7 +119,4 @@ def _guess_files(package: str, name: str) -> tuple[str, ...]:
 def _mentions(part: Part, path: str, name: str) -> bool:
     """Whether the file still defines or imports the name at the pin, somewhere."""
     text = part.tree.read_text(path)
-    if isinstance(text, Skipped):
-        return True
-    pattern = rf"(?:def|class) +{re.escape(name)}\b|^ *{re.escape(name)} *[:=]|import .*\b{re.escape(name)}\b|^ *{re.escape(name)},?$"
-    return re.search(pattern, text, re.MULTILINE) is not None
+    return isinstance(text, Skipped) or binds(text.encode("utf-8", "surrogatepass"), name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,8 +11,8 @@ from layline.patches.reading.modules import Module, Modules, resolve_relative
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_IMPORT = re.compile(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\(?[^\n#]*)|import[ \t]+([\w.]+))", re.MULTILINE)
-_QUOTED = re.compile(rb"[\"']([A-Za-z_]\w*(?:\.\w+)+)[\"']")
+    from layline.source.facts import Facts
+
 _WALKS = {"walk_packages", "iter_modules", "iter_entry_points"}
 
 
@@ -59,15 +58,15 @@ class Activation:
         return False, f"never imported: no import in the downstream names {name}"
 
 
-def find_activation(modules: Modules, wanted: Iterable[str], texts: dict[str, bytes]) -> Activation:
+def find_activation(modules: Modules, wanted: Iterable[str], facts: dict[str, Facts]) -> Activation:
     """Follow imports from the code around the patches into the modules that register them."""
     found = Activation()
     inside = _patch_area(sorted(wanted))
-    outside = {modules.names_by_path.get(path): text for path, text in texts.items()}
-    for importer, text in sorted((name, text) for name, text in outside.items() if name):
+    outside = {modules.names_by_path.get(path): one for path, one in facts.items()}
+    for importer in sorted(name for name in outside if name):
         if importer in inside:
             continue
-        for name in _named_in(text, modules, importer):
+        for name in _find_named(outside[importer], modules, importer):
             if name in inside:
                 _reach(name, f"imported by {importer}", modules, found, inside)
     return found
@@ -83,19 +82,15 @@ def _patch_area(wanted: list[str]) -> set[str]:
     return area
 
 
-def _named_in(text: bytes, modules: Modules, importer: str) -> Iterator[str]:
+def _find_named(facts: Facts, modules: Modules, importer: str) -> Iterator[str]:
+    """Modules that a file imports, by statement or by text."""
     module = Module(importer, None, is_package=_is_package(modules, importer))
-    for base, names, plain in _IMPORT.findall(text):
-        if plain:
-            yield from _with_parents(plain.decode())
-            continue
-        dotted = base.decode()
-        level = len(dotted) - len(dotted.lstrip("."))
-        root = resolve_relative(module, dotted.lstrip(".") or None, level)
+    for item in facts.imports:
+        root = resolve_relative(module, item.module or None, item.level)
         yield from _with_parents(root)
-        yield from (f"{root}.{name.decode()}" for name in re.findall(rb"\w+", names))
-    for quoted in _QUOTED.findall(text):
-        yield quoted.decode()
+        yield from (f"{root}.{name}" for name, _ in item.names)
+    for _, text in facts.imported_texts:
+        yield f"{module.package}{text}" if text.startswith(".") else text.replace(":", ".")
 
 
 def _is_package(modules: Modules, name: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -10,6 +9,7 @@ from layline.core.drift import DriftKind
 from layline.core.evidence import Location, Severity
 from layline.git import Blob
 from layline.patches.drift_model import Drift
+from layline.source import usage
 from layline.source.tree import Tree
 
 _TESTS = ("tests/", "test/")
@@ -39,19 +39,6 @@ def find_reads(ours: Tree, targets: frozenset[str]) -> dict[str, list[Location]]
             paths.setdefault(ours.entries[path].oid, path)
     for blob in ours.repository.stream_blobs(sorted(paths)):
         if isinstance(blob, Blob):
-            text = blob.data.decode("utf-8", "replace")
-            for name in sorted(name for name in targets if name.rpartition(".")[2] in text):
-                found[name] += _find_reads(text, name, paths[blob.oid])
+            for name in sorted(targets):
+                found[name] += [Location(paths[blob.oid], line) for line in usage.find_reads(blob.data, name)]
     return {name: sorted(places, key=lambda one: (one.path, one.line)) for name, places in found.items()}
-
-
-def _find_reads(text: str, target: str, path: str) -> Iterator[Location]:
-    """Of a class any value may be an instance; of a module the code has to name the module."""
-    holder, _, name = target.rpartition(".")
-    word, last = re.escape(name), re.escape(holder.rpartition(".")[2])
-    owner = "" if last[:1].isupper() else rf"\b{last}"
-    read = rf"{owner}\.{word}\b(?!\s*(?::[^=\n]*)?=(?!=))"
-    asked = rf"\bgetattr\([^()]*?{owner}[^()]*?['\"]{word}['\"]"
-    imported = rf"^\s*from\s+{re.escape(holder)}\s+import\b[^\n]*\b{word}\b"
-    for match in re.finditer(rf"{read}|{asked}|{imported}", text, re.MULTILINE):
-        yield Location(path, text.count("\n", 0, match.end()) + 1)

@@ -5,7 +5,6 @@ A module that became a shim (`from new.place import *`) keeps every name; the co
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -16,10 +15,10 @@ from layline.patches.model import Style
 from layline.source import Resolver, absolute_name
 from layline.source.binding import read_modules
 from layline.source.homes import Suggestion
+from layline.source.usage import find_calls, mentions
 
 _REBINDS = frozenset({Style.BINDING_REPLACEMENT, Style.FUNCTION_WRAPPING})
 _STAYS = frozenset({DriftKind.UNCHANGED, DriftKind.BODY_CHANGED, DriftKind.SIGNATURE_CHANGED, DriftKind.MOVED})
-_IMPORTS = re.compile(r"^[ \t]*(?:from\s+\S+\s+import\s*(?:\([^)]*\)|[^\n\\]*(?:\\\n[^\n\\]*)*)|import\s[^\n]*)", re.MULTILINE)  # fmt: skip
 
 
 def judge_bypass(row: Drift, sides: Sides) -> Drift:
@@ -87,23 +86,18 @@ def _find_inside(home: str, sides: Sides, targets: frozenset[str]) -> list[str]:
 
 def _search(spelled: str, sides: Sides, only: frozenset[str]) -> list[str]:
     word = spelled.encode()
-    pattern = re.compile(rb"(?<!def )(?<![\w.])" + re.escape(word) + rb"\s*\(")
     index = sides.tip.index
     return sorted(
-        str(index.location(module, data[: found.start()].count(b"\n") + 1))
+        str(index.location(module, line))
         for module, data in read_modules(sides.tip)
         if index.entries[module].part == sides.part and (not only or module in only) and word in data
-        and not module.startswith("tests.") and (found := pattern.search(data)) is not None
+        and not module.startswith("tests.") and (line := next(find_calls(data, spelled), None)) is not None
     )  # fmt: skip
 
 
 def _is_used(side: Resolver, module: str, name: str) -> bool:
-    return uses(side.index.read_text(module) if module in side.index.entries else "", name)
-
-
-def uses(text: str, name: str) -> bool:
-    """True if a file mentions the name anywhere but in imports."""
-    return name in text and re.search(rf"\b{re.escape(name)}\b", _IMPORTS.sub("", text)) is not None
+    """True if code of a module, other than its imports, names it."""
+    return module in side.index.entries and mentions(side.index.read_blob(module), name)
 
 
 def _find_stars(tip: Resolver, module: str, name: str) -> Iterator[Suggestion]:

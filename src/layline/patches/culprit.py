@@ -14,7 +14,6 @@ from layline.core.evidence import Severity
 from layline.git import Repository
 from layline.history import read_commits
 from layline.history.timeline import Timeline, read_timeline
-from layline.patches.bypass import uses
 from layline.patches.drift_model import LOST, Drift, Sides
 from layline.patches.fit import Passed
 from layline.patches.model import Style
@@ -23,6 +22,7 @@ from layline.source.names import parents
 from layline.source.signatures import compare_signatures, returns_another
 from layline.source.slices import read_signature, slice_definition
 from layline.source.trace import Tracer
+from layline.source.usage import mentions
 
 _LONGEST = 4000
 NEVER_HAD = "upstream never had it"
@@ -170,7 +170,7 @@ def _find_emptying(row: Drift, sides: Sides) -> str | None:
         return None
     tracer, path = place
     name = row.target.rpartition(".")[2]
-    return tracer.find_first_text(path, lambda text: not uses(text, name))
+    return tracer.find_first_text(path, lambda text: not mentions(text.encode("utf-8", "surrogatepass"), name))
 
 
 def _binds(text: str, name: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 
     from layline.patches.reading.modules import Module
     from layline.patches.reading.values import Value
+    from layline.source.facts import Facts
 
 
 @lru_cache(maxsize=20_000)
@@ -53,14 +53,14 @@ def _is_data(value: Value | None) -> bool:
     return value is not None
 
 
-def find_installing_classes(modules: Iterable[Module]) -> set[str]:
+def find_installing_classes(modules: Iterable[Module]) -> frozenset[str]:
     """Names of classes with a method, their own or inherited, that writes something it reads from itself."""
-    return {
+    return frozenset(
         value.name
         for module in modules
         for value in module.scope.names.values()
         if isinstance(value, Class) and value.module is module and "." not in value.name and _installs(value)
-    }
+    )
 
 
 def _installs(owner: Class, depth: int = 0) -> bool:
@@ -78,10 +78,6 @@ def _reads_itself(node: ast.AST) -> bool:
     )
 
 
-def names_heir(names: Iterable[str]) -> re.Pattern[bytes] | None:
-    """Finds `class X(…Base…)` for any of these bases."""
-    listed = sorted(names)
-    if not listed:
-        return None
-    joined = b"|".join(re.escape(name.encode()) for name in listed)
-    return re.compile(rb"^[ \t]*class[ \t]+\w+\([^)]*\b(?:" + joined + rb")\b", re.MULTILINE)
+def names_heir(facts: Facts, names: frozenset[str]) -> bool:
+    """Whether a file defines a class with one of these bases."""
+    return any(not names.isdisjoint(bases) for _, bases in facts.classes)

@@ -26,9 +26,12 @@ from layline.patches.registering import find_registrations
 from layline.patches.registrations import learn_roots, read_patch
 from layline.patches.unregistered import Scope, count_left_out, find_unregistered, select
 from layline.patches.writers import find_imported
+from layline.source.facts import read_facts
 
 if TYPE_CHECKING:
     from layline.config import Backend, Settings
+    from layline.source import Cache
+    from layline.source.facts import Facts
     from layline.source.tree import Tree
 
 NOT_OURS = frozenset(
@@ -49,6 +52,7 @@ class Reading:
     settings: Settings
     machine: Interpreter
     texts: dict[str, bytes]
+    facts: dict[str, Facts]
     registrations: tuple[Registration, ...]
     activation: Activation
     roots: Roots
@@ -64,7 +68,7 @@ class Reading:
         return tuple(dict.fromkeys((*self.machine.modules.skipped, *self.unreached)))
 
 
-def read_downstream(tree: Tree, settings: Settings) -> Reading:
+def read_downstream(tree: Tree, settings: Settings, cache: Cache | None = None) -> Reading:
     """Find every registration of the downstream at a commit."""
     modules = Modules(tree, settings.project.source_roots)
     registries = read_registries(settings.registries.values())
@@ -72,25 +76,26 @@ def read_downstream(tree: Tree, settings: Settings) -> Reading:
     tops = {package.partition(".")[0] for package in find_packages(settings)}
     machine.is_upstream = lambda text: "." in text and (not tops or text.partition(".")[0] in tops)
     texts = dict(read_texts(tree))
+    facts = read_facts(tree, {path: entry.oid for path in texts if (entry := tree.find(path)) is not None}, cache)
     imported: list[frozenset[str]] = []
 
     def is_package(top: str) -> bool:
         if not imported:  # few projects name targets by text; the others do not pay for the search
-            imported.append(frozenset(find_imported(texts)))
+            imported.append(frozenset(find_imported(facts)))
         return top in tops or top in imported[0]
 
     machine.is_package = is_package
     with deep_recursion():
-        found = find_registrations(machine, texts, registries.handlers)
+        found = find_registrations(machine, facts, registries.handlers)
         registrations = found.registrations
         names = {registration.module.name for registration in registrations}
-        activation = find_activation(modules, names, texts)
+        activation = find_activation(modules, names, facts)
         engines = sorted({registration.registry for registration in registrations})
         roots = learn_roots(machine, engines)
         engine = read_engine(machine, engines, texts)
     ours = {name.partition(".")[0] for name in names} | {re.sub(r"[^a-z0-9]", "", settings.project.name.lower())}
     own = frozenset(top.lower() for top in ours if top not in NOT_OURS and len(top) > 2)
-    return Reading(tree, settings, machine, texts, registrations, activation, roots, engine, own, found.skipped)
+    return Reading(tree, settings, machine, texts, facts, registrations, activation, roots, engine, own, found.skipped)
 
 
 def find_handler_calls(settings: Settings) -> frozenset[str]:
@@ -117,7 +122,7 @@ def read_inventory(
     effects = [effect for patch in settled for effect in patch.effects]
     with deep_recursion():
         if reading.stray is None:
-            reading.stray = find_unregistered(installer, reading.texts, _all_packages(reading.settings))
+            reading.stray = find_unregistered(installer, reading.facts, _all_packages(reading.settings))
     others = tuple(p for name, other in reading.settings.backends.items() if name != key for p in other.packages)
     scope = Scope(
         backend.packages,
@@ -128,7 +133,7 @@ def read_inventory(
     )
     stray = select(reading.stray, scope, effects)
     left_out = tuple(count_left_out(reading.stray, scope, effects))
-    search = Search(reading.machine.modules, reading.texts, {item.within for item in stray})
+    search = Search(reading.machine.modules, reading.texts, reading.facts, {item.within for item in stray})
     callers = {within: search.find(within) for within in sorted({item.within for item in stray})}
     by_path = [item for item in stray if item.registry is not None]
     with deep_recursion():
@@ -233,7 +238,7 @@ def _explain_activity(patch: Patch, reading: Reading) -> tuple[bool, str]:
     late = next((item.within for item in reading.registrations if item.at == patch.location and item.within), None)
     if late is None:
         return reading.activation.explain(reading.machine.modules.names_by_path.get(patch.file, ""))
-    callers = Search(reading.machine.modules, reading.texts, {late}).find(late)
+    callers = Search(reading.machine.modules, reading.texts, reading.facts, {late}).find(late)
     if callers.places:
         return True, f"registered when {late} is called, from {', '.join(callers.places[:3])}"
     if callers.unknown:

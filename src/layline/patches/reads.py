@@ -21,6 +21,7 @@ from layline.source.compare import Comparer, Comparison
 from layline.source.instances import Instances, bare_annotation
 from layline.source.names import is_within, longest_root
 from layline.source.slices import slice_definition
+from layline.source.usage import sets_attribute
 
 _GONE = frozenset({DriftKind.MOVED, DriftKind.RENAMED, DriftKind.REMOVED, DriftKind.BINDING_LOST})
 
@@ -129,9 +130,7 @@ class Reader:
 
     def _is_set_elsewhere(self, word: str) -> bool:
         """True if some code of the tip sets it on an object from outside (`trainer.metrics.word = …`)."""
-        pattern = re.compile(rb"\b(?!self\b)\w+\." + re.escape(word.encode()) + rb"[ \t]*=(?!=)")
-        spelled = f".{word}".encode()
-        return any(spelled in data and pattern.search(data) for _, data in read_modules(self._comparer.tip))
+        return any(sets_attribute(data, word) for _, data in read_modules(self._comparer.tip))
 
     def _find_names(self, comparison: Comparison, ours: Replacement) -> Iterator[LostRead]:
         """Upstream names that the replacement reaches through imports around or in it."""

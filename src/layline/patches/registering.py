@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,11 +14,12 @@ from layline.patches.unregistered import find_functions
 from layline.patches.writers import look_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from layline.patches.reading.calls import Interpreter
     from layline.patches.reading.modules import Module
     from layline.patches.reading.values import Function
+    from layline.source.facts import Facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +30,10 @@ class Found:
     skipped: tuple[Skipped, ...]
 
 
-def find_registrations(machine: Interpreter, texts: dict[str, bytes], calls: frozenset[str]) -> Found:
+def find_registrations(machine: Interpreter, facts: dict[str, Facts], calls: frozenset[str]) -> Found:
     found: list[Registration] = []
     skipped: list[Skipped] = []
-    for module in _find_modules(machine, texts, calls):
+    for module in _find_modules(machine, facts, calls):
         mine = [event for event in module.events if isinstance(event, Registration)]
         mine += _find_late(machine, module, calls, {event.at for event in mine})
         found += mine
@@ -41,11 +41,10 @@ def find_registrations(machine: Interpreter, texts: dict[str, bytes], calls: fro
     return Found(tuple(found), tuple(skipped))
 
 
-def _find_modules(machine: Interpreter, texts: dict[str, bytes], calls: Iterable[str]) -> Iterator[Module]:
-    pattern = re.compile(rb"\b(?:" + b"|".join(re.escape(name.encode()) for name in sorted(calls)) + rb")\b")
-    for path, text in texts.items():
+def _find_modules(machine: Interpreter, facts: dict[str, Facts], calls: frozenset[str]) -> Iterator[Module]:
+    for path, one in facts.items():
         name = machine.modules.names_by_path.get(path)
-        module = machine.modules.find(name) if name is not None and pattern.search(text) else None
+        module = machine.modules.find(name) if name is not None and calls & one.words else None
         if module is not None:
             machine.read_module(module)
             yield module

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location, Skipped
@@ -31,6 +32,7 @@ from layline.patches.writers import find_helpers, is_worth_following, look_at, m
 if TYPE_CHECKING:
     from layline.patches.idioms.installer import Installer
     from layline.patches.reading.modules import Module
+    from layline.source.facts import Facts
 
 _STAYS = re.compile(
     r"`(?:forward|__class__|__call__|generate)` of |a method bound onto|an import hook|wraps `"
@@ -74,17 +76,17 @@ def _is_in(target: str, packages: tuple[str, ...]) -> bool:
     return any(target == package or target.startswith(f"{package}.") for package in packages)
 
 
-def find_unregistered(installer: Installer, texts: dict[str, bytes], packages: tuple[str, ...]) -> list[Unregistered]:
+def find_unregistered(installer: Installer, facts: dict[str, Facts], packages: tuple[str, ...]) -> list[Unregistered]:
     """Every effect of the downstream that no handler has run, by place; read once for all backends."""
     machine = installer.machine
     machine.follows = is_worth_following
-    modules = list(_find_modules(installer, texts, packages))
+    modules = list(_find_modules(installer, facts, packages))
     functions = {module: list(find_functions(module)) for module in modules}
-    _add_heirs(functions, installer, texts)
+    _add_heirs(functions, installer, facts)
     helpers = frozenset(find_helpers([function for listed in functions.values() for function in listed]))
-    for module in _find_callers_of(helpers, installer, texts, functions):
+    for module in _find_naming(lambda one: not helpers.isdisjoint(one.called), installer, facts, functions):
         functions[module] = list(find_functions(module))
-    read = Read(helpers | machine.registries.configured, find_hooked(machine.modules, texts), packages)
+    read = Read(helpers | machine.registries.configured, find_hooked(machine.modules, facts), packages)
     found: dict[tuple[object, ...], Unregistered] = {}
     for module, listed in functions.items():
         for item in _find_in_module(module, listed, installer, read):
@@ -107,13 +109,11 @@ class Read:
     """Those of all backends; empty: everything."""
 
 
-def _add_heirs(functions: dict[Module, list[Function]], installer: Installer, texts: dict[str, bytes]) -> None:
+def _add_heirs(functions: dict[Module, list[Function]], installer: Installer, facts: dict[str, Facts]) -> None:
     """Modules with subclasses of an installing class: the base does the work, they say on what."""
     for _ in range(3):
         names = find_installing_classes(functions)
-        pattern = names_heir(names)
-        naming = _keep_naming(texts, names)
-        fresh = [] if pattern is None else list(_find_naming(pattern, installer, naming, functions))
+        fresh = list(_find_naming(partial(names_heir, names=names), installer, facts, functions))
         for module in fresh:
             functions[module] = list(find_functions(module))
         if not fresh:
@@ -180,11 +180,11 @@ def _behaves(effect: Effect) -> bool:
     return (effect.replacement or "").startswith(("deleted", "module "))
 
 
-def _find_modules(installer: Installer, texts: dict[str, bytes], packages: tuple[str, ...]) -> Iterator[Module]:
-    mentions = installer.machine.registries.mentions
-    for path, text in texts.items():
+def _find_modules(installer: Installer, facts: dict[str, Facts], packages: tuple[str, ...]) -> Iterator[Module]:
+    configured = installer.machine.registries.configured
+    for path, one in facts.items():
         name = installer.machine.modules.names_by_path.get(path)
-        if name is None or not (may_write(text, packages) or (mentions is not None and mentions.search(text))):
+        if name is None or not (may_write(one, packages) or configured & one.words):
             continue
         module = installer.machine.modules.find(name)
         if module is not None:
@@ -192,29 +192,13 @@ def _find_modules(installer: Installer, texts: dict[str, bytes], packages: tuple
             yield module
 
 
-def _find_callers_of(
-    helpers: frozenset[str], installer: Installer, texts: dict[str, bytes], known: dict[Module, list[Function]]
-) -> Iterator[Module]:
-    """Modules that hand something to a helper which writes onto what it is given."""
-    if not helpers:
-        return
-    words = [re.escape(name.encode()) for name in sorted(helpers)]
-    pattern = re.compile(rb"(?<!def )\b(?:" + b"|".join(words) + rb")\s*\(")
-    yield from _find_naming(pattern, installer, _keep_naming(texts, helpers), known)
-
-
-def _keep_naming(texts: dict[str, bytes], names: Iterable[str]) -> dict[str, bytes]:
-    """The files that hold one of the names: a plain search is many times faster than a pattern, and mostly in vain."""
-    words = [name.encode() for name in names]
-    return {path: text for path, text in texts.items() if any(word in text for word in words)}
-
-
 def _find_naming(
-    pattern: re.Pattern[bytes], installer: Installer, texts: dict[str, bytes], known: dict[Module, list[Function]]
+    names: Callable[[Facts], bool], installer: Installer, facts: dict[str, Facts], known: dict[Module, list[Function]]
 ) -> Iterator[Module]:
-    for path, text in texts.items():
+    """Modules not read yet that name a helper which writes onto what it is given, or a class that installs."""
+    for path, one in facts.items():
         name = installer.machine.modules.names_by_path.get(path)
-        if name is None or not pattern.search(text):
+        if name is None or not names(one):
             continue
         module = installer.machine.modules.find(name)
         if module is not None and module not in known:

@@ -9,13 +9,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from layline.patches.reading.calls import IMPORT_HOOKS
-from layline.patches.reading.naming import speaks_of_path
+from layline.patches.reading.naming import is_everywhere, speaks, speaks_of_path
 from layline.source.walking import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from layline.patches.reading.values import Function
+    from layline.source.facts import Facts, WriteLine
 
 _BEHAVES = frozenset("forward __call__ __class__ generate".split())
 """Attributes of other objects that hold behaviour, whatever is put there."""
@@ -23,31 +24,12 @@ _BINDS = frozenset("MethodType partial __get__".split())
 _SHORT = 14
 """A helper this short is read for what it returns."""
 _WRITERS = frozenset({"exec", "apply_patch", "wrap_function_wrapper", "wrap_object", "_w", "_wrap", "wrap"})
-_WORDS: tuple[tuple[bytes, bytes], ...] = (
-    (b"setattr", rb"\(\s*(?!self\b|cls\b)\w"), (b"sys.modules", rb"\b"), (b"apply_patch(", b""), (b"meta_path", rb"\b"),
-    (b"when_imported", rb"\b"), (b"mock", rb"\b"), (b"wrap_", rb"\w+\b"), (b"wrap(", b""), (b"_wrap(", b""), (b"_w(", b""),
-    (b"register_patch", rb"\w*\b"), (b"getsource", rb"\b"), (b"patch_to", rb"\b"), (b"__class__ =", b""), (b"MethodType", rb"\b"),
-    (b"type(", rb"\w+\)\.\w+[ \t]*=[^=]"), (b"__subclasses__", rb"\b"), (b"for ", rb"\w*(?:cls|class) in\b"),
-    (b"class ", rb"\w+\([^)\n]*[Pp]atch\w*\["),
-)  # fmt: skip
-"""What a word, as it stands alone in a text, is followed by where it may change something."""
-_HINTS = (
-    # the word comes first and its boundary is looked for behind it: a pattern that begins with plain text is searched for many times faster
-    *(re.compile(re.escape(word) + rb"(?<!\w" + re.escape(word) + rb")" + rest) for word, rest in _WORDS),
-    re.compile(rb"\.forward[ \t]*=[^=]"),
-    re.compile(rb"\.__class__\.\w+[ \t]*=[^=]"),
-    re.compile(rb"\.register\([^,()\n]+,"),
-)
-_MARKS = (b"setattr(", b"sys.modules", b"apply_patch(", b"meta_path", b"when_imported", b"mock", b"wrap_", b"wrap(", b"_w(", b"register_patch", b"getsource", b"patch_to", b"__class__ =", b"MethodType", b".forward", b"__class__.", b"type(", b"__subclasses__", b"atch[", b"cls in ", b"class in ", b".register(")  # fmt: skip
-"""Every text in which one of `_HINTS` is found holds one of these; plain searches are faster still, and mostly in vain."""
+_SPOKEN = frozenset("meta_path when_imported mock getsource patch_to MethodType __subclasses__".split())
+"""Names that stand in code which may change something."""
+_SPOKEN_FIRST = ("wrap_", "register_patch")
+_CALLED = frozenset("apply_patch wrap _wrap _w".split())
 _MAKES_CODE = re.compile(r"MethodType|__get__|partial|wrap|patch|make|create|build|compile|decorat|bind", re.IGNORECASE)
 _MAY_WRITE = frozenset({ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete, ast.Call})
-_TOP = re.compile(rb"^[ \t]*(?:from|import)[ \t]+(\w+)", re.MULTILINE)
-_NAMES_PATH = re.compile(
-    rb"(?:atch|ewrit|eplac|verrid|onkey|rap)\w*\(\s*(?:\w+\s*=\s*)?[\[({\s]*[\"'][A-Za-z_]\w*(?:\.\w+)+[\"']|everywhere\("
-)
-"""A call that speaks of patching and is given a dotted text, at the beginning of its arguments or of a list of pairs."""
-_IMPORTED = re.compile(rb"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+\(?([^)#]*?)(?:\)|$)|import[ \t]+([^\n#]+))", re.MULTILINE)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,55 +219,50 @@ def find_helpers(functions: list[Function]) -> Iterator[str]:
             yield name
 
 
-def find_imported(texts: dict[str, bytes]) -> Iterator[str]:
+def find_imported(facts: dict[str, Facts]) -> Iterator[str]:
     """The top names of everything that is imported anywhere."""
-    for text in texts.values():
-        yield from (top.decode() for top in set(_TOP.findall(text)))
+    for one in facts.values():
+        yield from {item.module.partition(".")[0] for item in one.imports if not item.level}
 
 
-def may_write(text: bytes, packages: tuple[str, ...]) -> bool:
-    """A cheap look before parsing: whether the file sets attributes of something it imports from upstream."""
-    if any(mark in text for mark in _MARKS) and any(hint.search(text) for hint in _HINTS):
+def may_write(facts: Facts, packages: tuple[str, ...]) -> bool:
+    """A look at the rows of a file: whether it may change something that it imports, is given or finds."""
+    if _speaks(facts) or any(_is_telling(write, facts) for write in facts.writes):
         return True
-    if _NAMES_PATH.search(text):
+    bound = find_bound(facts, packages)
+    if any(write.root in bound for write in facts.writes):
         return True
-    imported = _IMPORTED.findall(text)
-    if packages and may_replace(text, imported):
+    anything = find_bound(facts, ()) if packages else frozenset()
+    return any(write.root in anything and write.last and not write.plain for write in facts.writes)
+
+
+def _speaks(facts: Facts) -> bool:
+    """Names, calls and bases that stand for a change."""
+    words = facts.words
+    if words & _SPOKEN or {"sys", "modules"} <= words or any(word.startswith(_SPOKEN_FIRST) for word in words):
         return True
-    names = _find_imported(imported, packages)
-    if not names:
-        return False
-    joined = b"|".join(re.escape(name) for name in sorted(names))
-    pattern = (
-        rb"(?:^|[;\s(=])(?:"
-        + joined
-        + rb")(?:\.\w+)*(?:\.\w+|\[[^\]\n]*\])\s*(?:=[^=]|\+=)|\bdel\s+(?:"
-        + joined
-        + rb")\."
-    )
-    return re.search(pattern, text, re.MULTILINE) is not None
+    if any(name in _CALLED or (name == "register" and count > 1) or is_everywhere(name) for name, count in facts.calls):
+        return True
+    if any(speaks(name) and "." in text for name, text in facts.texts):
+        return True
+    return any("atch" in word for _, bases in facts.classes for word in bases)
 
 
-def may_replace(text: bytes, imported: list[tuple[bytes, bytes, bytes]]) -> bool:
-    """Whether the file puts a name, not a constant, onto anything it imports: `torch.load = load`."""
-    names = _find_imported(imported, ())
-    if not names:
-        return False
-    joined = b"|".join(re.escape(name) for name in sorted(names))
-    found = re.compile(rb"^[ \t]*(?:" + joined + rb")(?:\.\w+)+[ \t]*=[ \t]*(?!True|False|None)[A-Za-z_]", re.MULTILINE)
-    return found.search(text) is not None
+def _is_telling(write: WriteLine, facts: Facts) -> bool:
+    """A write onto something that is no name of this file: a class, what a loop brings, what a call gives."""
+    if write.by_call:
+        return write.root not in {"self", "cls"} or write.depth > 1
+    if write.last in {"__class__", "forward"} or write.root == "call:type":
+        return True
+    is_class = write.root.endswith(("cls", "class")) and write.root in facts.loops
+    return is_class or ("__class__" in facts.words and write.depth > 1)
 
 
-def _find_imported(imported: list[tuple[bytes, bytes, bytes]], packages: tuple[str, ...]) -> set[bytes]:
-    """Names that a file binds by importing from these packages, or from any; `imported` is what `_IMPORTED` finds in it."""
-    names: set[bytes] = set()
-    tops = {package.partition(".")[0].encode() for package in packages}
-    for base, listed, plain in imported:
-        if plain:
-            for part in plain.split(b","):
-                words = part.split()
-                if words and (not tops or words[0].partition(b".")[0] in tops):
-                    names.add(words[2] if len(words) == 3 else words[0].partition(b".")[0])
-        elif not tops or base.partition(b".")[0] in tops:
-            names.update(word.split()[-1] for word in listed.split(b",") if word.strip())
-    return names
+def find_bound(facts: Facts, packages: tuple[str, ...]) -> frozenset[str]:
+    """Names that a file binds by importing from these packages, or from any."""
+    tops = {package.partition(".")[0] for package in packages}
+    names: set[str] = set()
+    for item in facts.imports:
+        if not tops or (not item.level and item.module.partition(".")[0] in tops):
+            names.update([item.alias] if item.alias else [bound for _, bound in item.names])
+    return frozenset(names)

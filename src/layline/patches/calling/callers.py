@@ -15,6 +15,7 @@ from layline.patches.calling.receivers import Receiver, find_receivers
 if TYPE_CHECKING:
     from layline.patches.calling.uses import File, Place, Use
     from layline.patches.reading.modules import Modules
+    from layline.source.facts import Facts
 
 MOST_SHOWN = 20
 _MAKERS = frozenset("__init__ __new__ __post_init__ __enter__ __exit__ __aenter__ __aexit__".split())
@@ -58,13 +59,15 @@ class Callers:
 class Search:
     """Finds the callers of functions of one downstream; files are read as far as they mention a name asked for."""
 
-    def __init__(self, modules: Modules, texts: dict[str, bytes], asked: Iterable[str]) -> None:
+    def __init__(
+        self, modules: Modules, texts: dict[str, bytes], facts: dict[str, Facts], asked: Iterable[str]
+    ) -> None:
         self._asked = frozenset(asked)
         wanted = {name.rpartition(".")[2] for name in self._asked}
         makers = {name.rpartition(".")[0].rpartition(".")[2] for name in self._asked if _is_maker(name)}
-        wanted |= {below for name in makers for below in find_words_below(name, texts)}
+        wanted |= {below for name in makers for below in find_words_below(name, facts)}
         self._texts = texts
-        self._names = Names(modules, texts, frozenset(wanted))
+        self._names = Names(modules, facts, frozenset(wanted))
 
     def find(self, dotted: str) -> Callers:
         """The callers of a function, method, class or module of the downstream."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -11,18 +10,17 @@ from layline.patches.calling.uses import File, Place, dotted_of, read_file
 
 if TYPE_CHECKING:
     from layline.patches.reading.modules import Modules
+    from layline.source.facts import Facts
 
-_CLASS = re.compile(rb"^[ \t]*class[ \t]+(\w+)[ \t]*\(([^)]*)\)", re.MULTILINE)
-_WORD = re.compile(rb"\w+")
 _DEEPEST = 12
 
 
 class Names:
     """Finds definitions of the downstream by dotted name; a file is read at most once."""
 
-    def __init__(self, modules: Modules, texts: dict[str, bytes], wanted: frozenset[str]) -> None:
+    def __init__(self, modules: Modules, facts: dict[str, Facts], wanted: frozenset[str]) -> None:
         self.modules = modules
-        self.texts = texts
+        self._facts = facts
         self._wanted = wanted
         self._files: dict[str, File | None] = {}
         self._bases: dict[str, tuple[str, ...]] = {}
@@ -148,25 +146,25 @@ class Names:
         return self._below[dotted]
 
     def _find_named(self, base: str) -> list[tuple[str, str]]:
-        """(path, class) of classes whose bases mention a name, by a look at the text."""
+        """(path, class) of classes whose bases mention a name."""
         if self._named is None:
-            self._named = index_bases(self.texts)
+            self._named = index_bases(self._facts)
         return self._named.get(base, [])
 
 
-def index_bases(texts: dict[str, bytes]) -> dict[str, list[tuple[str, str]]]:
-    """Word → (path, class) of the classes whose bases hold it, by a look at the text."""
+def index_bases(facts: dict[str, Facts]) -> dict[str, list[tuple[str, str]]]:
+    """Word → (path, class) of the classes whose bases hold it."""
     found: dict[str, list[tuple[str, str]]] = {}
-    for path, text in texts.items():
-        for name, bases in _CLASS.findall(text):
-            for word in sorted(set(_WORD.findall(bases))):
-                found.setdefault(word.decode(), []).append((path, name.decode()))
+    for path, one in facts.items():
+        for name, bases in one.classes:
+            for word in bases:
+                found.setdefault(word, []).append((path, name))
     return found
 
 
-def find_words_below(word: str, texts: dict[str, bytes]) -> set[str]:
+def find_words_below(word: str, facts: dict[str, Facts]) -> set[str]:
     """The name of a class and the names of all that may inherit from it."""
-    named, found, waiting = index_bases(texts), {word}, [word]
+    named, found, waiting = index_bases(facts), {word}, [word]
     while waiting:
         fresh = {name for _, name in named.get(waiting.pop(), ())} - found
         found |= fresh

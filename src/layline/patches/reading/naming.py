@@ -49,6 +49,10 @@ def speaks(name: str) -> bool:
     return _SPEAKS.search(name) is not None
 
 
+def is_everywhere(name: str) -> bool:
+    return _EVERYWHERE.search(name) is not None
+
+
 def speaks_of_path(node: ast.Call) -> bool:
     """By its text alone: a call that speaks of patching and is given a dotted text, or a list of pairs with one."""
     match node.func:

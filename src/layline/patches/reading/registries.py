@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -41,14 +40,6 @@ class Registries:
 
     def believes_wrapper(self, name: str) -> bool:
         return name in self.wrappers and name in self.configured
-
-    @property
-    def mentions(self) -> re.Pattern[bytes] | None:
-        """Finds the configured names in a text; None where there are none."""
-        if not self.configured:
-            return None
-        names = b"|".join(re.escape(name.encode()) for name in sorted(self.configured))
-        return re.compile(rb"\b(?:" + names + rb")\b")
 
 
 def read_registries(configured: Iterable[Registry]) -> Registries:
