@@ -12,10 +12,10 @@ from layline.app.workspace import know_packages
 from layline.core.period import Cadence
 from layline.core.records import GapRecord, PeriodicRecord, read_gap_record, read_periodic_record
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
-from layline.errors import ConfigError, Error, MissingObject, RecordError
+from layline.errors import ConfigError, Error, GitError, MissingObject, RecordError
 from layline.gap.audit.gap_record import audit_gap_record
 from layline.gap.audit.ground import Ground
-from layline.gap.audit.model import AuditedField, AuditVerdict
+from layline.gap.audit.model import AuditedField, AuditVerdict, leave
 from layline.gap.audit.periodic_record import Surroundings, audit_periodic_record
 from layline.gap.audit.report_text import audit_report_text
 from layline.history import find_tip_at
@@ -44,10 +44,21 @@ def gap_audit(workspace: Workspace, paths: tuple[Path, ...]) -> Answer:
 def _audit(workspace: Workspace, path: Path) -> Any:
     record = load_record(path)
     if isinstance(record, GapRecord):
-        ground = _find_ground(workspace, record)
+        try:
+            ground = _find_ground(workspace, record)
+        except GitError as error:
+            return _leave_all(record, error.message)
         docs = workspace.settings.project.docs
         return (*audit_gap_record(record, ground), *audit_report_text(record, ground, workspace.commit, docs))
     return audit_periodic_record(record, _surroundings(workspace))
+
+
+def _leave_all(record: GapRecord, why: str) -> tuple[AuditedField, ...]:
+    """Of commits that are not here nothing can be said; other records still can be audited."""
+    told = {"local.commit": record.local.commit, "upstream.commit": record.upstream.commit}
+    return tuple(
+        leave(field, value, why) for field, value in (told | {"stats.commit_gap": record.stats.commit_gap}).items()
+    )
 
 
 def load_record(path: Path) -> GapRecord | PeriodicRecord:

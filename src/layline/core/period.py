@@ -77,6 +77,14 @@ def period_of(day: date, cadence: Cadence) -> Period:
     return parse_period(f"{year:04}-W{week:02}", cadence)
 
 
+def find_month_start(day: date) -> date:
+    return day.replace(day=1)
+
+
+def find_quarter_start(day: date) -> date:
+    return day.replace(month=day.month - (day.month - 1) % 3, day=1)
+
+
 def parse_date(text: str) -> date:
     """A day written YYYY-MM-DD and in no other way."""
     if not _DATE.match(text):

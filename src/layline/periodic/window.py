@@ -7,7 +7,7 @@ from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Literal
 from zoneinfo import ZoneInfo
 
-from layline.core.period import Cadence, Period, parse_period, period_of
+from layline.core.period import Cadence, Period, find_month_start, find_quarter_start, parse_period, period_of
 from layline.errors import ConfigError
 from layline.periodic.model import Window
 
@@ -71,8 +71,8 @@ def find_unit(window: Window) -> Literal["month", "quarter"]:
 def find_unit_start(window: Window) -> datetime:
     """When the month or quarter began that the first day of the window's period lies in."""
     first = window.period.first
-    month = first.month if find_unit(window) == "month" else first.month - (first.month - 1) % 3
-    return datetime.combine(first.replace(month=month, day=1), time(), window.start.tzinfo)
+    day = find_month_start(first) if find_unit(window) == "month" else find_quarter_start(first)
+    return datetime.combine(day, time(), window.start.tzinfo)
 
 
 def _parse(text: str, cadence: Cadence) -> Period:

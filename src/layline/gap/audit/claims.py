@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+from layline.errors import Error
+from layline.gap.audit.added_paths import check_added_path, find_added_paths
 from layline.gap.audit.ground import Ground
-from layline.gap.audit.model import AuditedField, AuditVerdict, check, check_any, combine
+from layline.gap.audit.model import AuditedField, AuditVerdict, check, check_any, combine, leave
 from layline.gap.dependencies import Declaration, Kind, Rank
 from layline.gap.dependencies.model import canonical_name
+
+Checker = Callable[[str, Ground], Iterator[AuditedField]]
 
 _BEHIND = re.compile(r"\b(\d[\d,]*) commits? (?:behind|ahead)\b")
 _FILES = re.compile(r"\b(\d[\d,]*) changed files\b")
@@ -28,7 +32,15 @@ _NOT_PRESENT = re.compile(r"\b(?P<name>[\w-]+)(?: is| was|:) not present\b")
 
 def check_sentence(field: str, text: str, ground: Ground) -> AuditedField:
     """The verdict on one sentence, from every part of it that can be computed."""
-    return combine(field, text, [part for checker in _CHECKERS for part in checker(text, ground)])
+    return combine(field, text, [part for checker in _CHECKERS for part in _attempt_all(checker, text, ground)])
+
+
+def _attempt_all(checker: Checker, text: str, ground: Ground) -> list[AuditedField]:
+    """The parts one checker finds; what git cannot read for it leaves its part of the sentence open."""
+    try:
+        return list(checker(text, ground))
+    except Error as error:
+        return [leave("unread", text, error.message)]
 
 
 def _check_figures(text: str, ground: Ground) -> Iterator[AuditedField]:
@@ -42,7 +54,7 @@ def _check_figures(text: str, ground: Ground) -> Iterator[AuditedField]:
 def _check_versions(text: str, ground: Ground) -> Iterator[AuditedField]:
     if not re.search(r"\b(?:version|declares|pins|bundles)\b", text, re.IGNORECASE):
         return
-    known = {side: version.text for side, version in zip(("pin", "tip"), ground.versions, strict=True) if version}
+    known = {side: version and version.text for side, version in zip(("pin", "tip"), ground.versions, strict=True)}
     for found in _VERSION.finditer(text):
         evidence = "; ".join(str(version.evidence) for version in ground.versions if version)
         yield check_any("version", found.group(1), known, evidence)
@@ -142,6 +154,9 @@ def _check_platforms(text: str, ground: Ground) -> Iterator[AuditedField]:
             side: sorted(spec for spec in _channels(ground, None, at_tip=side == "tip") if spec.endswith(word))
             for side in ("pin", "tip")
         }
+        if not any(_channels(ground, None, at_tip=side) for side in (False, True)):
+            yield leave(word, found.group(0), "neither side names a wheel index")
+            continue
         computed = (
             "; ".join(f"{side} {', '.join(specs)}" for side, specs in sides.items() if specs)
             or "no wheel index of either side"
@@ -168,13 +183,21 @@ def _check_names(text: str, ground: Ground) -> Iterator[AuditedField]:
         place = _find_mention(dotted, ground)
         if place is None and ground.has_name(dotted):
             continue  # upstream has it, so the sentence may be about upstream, or we reach it by another spelling
+        if not ground.integration_texts:
+            yield leave(dotted, "we depend on it", "no file of our integration is here to look into")
+            continue
         computed = place or "no file of our integration mentions it"
         yield AuditedField(field=dotted, published="we depend on it", computed=computed, verdict=_verdict(place is not None), evidence=f"{ground.downstream.name}@{ground.downstream_commit[:12]}")  # fmt: skip
 
 
-_CHECKERS = (
+def _check_added_paths(text: str, ground: Ground) -> Iterator[AuditedField]:
+    for path in find_added_paths(text):
+        yield check_added_path(path, path, ground)
+
+
+_CHECKERS: tuple[Checker, ...] = (
     _check_figures, _check_versions, _check_unchanged, _check_bounds, _check_channels, _check_installs, _check_added,
-    _check_absent, _check_platforms, _check_names,
+    _check_added_paths, _check_absent, _check_platforms, _check_names,
 )  # fmt: skip
 
 

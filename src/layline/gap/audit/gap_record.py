@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from layline.errors import GitError
 from layline.gap.audit.claims import check_sentence
-from layline.gap.audit.model import AuditedField, check, check_any, check_hash, leave
+from layline.gap.audit.ground import holds_code
+from layline.gap.audit.model import AuditedField, attempt, check, check_any, check_hash, leave
 from layline.gap.overview import measure_footprint
 
 if TYPE_CHECKING:
@@ -24,82 +24,91 @@ def audit_gap_record(record: GapRecord, ground: Ground) -> Iterator[AuditedField
 
 
 def _audit_sides(record: GapRecord, ground: Ground) -> Iterator[AuditedField]:
-    pin, tip = ground.commits
-    path = record.local.source_path
+    local, upstream = record.local, record.upstream
+    yield attempt(_check_submodule, "local.commit", local.commit, local.source_path, ground)
+    yield check_hash("upstream.commit", upstream.commit, ground.tip, f"git rev-parse {upstream.commit}")
+    yield attempt(_check_ref, "upstream.ref", upstream.ref, ground)
+    for place, side, at_tip in (("local", local, False), ("upstream", upstream, True)):
+        if side.commit_date is not None:
+            yield attempt(_check_date, f"{place}.commit_date", side.commit_date, ground, at_tip)
+    for place, side, at_tip in (("local", local, False), ("upstream", upstream, True)):
+        if side.version is not None:
+            yield attempt(_check_version, f"{place}.version", side.version, ground, at_tip)
+
+
+def _check_submodule(field: str, published: str, path: str, ground: Ground) -> AuditedField:
     entry = ground.downstream.read_entry(ground.downstream_commit, path)
-    if entry is not None and entry.is_gitlink:
-        command = f"git ls-tree {ground.downstream_commit} -- {path}"
-        yield check_hash("local.commit", record.local.commit, entry.oid, command)
-    else:
-        yield leave("local.commit", record.local.commit, f"no submodule at {path} in {ground.downstream_commit[:12]}")
-    yield check_hash("upstream.commit", record.upstream.commit, tip.hash, f"git rev-parse {record.upstream.commit}")
-    yield _check_ref(record, ground)
-    for field, published, commit in (
-        ("local.commit_date", record.local.commit_date, pin), ("upstream.commit_date", record.upstream.commit_date, tip),
-    ):  # fmt: skip
-        if published is not None:
-            yield check_any(field, published, date_readings(commit), f"git log -1 --format='%ci %ai' {commit.hash}")
-    for field, published, version in zip(
-        ("local.version", "upstream.version"),
-        (record.local.version, record.upstream.version),
-        ground.versions,
-        strict=True,
-    ):
-        if published is None:
-            continue
-        if version is None:
-            yield leave(field, published, "no file that we know declares a version")
-        else:
-            yield check(field, published, version.text, str(version.evidence))
+    if entry is None or not entry.is_gitlink:
+        return leave(field, published, f"no submodule at {path} in {ground.downstream_commit[:12]}")
+    return check_hash(field, published, entry.oid, f"git ls-tree {ground.downstream_commit} -- {path}")
 
 
-def _check_ref(record: GapRecord, ground: Ground) -> AuditedField:
-    ref = record.upstream.ref.removeprefix("origin/")
-    try:
-        head = ground.upstream.resolve(ref)
-        base = ground.upstream.git("merge-base", ground.tip, head).decode("ascii").strip()
-    except GitError as error:
-        return leave("upstream.ref", record.upstream.ref, error.message)
-    on_ref = base == ground.tip
-    computed = record.upstream.ref if on_ref else f"{ground.tip[:12]} is not on {ref}"
-    return check("upstream.ref", record.upstream.ref, computed, f"git merge-base --is-ancestor {ground.tip} {ref}")
+def _check_ref(field: str, published: str, ground: Ground) -> AuditedField:
+    ref = published.removeprefix("origin/")
+    head = ground.upstream.resolve(ref)
+    base = ground.upstream.git("merge-base", ground.tip, head).decode("ascii").strip()
+    computed = published if base == ground.tip else f"{ground.tip[:12]} is not on {ref}"
+    return check(field, published, computed, f"git merge-base --is-ancestor {ground.tip} {ref}")
+
+
+def _check_date(field: str, published: str, ground: Ground, at_tip: bool) -> AuditedField:
+    commit = ground.commits[at_tip]
+    return check_any(field, published, date_readings(commit), f"git log -1 --format='%ci %ai' {commit.hash}")
+
+
+def _check_version(field: str, published: str, ground: Ground, at_tip: bool) -> AuditedField:
+    version = ground.versions[at_tip]
+    if version is None:
+        return leave(field, published, "no file that we know declares a version")
+    return check(field, published, version.text, str(version.evidence))
 
 
 def _audit_stats(record: GapRecord, ground: Ground) -> Iterator[AuditedField]:
     stats = record.stats
-    yield check(
-        "stats.commit_gap", stats.commit_gap, ground.distance.behind, f"git rev-list --count {ground.pin}..{ground.tip}"
-    )
-    computed = {
-        "diff_files": len(ground.diff.files),
-        "insertions": ground.diff.insertions,
-        "deletions": ground.diff.deletions,
-    }
-    for name, value in computed.items():
-        if getattr(stats, name) is not None:
-            yield check(f"stats.{name}", getattr(stats, name), value, ground.shortstat())
+    yield attempt(_check_gap, "stats.commit_gap", stats.commit_gap, ground)
+    for name in ("diff_files", "insertions", "deletions"):
+        published = getattr(stats, name)
+        if published is not None:
+            yield attempt(_check_diff, f"stats.{name}", published, name, ground)
+
+
+def _check_gap(field: str, published: int, ground: Ground) -> AuditedField:
+    return check(field, published, ground.distance.behind, f"git rev-list --count {ground.pin}..{ground.tip}")
+
+
+def _check_diff(field: str, published: int, name: str, ground: Ground) -> AuditedField:
+    computed = len(ground.diff.files) if name == "diff_files" else getattr(ground.diff, name)
+    return check(field, published, computed, ground.shortstat())
 
 
 def _audit_footprint(record: GapRecord, ground: Ground) -> Iterator[AuditedField]:
-    if record.integration is None:
+    told = record.integration
+    if told is None:
         return
+    if told.backend_files is not None:
+        yield attempt(_check_footprint, "integration.backend_files", told.backend_files, ground)
+    if told.tracked_files is not None:
+        word = record.backend.key.lower()
+        yield attempt(_check_footprint, "integration.tracked_files", told.tracked_files, ground, word)
+    if told.integration_model is not None:
+        yield leave("integration.integration_model", told.integration_model, "a description, not a figure")
+
+
+def _check_footprint(field: str, published: int, ground: Ground, word: str | None = None) -> AuditedField:
+    """A count of files below the integration folders, or, with a word, of paths of the whole tree that name it."""
     foot = measure_footprint(ground.downstream, ground.downstream_commit, ground.backend)
     if not foot.folders:
-        yield leave("integration", record.integration.backend_files, "no integration folder is configured")
-        return
+        return leave(field, published, "no integration folder is configured")
+    if not foot.tracked:
+        why = "has none of the integration folders"
+        empty = why if holds_code(ground.downstream, ground.downstream_commit) else "holds no code"
+        return leave(field, published, f"{ground.downstream_commit[:12]} {empty}")
     readings: dict[str, Any] = {"tracked": foot.tracked, "non-empty": foot.non_empty, "Python": foot.python}
-    command = f"git ls-tree -r -l {ground.downstream_commit} -- {' '.join(foot.folders)}"
-    if record.integration.backend_files is not None:
-        yield check_any("integration.backend_files", record.integration.backend_files, readings, command)
-    if record.integration.tracked_files is not None:
-        word = record.backend.key.lower()
+    if word is not None:
         named = sum(1 for entry in ground.downstream.read_tree(ground.downstream_commit) if word in entry.path.lower())
         readings[f"paths of the whole tree that name {word}"] = named
-        yield check_any("integration.tracked_files", record.integration.tracked_files, readings, command)
-    if record.integration.integration_model is not None:
-        yield leave(
-            "integration.integration_model", record.integration.integration_model, "a description, not a figure"
-        )
+    command = f"git ls-tree -r -l {ground.downstream_commit} -- {' '.join(foot.folders)}"
+    return check_any(field, published, readings, command)
 
 
 def _audit_sentences(record: GapRecord, ground: Ground) -> Iterator[AuditedField]:

@@ -95,6 +95,11 @@ class Ground:
             yield f"{item.place} {item.spec}".strip()
 
 
+def holds_code(repository: Repository, commit: str) -> bool:
+    """False for a branch that only publishes: no Python file, no submodule."""
+    return any(entry.is_gitlink or entry.path.endswith(".py") for entry in repository.read_tree(commit))
+
+
 def _has_name(tree: Tree, dotted: str, root: str) -> bool:
     parts = dotted.split(".")
     for cut in range(len(parts), 0, -1):

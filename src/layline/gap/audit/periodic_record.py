@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
-from layline.core.period import parse_moment
-from layline.errors import GitError
+from layline.core.period import find_month_start, find_quarter_start, parse_moment, parse_period
 from layline.gap.audit.gap_record import date_readings
-from layline.gap.audit.model import AuditedField, AuditVerdict, check, check_any, check_hash, leave
+from layline.gap.audit.ground import holds_code
+from layline.gap.audit.model import AuditedField, AuditVerdict, attempt, check, check_any, check_hash, leave
+from layline.gap.audit.written import find_written
 from layline.history import compare_commits, find_tip_at, read_commit, read_log, read_pin
 
 if TYPE_CHECKING:
@@ -43,15 +45,29 @@ class Surroundings:
     repositories: Callable[[], list[Repository]]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """When a record was made, and what the downstream was then."""
+
+    record: PeriodicRecord
+    made: str
+    has_code: bool
+
+    @property
+    def without_code(self) -> str:
+        return f"{self.made[:12]} holds no code"
+
+
 def audit_periodic_record(record: PeriodicRecord, around: Surroundings) -> Iterator[AuditedField]:
     start, end = parse_moment(record.time_window.start), parse_moment(record.time_window.end)
     made = find_tip_at(around.downstream, around.line, parse_moment(record.generated_at))
     if made is None:
         yield leave("generated_at", record.generated_at, "the downstream history begins later")
         return
-    yield from _audit_counts(record, around, start, end)
+    where = Moment(record=record, made=made, has_code=holds_code(around.downstream, made))
+    yield from _audit_counts(record, around, start, end, where)
     for key, status in record.statuses.items():
-        yield from _audit_status(key, status, made, around)
+        yield from _audit_status(key, status, where, around)
         for name in ("month_start_ts", "quarter_start_ts"):
             if isinstance(status.get(name), str):
                 yield _check_start(f"{key}_status.{name}", status[name], record)
@@ -60,7 +76,7 @@ def audit_periodic_record(record: PeriodicRecord, around: Surroundings) -> Itera
 
 
 def _audit_counts(
-    record: PeriodicRecord, around: Surroundings, start: datetime, end: datetime
+    record: PeriodicRecord, around: Surroundings, start: datetime, end: datetime, where: Moment
 ) -> Iterator[AuditedField]:
     merged = [
         commit
@@ -69,14 +85,16 @@ def _audit_counts(
     ]
     numbered = [commit for commit in merged if commit.pull_request is not None]
     command = f"git log --first-parent --since={record.time_window.start} --until={record.time_window.end} --format=%s {around.line}"
-    yield check_any(
-        "merged_pr_count", record.merged_pr_count, {"pull requests merged in the window": len(numbered), "commits in the window": len(merged)}, command
-    )  # fmt: skip
+    readings = {"pull requests merged in the window": len(numbered), "commits in the window": len(merged)}
+    if where.has_code:
+        yield check_any("merged_pr_count", record.merged_pr_count, readings, command)
+    else:
+        yield leave("merged_pr_count", record.merged_pr_count, where.without_code)
     total = sum(record.category_breakdown.values())
     yield check("category_breakdown (sum)", record.merged_pr_count, total, "the sum of its categories")
 
 
-def _audit_status(key: str, status: Mapping[str, Any], made: str, around: Surroundings) -> Iterator[AuditedField]:
+def _audit_status(key: str, status: Mapping[str, Any], where: Moment, around: Surroundings) -> Iterator[AuditedField]:
     found = around.find_backend(key, status.get("upstream_repo"))
     place = f"{key}_status"
     for name, value in status.items():
@@ -85,79 +103,84 @@ def _audit_status(key: str, status: Mapping[str, Any], made: str, around: Surrou
             continue
         match name:
             case "pin_commit" if found:
-                yield _check_pin(field, value, made, found, around)
+                yield attempt(_check_pin, field, value, where.made, found, around)
+            case "previous_pin_commit" if found:
+                yield attempt(_check_previous_pin, field, value, where, found, around)
             case "pin_date" | "upstream_head_date" if found:
                 commit = status.get("pin_commit" if name == "pin_date" else "upstream_head")
-                yield _check_date(field, value, str(commit), found[2])
+                yield attempt(_check_date, field, value, str(commit), found[2])
             case "commit_gap" if found:
-                yield _check_gap(
-                    field, value, str(status.get("pin_commit")), str(status.get("upstream_head")), found[2]
-                )
+                ends = (str(status.get("pin_commit")), str(status.get("upstream_head")))
+                yield attempt(_check_gap, field, value, *ends, found[2])
             case "upstream_head" if found:
-                yield _check_on_ref(field, value, str(status.get("upstream_ref") or "main"), found[2])
+                yield attempt(_check_on_ref, field, value, str(status.get("upstream_ref") or "main"), found[2])
             case _ if isinstance(value, str) and _HASH.match(value) and name.endswith("_commit"):
-                yield _check_written(field, value, status, name, made, around)
+                yield attempt(_check_written, field, value, status, name, where, around)
             case _ if "drift_commits" in name and isinstance(value, int):
-                yield _check_drift(field, value, status, name, around)
+                yield attempt(_check_drift, field, value, status, name, around)
             case "recommendation":
                 yield leave(field, value, "a judgement; the policy that gave it is not in the record")
 
 
 def _check_pin(
-    field: str, value: str, made: str, found: tuple[str, Backend, Repository], around: Surroundings
+    field: str, value: str, commit: str, found: tuple[str, Backend, Repository], around: Surroundings
 ) -> AuditedField:
     key, backend, _ = found
-    pinned = read_pin(around.downstream, made, key, backend)
+    pinned = read_pin(around.downstream, commit, key, backend)
     return check_hash(field, value, pinned.revision, pinned.evidence.command or str(pinned.evidence))
 
 
+def _check_previous_pin(
+    field: str, value: str, where: Moment, found: tuple[str, Backend, Repository], around: Surroundings
+) -> AuditedField:
+    """The pin just before the window, where the generator reads it."""
+    start = parse_moment(where.record.time_window.start) - timedelta(seconds=1)
+    before = find_tip_at(around.downstream, around.line, start)
+    if before is None:
+        return leave(field, value, "the downstream history begins later")
+    return _check_pin(field, value, before, found, around)
+
+
 def _check_date(field: str, value: str, commit: str, upstream: Repository) -> AuditedField:
-    try:
-        return check_any(
-            field,
-            value,
-            date_readings(read_commit(upstream, upstream.resolve(commit))),
-            f"git log -1 --format='%ci %ai' {commit}",
-        )
-    except GitError as error:
-        return leave(field, value, error.message)
+    readings = date_readings(read_commit(upstream, upstream.resolve(commit)))
+    return check_any(field, value, readings, f"git log -1 --format='%ci %ai' {commit}")
 
 
 def _check_gap(field: str, value: int, pin: str, tip: str, upstream: Repository) -> AuditedField:
-    try:
-        behind = compare_commits(upstream, upstream.resolve(pin), upstream.resolve(tip)).behind
-    except GitError as error:
-        return leave(field, value, error.message)
+    behind = compare_commits(upstream, upstream.resolve(pin), upstream.resolve(tip)).behind
     return check(field, value, behind, f"git rev-list --count {pin}..{tip}")
 
 
 def _check_on_ref(field: str, value: str, ref: str, upstream: Repository) -> AuditedField:
-    try:
-        commit, head = upstream.resolve(value), upstream.resolve(ref.removeprefix("origin/"))
-        base = upstream.git("merge-base", commit, head).decode("ascii").strip()
-    except GitError as error:
-        return leave(field, value, error.message)
-    return check(
-        field, value, value if base == commit else f"not on {ref}", f"git merge-base --is-ancestor {value} {ref}"
-    )
+    commit, head = upstream.resolve(value), upstream.resolve(ref.removeprefix("origin/"))
+    base = upstream.git("merge-base", commit, head).decode("ascii").strip()
+    computed = value if base == commit else f"not on {ref}"
+    return check(field, value, computed, f"git merge-base --is-ancestor {value} {ref}")
 
 
 def _check_written(
-    field: str, value: str, status: Mapping[str, Any], name: str, made: str, around: Surroundings
+    field: str, value: str, status: Mapping[str, Any], name: str, where: Moment, around: Surroundings
 ) -> AuditedField:
     """A commit that the downstream writes somewhere: at the time of the record, or at the start its prefix names."""
-    at = made
+    at = where.made
     if name.startswith(("month_start", "quarter_start")):
         moment = status.get("month_start_ts") or status.get("quarter_start_ts")
         found = find_tip_at(around.downstream, around.line, parse_moment(str(moment))) if moment else None
         if found is None:
             return leave(field, value, "the record does not say when the period began")
         at = found
-    place = _find_text(around.downstream, at, value)
+    if not where.has_code:
+        return leave(field, value, where.without_code)
+    place, unread = find_written(around.downstream, at, value)
     command = f"git grep -n {value} {at}"
-    if place is None:
-        return AuditedField(field=field, published=value, computed=f"no file of {at[:12]} holds it", verdict=AuditVerdict.CONTRADICTED, evidence=command)  # fmt: skip
-    return AuditedField(field=field, published=value, computed=place, verdict=AuditVerdict.CONFIRMED, evidence=command)
+    if place is not None:
+        return AuditedField(field=field, published=value, computed=place, verdict=AuditVerdict.CONFIRMED, evidence=command)  # fmt: skip
+    computed = f"no file of {at[:12]} holds it"
+    if unread:
+        return leave(
+            field, value, f"{computed}, but {unread} file{'s' if unread > 1 else ''} of it cannot be read here"
+        )
+    return AuditedField(field=field, published=value, computed=computed, verdict=AuditVerdict.CONTRADICTED, evidence=command)  # fmt: skip
 
 
 def _check_drift(field: str, value: int, status: Mapping[str, Any], name: str, around: Surroundings) -> AuditedField:
@@ -233,6 +256,8 @@ def _check_pins(field: str, text: str, record: PeriodicRecord, around: Surroundi
     then, now = (
         {one.path: one.oid for one in around.downstream.read_tree(end) if one.is_gitlink} for end in ends if end
     )
+    if not then and not now:
+        return  # no submodule at either end: nothing to hold the claim against
     moved = sorted(path for path in then.keys() | now.keys() if then.get(path) != now.get(path))
     verdict = AuditVerdict.CONTRADICTED if moved else AuditVerdict.CONFIRMED
     computed = f"moved: {', '.join(moved)}" if moved else f"{len(now)} submodules, none moved"
@@ -248,22 +273,21 @@ def _count_between(was: str, now: str, around: Surroundings) -> int | None:
 
 
 def _check_start(field: str, value: str, record: PeriodicRecord) -> AuditedField:
-    """The start of the month or quarter that the window lies in."""
+    """The start of the month or quarter that the record's period lies in, as the generator writes it."""
+    first = parse_period(record.report_id, record.cadence).first
+    day = find_month_start(first) if "month" in field else find_quarter_start(first)
     start = parse_moment(record.time_window.start)
-    month = start.month if "month" in field else 3 * ((start.month - 1) // 3) + 1
-    right = start.replace(month=month, day=1, hour=0, minute=0, second=0, microsecond=0).isoformat()
-    same = parse_moment(value) == parse_moment(right)
-    return check(field, value, value if same else right, "the first day of the period that the window begins in")
+    right = datetime.combine(day, time(), _find_zone(record.time_window.timezone) or start.tzinfo)
+    same = parse_moment(value) == right
+    command = f"the first day of the period that {record.report_id} begins in"
+    return check(field, value, value if same else right.isoformat(), command)
 
 
-def _find_text(repository: Repository, commit: str, text: str) -> str | None:
+def _find_zone(name: str) -> ZoneInfo | None:
     try:
-        out = repository.git("grep", "-n", "-I", "-F", "--no-color", "-e", text, commit)
-    except GitError as error:
-        if "it said nothing" in error.message:
-            return None
-        raise
-    return out.decode("utf-8", "replace").split("\n", 1)[0].removeprefix(f"{commit}:")[:160]
+        return ZoneInfo(name)
+    except (KeyError, OSError, ValueError):
+        return None  # the offset of the window's start stands in for it
 
 
 def _when(text: str) -> datetime:

@@ -1,4 +1,4 @@
-"""Audits the dependency tables of a published Markdown report: what was said to be absent, added or bounded."""
+"""Audits a published Markdown report: dependencies in its tables and paths in its bullets, absent, added or bounded."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Skipped
-from layline.gap.audit.model import AuditedField, AuditVerdict
+from layline.gap.audit.added_paths import check_added_path, find_added_paths
+from layline.gap.audit.model import AuditedField, AuditVerdict, attempt
 from layline.gap.dependencies.model import canonical_name
 from layline.history import read_log
 from layline.source.tree import Tree
@@ -22,12 +23,16 @@ _BOUND = re.compile(r"`((?:[<>=~!]=?|===)\s*[\w.*+]+)`")
 
 
 def audit_report_text(record: GapRecord, ground: Ground, line: str, docs: str) -> Iterator[AuditedField]:
-    """The tables headed `Dependency` of the record's Markdown, as the downstream published it after the record's day."""
+    """Tables headed `Dependency` and bullets that begin with `Added` of the record's Markdown, as the downstream published it after the record's day."""
     for artifact in record.artifacts:
         path = f"{docs}/backend-gap/{artifact.source}"
         text = _find_text(record, ground, line, path)
+        source = artifact.source.rpartition("/")[2]
         for row in _find_rows(text) if text else ():
-            yield from _audit_row(artifact.source.rpartition("/")[2], row, ground)
+            yield from _audit_row(source, row, ground)
+        for number, line_ in enumerate(text.splitlines() if text else (), 1):
+            for path in find_added_paths(line_) if line_.lstrip().startswith(("- ", "* ")) else ():
+                yield attempt(check_added_path, f"{source}:{number}: {path} added", path, ground)
 
 
 def _find_text(record: GapRecord, ground: Ground, line: str, path: str) -> str | None:
