@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from layline.campaign.model import Build, Operator, Snapshot
+from layline.campaign.processor import native_flag
 from layline.errors import BenchError
 
 SOURCES = {"c": (".c", ".h"), "python": (".py",), "triton": (".py",)}
-FLAGS = ("-O2", "-march=native", "-std=gnu11", "-fPIC", "-shared", "-fopenmp", "-Wl,--build-id=none")
+FLAGS = ("-O2", native_flag(), "-std=gnu11", "-fPIC", "-shared", "-fopenmp", "-Wl,--build-id=none")
 LIBRARIES = ("-lm", "-lpthread", "-ldl")
 _SCRIPTS = Path(__file__).parent / "worker"
 

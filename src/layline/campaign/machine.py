@@ -7,6 +7,7 @@ import platform
 from pathlib import Path
 
 from layline.campaign.model import Environment
+from layline.campaign.processor import name_processor
 from layline.campaign.sandbox import STRONG
 
 
@@ -15,7 +16,7 @@ def read_environment() -> Environment:
     load = os.getloadavg()[0]
     cores = len(os.sched_getaffinity(0))
     return Environment(
-        cpu=_read_cpu(),
+        cpu=name_processor(),
         cores=cores,
         governor=_read_line(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
         load_before=load,
@@ -26,14 +27,6 @@ def read_environment() -> Environment:
         weaker=(),
         is_contended=load > cores / 2,
     )
-
-
-def _read_cpu() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
 
 
 def _read_line(path: Path) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from layline.campaign.ceilings import say_share
 from layline.campaign.command_transfer import find_missing
 from layline.campaign.engine import is_ineffective
 from layline.campaign.manifest import Measuring
@@ -220,7 +221,7 @@ def _roof(state: State) -> Iterator[Block]:
         series=(("roof", ((moved / 1e9, flops / 1e9),)), *kernels), unit="GFLOP/s",
     )  # fmt: skip
     rows = tuple(
-        (label, f"{intensity:.1f}", f"{rate / 1e9:.2f}", f"{rate / min(flops, intensity * moved):.1%}")
+        (label, f"{intensity:.1f}", f"{rate / 1e9:.2f}", say_share(rate / min(flops, intensity * moved), 1))
         for label, intensity, rate in points
     )
     yield Table(

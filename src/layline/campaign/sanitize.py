@@ -15,6 +15,7 @@ from layline.campaign.build import compile_confined
 from layline.campaign.describe import describe_shape
 from layline.campaign.endings import describe_ending
 from layline.campaign.link import Fault
+from layline.campaign.processor import native_flag
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 FLAGS = (
     "-O1",
     "-g1",
-    "-march=native",
+    native_flag(),
     "-std=gnu11",
     "-fopenmp",
     "-fsanitize=address",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from layline.campaign.ceilings import is_roof_wrong
 from layline.campaign.model import Operator, Shape
 from layline.campaign.pair import REQUEST_MS
 from layline.campaign.state import State
@@ -99,10 +100,20 @@ def find_bounds(state: State, operator: Operator) -> Iterator[Bound]:
     roof = _read_roof(state)
     for one in sorted(figures, key=lambda one: one.flops):
         share = one.rate / min(roof[0], one.intensity * roof[1]) if roof else None
+        if share is not None and is_roof_wrong(share):
+            yield _bound_under_wrong_roof(one, one.rate / top)
+            continue
         kind, reading = _read_bound(one, one.rate / top if top else 0.0, share, roof)
         yield Bound(
             shape=one.shape, rate=one.rate / 1e9, intensity=one.intensity, reading=reading, roof_share=share, kind=kind
         )
+
+
+def _bound_under_wrong_roof(one: _Figures, share: float) -> Bound:
+    """A shape that is faster than the roof: the roof says nothing about it, the other figures do."""
+    kind, reading = _read_bound(one, share, None, None)
+    told = f"faster than the measured roof, so the roof is wrong; {reading}"
+    return Bound(shape=one.shape, rate=one.rate / 1e9, intensity=one.intensity, reading=told, kind=kind)
 
 
 def _read_bound(
@@ -147,7 +158,13 @@ def classify(state: State, operator: Operator, bounds: Sequence[Bound]) -> Bottl
 def _say_roof(state: State, bounds: Sequence[Bound]) -> Iterator[str]:
     roof = _read_roof(state)
     shares = [bound.roof_share for bound in bounds if bound.roof_share is not None]
-    if roof and shares:
+    if roof and len(shares) < len(bounds):
+        above = ", ".join(bound.shape for bound in bounds if bound.roof_share is None)
+        yield (
+            f"roofline: {roof[0] / 1e9:.0f} GFLOP/s and {roof[1] / 1e9:.0f} GB/s were measured here, but the kernel is faster "
+            f"than that on {above}: the measured roof is wrong, and no share of it is told"
+        )
+    elif roof and shares:
         yield (
             f"roofline: {roof[0] / 1e9:.0f} GFLOP/s and {roof[1] / 1e9:.0f} GB/s measured here; the kernel reaches "
             f"{min(shares):.0%} to {max(shares):.0%} of it, {sum(bound.kind is BottleneckKind.MEMORY for bound in bounds)} "
