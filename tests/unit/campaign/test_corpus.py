@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import platform
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -16,9 +18,17 @@ from layline.campaign.judge import judge
 from layline.campaign.measure import Request, measure_pair
 from layline.campaign.model import Status
 
+ONE_ARCHITECTURE = re.compile(r"mmintrin|int \$0x80|rdtsc|\bmsr\b|\bsvc\b")
+
 
 def tiers(cases: tuple[Case, ...]) -> list[object]:
-    return [pytest.param(case, id=case.name, marks=() if case.is_fast_tier else pytest.mark.slow) for case in cases]
+    """Those this machine's processor can run; the others have a sibling that it can."""
+    marks = {True: (), False: pytest.mark.slow}
+    return [pytest.param(case, id=case.name, marks=marks[case.is_fast_tier]) for case in here(cases)]
+
+
+def here(cases: tuple[Case, ...]) -> tuple[Case, ...]:
+    return tuple(case for case in cases if case.runs_on(platform.machine()))
 
 
 def fate(case: Case, *, change: str = "") -> str:
@@ -49,14 +59,14 @@ def test_an_honest_look_alike_is_accepted(case: Case) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("change", DISGUISES)
-@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in EXPLOITS])
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in here(EXPLOITS)])
 def test_a_disguise_does_not_help(case: Case, change: str) -> None:
     assert fate(case, change=change) in case.caught_by
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("change", DISGUISES)
-@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in HONEST])
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in here(HONEST)])
 def test_a_disguise_does_not_hurt_the_honest(case: Case, change: str) -> None:
     assert fate(case, change=change) == "accepted"
 
@@ -109,3 +119,17 @@ def test_every_kernel_file_is_a_case() -> None:
         if path.suffix in (".c", ".py")
     }
     assert files == {case.name for case in (*EXPLOITS, *HONEST)}
+
+
+def test_a_case_for_one_architecture_has_a_sibling_for_the_other() -> None:
+    only = [case for case in (*EXPLOITS, *HONEST) if case.architecture]
+    by_name = {(case.name.removesuffix("_arm"), case.architecture): case.caught_by for case in only}
+    assert {architecture for _name, architecture in by_name} == {"x86_64", "aarch64"}
+    for name, _architecture in by_name:
+        assert by_name[name, "x86_64"] == by_name[name, "aarch64"]
+
+
+def test_no_case_for_all_opens_what_one_architecture_has() -> None:
+    for case in (*EXPLOITS, *HONEST):
+        if not case.architecture:
+            assert not ONE_ARCHITECTURE.search(case.path.read_text("utf-8")), case.name

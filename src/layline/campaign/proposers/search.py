@@ -55,6 +55,8 @@ class Search:
     settings: int = SETTINGS
     few: int = FEW
     name: str = "search"
+    look: Callable[..., list[Screened]] = screen
+    """How settings are looked at: `screen`, which builds, runs and times each."""
     _seen: set[str] = field(default_factory=set)
     """Kernel texts that were proposed, or seen not to be faster than the working kernel."""
 
@@ -119,7 +121,7 @@ class Search:
         if not candidates:
             return None
         snapshots = {name: Snapshot(files=((path, text),)) for name, text in {TODAY: today, **candidates}.items()}
-        looked = screen(self.operator, self.shapes, snapshots, may_go_on=self.may_go_on)
+        looked = self.look(self.operator, self.shapes, snapshots, may_go_on=self.may_go_on)
         for made in compose(looked, {TODAY: today, **candidates}):
             if made.text not in self._seen and made.text not in candidates.values():
                 candidates[made.name] = made.text

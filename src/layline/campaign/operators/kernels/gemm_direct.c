@@ -4,16 +4,42 @@
 #include <stdint.h>
 #include <string.h>
 
-#define WIDTH 16  /* knob: 8 16 */
-#define ROWS 12   /* knob: 4 6 8 10 12 14 */
+#define HALF 0    /* knob: 0 1 */
+#define ROWS 0    /* knob: 0 4 6 8 10 12 14 */
 #define VECTORS 2 /* knob: 1 2 3 4 */
 #define DEPTH 256 /* knob: 128 192 256 384 512 */
 #define UNROLL 2  /* knob: 1 2 4 */
 #define COPY 0    /* knob: 0 1 */
 
+#if defined(__AVX512F__)
+#define LANES 16
+#elif defined(__AVX__)
+#define LANES 8
+#else
+#define LANES 4 /* NEON, SSE */
+#endif
+#if defined(__AVX512F__) || defined(__aarch64__)
+#define REGISTERS 32
+#else
+#define REGISTERS 16
+#endif
+#if defined(__aarch64__)
+#define SPARE 8 /* every factor goes through a register, and the compiler loads some ahead */
+#else
+#define SPARE 1 /* a factor is an operand in memory */
+#endif
+#if HALF && LANES < 16
+#error "half a vector is worth a try only where it is 16 wide"
+#endif
+#define WIDTH (HALF ? LANES / 2 : LANES)
+#if ROWS == 0 /* as many as the register file holds */
+#undef ROWS
+#define FITS ((REGISTERS - SPARE - VECTORS) / VECTORS)
+#define ROWS (FITS < 14 ? FITS : 14)
+#endif
 #define COLUMNS (WIDTH * VECTORS)
-#if ROWS * VECTORS + VECTORS > 31
-#error "the register tile does not fit 32 vector registers"
+#if ROWS * VECTORS + VECTORS + SPARE > REGISTERS
+#error "the register tile does not fit the vector registers of this processor"
 #endif
 
 #define SPELL(text) #text
