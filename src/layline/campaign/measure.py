@@ -120,6 +120,8 @@ class _Run:
         self._spent: dict[str, float] = {}
         self._canary: Canary | None = None
         self._yardstick: dict[str, list[Error]] = {}
+        self._shown: dict[str, str] = {}
+        """Properties by what showed them; what is not here was not looked at and is not claimed."""
         self._on_trial = Leg.CANDIDATE if request.candidate is not None else Leg.BEST
 
     def begin(self, seed: bytes) -> None:
@@ -231,13 +233,18 @@ class _Run:
         trial, setup, rng = legs[self._on_trial], self._setup, self._rng
         self._say("gates: hard inputs, held-out shapes, repetition, error, state")
         probe_inputs(setup, trial, rng)
+        self._show_inputs()
         probe_held_out(setup, trial, rng)
+        self._shown["held-out-shape"] = f"neighbours of {len(setup.shapes)} shapes, far sizes, a walk through sizes"
         probe_repetition(setup, trial, rng)
+        self._shown["repeatable"] = "the same calls made again, on every core there is"
         probe_memory(setup, trial, rng)
+        self._shown["bounded-memory"] = "memory, threads and open files counted over blocks of calls"
         self._sanitize()
         if self._on_trial is Leg.BEST:
             return
         probe_stalls(setup, trial, legs[Leg.BEST], rng)
+        self._shown["gain-in-the-mean"] = "a series of single calls of both kernels in turns"
         probe_values(setup, trial, legs[Leg.BEST], rng)
         start = self._request.start or self._request.best
         built = build_kernel(start, setup.operator, setup.shop)
@@ -247,6 +254,8 @@ class _Run:
             leg.worker.load()
             self._yardstick = probe_errors(setup, trial, leg, rng)
             probe_contract(setup, trial, leg, rng)
+            if setup.operator.misuse is not None:
+                self._shown["keeps-contract"] = "arguments that do not fit one another, given to both kernels"
         carried = probe_state(setup, trial, legs[Leg.BEST], rng)
         self._keep(state=carried.what, bucket=carried.bucket, hit_trace=carried.trace, weight_share=carried.share)
 
@@ -260,6 +269,17 @@ class _Run:
         if weaker:
             environment = self._measurement.environment
             self._keep(environment=replace(environment, weaker=(*environment.weaker, weaker)))
+        else:
+            self._shown["memory-safe"] = "AddressSanitizer, every shape and its neighbours, one call of each pass"
+
+    def _show_inputs(self) -> None:
+        operator = self._request.operator
+        self._shown["hard-inputs"] = f"{', '.join(operator.distributions)} on every shape"
+        self._shown["follows-inputs"] = "every input of every pass, one element changed, twice"
+        if operator.exact is not None:
+            self._shown["exact-integers"] = f"distribution {operator.exact} on every shape"
+        if self._setup.mode is not None:
+            self._shown["floating-point-mode"] = f"mode 0x{self._setup.mode:08x} at load and after every request"
 
     def _probe_end(self, legs: list[LiveLeg]) -> None:
         from layline.campaign.probes import find_foreign_code, probe_leftovers, probe_provenance
@@ -267,6 +287,7 @@ class _Run:
         trial = next(leg for leg in legs if leg.leg is self._on_trial)
         trial.worker.settle(0.02)
         probe_leftovers(trial)
+        self._shown["charged-in-full"] = trial.worker.account.kind
         foreign = find_foreign_code(trial, self._setup.own_files)
         if foreign and not self._request.plan.vendor_allowed:
             built = self._builts[self._on_trial]
@@ -274,6 +295,8 @@ class _Run:
                 masked.worker.load()
                 masked.worker.pin(trial.worker.cores)
                 probe_provenance(self._setup, trial, masked, foreign, self._rng)
+        told = f"without {', '.join(foreign)} it is as fast" if foreign else "no other code was in the worker"
+        self._shown["own-code"] = "allowed by the plan" if foreign and self._request.plan.vendor_allowed else told
 
     def _summarise(self) -> None:
         samples = tuple(sample for pair in self._pairs for sample in pair.samples())
@@ -295,7 +318,7 @@ class _Run:
 
         controls = (*self._measurement.controls, *judge_controls(self._measurement))
         gates = (
-            *close_gates(self._measurement, self._request.operator, self._request.shapes, self._pairs),
+            *close_gates(self._measurement, self._request.operator, self._request.shapes, self._pairs, self._shown),
             *check_timed_errors(self._request.operator, self._yardstick, self._pairs),
         )
         self._keep(controls=controls, gates=gates)

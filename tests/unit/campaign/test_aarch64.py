@@ -14,7 +14,8 @@ from corpus.cases import EXPLOITS, FOLDER, HONEST, Case
 from layline.campaign.operators import load_operator
 from layline.campaign.proposers.knobs import set_knobs
 
-CROSS, QEMU = shutil.which("aarch64-linux-gnu-gcc"), shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64")
+CROSS = shutil.which("aarch64-linux-gnu-gcc") or ""
+QEMU = shutil.which("qemu-aarch64-static") or shutil.which("qemu-aarch64") or ""
 FLAGS = ("-O2", "-mcpu=neoverse-n1", "-std=gnu11", "-fopenmp", "-Wall", "-Werror", "-Wno-unknown-pragmas")
 DRIVER = """
 #include <math.h>
@@ -59,7 +60,7 @@ SETTINGS = [
     ("direct", {"ROWS": 0, "VECTORS": 3, "UNROLL": 1}),
 ]
 
-pytestmark = pytest.mark.skipif(CROSS is None, reason="no compiler for aarch64 here")
+pytestmark = pytest.mark.skipif(not CROSS, reason="no compiler for aarch64 here")
 
 
 def _text(name: str) -> str:
@@ -68,7 +69,7 @@ def _text(name: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(QEMU is None, reason="no qemu for aarch64 here")
+@pytest.mark.skipif(not QEMU, reason="no qemu for aarch64 here")
 @pytest.mark.parametrize(("name", "setting"), SETTINGS)
 def test_a_shipped_kernel_is_right_on_aarch64(tmp_path: Path, name: str, setting: dict[str, int]) -> None:
     (tmp_path / "kernel.c").write_text(set_knobs(_text(name), setting))
@@ -76,8 +77,8 @@ def test_a_shipped_kernel_is_right_on_aarch64(tmp_path: Path, name: str, setting
     program = tmp_path / "program"
     subprocess.run(
         [CROSS, *FLAGS, "-static", "-o", program, tmp_path / "kernel.c", tmp_path / "driver.c", "-lm"], check=True
-    )  # type: ignore[list-item]
-    done = subprocess.run([QEMU, program], capture_output=True, text=True, timeout=120, check=False)  # type: ignore[list-item]
+    )
+    done = subprocess.run([QEMU, program], capture_output=True, text=True, timeout=120, check=False)
     assert done.stdout == "0 wrong\n"
 
 
@@ -94,7 +95,7 @@ def test_a_tile_stays_in_the_registers_of_neon(tmp_path: Path, name: str, settin
     """The loop over the depth touches no stack: a tile that does not fit 32 registers of 128 bits would be kept there."""
     source = tmp_path / "kernel.c"
     source.write_text(set_knobs(_text(name), {**setting, "UNROLL": 1}))
-    subprocess.run([CROSS, *FLAGS, "-S", "-o", tmp_path / "kernel.s", source], check=True)  # type: ignore[list-item]
+    subprocess.run([CROSS, *FLAGS, "-S", "-o", tmp_path / "kernel.s", source], check=True)
     bodies = [
         body for body in _find_loops((tmp_path / "kernel.s").read_text()) if sum("fmla" in line for line in body) >= 16
     ]
@@ -105,7 +106,7 @@ def test_a_tile_stays_in_the_registers_of_neon(tmp_path: Path, name: str, settin
 def test_a_tile_that_does_not_fit_does_not_compile(tmp_path: Path) -> None:
     source = tmp_path / "kernel.c"
     source.write_text(set_knobs(_text("direct"), {"ROWS": 14, "VECTORS": 4}))
-    done = subprocess.run([CROSS, *FLAGS, "-S", "-o", os.devnull, source], capture_output=True, text=True, check=False)  # type: ignore[list-item]
+    done = subprocess.run([CROSS, *FLAGS, "-S", "-o", os.devnull, source], capture_output=True, text=True, check=False)
     assert "does not fit the vector registers" in done.stderr
 
 
@@ -136,4 +137,4 @@ C_CASES = [case for case in (*EXPLOITS, *HONEST) if not case.is_python and case.
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in C_CASES])
 def test_a_corpus_kernel_compiles_for_aarch64(tmp_path: Path, case: Case) -> None:
     flags = ("-O2", "-mcpu=neoverse-n1", "-std=gnu11", "-fPIC", "-shared", "-fopenmp", '-DVENDOR="none"', f"-I{FOLDER}")
-    subprocess.run([CROSS, *flags, "-o", tmp_path / "k.so", case.path, "-lm", "-lpthread", "-ldl"], check=True)  # type: ignore[list-item]
+    subprocess.run([CROSS, *flags, "-o", tmp_path / "k.so", case.path, "-lm", "-lpthread", "-ldl"], check=True)

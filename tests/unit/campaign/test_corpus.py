@@ -23,8 +23,9 @@ ONE_ARCHITECTURE = re.compile(r"mmintrin|int \$0x80|rdtsc|\bmsr\b|\bsvc\b")
 
 def tiers(cases: tuple[Case, ...]) -> list[object]:
     """Those this machine's processor can run; the others have a sibling that it can."""
-    marks = {True: (), False: pytest.mark.slow}
-    return [pytest.param(case, id=case.name, marks=marks[case.is_fast_tier]) for case in here(cases)]
+    return [
+        pytest.param(case, id=case.name, marks=() if case.is_fast_tier else pytest.mark.slow) for case in here(cases)
+    ]
 
 
 def here(cases: tuple[Case, ...]) -> tuple[Case, ...]:

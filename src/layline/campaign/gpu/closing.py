@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from layline.campaign.closing import PASSED, check_carry, check_state
+from layline.campaign.closing import ON_EVERY_CALL, Shown, check_carry, check_state, claim, describe_calls
 from layline.campaign.gpu.ceilings import DeviceCeilings, choose_rate, measure_ceilings
 from layline.campaign.model import GateResult, Leg, Measurement
 from layline.campaign.operators.tensors import find_device
@@ -17,27 +17,14 @@ if TYPE_CHECKING:
 
 HEADROOM = 1.35
 """How far above torch's own large operations a kernel may be before the time is called impossible."""
-NOT_HERE = ("floating-point-mode", "own-code", "memory-safe", "charged-in-full", "late-work")
-"""Properties of the CPU's gate that nobody checks on an accelerator, or that have evidence of their own."""
-PASSED_HERE = (
-    ("clocks-agree", "The parent's clock and the device's events told of the same work on every block."),
-    ("timers-untouched", "Functions that time or wait were left alone."),
-    ("persisting-l2", "No L2 memory was set aside to survive the flush."),
-    ("global-state", "Precision flags and the current stream were left alone."),
-)
 
 
 def close_gates(
-    measurement: Measurement, request: Request, pairs: Sequence[PairRun], code: Sequence[Seen] = ()
+    measurement: Measurement, request: Request, pairs: Sequence[PairRun], shown: Shown, code: Sequence[Seen] = ()
 ) -> Iterator[GateResult]:
     """Every property with its result; those checked call by call have passed if we got here."""
-    calls = sum(sample.cpu.calls for sample in measurement.samples)
-    for name, reason in (*PASSED, *PASSED_HERE):
-        if name in NOT_HERE or (name == "exact-integers" and request.operator.exact is None):
-            continue
-        yield GateResult(
-            property=name, passed=True, reason=reason, evidence=(f"{calls} timed requests and the probes",)
-        )
+    calls = describe_calls(measurement)
+    yield from claim({**dict.fromkeys((*ON_EVERY_CALL, "late-write", "clocks-agree"), calls), **shown})
     if any(seen.own is not None for seen in code):
         yield _tell_code(code)
     yield _check_physics(measurement, request, measure_ceilings(find_device()))

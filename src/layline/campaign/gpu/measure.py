@@ -105,6 +105,8 @@ class _Run:
         self._aside: dict[str, GpuLeg] = {}
         self._code: tuple[Seen, ...] = ()
         self._yardstick: dict[str, list[Error]] = {}
+        self._shown: dict[str, str] = {}
+        """Properties by what showed them; what is not here was not looked at and is not claimed."""
         self._on_trial = Leg.CANDIDATE if request.candidate is not None else Leg.BEST
 
     def begin(self, seed: bytes) -> None:
@@ -206,6 +208,7 @@ class _Run:
                         run_held_out(self._stage, measured, shape, pair.run)
                 if number == 0:
                     probe_memory(self._stage, next(leg for leg in legs if leg.leg is self._on_trial))
+                    self._shown["bounded-memory"] = "memory of device and worker over blocks of calls"
                     self._spawn(more)  # they start up while the gates run, which time nothing that decides
                     self._probe({leg.leg: leg for leg in legs})
                 self._probe_end(measured)
@@ -230,8 +233,16 @@ class _Run:
         trial, stage = legs[self._on_trial], self._stage
         self._say("gates: hard inputs, held-out shapes, repetition, error, state")
         probes.probe_inputs(stage, trial)
+        self._shown["hard-inputs"] = (
+            f"{', '.join(stage.operator.distributions)} on the smallest shape, two on the others"
+        )
+        self._shown["follows-inputs"] = "one element of one input changed, twice on every shape"
+        if stage.operator.exact is not None:
+            self._shown["exact-integers"] = f"distribution {stage.operator.exact} on the smallest shape"
         probes.probe_held_out(stage, trial)
+        self._shown["held-out-shape"] = f"neighbours of {len(stage.shapes)} shapes, far sizes, a walk through sizes"
         probes.probe_repetition(stage, trial)
+        self._shown["repeatable"] = "the same calls made again on the smallest shape"
         if "watched" in self._aside:
             with live([self._aside["watched"]]) as (leg,):
                 leg.worker.load()
@@ -243,6 +254,7 @@ class _Run:
             leg.worker.load()
             self._yardstick = probes.probe_errors(stage, trial, leg)
         probes.probe_stalls(stage, trial, legs[Leg.BEST])
+        self._shown["gain-in-the-mean"] = "a series of requests of both kernels in turns"
         carried = probes.probe_state(stage, trial, legs[Leg.BEST])
         self._keep(state=carried.what, bucket=carried.bucket)
 
@@ -253,6 +265,8 @@ class _Run:
             if leg.leg is self._on_trial:
                 leg.worker.settle(0.01)
                 probe_tampering(leg)
+                told = "looked at before loading and after each process pair"
+                self._shown |= dict.fromkeys(("timers-untouched", "persisting-l2", "global-state"), told)
 
     def _summarise(self) -> None:
         runs = [pair.run for pair in self._pairs]
@@ -281,7 +295,7 @@ class _Run:
         controls = (*self._measurement.controls, *judge_controls(self._measurement))
         runs = [pair.run for pair in self._pairs]
         timed = check_timed_errors(self._request.operator, self._yardstick, runs)
-        gates = (*close_gates(self._measurement, self._request, runs, self._code), *timed)
+        gates = (*close_gates(self._measurement, self._request, runs, self._shown, self._code), *timed)
         self._keep(controls=controls, gates=gates)
         if any(not control.passed for control in controls):
             self._keep(status=Status.CONTROLS_FAILED, problem="A control of this measuring run failed.")
