@@ -21,8 +21,8 @@ from layline.app.patches_drift import find_couplings, open_drift
 from layline.app.workspace import open_workspace
 from layline.core.drift import DriftKind
 from layline.core.evidence import Severity
-from layline.gap.coupling.model import Consequence
-from layline.patches.drift import find_drifts
+from layline.coupling.drift import find_drifts
+from layline.coupling.model import Consequence
 
 CONFIG = """\
 [project]

@@ -13,7 +13,7 @@ from pathlib import Path
 from layline.app.gap_coupling import measure_impact
 from layline.app.workspace import Workspace
 from layline.config import Backend, Project, Settings
-from layline.gap.coupling.model import Consequence
+from layline.coupling.model import Consequence
 from layline.git import open_repository
 from layline.history import read_diff
 from layline.source import Tree

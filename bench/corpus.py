@@ -21,10 +21,10 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from corpus.cases import EXPLOITS, HONEST, QUICK, Case, load_case
-from layline.campaign.controls import wrap
-from layline.campaign.judge import judge
-from layline.campaign.measure import Request, measure_pair
-from layline.campaign.model import Status
+from layline.campaign.measure.controls import wrap
+from layline.campaign.measure.run import Request, measure_pair
+from layline.campaign.values.judge import judge
+from layline.campaign.values.model import Status
 
 ATTEMPTS = 3
 BEGIN, END = "<!-- corpus: written by bench.corpus -->", "<!-- corpus: end -->"

@@ -11,10 +11,10 @@ from __future__ import annotations
 import argparse
 import os
 
-from layline.campaign.controls import wrap
-from layline.campaign.measure import Request, measure_pair
-from layline.campaign.model import Plan
+from layline.campaign.measure.controls import wrap
+from layline.campaign.measure.run import Request, measure_pair
 from layline.campaign.operators import load_operator
+from layline.campaign.values.model import Plan
 
 ADDED = ("gates", "controls")
 

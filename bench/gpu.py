@@ -171,7 +171,7 @@ def _read_json(done: subprocess.CompletedProcess[str]) -> Any:
 
 def _interval(logs: list[float]) -> dict[str, float]:
     """A ratio with 95 % bounds over processes (Student's t)."""
-    from layline.campaign.statistics import bound_mean
+    from layline.campaign.values.statistics import bound_mean
 
     mean, lower, upper = bound_mean(logs, 0.025)
     return {"estimate": math.exp(mean), "lower": math.exp(lower), "upper": math.exp(min(upper, 50.0))}

@@ -25,10 +25,10 @@ def main(arguments: list[str]) -> int:
     import numpy as np
     import torch
 
-    from layline.campaign.gpu.ceilings import measure_ceilings
-    from layline.campaign.gpu.leg import flush_cache
+    from layline.campaign.devices.gpu_roof import measure_ceilings
+    from layline.campaign.measure.gpu.arm import flush_cache
     from layline.campaign.operators import load_operator
-    from layline.campaign.statistics import quantile
+    from layline.campaign.values.statistics import quantile
 
     name, seed = arguments[0], int(arguments[3])
     operator, rng = load_operator(name), np.random.default_rng(seed)

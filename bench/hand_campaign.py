@@ -106,7 +106,7 @@ def measure_share(kernel: Path) -> dict[str, float]:
 
     import numpy as np
 
-    from layline.campaign.build import FLAGS
+    from layline.campaign.measure.build import FLAGS
     from layline.campaign.operators import load_operator
 
     library = kernel.with_suffix(".so")

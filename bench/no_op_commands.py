@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.no_op_rounds import _disturb
-from layline.campaign.statistics import false_accept_bound
+from layline.campaign.values.statistics import false_accept_bound
 
 LENGTH = 20
 """Rounds of a campaign: the sooner a new one begins, the more error its rounds may spend."""

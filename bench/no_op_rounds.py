@@ -17,11 +17,11 @@ import random
 import time
 from pathlib import Path
 
-from layline.campaign.judge import judge
-from layline.campaign.measure import Request, measure_pair
-from layline.campaign.model import Leg, Plan, Snapshot
+from layline.campaign.measure.run import Request, measure_pair
 from layline.campaign.operators import load_operator
-from layline.campaign.statistics import false_accept_bound
+from layline.campaign.values.judge import judge
+from layline.campaign.values.model import Leg, Plan, Snapshot
+from layline.campaign.values.statistics import false_accept_bound
 
 SHAPES = ("square-96",)
 PLAN = Plan(looks=(5, 8), calls=8, seconds=0.1, alpha=0.025)

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from layline.campaign.model import Plan
-from layline.campaign.statistics import bound_mean, spend_looks, standard_error
+from layline.campaign.values.model import Plan
+from layline.campaign.values.statistics import bound_mean, spend_looks, standard_error
 
 ROUNDS = 4000
 

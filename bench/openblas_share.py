@@ -15,13 +15,13 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import numpy as np
 
-from layline.campaign.build import NotBuilt, build_kernel, workshop
-from layline.campaign.controls import wrap
-from layline.campaign.feed import draw
-from layline.campaign.leg import LiveLeg, Setup
-from layline.campaign.model import Leg, Plan
+from layline.campaign.measure.arm import LiveLeg, Setup
+from layline.campaign.measure.build import NotBuilt, build_kernel, workshop
+from layline.campaign.measure.controls import wrap
+from layline.campaign.measure.inputs import draw
 from layline.campaign.operators import load_operator
-from layline.campaign.statistics import quantile
+from layline.campaign.values.model import Leg, Plan
+from layline.campaign.values.statistics import quantile
 
 
 def main() -> None:

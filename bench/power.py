@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 
 from bench.no_op_rounds import slow_down
-from layline.campaign.judge import Ratios, _decide, _decide_at_the_end, judge
-from layline.campaign.measure import Request, measure_pair
-from layline.campaign.model import Leg, Outcome, Plan, Snapshot
+from layline.campaign.measure.run import Request, measure_pair
 from layline.campaign.operators import load_operator
-from layline.campaign.statistics import bound_mean, gain_interval, spend_campaign, spend_looks
-from layline.campaign.verdict import ShapeGain
+from layline.campaign.values.judge import Ratios, _decide, _decide_at_the_end, judge
+from layline.campaign.values.model import Leg, Outcome, Plan, Snapshot
+from layline.campaign.values.statistics import bound_mean, gain_interval, spend_campaign, spend_looks
+from layline.campaign.values.verdict import ShapeGain
 
 SHAPES = ("tiny-48", "tall-384x48", "mlp-128x256x192")
 """What a baseline of this kernel chooses as representative."""

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from histories import History
 from layline.config import Backend, Project, Registry, Settings
 from layline.git import open_repository
-from layline.patches.inventory import Reading, read_downstream, read_inventory
+from layline.patches.inventory.read import Reading, read_downstream, read_inventory
 from layline.source import Tree
 
 if TYPE_CHECKING:
-    from layline.patches.model import Inventory, Patch
+    from layline.core.patch import Inventory, Patch
 
 ENGINE = '''
 """A registry like those in the wild."""

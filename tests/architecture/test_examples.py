@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from layline.config import parse_settings
-from layline.sample import truth, write_sample
+from layline.sample import expected as truth
+from layline.sample import write_sample
 
 DOCS = Path(__file__).parents[2] / "docs"
 

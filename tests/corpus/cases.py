@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from corpus.disguises import disguise
-from layline.campaign.model import Operator, Plan, Shape, Snapshot
 from layline.campaign.operators import load_operator
+from layline.campaign.values.model import Operator, Plan, Shape, Snapshot
 
 FOLDER = Path(__file__).parent
 QUICK = Plan(looks=(3,), calls=6, seconds=0.1, alpha=0.05, timeout_s=20)

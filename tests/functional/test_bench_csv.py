@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from layline.campaign.bench_csv import HEADER_LINE
+from layline.campaign.values.bench_csv import HEADER_LINE
 from layline.cli import main
 
 ROWS = (

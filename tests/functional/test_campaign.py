@@ -24,10 +24,10 @@ from layline.app.campaign import (
 from layline.app.campaign_end import campaign_verify
 from layline.app.campaign_open import read_campaign
 from layline.campaign.audit import find_violations, read_directory
-from layline.campaign.bench_csv import parse_bench_csv
-from layline.campaign.ledger import Ledger
-from layline.campaign.manifest import shape_list
-from layline.campaign.model import Bucket
+from layline.campaign.ledger.ledger import Ledger
+from layline.campaign.values.bench_csv import parse_bench_csv
+from layline.campaign.values.manifest import shape_list
+from layline.campaign.values.model import Bucket
 from layline.errors import BenchError, ConfigError, Error, RecordError
 
 FOLDER = "agent/workspace/demo"

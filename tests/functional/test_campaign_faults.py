@@ -16,9 +16,9 @@ import layline
 from campaign_project import begin, copy_project, inside, now, propose, read_manifest, start_project
 from histories import History
 from layline.app.campaign import campaign_baseline, campaign_new, campaign_resume, campaign_round, campaign_status
-from layline.campaign import faults
-from layline.campaign.derive import derive_folder
-from layline.campaign.ledger import Ledger
+from layline.campaign.folder.derive import derive_folder
+from layline.campaign.ledger import crash_points as faults
+from layline.campaign.ledger.ledger import Ledger
 from layline.errors import BenchError
 
 FOLDER = "agent/workspace/demo"

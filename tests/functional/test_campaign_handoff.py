@@ -12,7 +12,7 @@ from histories import History
 from layline.app.campaign_handoff import campaign_handoff, read_earlier_draft
 from layline.campaign.environment import read_package_name
 from layline.campaign.handoff import Request, recommend_mode
-from layline.campaign.manifest import parse_manifest
+from layline.campaign.values.manifest import parse_manifest
 from layline.cli.main import layline
 from layline.errors import ConfigError
 

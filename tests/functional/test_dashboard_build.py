@@ -17,7 +17,7 @@ import pytest
 
 from commands import Result, layline
 from layline.cli.main import main
-from layline.dashboard.place import MARKER, write_files
+from layline.dashboard.publish import MARKER, write_files
 from layline.errors import Error
 from record_samples import gap_record, monthly_record, spoil, weekly_record, write, write_record
 from sites import SETTINGS, make_project, make_weeks, read_site

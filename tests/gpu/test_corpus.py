@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from layline.campaign.gpu.measure import measure_device
-from layline.campaign.model import Status
+from layline.campaign.measure.gpu.run import measure_device
 from layline.campaign.operators import load_operator
+from layline.campaign.values.model import Status
 from rehearsal import HONEST, SLOW, ask
 
 pytest.importorskip("torch")

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from layline.campaign.build import workshop
-from layline.campaign.gpu import probes
-from layline.campaign.gpu.leg import GpuLeg
-from layline.campaign.gpu.screen import screen_device
-from layline.campaign.gpu.stage import Stage, draw_given, find_arena_bytes, live, nudge, take_own
-from layline.campaign.gpu.train import train
-from layline.campaign.link import Fault
-from layline.campaign.model import Leg, Snapshot
+from layline.campaign.devices.worker_process import Fault
+from layline.campaign.measure.build import workshop
+from layline.campaign.measure.gpu import probes
+from layline.campaign.measure.gpu.arm import GpuLeg
+from layline.campaign.measure.gpu.session import Stage, draw_given, find_arena_bytes, live, nudge, take_own
+from layline.campaign.measure.gpu.train import train
 from layline.campaign.operators import load_operator
-from layline.campaign.training import LOSS_SHARE, find_loss_distance
+from layline.campaign.proposers.screen_gpu import screen_device
+from layline.campaign.values.model import Leg, Snapshot
+from layline.campaign.values.training import LOSS_SHARE, find_loss_distance
 from rehearsal import HONEST, ask
 
 pytest.importorskip("torch")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from layline.campaign.judge import judge, look
-from layline.campaign.model import Environment, Leg, Measurement, Plan, Ratio, Sample, Status, Timing
+from layline.campaign.values.judge import judge, look
+from layline.campaign.values.model import Environment, Leg, Measurement, Plan, Ratio, Sample, Status, Timing
 
 QUIET = Environment(
     cpu="x", cores=2, governor=None, load_before=0, load_after=0, kernel="6", python="3", sandbox=(), weaker=(), is_contended=False

@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import layline
+from layline.change.similarity import Shingles, count_shared
 from layline.core.evidence import Skipped
-from layline.patches.keys import _pattern, _read_mentions, _spellings
-from layline.patches.writers import may_write
+from layline.coupling.upstream_keys import _pattern, _read_mentions, _spellings
+from layline.interpreter.prefilter import may_write
 from layline.source.excerpts import find_spans, parse_around
 from layline.source.facts import parse_facts
 from layline.source.fingerprint import normalise, strip_docstring
 from layline.source.parsing import parse_module
-from layline.source.similarity import Shingles, count_shared
 from layline.source.walking import walk
 
 OURS = sorted(Path(layline.__file__).parent.rglob("*.py"))[::7]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from layline.campaign.bench_csv import parse_bench_csv
-from layline.campaign.scores import (
+from layline.campaign.values.bench_csv import parse_bench_csv
+from layline.campaign.values.scores import (
     STEP,
     compare_tables,
     compute_aggregates,
@@ -23,8 +23,8 @@ from layline.errors import RecordError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from layline.campaign.bench_csv import BenchTable, Cell
-    from layline.campaign.scores import Difference
+    from layline.campaign.values.bench_csv import BenchTable, Cell
+    from layline.campaign.values.scores import Difference
 
 
 def bench_csv(file: Path, other: Path | None = None, *, snr_db: float | None = None) -> Answer:

@@ -13,7 +13,13 @@ from layline.app.campaign_places import LESSONS, WORKSPACE, clock, quiet
 from layline.app.campaign_publish import publish
 from layline.app.campaign_show import answer_round, answer_status
 from layline.app.lessons import read_lessons
-from layline.campaign.engine import (
+from layline.campaign.ledger.ledger import LOCK_NAME, Ledger
+from layline.campaign.ledger.replay import fold
+from layline.campaign.ledger.rules import NOTES, check_termination, find_duties
+from layline.campaign.ledger.state import Level, Phase
+from layline.campaign.proposers import Proposal
+from layline.campaign.proposers.duplicates import find_near_duplicates
+from layline.campaign.rounds import (
     Campaign,
     check_frozen,
     find_duplicates,
@@ -22,14 +28,8 @@ from layline.campaign.engine import (
     open_round,
     prepare,
 )
-from layline.campaign.ledger import LOCK_NAME, Ledger
-from layline.campaign.manifest import Manifest, Measuring, find_contradictions, render_manifest
-from layline.campaign.model import Bucket
-from layline.campaign.proposers import Proposal
-from layline.campaign.proposers.duplicates import find_near_duplicates
-from layline.campaign.replay import fold
-from layline.campaign.rules import NOTES, check_termination, find_duties
-from layline.campaign.state import Level, Phase
+from layline.campaign.values.manifest import Manifest, Measuring, find_contradictions, render_manifest
+from layline.campaign.values.model import Bucket
 from layline.campaign.workspace import copy_files, is_workspace
 from layline.core.report import Answer, Bullets, Paragraph, Section
 from layline.errors import ConfigError, Error, RecordError

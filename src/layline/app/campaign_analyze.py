@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from layline.app.campaign_open import read_campaign, write_campaign
 from layline.app.campaign_places import clock, quiet
-from layline.campaign.ceilings import Ceilings, measure_ceilings
+from layline.campaign.devices.roof import Ceilings, measure_ceilings
 from layline.campaign.trusted import TrustedBench, choose_shapes, to_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from layline.campaign.engine import Campaign
-    from layline.campaign.model import Operator
+    from layline.campaign.rounds import Campaign
+    from layline.campaign.values.model import Operator
 
 
 def campaign_analyze(chosen: str | None = None, *, now: Callable[[], str] = clock, progress: Callable[[str], None] = quiet) -> None:  # fmt: skip
@@ -30,7 +30,7 @@ def record_analysis(campaign: Campaign) -> None:
     """Write down the ceilings, and the counters of the best kernel on its dearest representative shape."""
     if not isinstance(campaign.bench, TrustedBench):
         return
-    from layline.campaign.counters import measure_counters
+    from layline.campaign.measure.counters import measure_counters
 
     state, operator = campaign.state, campaign.bench.operator
     roof = find_ceilings(operator)
@@ -55,8 +55,8 @@ def find_ceilings(operator: Operator) -> Ceilings | None:
     """Of one core, or of the device the operator is for."""
     if operator.language != "triton":
         return measure_ceilings()
-    from layline.campaign.gpu.ceilings import choose_rate
-    from layline.campaign.gpu.ceilings import measure_ceilings as measure_device_ceilings
+    from layline.campaign.devices.gpu_roof import choose_rate
+    from layline.campaign.devices.gpu_roof import measure_ceilings as measure_device_ceilings
     from layline.campaign.operators.tensors import find_device
 
     found = measure_device_ceilings(find_device())

@@ -14,7 +14,7 @@ from layline.core.report import Answer, Bullets, Code, Paragraph, Report, Sectio
 from layline.render import render_markdown
 
 if TYPE_CHECKING:
-    from layline.campaign.engine import Campaign
+    from layline.campaign.rounds import Campaign
 
 ANSWER = "Edit the allowed files in this folder and write proposal.json beside this brief; anything else you leave is dropped."
 EXAMPLE = (

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from layline.app.campaign_places import clock
-from layline.campaign.manifest import ExecutionMode, Manifest, Measuring, parse_manifest, render_manifest
+from layline.campaign.values.manifest import ExecutionMode, Manifest, Measuring, parse_manifest, render_manifest
 from layline.errors import ConfigError
 from layline.git.write import open_work_tree
 

@@ -14,13 +14,13 @@ from layline.app.campaign_publish import publish
 from layline.app.campaign_show import encode_state
 from layline.app.files import write_atomically
 from layline.campaign.bench import Trial
-from layline.campaign.ceilings import find_points
-from layline.campaign.engine import Campaign, check_frozen, encode_measured
-from layline.campaign.model import Leg, Status
-from layline.campaign.report import build_report, find_headline
-from layline.campaign.state import Level, Phase, Settled
-from layline.campaign.transfer_check import attribute
+from layline.campaign.devices.roof import find_points
+from layline.campaign.folder.report import build_report, find_headline
+from layline.campaign.folder.transfer_check import attribute
+from layline.campaign.ledger.state import Level, Phase, Settled
+from layline.campaign.rounds import Campaign, check_frozen, encode_measured
 from layline.campaign.trusted import TrustedBench, to_snapshot
+from layline.campaign.values.model import Leg, Status
 from layline.campaign.verify import find_deviations
 from layline.core.evidence import Alert, Severity
 from layline.core.report import Answer, Bullets, Paragraph, Report, Section, Table
@@ -141,8 +141,8 @@ def _train(campaign: Campaign, progress: Callable[[str], None]) -> None:
     is_done = state.training is not None and bool(state.training.sets)
     if is_done or state.best.number == 1 or not isinstance(bench, TrustedBench):
         return
-    from layline.campaign.gpu.measure import has_device
-    from layline.campaign.gpu.train import REPLACED, train
+    from layline.campaign.measure.gpu.run import has_device
+    from layline.campaign.measure.gpu.train import REPLACED, train
 
     if bench.operator.name not in REPLACED or not has_device():
         return  # an archive may be reported on elsewhere; the report says what is missing

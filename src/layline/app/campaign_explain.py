@@ -9,14 +9,14 @@ from layline import codec
 from layline.app.campaign_open import read_campaign
 from layline.app.campaign_places import quiet
 from layline.campaign.bench import Trial
-from layline.campaign.closing import describe_trace
+from layline.campaign.measure.final_checks import describe_trace
 from layline.core.report import Answer, Bullets, Report, Section, Table
 from layline.errors import BenchError
 
 if TYPE_CHECKING:
-    from layline.campaign.model import GateResult, Measurement
-    from layline.campaign.state import Round
-    from layline.campaign.verdict import Verdict
+    from layline.campaign.ledger.state import Round
+    from layline.campaign.values.model import GateResult, Measurement
+    from layline.campaign.values.verdict import Verdict
 
 
 def campaign_explain(number: int, chosen: str | None = None, *, progress: Callable[[str], None] = quiet) -> Answer:

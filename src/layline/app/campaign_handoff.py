@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from layline.app.campaign_places import clock
 from layline.campaign.environment import check_environment
 from layline.campaign.handoff import Prerequisite, Request, find_disagreements, find_prerequisites
-from layline.campaign.manifest import LANGUAGES, SPECIFIED
+from layline.campaign.values.manifest import LANGUAGES, SPECIFIED
 from layline.core.evidence import Alert, Severity
 from layline.core.report import Answer, Bullets, Cell, Paragraph, Report, Section, Table
 from layline.errors import ConfigError

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from layline.app.campaign_places import WORKSPACE, clock, quiet
 from layline.app.campaign_publish import publish
-from layline.campaign.engine import Campaign, prepare
-from layline.campaign.ledger import FILE_NAME, Ledger
-from layline.campaign.manifest import Measuring
-from layline.campaign.replay import fold
-from layline.campaign.state import Phase
+from layline.campaign.ledger.ledger import FILE_NAME, Ledger
+from layline.campaign.ledger.replay import fold
+from layline.campaign.ledger.state import Phase
+from layline.campaign.rounds import Campaign, prepare
+from layline.campaign.values.manifest import Measuring
 from layline.campaign.workspace import find_kernel_root, is_workspace
 from layline.errors import BenchError, ConfigError
 from layline.git.write import WorkTree, open_work_tree
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from layline.campaign.bench import Bench
-    from layline.campaign.manifest import Manifest
+    from layline.campaign.values.manifest import Manifest
 
 
 def find_folder(tree: WorkTree, chosen: str | None) -> Path:
@@ -54,7 +54,7 @@ def _known(base: Path) -> str:
 def choose_bench(manifest: Manifest, root: Path, folder: Path, frozen: dict[str, str] | None, progress: Callable[[str], None]) -> Bench:  # fmt: skip
     """How this campaign measures."""
     if manifest.measuring is Measuring.COMMAND:
-        from layline.campaign.command import CommandBench
+        from layline.campaign.command.run import CommandBench
 
         where = folder if is_workspace(manifest) else root
         return CommandBench(manifest, where, find_kernel_root(manifest, folder, root), frozen)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layline.campaign.model import Outcome
+from layline.campaign.values.model import Outcome
 from layline.render.charts import Interval, Kernel, heat_map, interval_trend, roofline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from layline.campaign.state import Round, State
+    from layline.campaign.ledger.state import Round, State
 
 TONES = {
     Outcome.ACCEPT: "good",

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from layline.app.files import write_atomically
 from layline.app.lessons import publish_lessons
-from layline.campaign.derive import APPEND_ONLY, derive_folder
-from layline.campaign.faults import crash_point
+from layline.campaign.folder.derive import APPEND_ONLY, derive_folder
+from layline.campaign.ledger.crash_points import crash_point
 from layline.errors import BenchError
 
 if TYPE_CHECKING:
-    from layline.campaign.engine import Campaign
+    from layline.campaign.rounds import Campaign
 
 
 def publish(campaign: Campaign) -> None:

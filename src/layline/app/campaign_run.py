@@ -12,20 +12,20 @@ from layline.app.campaign_analyze import campaign_analyze
 from layline.app.campaign_brief import brief_campaign, describe_brief
 from layline.app.campaign_open import read_campaign, write_campaign
 from layline.app.campaign_places import clock, quiet
-from layline.campaign.engine import Campaign
-from layline.campaign.pace import estimate_round
+from layline.campaign.ledger.round_time import estimate_round
+from layline.campaign.ledger.rules import check_termination, find_duties
+from layline.campaign.ledger.snapshot import write_kernel_files
+from layline.campaign.ledger.state import Level, Phase, Round, Settled, State
 from layline.campaign.proposers import Brief, Declined, Proposal, Proposed, Proposer
 from layline.campaign.proposers.command import Command
 from layline.campaign.proposers.duplicates import find_near_duplicates
-from layline.campaign.rules import check_termination, find_duties
-from layline.campaign.snapshot import write_kernel_files
-from layline.campaign.state import Level, Phase, Round, Settled, State
+from layline.campaign.rounds import Campaign
 from layline.campaign.trusted import TrustedBench, choose_shapes
 from layline.core.report import Answer, Paragraph, Report, Section, Table
 from layline.errors import BenchError, ConfigError
 
 if TYPE_CHECKING:
-    from layline.campaign.model import Operator
+    from layline.campaign.values.model import Operator
 
 DECLINES = 5
 """Answers without a usable proposal in a row after which the loop ends."""

@@ -6,16 +6,16 @@ import difflib
 from typing import TYPE_CHECKING, Any
 
 from layline import codec
-from layline.campaign.rules import find_duties, read_score
-from layline.campaign.state import Phase, Settled
+from layline.campaign.ledger.rules import find_duties, read_score
+from layline.campaign.ledger.state import Phase, Settled
 from layline.core.evidence import Alert, Severity
 from layline.core.report import Answer, Bullets, Paragraph, Report, Section, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from layline.campaign.state import Round, State
-    from layline.campaign.verdict import Verdict
+    from layline.campaign.ledger.state import Round, State
+    from layline.campaign.values.verdict import Verdict
 
 
 def answer_round(state: State, item: Round, place: str) -> Answer:

@@ -27,7 +27,7 @@ from layline.dashboard.content import (
     load_periodic_articles,
     read_text,
 )
-from layline.dashboard.place import build_aside, find_place, put_in_place, write_files
+from layline.dashboard.publish import build_aside, find_place, put_in_place, write_files
 from layline.dashboard.sections import Sections, load_sections, read_section
 from layline.errors import RecordError
 from layline.render.pdf import Engine

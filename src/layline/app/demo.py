@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from layline.core.progress import Progress
-    from layline.sample.walk import Step
+    from layline.sample.tour import Step
 
 MARKER = ".layline-demo"
 TRANSCRIPT = "transcript.md"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from layline import codec
 from layline.app.results import Results, result_key
 from layline.core.evidence import Skipped
+from layline.coupling.drift_model import Drift
 from layline.errors import RecordError
-from layline.patches.drift_model import Drift
 from layline.patches.drift_report import Elsewhere
 
 if TYPE_CHECKING:

@@ -9,25 +9,25 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from layline.app.background import begin
+from layline.app.ahead import begin
 from layline.app.workspace import cache_directory
+from layline.change.compare import Comparer
+from layline.change.trace import Tracer
 from layline.core.evidence import Skipped
-from layline.gap.coupling.judge import Judge, build_couplings
-from layline.gap.coupling.reading import Finder, read_uses
-from layline.gap.coupling.uses import ANALYSER
+from layline.coupling.judge import Judge, build_couplings
+from layline.coupling.reading import Finder, read_uses
+from layline.coupling.uses import ANALYSER
 from layline.gap.surface.compare import compare_surface, read_options
 from layline.gap.surface.flags import find_files_with
 from layline.gap.surface.yaml_keys import find_stale_keys, read_yaml_keys
 from layline.source import Cache, Index, Part, Resolver, Tree, build_indexes, open_cache, parse_tree
-from layline.source.compare import Comparer
-from layline.source.trace import Tracer
 from layline.source.versions import Versions
 
 if TYPE_CHECKING:
     from layline.app.workspace import Workspace
+    from layline.change.surface import StaleKey, Surface
     from layline.config import Backend
-    from layline.gap.coupling.model import Coupling
-    from layline.gap.surface.model import StaleKey, Surface
+    from layline.coupling.model import Coupling
     from layline.git import TreeEntry
 
 

@@ -13,10 +13,10 @@ from layline.core.evidence import Evidence, Skipped
 from layline.core.policy import recommend
 from layline.core.progress import Progress, silent
 from layline.errors import Error
+from layline.gap.agree import agree_on_patches
 from layline.gap.areas import area_classes, find_package_changes, measure_areas
 from layline.gap.changes import build_changes
 from layline.gap.churn import measure_churn
-from layline.gap.coupling.agree import agree_on_patches
 from layline.gap.dependencies import compare_declarations, find_conflicts, read_declarations
 from layline.gap.model import Dependencies, Gap, PatchRow
 from layline.gap.overview import (

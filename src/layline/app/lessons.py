@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from layline.app.campaign_places import LESSONS, clock
 from layline.app.files import write_atomically
-from layline.campaign.lessons import ANTI_PATTERN, Lesson, find_id, parse_lessons, render_correction, render_lesson
-from layline.campaign.markdown import one_line
-from layline.campaign.model import Bucket
-from layline.campaign.state import Settled
-from layline.campaign.transfer_check import bucket_of
+from layline.campaign.folder.transfer_check import bucket_of
+from layline.campaign.ledger.lessons import (
+    ANTI_PATTERN,
+    Lesson,
+    find_id,
+    parse_lessons,
+    render_correction,
+    render_lesson,
+)
+from layline.campaign.ledger.state import Settled
+from layline.campaign.values.markdown import one_line
+from layline.campaign.values.model import Bucket
 from layline.core.report import Answer, Bullets, Cell, Paragraph, Report, Section, Table
 from layline.errors import ConfigError
 from layline.git.write import open_work_tree
@@ -20,8 +27,8 @@ from layline.git.write import open_work_tree
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from layline.campaign.engine import Campaign
-    from layline.campaign.state import Round, State
+    from layline.campaign.ledger.state import Round, State
+    from layline.campaign.rounds import Campaign
 
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*\Z")
 

@@ -11,14 +11,14 @@ from layline.app.removals import tell_removals
 from layline.app.results import Results, result_key
 from layline.app.upstreams import Upstreams, open_upstreams
 from layline.app.workspace import cache_directory, know_packages
+from layline.core.patch import Inventory
 from layline.core.report import Answer, Report
 from layline.errors import ConfigError, Error
 from layline.history import read_pin
 from layline.patches.data import SCHEMA, encode_inventory
-from layline.patches.inventory import Reading, read_downstream, read_inventory
-from layline.patches.model import Inventory
+from layline.patches.inventory.patch_files import find_startup_files, find_textual
+from layline.patches.inventory.read import Reading, read_downstream, read_inventory
 from layline.patches.report import build_report
-from layline.patches.textual import find_startup_files, find_textual
 from layline.source import Cache, Tree
 from layline.source.facts import ANALYSER as FACTS
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from layline.app.workspace import Workspace
-    from layline.patches.model import Patch
+    from layline.core.patch import Patch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,27 +11,34 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layline.app.background import begin
+from layline.app.ahead import begin
 from layline.app.drift_kept import Found, read_kept
 from layline.app.patches import find_inputs, read_inventories
 from layline.app.workspace import cache_directory, know_packages
+from layline.change.compare import Comparer
+from layline.change.trace import Tracer
 from layline.core.drift import DriftKind
 from layline.core.evidence import Evidence, Severity, Skipped
 from layline.core.progress import Progress, silent
 from layline.core.report import Answer, Block, Bullets, Code, Paragraph, Report, Section, Subject
+from layline.coupling.additions import accept_additions
+from layline.coupling.culprit import find_culprits, find_last_seen, find_unheard
+from layline.coupling.decide import Ground
+from layline.coupling.drift import find_drifts, skipped_of
+from layline.coupling.drift_model import Drift, Sides
+from layline.coupling.judge import Judge, build_couplings
+from layline.coupling.model import Consequence, Touch
+from layline.coupling.reading import Finder, read_uses
+from layline.coupling.reads import Reader
+from layline.coupling.replacements import Replacements
+from layline.coupling.threeway import build_three_way
+from layline.coupling.upstream_keys import find_keys, read_mentions
+from layline.coupling.uses import ANALYSER
 from layline.errors import ConfigError, Error
-from layline.gap.coupling.judge import Judge, build_couplings
-from layline.gap.coupling.model import Consequence, Touch
-from layline.gap.coupling.reading import Finder, read_uses
-from layline.gap.coupling.uses import ANALYSER
 from layline.history import read_commit, read_pin, read_version
-from layline.patches.additions import accept_additions
 from layline.patches.baseline import Accepted, find_stale, parse_baseline, split_accepted
-from layline.patches.culprit import find_culprits, find_last_seen, find_unheard
-from layline.patches.declared import Schema, read_schema
+from layline.patches.declared_keys import Schema, read_schema
 from layline.patches.diff_report import build_diff_report, encode_views
-from layline.patches.drift import find_drifts, skipped_of
-from layline.patches.drift_model import Drift, Sides
 from layline.patches.drift_report import (
     DriftReport,
     Elsewhere,
@@ -40,23 +47,16 @@ from layline.patches.drift_report import (
     encode_drift,
     number_repeats,
 )
-from layline.patches.keys import find_keys, read_mentions
-from layline.patches.reads import Reader
-from layline.patches.replacements import Replacements
-from layline.patches.retarget import build_retarget
-from layline.patches.retirement import Ground
-from layline.patches.threeway import build_three_way
 from layline.source import Cache, Index, Part, Resolver, Tree, build_indexes, open_cache
-from layline.source.compare import Comparer
 from layline.source.names import module_name
-from layline.source.trace import Tracer
 from layline.source.versions import Versions
+from layline.upgrade.retarget import build_retarget
 
 if TYPE_CHECKING:
     from layline.app.workspace import Workspace
-    from layline.gap.coupling.model import Coupling
+    from layline.core.patch import Inventory
+    from layline.coupling.model import Coupling
     from layline.git import Repository
-    from layline.patches.model import Inventory
 
 FAIL_ON = {"breaks": (Severity.BREAKS,), "look": (Severity.BREAKS, Severity.LOOK), "none": ()}
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from layline.app.patches import open_reading, read_all
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
 from layline.errors import Error
-from layline.patches.declared import Schema, read_schema
-from layline.patches.finding import find_word
+from layline.patches.declared_keys import Schema, read_schema
+from layline.patches.find import find_word
 from layline.patches.notes import Claim, Verdict, check_notes
 
 if TYPE_CHECKING:

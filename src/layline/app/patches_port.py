@@ -11,16 +11,16 @@ from layline.app.patches import Opened, find_patch, open_reading, read_all
 from layline.app.patches_show import read_keys
 from layline.core.report import Answer, Cell, Paragraph, Report, Section
 from layline.errors import Error
-from layline.patches.inventory import find_handler_calls
-from layline.patches.porting.bundle import Origin, build_bundle, name_package
-from layline.patches.porting.guard import quote_guard
-from layline.patches.porting.plan import build_plan, find_consumers
-from layline.patches.porting.slicing import Slice, Slicer
+from layline.patches.inventory.read import find_handler_calls
+from layline.patches.port.bundle import Origin, build_bundle, name_package
+from layline.patches.port.guard import quote_guard
+from layline.patches.port.plan import build_plan, find_consumers
+from layline.patches.port.slicing import Slice, Slicer
 from layline.render import render_markdown
 
 if TYPE_CHECKING:
     from layline.app.workspace import Workspace
-    from layline.patches.model import Patch
+    from layline.core.patch import Patch
 
 _MARK = ".layline-port"
 

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from layline.app.patches import Opened, find_patch, open_reading, read_all
 from layline.core.evidence import Evidence
+from layline.core.patch import TargetKind
 from layline.core.report import Answer, Bullets, Cell, Code, Paragraph, Report, Section, Table
+from layline.coupling.replacements import Replacements
 from layline.history import read_log
 from layline.patches.data import encode_patch
-from layline.patches.declared import read_schema
-from layline.patches.inventory import find_handler_calls
-from layline.patches.model import TargetKind
-from layline.patches.porting.plan import Keys, build_plan, list_keys
-from layline.patches.porting.slicing import Slicer
-from layline.patches.replacements import Replacements
+from layline.patches.declared_keys import read_schema
+from layline.patches.inventory.read import find_handler_calls
+from layline.patches.port.plan import Keys, build_plan, list_keys
+from layline.patches.port.slicing import Slicer
 from layline.patches.report import (
     describe_effect,
     describe_enabling,
@@ -23,14 +23,14 @@ from layline.patches.report import (
     explain_absence,
     find_shared_targets,
 )
-from layline.patches.signatures import find_differences, show_signature
+from layline.patches.side_by_side import find_differences, show_signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from layline.app.workspace import Workspace
+    from layline.core.patch import Effect, Inventory, Patch
     from layline.core.report import Block, Inline
-    from layline.patches.model import Effect, Inventory, Patch
     from layline.source import Definition
 
 _MOST_COMMITS = 15

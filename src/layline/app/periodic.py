@@ -21,7 +21,7 @@ from layline.gap.areas import area_classes
 from layline.gap.changes import build_changes
 from layline.history import find_tip_at, read_commit, read_log, read_touched_files
 from layline.periodic.activity import read_activity
-from layline.periodic.drift import Ground, Target
+from layline.periodic.distance import Ground, Target
 from layline.periodic.model import Activity, Effect, Notable, Previous, Window
 from layline.periodic.presets import fill_preset
 from layline.periodic.record import build_record
@@ -140,7 +140,7 @@ def _build_ground(workspace: Workspace, window: Window, head: str, previous: Map
 def _measure_effect(workspace: Workspace, target: Target, pin: str, tip: str) -> Effect | None:
     """What the way from pin to tip does to our code; None where `packages` does not say what is the backend's."""
     from layline.app.gap_coupling import measure_impact
-    from layline.gap.coupling.model import Consequence
+    from layline.coupling.model import Consequence
     from layline.source import Tree
 
     if not target.backend.packages:

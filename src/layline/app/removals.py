@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from layline.app.past import Past
 from layline.core.evidence import Skipped
-from layline.patches.model import Effect, Inventory, Removal, TargetKind
+from layline.core.patch import Effect, Inventory, Removal, TargetKind
 from layline.source.usage import binds
 
 if TYPE_CHECKING:

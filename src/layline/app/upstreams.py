@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from layline.app.workspace import cache_directory
 from layline.core.evidence import Skipped
+from layline.core.patch import TargetKind
 from layline.errors import Error
 from layline.history import read_pin
-from layline.patches.idioms.installer import Known
-from layline.patches.model import TargetKind
+from layline.patches.installer import Known
 from layline.source import Index, Part, Resolver, SymbolKind, Tree, open_cache
 from layline.source.lazy import LazyTexts, open_index
 

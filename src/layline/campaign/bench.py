@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from layline.campaign.model import Bucket, Measurement
-    from layline.campaign.snapshot import KernelFiles
-    from layline.campaign.verdict import Verdict
+    from layline.campaign.ledger.snapshot import KernelFiles
+    from layline.campaign.values.model import Bucket, Measurement
+    from layline.campaign.values.verdict import Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

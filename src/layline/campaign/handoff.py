@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from layline.campaign.manifest import LANGUAGES, METRICS
+from layline.campaign.values.manifest import LANGUAGES, METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -8,23 +8,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layline.campaign.bench import Measured
-from layline.campaign.figures import build_csv, build_header
-from layline.campaign.gpu.measure import measure_device, plan_device
-from layline.campaign.judge import judge
-from layline.campaign.manifest import shape_list
-from layline.campaign.measure import Request, measure_baseline, measure_pair
-from layline.campaign.model import Leg, Plan, Snapshot
+from layline.campaign.measure.gpu.run import measure_device, plan_device
+from layline.campaign.measure.run import Request, measure_baseline, measure_pair
 from layline.campaign.operators import load_operator
+from layline.campaign.values.figures import build_csv, build_header
+from layline.campaign.values.judge import judge
+from layline.campaign.values.manifest import shape_list
+from layline.campaign.values.model import Leg, Plan, Snapshot
 from layline.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from layline.campaign.bench import Trial
-    from layline.campaign.manifest import Manifest
-    from layline.campaign.model import Bucket, Measurement, Operator, Shape
-    from layline.campaign.snapshot import KernelFiles
-    from layline.campaign.verdict import Verdict
+    from layline.campaign.ledger.snapshot import KernelFiles
+    from layline.campaign.values.manifest import Manifest
+    from layline.campaign.values.model import Bucket, Measurement, Operator, Shape
+    from layline.campaign.values.verdict import Verdict
 
 
 class TrustedBench:

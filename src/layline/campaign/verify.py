@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layline.campaign.derive import APPEND_ONLY, derive_folder
-from layline.campaign.messages import build_commit_message
-from layline.campaign.state import Phase, Settled
+from layline.campaign.folder.derive import APPEND_ONLY, derive_folder
+from layline.campaign.folder.messages import build_commit_message
+from layline.campaign.ledger.state import Phase, Settled
 from layline.errors import GitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from layline.campaign.engine import Campaign
+    from layline.campaign.rounds import Campaign
 
 
 def find_deviations(campaign: Campaign) -> Iterator[str]:

@@ -11,16 +11,16 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from layline.campaign.faults import crash_point
-from layline.campaign.manifest import ExecutionMode
-from layline.campaign.snapshot import write_kernel_files
+from layline.campaign.ledger.crash_points import crash_point
+from layline.campaign.ledger.snapshot import write_kernel_files
+from layline.campaign.values.manifest import ExecutionMode
 from layline.errors import ConfigError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from layline.campaign.manifest import Manifest
-    from layline.campaign.snapshot import KernelFiles
+    from layline.campaign.ledger.snapshot import KernelFiles
+    from layline.campaign.values.manifest import Manifest
     from layline.git.write import WorkTree
 
 PARTS = ("src", "tests", "bench")

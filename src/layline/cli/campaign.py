@@ -101,9 +101,9 @@ def round_(
 ) -> int:
     """VALIDATE the current edit: gates, measure, judge, accept (commit) or roll back."""
     from layline.app.campaign import campaign_round
-    from layline.campaign.model import Bucket
+    from layline.campaign.ledger.state import Level
     from layline.campaign.proposers import Proposal
-    from layline.campaign.state import Level
+    from layline.campaign.values.model import Bucket
 
     proposal = Proposal(bucket=Bucket(bucket), level=Level.FULL if full else Level.QUICK, **said)
     return show(campaign_round(proposal, chosen, again=again, progress=_progress), format_, output)

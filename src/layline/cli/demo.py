@@ -15,7 +15,7 @@ from layline.cli.progress import show_progress
 
 if TYPE_CHECKING:
     from layline.app.demo import Outcome
-    from layline.sample.walk import Step
+    from layline.sample.tour import Step
 
 _OUR_BUG = 3
 
@@ -31,7 +31,7 @@ def demo(directory: Path, walk: bool, quick: bool) -> int:
     first; a directory that no demo made is refused.
     """
     from layline.app import demo as app_demo
-    from layline.sample.walk import STEPS
+    from layline.sample.tour import STEPS
 
     with show_progress() as progress:
         sample = app_demo.demo(directory.absolute(), progress)

@@ -12,15 +12,15 @@ from layline.core.progress import Progress, silent
 from layline.core.records import GapRecord
 from layline.core.report import Section
 from layline.dashboard.articles import set_article
-from layline.dashboard.boards import Board, find_boards
+from layline.dashboard.backend_status import Standing, find_standings, newest_date
 from layline.dashboard.cache import Cache
 from layline.dashboard.content import Content
 from layline.dashboard.data import badge_words, build_badges, build_data
+from layline.dashboard.data_pages import Board, find_boards
 from layline.dashboard.evidence import find_sections
 from layline.dashboard.pages import ASSETS, NavItem, Pages, Site, asset
 from layline.dashboard.pdfs import build_pdfs
 from layline.dashboard.prose import Addresses, count_words, join_words
-from layline.dashboard.standing import Standing, find_standings, newest_date
 from layline.dashboard.views import (
     Dive,
     PeriodicView,

@@ -9,9 +9,9 @@ from typing import Any
 
 from layline import codec
 from layline.core.period import Cadence
+from layline.dashboard.backend_status import Standing
 from layline.dashboard.content import Content
 from layline.dashboard.index import build_cadence_index, build_combined_index, build_gap_index
-from layline.dashboard.standing import Standing
 from layline.render.charts import badge, shields_endpoint
 
 COLUMNS = ("backend", "date", "source", "kind", "behind", "pin", "pin_date", "tip", "tip_date", "recommendation", "evidence", "command")  # fmt: skip

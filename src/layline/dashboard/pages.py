@@ -9,10 +9,10 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from layline import __version__
+from layline.dashboard.backend_status import Standing, web_address
 from layline.dashboard.cache import Cache, code_digest, digest
 from layline.dashboard.campaigns import draw_gains, draw_shapes
 from layline.dashboard.prose import day_words, signed
-from layline.dashboard.standing import Standing, web_address
 from layline.render.charts import Mark, sparkline, trend
 from layline.render.html import breakable, render_sections
 

@@ -7,11 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from layline.core.records import GapRecord, PeriodicRecord, RecordStatus, recommendation_label
-from layline.dashboard.contradictions import Contradiction, find_in_gap, find_in_periodic
-from layline.dashboard.proofs import audit_command, merged_link, verify_command
-from layline.dashboard.prose import Addresses, Finding, count_words, set_finding, set_words, window_words
-from layline.dashboard.records import Loaded
-from layline.dashboard.standing import (
+from layline.dashboard.backend_status import (
     Measurement,
     Standing,
     gap_page,
@@ -20,6 +16,10 @@ from layline.dashboard.standing import (
     tone_of,
     web_address,
 )
+from layline.dashboard.commands import audit_command, merged_link, verify_command
+from layline.dashboard.contradictions import Contradiction, find_in_gap, find_in_periodic
+from layline.dashboard.prose import Addresses, Finding, count_words, set_finding, set_words, window_words
+from layline.dashboard.records import Loaded
 
 FEW = 6
 """With no more entries than this a filter would only get in the way."""

@@ -9,10 +9,10 @@ from layline.core.evidence import Evidence, Fact
 from layline.gap.cells import diff_command, requirement_text, span
 
 if TYPE_CHECKING:
+    from layline.change.surface import SurfaceRow
     from layline.core.evidence import Location
     from layline.gap.dependencies import Declaration, Difference
     from layline.gap.model import Gap
-    from layline.gap.surface.model import SurfaceRow
 
 
 def find_facts(gap: Gap) -> Iterator[Fact[Any]]:

@@ -6,16 +6,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from layline.change.surface import StaleKey, Surface
     from layline.core.evidence import Evidence, Skipped
     from layline.core.policy import Recommendation
     from layline.core.revision import Commit
+    from layline.coupling.model import Coupling
     from layline.gap.areas import AreaChange, PackageChange
     from layline.gap.changes import Changes
     from layline.gap.churn import Churn
-    from layline.gap.coupling.model import Coupling
     from layline.gap.dependencies import Conflict, Difference, LockedSet
-    from layline.gap.plan import Step
-    from layline.gap.surface.model import StaleKey, Surface
     from layline.history import Diff, Distance, Version
 
 
@@ -47,6 +46,22 @@ class Dependencies:
     """Each lock file at pin and tip."""
     files: tuple[str, ...]
     """Everything that was read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """Upgrade to this commit, then mend what the next stretch breaks."""
+
+    commit: str
+    date: str
+    reason: str
+    """Why to stop here: a release, or the last commit before a breaking change."""
+    behind: int
+    """Commits from the pin to here."""
+    breaks_next: tuple[str, ...] = ()
+    """Upstream names of ours that the commit after this step breaks."""
+    places: int = 0
+    """Places of our code that it breaks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from layline.core.policy import Inputs
-from layline.gap.coupling.model import Consequence
+from layline.coupling.model import Consequence
 from layline.gap.dependencies import Kind, Rank
 from layline.gap.dependencies.bounds import Change as BoundChange
 from layline.gap.model import Footprint, Side
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from layline.config import Backend
-    from layline.gap.coupling.model import Coupling
+    from layline.coupling.model import Coupling
     from layline.gap.dependencies import Difference, LockedSet
     from layline.gap.model import PatchRow
     from layline.git import Repository

@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from layline.gap.coupling.model import Consequence
+from layline.coupling.model import Consequence
+from layline.gap.model import PatchRow, Step
 from layline.history import is_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from layline.core.revision import Commit
-    from layline.gap.coupling.model import Coupling
-    from layline.gap.model import PatchRow
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """Upgrade to this commit, then mend what the next stretch breaks."""
-
-    commit: str
-    date: str
-    reason: str
-    """Why to stop here: a release, or the last commit before a breaking change."""
-    behind: int
-    """Commits from the pin to here."""
-    breaks_next: tuple[str, ...] = ()
-    """Upstream names of ours that the commit after this step breaks."""
-    places: int = 0
-    """Places of our code that it breaks."""
+    from layline.coupling.model import Coupling
 
 
 def group_by_culprit(couplings: Iterable[Coupling], patches: Iterable[PatchRow] = ()) -> dict[str, tuple[str, ...]]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from layline.core.prose import count, listed, shorten
 from layline.core.report import Bullets, Paragraph, Report, Section, Table
 from layline.gap import statements
 from layline.gap.cells import commit_cell
-from layline.gap.prose import count, listed, shorten
 from layline.gap.report_coupling import build_integration, build_sources
 from layline.gap.report_overview import DATE_RULE, build_overview
 from layline.gap.report_tree import build_capabilities, build_dependencies, change_item

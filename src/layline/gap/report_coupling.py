@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from layline.change.surface import SurfaceChange
+from layline.core.prose import count, listed, shorten
 from layline.core.report import Bullets, Cell, Paragraph, Section, Table
+from layline.coupling.model import Consequence
 from layline.gap import statements
 from layline.gap.cells import diff_command, evidence_cell, place_cell, span
-from layline.gap.coupling.model import Consequence
-from layline.gap.prose import count, listed, shorten
-from layline.gap.surface.model import SurfaceChange
 
 if TYPE_CHECKING:
+    from layline.change.surface import SurfaceRow
     from layline.core.report import Block, Inline
-    from layline.gap.coupling.model import Coupling
+    from layline.coupling.model import Coupling
     from layline.gap.model import Gap
-    from layline.gap.surface.model import SurfaceRow
 
 MOST_COUPLINGS = 40
 MOST_SURFACE = 30

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from layline.core.prose import count, listed, share
 from layline.core.report import Bullets, Cell, Paragraph, Section, Table
 from layline.gap import statements
 from layline.gap.cells import commit_cell, evidence_cell
-from layline.gap.prose import count, listed, share
 from layline.git import DIFF_RULE
 
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from layline.core.prose import count, listed, shorten
 from layline.core.report import Bullets, Cell, Paragraph, Section, Table
 from layline.gap import statements
 from layline.gap.cells import change_link, place_cell, requirement_text
 from layline.gap.dependencies import Rank
 from layline.gap.dependencies.compare import Move
-from layline.gap.prose import count, listed, shorten
 
 if TYPE_CHECKING:
     from layline.core.report import Block, Inline

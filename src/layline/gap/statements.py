@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from layline.change.surface import SurfaceChange
+from layline.core.prose import count, listed, sentence, share, shorten, verb
 from layline.core.revision import Relation
-from layline.gap.coupling.model import Consequence, State, Touch
+from layline.coupling.model import Consequence, State, Touch
 from layline.gap.dependencies import Kind, Rank
 from layline.gap.dependencies.compare import Move
-from layline.gap.prose import count, listed, sentence, share, shorten, verb
-from layline.gap.surface.model import SurfaceChange
 from layline.history import is_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from layline.gap.coupling.model import Coupling
+    from layline.coupling.model import Coupling
     from layline.gap.dependencies import Difference
     from layline.gap.model import Gap
 

@@ -53,8 +53,8 @@ def campaign_round(
 ) -> Answer:  # fmt: skip
     """Validate the edit in the work tree: gates, measure, judge; an accepted edit is committed, any other rolled back."""
     from layline.app.campaign import campaign_round as run
-    from layline.campaign.model import Bucket
     from layline.campaign.proposers import Proposal
+    from layline.campaign.values.model import Bucket
 
     proposal = Proposal(hypothesis=hypothesis, change=change, bucket=Bucket(bucket), expect=expect, proposer="agent")
     return run(proposal, campaign, progress=lambda said: progress(said, 0, 0))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from layline.app.campaign_places import WORKSPACE
-from layline.campaign.ledger import FILE_NAME as LEDGER
+from layline.campaign.ledger.ledger import FILE_NAME as LEDGER
 from layline.config import find_settings_file, load_settings
 from layline.core.period import Cadence
 from layline.core.progress import silent
@@ -143,7 +143,7 @@ def _read_campaigns(session: Session) -> str:
 def _read_campaign(session: Session, campaign: str) -> str:
     """Where it stands and the story so far; nothing is measured and nothing written."""
     from layline.app.campaign_open import read_campaign
-    from layline.campaign.report import build_report
+    from layline.campaign.folder.report import build_report
     from layline.render import render_markdown
 
     status = find_tool("campaign_status").function(session, silent, campaign=campaign)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from layline.patches.model import Effect, Inventory, Patch, Unregistered
+    from layline.core.patch import Effect, Inventory, Patch, Unregistered
 
 SCHEMA = "layline.patches/1"
 

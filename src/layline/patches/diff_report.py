@@ -7,8 +7,8 @@ from typing import Any
 
 from layline.core.evidence import Evidence
 from layline.core.report import Block, Bullets, Cell, Code, Inline, Paragraph, Report, Section
+from layline.coupling.threeway import Hunk, ThreeWay, render_diff
 from layline.patches.drift_report import encode_row
-from layline.patches.threeway import Hunk, ThreeWay, render_diff
 
 SCHEMA = "layline.patch-diff/1"
 

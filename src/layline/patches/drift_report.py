@@ -11,8 +11,8 @@ from layline.core.drift import DriftKind
 from layline.core.evidence import Alert, Evidence, Location, Severity, Skipped
 from layline.core.report import Bullets, Cell, Finding, Inline, Paragraph, Report, Section, Table
 from layline.core.revision import Commit
+from layline.coupling.drift_model import Drift, finding_id
 from layline.patches.baseline import Accepted
-from layline.patches.drift_model import Drift, finding_id
 from layline.patches.drift_rules import RULES
 
 SCHEMA = "layline.drift/1"

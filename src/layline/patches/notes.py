@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from layline.patches.declared import is_shared
+from layline.patches.declared_keys import is_shared
 
 if TYPE_CHECKING:
-    from layline.patches.declared import Schema
-    from layline.patches.model import Inventory, Patch
+    from layline.core.patch import Inventory, Patch
+    from layline.patches.declared_keys import Schema
 
 _CODE = re.compile(r"`([^`]+)`")
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\Z")

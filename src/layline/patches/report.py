@@ -6,15 +6,15 @@ import posixpath
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Alert, Evidence, Severity
+from layline.core.patch import Moment, Style, TargetKind
 from layline.core.report import Bullets, Cell, Paragraph, Report, Section, Table
 from layline.patches.idioms.instances import ON_OBJECTS
-from layline.patches.model import Moment, Style, TargetKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from layline.core.patch import Effect, Engine, Inventory, Patch, Unregistered
     from layline.core.report import Inline
-    from layline.patches.model import Effect, Engine, Inventory, Patch, Unregistered
 
 COLUMNS = ("Patch", "What it does", "Patch logic (upstream symbol replaced/wrapped)", "Code location", "How to enable")
 _VERBS = {

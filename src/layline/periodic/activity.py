@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from layline.config import Periodic
 from layline.core.evidence import Skipped
-from layline.periodic.drift import Ground, Target, count_move, measure_drift, measure_repo_drift, short_ref
+from layline.periodic.distance import Ground, Target, count_move, measure_drift, measure_repo_drift, short_ref
 from layline.periodic.merged import build_pull_requests, find_backend_moves, find_moves, find_submodules, read_merged
 from layline.periodic.model import Activity, Drift, Merged, PinMove, RepoDrift
 

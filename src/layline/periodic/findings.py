@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from layline.core.checks import clean_line
 from layline.core.policy import Label
 from layline.core.records import recommendation_label
-from layline.periodic.drift import show_distance
+from layline.periodic.distance import show_distance
 from layline.periodic.model import Activity, CountedMove, Drift, Notable, RepoDrift
 
 MOST_NOTABLE = 8

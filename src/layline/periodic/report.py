@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from layline.core.checks import clean_line
 from layline.core.evidence import Alert, Evidence, Severity
 from layline.core.report import Block, Bullets, Cell, Inline, Paragraph, Report, Section, Table
-from layline.periodic.drift import show_distance
+from layline.periodic.distance import show_distance
 from layline.periodic.findings import (
     build_findings,
     count_categories,

@@ -11,8 +11,8 @@
     index.read_node(symbol.module, symbol.definition)     # the syntax tree, for what the rows do not tell
     list(index.skipped())                                 # files that could not be read
 
-What became of a name between two refs: `layline.source.compare.Comparer`. Whether calls, replacements and overrides
-still fit: `layline.source.binding`.
+What became of a name between two refs: `layline.change.compare.Comparer`. Whether calls, replacements and overrides
+still fit: `layline.change.binding`.
 
 Several repositories under one namespace are several `Part`s of one index; downstream and upstream together are too.
 Everything is a plain value; `Index` and `Resolver` only remember.

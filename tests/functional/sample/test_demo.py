@@ -11,8 +11,8 @@ from layline.app import demo as app_demo
 from layline.cli.demo import is_known
 from layline.cli.main import COMMANDS, main
 from layline.errors import Error
-from layline.sample import truth
-from layline.sample.walk import STEPS, Step
+from layline.sample import expected as truth
+from layline.sample.tour import STEPS, Step
 
 
 def exit_code(*arguments: str) -> int:
@@ -71,7 +71,7 @@ def test_a_link_is_refused(tmp_path: Path) -> None:
 def test_a_failing_step_is_told(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("layline.sample.walk.STEPS", (Step(asks="Who?", command=("gap", "show", "nobody")),))
+    monkeypatch.setattr("layline.sample.tour.STEPS", (Step(asks="Who?", command=("gap", "show", "nobody")),))
 
     assert exit_code("demo", str(tmp_path / "demo")) == 3
     captured = capfd.readouterr()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from layline.sample import truth
+from layline.sample import expected as truth
 
 PAGE = Path(__file__).parents[3] / "docs" / "sample.md"
 

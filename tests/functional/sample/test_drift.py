@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from commands import layline
-from layline.sample import Sample, truth
+from layline.sample import Sample
+from layline.sample import expected as truth
 
 Rows = dict[tuple[str, str], Any]
 EFFECTS = [(patch, effect) for patch in truth.PATCHES for effect in patch.effects if effect.target]

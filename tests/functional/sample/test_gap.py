@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from commands import layline
-from layline.sample import DATE, Sample, truth, write_sample
+from layline.sample import DATE, Sample, write_sample
+from layline.sample import expected as truth
 
 Facts = dict[str, dict[str, Any]]
 

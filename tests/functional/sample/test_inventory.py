@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from commands import layline
-from layline.sample import Sample, truth
+from layline.sample import Sample
+from layline.sample import expected as truth
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from commands import layline
-from layline.sample import Sample, truth
+from layline.sample import Sample
+from layline.sample import expected as truth
 
 
 def test_stale_claims_and_untold_flags_are_found(sample: Sample) -> None:

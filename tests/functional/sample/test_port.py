@@ -11,7 +11,8 @@ from layline.app.patches_port import patches_port
 from layline.app.patches_show import patches_show
 from layline.app.workspace import open_workspace
 from layline.render import render_markdown
-from layline.sample import Sample, truth
+from layline.sample import Sample
+from layline.sample import expected as truth
 
 RUN_ALL = """
 import runpy, sys

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from layline.git import DIFF_SETTINGS
-from layline.sample import Sample, truth, write_sample
+from layline.sample import Sample, write_sample
+from layline.sample import expected as truth
 
 REPOSITORIES = ("harbor", "keel", "spar", "rivet")
 

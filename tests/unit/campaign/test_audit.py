@@ -11,7 +11,7 @@ from conftest import real_repository
 from histories import History
 from layline.app.campaign_audit import campaign_audit
 from layline.campaign.audit import find_violations, read_directory, read_revision
-from layline.campaign.bench_csv import HEADER_LINE
+from layline.campaign.values.bench_csv import HEADER_LINE
 from layline.errors import ConfigError
 from layline.git import open_repository
 

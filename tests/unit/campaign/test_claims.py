@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from corpus.cases import load_corpus_operator
-from layline.campaign.controls import wrap
-from layline.campaign.measure import Request, measure_baseline
-from layline.campaign.model import Measurement, Operator, Plan, Status
+from layline.campaign.measure.controls import wrap
+from layline.campaign.measure.run import Request, measure_baseline
 from layline.campaign.operators import load_operator
 from layline.campaign.operators.softmax import shape
+from layline.campaign.values.model import Measurement, Operator, Plan, Status
 
 PLAN = Plan(looks=(2,), calls=6, seconds=0.05, timeout_s=20)
 SMALL = (shape("small-4x40", 4, 40),)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from layline.campaign.build import workshop
-from layline.campaign.controls import build_own, measure_empty_call
-from layline.campaign.feed import draw
-from layline.campaign.leg import LiveLeg, Setup
-from layline.campaign.model import Leg, Plan
+from layline.campaign.measure.arm import LiveLeg, Setup
+from layline.campaign.measure.build import workshop
+from layline.campaign.measure.controls import build_own, measure_empty_call
+from layline.campaign.measure.inputs import draw
+from layline.campaign.measure.probes.calls import find_foreign_code
 from layline.campaign.operators import load_operator
-from layline.campaign.probes import find_foreign_code
+from layline.campaign.values.model import Leg, Plan
 
 SOFTMAX = load_operator("softmax")
 LOADS = """

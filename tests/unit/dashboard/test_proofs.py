@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from layline.core.records import TimeWindow
-from layline.dashboard.proofs import audit_command, merged_link
+from layline.dashboard.commands import audit_command, merged_link
 
 WINDOW = TimeWindow(timezone="Asia/Shanghai", start="2026-05-04T00:00:00+08:00", end="2026-05-08T09:01:00+08:00")
 ASKED = "is%3Apr%20is%3Amerged%20merged%3A2026-05-04T00%3A00%3A00%2B08%3A00..2026-05-08T09%3A01%3A00%2B08%3A00"

@@ -6,7 +6,7 @@ import pytest
 
 from layline.core.period import Cadence
 from layline.core.records import GapRecord, PeriodicRecord, read_gap_record, read_periodic_record
-from layline.dashboard.standing import Standing, find_standings
+from layline.dashboard.backend_status import Standing, find_standings
 from record_samples import gap_record, spoil, weekly_record
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from histories import History
+from layline.change.compare import Comparer
+from layline.change.surface import Surface
 from layline.core.evidence import Evidence, Location
 from layline.gap.surface.compare import compare_surface, read_options
-from layline.gap.surface.model import Surface
 from layline.gap.surface.yaml_keys import find_stale_keys, read_yaml_keys
 from layline.git import open_repository
 from layline.source import Part, Resolver, Tree, build_index
-from layline.source.compare import Comparer
 
 PACKAGES = ("keel",)
 FACTORY = """\

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from layline.core.evidence import Location, Skipped
-from layline.patches.declared import Declared, Schema, parse_keys
-from layline.patches.model import Effect, Guard, Inventory, Patch, Style
+from layline.core.patch import Effect, Guard, Inventory, Patch, Style
+from layline.patches.declared_keys import Declared, Schema, parse_keys
 from layline.patches.notes import check_notes, parse_rows
 
 NOTES = """

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from layline.core.evidence import Location
+from layline.core.patch import Effect, Inventory, Patch, Style
 from layline.patches.data import encode_inventory
-from layline.patches.model import Effect, Inventory, Patch, Style
 from layline.render.csv import render_csv
 from layline.render.inventory_html import render_inventory_page
 

@@ -73,9 +73,9 @@ def test_undecidable_rows_stay_with_their_reason(tmp_path: Path) -> None:
 
 def test_an_original_read_under_another_name_outside_is_still_wrapped(tmp_path: Path) -> None:
     """`new = partial(ours, old=lib.f); lib.f = lib.sub.f = new`: both names mean one function of a package not indexed."""
-    from layline.patches.idioms.installer import Known
-    from layline.patches.inventory import read_inventory
-    from layline.patches.model import TargetKind
+    from layline.core.patch import TargetKind
+    from layline.patches.installer import Known
+    from layline.patches.inventory.read import read_inventory
     from snippets import open_reading
 
     body = "import lib, lib.sub\nold = lib.f\ndef g(x): return old(x)\nlib.f = g\nlib.sub.f = g"
@@ -122,7 +122,7 @@ def test_a_registration_that_reading_does_not_reach_is_said(tmp_path: Path) -> N
 
 def test_a_registration_without_a_backend_of_ours_is_said(tmp_path: Path) -> None:
     from layline.config import Backend, Project, Settings
-    from layline.patches.inventory import read_downstream, read_inventory
+    from layline.patches.inventory.read import read_downstream, read_inventory
     from snippets import open_reading
 
     reading = open_reading(tmp_path, {"own/patches/a_patches.py": handler("pass", arguments='"x", backend="other"')})

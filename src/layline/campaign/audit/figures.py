@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from layline.campaign.audit.folder import lines_of
 from layline.campaign.audit.violation import Violation
-from layline.campaign.bench_csv import HEADER_LINE, parse_bench_csv
-from layline.campaign.scores import find_inconsistencies
+from layline.campaign.values.bench_csv import HEADER_LINE, parse_bench_csv
+from layline.campaign.values.scores import find_inconsistencies
 from layline.core.evidence import Severity
 from layline.errors import RecordError
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from layline.campaign.audit.folder import CampaignFolder
-    from layline.campaign.bench_csv import BenchTable
+    from layline.campaign.values.bench_csv import BenchTable
 
 _NONDETERMINISM = re.compile(r"non-?determinis|data race|race (?:fix|root)|\brace\b", re.IGNORECASE)
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from layline.campaign.manifest import parse_yaml
+from layline.campaign.values.manifest import parse_yaml
 from layline.core.evidence import Skipped
 from layline.errors import ConfigError, GitError
 

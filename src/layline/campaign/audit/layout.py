@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from layline.campaign.audit.folder import headings_of, lines_of
 from layline.campaign.audit.violation import Violation
-from layline.campaign.manifest import MAX_ITERATIONS, METRICS, MINUTE, SPECIFIED
+from layline.campaign.values.manifest import MAX_ITERATIONS, METRICS, MINUTE, SPECIFIED
 from layline.core.evidence import Severity
 
 if TYPE_CHECKING:

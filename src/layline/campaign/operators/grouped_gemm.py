@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from layline.campaign.model import Arrays, Buffer, Operator, Pass, Shape, Tolerance
 from layline.campaign.operators import read_kernel
 from layline.campaign.operators.draws import draw_f32, draw_integers
+from layline.campaign.values.model import Arrays, Buffer, Operator, Pass, Shape, Tolerance
 
 Array = np.ndarray[Any, Any]
 

@@ -4,8 +4,8 @@ A proposer reads a `Brief` and answers with a `Proposed` edit or says why it has
 read from the tree, never taken from its words.
 """
 
+from layline.campaign.ledger.proposal import Proposal
 from layline.campaign.proposers.answer import Declined, Proposed, Proposer
 from layline.campaign.proposers.brief import Brief, Direction, build_brief
-from layline.campaign.proposers.proposal import Proposal
 
 __all__ = ["Brief", "Declined", "Direction", "Proposal", "Proposed", "Proposer", "build_brief"]

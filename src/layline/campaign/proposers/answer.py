@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from layline.campaign.model import Bucket
 from layline.campaign.proposers.brief import Brief
+from layline.campaign.values.model import Bucket
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

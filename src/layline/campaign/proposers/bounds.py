@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from layline.campaign.ceilings import is_roof_wrong
-from layline.campaign.model import Operator, Shape
-from layline.campaign.pair import REQUEST_MS
-from layline.campaign.state import State
+from layline.campaign.devices.roof import is_roof_wrong
+from layline.campaign.ledger.state import State
+from layline.campaign.measure.pair import REQUEST_MS
+from layline.campaign.values.model import Operator, Shape
 
 OVERHEAD_SHARE = 0.3
 """Share of a step that an empty call costs, above which calls are what is slow."""

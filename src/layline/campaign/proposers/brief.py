@@ -6,17 +6,16 @@ import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from layline.campaign.engine import is_ineffective
+from layline.campaign.ledger.rules import ESCALATION, find_duties, is_ineffective
+from layline.campaign.ledger.state import Settled
 from layline.campaign.proposers.bounds import Bottleneck, Bound, classify, find_bounds
-from layline.campaign.rules import ESCALATION, find_duties
-from layline.campaign.state import Settled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from layline.campaign.lessons import Lesson
-    from layline.campaign.model import Operator
-    from layline.campaign.state import Round, State
+    from layline.campaign.ledger.lessons import Lesson
+    from layline.campaign.ledger.state import Round, State
+    from layline.campaign.values.model import Operator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from layline import codec
-from layline.campaign.model import Bucket
 from layline.campaign.proposers.answer import Declined, Proposed
 from layline.campaign.proposers.brief import Brief
+from layline.campaign.values.model import Bucket
 from layline.errors import RecordError
 
 OURS = ("brief.md", "brief.json", "proposal.json")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from layline.campaign.proposers.knobs import find_knobs, set_knobs
-from layline.campaign.proposers.screen import TODAY, Screened
+from layline.campaign.proposers.screened import TODAY, Screened
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

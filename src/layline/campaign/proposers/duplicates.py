@@ -9,7 +9,7 @@ from layline.campaign.proposers.knobs import fingerprint_source
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from layline.campaign.state import Round, State
+    from layline.campaign.ledger.state import Round, State
 
 
 def find_near_duplicates(state: State, files: Mapping[str, bytes]) -> Iterator[Round]:

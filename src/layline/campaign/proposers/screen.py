@@ -10,36 +10,23 @@ import math
 import secrets
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from layline.campaign.build import Built, NotBuilt, build_kernel, workshop
-from layline.campaign.feed import draw
-from layline.campaign.leg import LiveLeg, Setup
-from layline.campaign.link import Fault
-from layline.campaign.measure import ARENA_BYTES
-from layline.campaign.model import Leg, Operator, Plan, Shape, Snapshot
+from layline.campaign.devices.worker_process import Fault
+from layline.campaign.measure.arm import LiveLeg, Setup
+from layline.campaign.measure.build import Built, NotBuilt, build_kernel, workshop
+from layline.campaign.measure.inputs import draw
+from layline.campaign.measure.run import ARENA_BYTES
+from layline.campaign.proposers.screen_gpu import screen_device
+from layline.campaign.proposers.screened import TODAY, Screened
+from layline.campaign.values.model import Leg, Operator, Plan, Shape, Snapshot
 
 if TYPE_CHECKING:
     import numpy as np
 
-TODAY = "today"
-"""The working kernel among the candidates: it goes on to every look, as the yardstick."""
 KEEP = 3
 """Of every so many candidates one goes on to the next, longer look."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Screened:
-    """What a quick look saw of one candidate: mean log CPU milliseconds over shapes, or why there is no time."""
-
-    name: str
-    score: float | None
-    reason: str = ""
-    is_out: bool = False
-    """Left behind by an earlier, shorter look; its score is that look's."""
-    times: tuple[tuple[str, str, float], ...] = ()
-    """(pass, shape, milliseconds) where every pass was timed by itself."""
 
 
 def screen(
@@ -48,8 +35,6 @@ def screen(
 ) -> list[Screened]:  # fmt: skip
     """Successive halving: a short look at all, longer ones at the better third; fastest first, failures last."""
     if operator.language == "triton":
-        from layline.campaign.gpu.screen import screen_device
-
         return screen_device(operator, shapes, candidates, may_go_on)
     import numpy as np
 

@@ -10,12 +10,13 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from layline.campaign.model import Bucket, Operator, Shape, Snapshot
 from layline.campaign.proposers.answer import Declined, Proposed
 from layline.campaign.proposers.brief import Brief
 from layline.campaign.proposers.compose import compose
 from layline.campaign.proposers.knobs import choose_settings, find_knobs, set_knobs
-from layline.campaign.proposers.screen import TODAY, Screened, screen
+from layline.campaign.proposers.screen import screen
+from layline.campaign.proposers.screened import TODAY, Screened
+from layline.campaign.values.model import Bucket, Operator, Shape, Snapshot
 
 TOGETHER = "all variants"
 SETTINGS = 24

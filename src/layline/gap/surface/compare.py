@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from layline.change.surface import Surface
 from layline.core.evidence import Skipped
 from layline.gap.surface.definitions import compare_definitions, read_rows
 from layline.gap.surface.fields import all_fields, compare_fields, read_config_classes
 from layline.gap.surface.flags import Flag, compare_flags, read_flags
-from layline.gap.surface.model import Surface
 from layline.gap.surface.tyro_flags import find_tyro_flags
 from layline.source import is_within
 
 if TYPE_CHECKING:
+    from layline.change.compare import Comparer
     from layline.core.evidence import Evidence
     from layline.gap.surface.fields import ConfigField
     from layline.source import Resolver
-    from layline.source.compare import Comparer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+from layline.change.surface import SurfaceChange, SurfaceRow
 from layline.core.evidence import Evidence
-from layline.gap.surface.model import SurfaceChange, SurfaceRow
 from layline.source import Index, Resolver, is_within
 from layline.source.definitions import ROW_FINGERPRINT, ROW_KIND, ROW_LINE, ROW_QUALNAME
 

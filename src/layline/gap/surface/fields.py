@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from layline.change.compare import Comparer
+from layline.change.surface import SurfaceChange, SurfaceRow
 from layline.core.evidence import Evidence
-from layline.gap.surface.model import SurfaceChange, SurfaceRow
 from layline.source import Definition, DefinitionKind, Index, Resolver, is_within
-from layline.source.compare import Comparer
 
 _CUT = 200
 """How long a value the index keeps."""

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from layline.change.surface import SurfaceChange, SurfaceRow
 from layline.core.evidence import Evidence, Skipped
 from layline.errors import GitError
 from layline.gap.surface.fields import ConfigField, all_fields
-from layline.gap.surface.model import SurfaceChange, SurfaceRow
 from layline.source import Index, Resolver, Tree, is_within, parse_tree
 from layline.source.parsing import PARSING
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping, Set
 
+from layline.change.surface import StaleKey
 from layline.core.evidence import Evidence, Location, Skipped
-from layline.gap.surface.model import StaleKey
 from layline.source.tree import Tree
 
 _MAX_BYTES = 1_000_000

@@ -14,16 +14,16 @@ from layline.patches.idioms.lifecycle import find_lifecycle_calls
 from layline.patches.idioms.mappings import find_mapping_writes
 from layline.patches.idioms.mocks import find_mocks
 from layline.patches.idioms.modules import find_module_stubs
-from layline.patches.idioms.namings import find_namings
-from layline.patches.idioms.paths import find_path_calls
+from layline.patches.idioms.path_targets import find_path_calls
 from layline.patches.idioms.sources import find_source_rewrites
+from layline.patches.idioms.text_targets import find_namings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from layline.patches.idioms.installer import Installer
-    from layline.patches.model import Effect
-    from layline.patches.reading.events import Event
+    from layline.core.patch import Effect
+    from layline.interpreter.events import Event
+    from layline.patches.installer import Installer
 
 DETECTORS: tuple[Callable[[Event, Installer], Iterator[Effect]], ...] = (
     find_attribute_writes,

@@ -6,12 +6,11 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from layline.patches.conditions import walk
-from layline.patches.idioms.installer import Installer, moment_of
-from layline.patches.model import Effect, Style, TargetKind
-from layline.patches.reading.events import Event, Write
-from layline.patches.reading.machine import text_of
-from layline.patches.reading.values import (
+from layline.core.patch import Effect, Style, TargetKind
+from layline.interpreter.conditions import walk
+from layline.interpreter.events import Event, Write
+from layline.interpreter.state import text_of
+from layline.interpreter.values import (
     Argument,
     Called,
     Class,
@@ -28,6 +27,7 @@ from layline.patches.reading.values import (
     Value,
     find_alternatives,
 )
+from layline.patches.installer import Installer, moment_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

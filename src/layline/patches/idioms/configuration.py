@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layline.patches.chains import GIVES_CONFIG, loosen
-from layline.patches.idioms.installer import Installer, moment_of
-from layline.patches.model import Effect, Style
-from layline.patches.reading.events import Event, Write
-from layline.patches.reading.machine import text_of
-from layline.patches.reading.values import Argument, Called, Element, Literal, Member, Outside, Value, find_alternatives
+from layline.core.patch import Effect, Style
+from layline.interpreter.config_paths import GIVES_CONFIG, loosen
+from layline.interpreter.events import Event, Write
+from layline.interpreter.state import text_of
+from layline.interpreter.values import Argument, Called, Element, Literal, Member, Outside, Value, find_alternatives
+from layline.patches.installer import Installer, moment_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

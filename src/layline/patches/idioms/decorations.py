@@ -5,15 +5,15 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from layline.patches.idioms.installer import Installer
-from layline.patches.reading.events import Call, Event
-from layline.patches.reading.machine import text_of
-from layline.patches.reading.values import Called, Class, Function, Items, Outside, Value, find_alternatives
+from layline.interpreter.events import Call, Event
+from layline.interpreter.state import text_of
+from layline.interpreter.values import Called, Class, Function, Items, Outside, Value, find_alternatives
+from layline.patches.installer import Installer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from layline.patches.model import Effect
+    from layline.core.patch import Effect
 
 _PUTS_ONE = ("patch_to", "gorilla.patch", "curse_method")
 _PUTS_MEMBERS = ("gorilla.patches",)

@@ -6,14 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location
-from layline.patches.reading.events import Write
-from layline.patches.reading.values import Class, Element, Function, Instance, Literal, Outside, bind, find_alternatives
+from layline.interpreter.events import Write
+from layline.interpreter.values import Class, Element, Function, Instance, Literal, Outside, bind, find_alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from layline.patches.reading.modules import Module
-    from layline.patches.reading.values import Value
+    from layline.interpreter.modules import Module
+    from layline.interpreter.values import Value
 
 _PATCHES = re.compile(r"patch", re.IGNORECASE)
 _NOT_PUT = frozenset("__init_subclass__ __class_getitem__ __new__".split())

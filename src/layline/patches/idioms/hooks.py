@@ -6,10 +6,10 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from layline.patches.idioms.installer import Installer, moment_of
-from layline.patches.model import Effect, Style
-from layline.patches.reading.events import Call, Event, Write
-from layline.patches.reading.values import Class, Function, Instance, Items, Outside, Value, find_alternatives
+from layline.core.patch import Effect, Style
+from layline.interpreter.events import Call, Event, Write
+from layline.interpreter.values import Class, Function, Instance, Items, Outside, Value, find_alternatives
+from layline.patches.installer import Installer, moment_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,14 +7,12 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from layline.patches.idioms.attributes import is_kept_original, is_loaded_module
-from layline.patches.idioms.installer import Installer, moment_of, name_owner
-from layline.patches.model import Effect, Style, TargetKind
-from layline.patches.reading.events import Event, Write
-from layline.patches.reading.machine import text_of
-from layline.patches.reading.objects import class_of, find_class_name, find_classes, spell_object
-from layline.patches.reading.references import find_own_attributes
-from layline.patches.reading.values import (
+from layline.core.patch import Effect, Style, TargetKind
+from layline.interpreter.events import Event, Write
+from layline.interpreter.objects import class_of, find_class_name, find_classes, spell_object
+from layline.interpreter.references import find_own_attributes
+from layline.interpreter.state import text_of
+from layline.interpreter.values import (
     Argument,
     Called,
     Class,
@@ -28,6 +26,8 @@ from layline.patches.reading.values import (
     Value,
     find_alternatives,
 )
+from layline.patches.idioms.attributes import is_kept_original, is_loaded_module
+from layline.patches.installer import Installer, moment_of, name_owner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from layline.patches.idioms.installer import Installer, moment_of
-from layline.patches.model import Effect, Moment, Style
-from layline.patches.reading.events import Call, Event
-from layline.patches.reading.machine import text_of
-from layline.patches.reading.values import Called, Class, Function, Member, Outside
+from layline.core.patch import Effect, Moment, Style
+from layline.interpreter.events import Call, Event
+from layline.interpreter.state import text_of
+from layline.interpreter.values import Called, Class, Function, Member, Outside
+from layline.patches.installer import Installer, moment_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,12 +6,11 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from layline.patches.idioms.installer import Installer, moment_of
-from layline.patches.model import Effect, Style, TargetKind
-from layline.patches.reading.calls import IMPORT_HOOKS
-from layline.patches.reading.events import Call, Event, Write
-from layline.patches.reading.machine import text_of
-from layline.patches.reading.values import (
+from layline.core.patch import Effect, Style, TargetKind
+from layline.interpreter.calls import IMPORT_HOOKS
+from layline.interpreter.events import Call, Event, Write
+from layline.interpreter.state import text_of
+from layline.interpreter.values import (
     Called,
     Class,
     Element,
@@ -24,6 +23,7 @@ from layline.patches.reading.values import (
     Value,
     find_alternatives,
 )
+from layline.patches.installer import Installer, moment_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from layline.patches.model import Effect, Moment
-from layline.patches.reading.events import Call, Event
-from layline.patches.reading.machine import text_of
-from layline.patches.reading.values import Called, Function, Member, Outside, Table, Value
+from layline.core.patch import Effect, Moment
+from layline.interpreter.events import Call, Event
+from layline.interpreter.state import text_of
+from layline.interpreter.values import Called, Function, Member, Outside, Table, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from layline.patches.idioms.installer import Installer
+    from layline.patches.installer import Installer
 
 _MODULES = ("unittest.mock.patch", "mock.patch", "mock.mock.patch")
 _FORMS = {f"{module}{form}": form for module in _MODULES for form in ("", ".object", ".multiple", ".dict")}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layline.patches.idioms.installer import Installer
-from layline.patches.model import Effect
-from layline.patches.reading.events import Call, Event, Write
-from layline.patches.reading.machine import text_of
-from layline.patches.reading.values import Made, Outside, find_alternatives
+from layline.core.patch import Effect
+from layline.interpreter.events import Call, Event, Write
+from layline.interpreter.state import text_of
+from layline.interpreter.values import Made, Outside, find_alternatives
+from layline.patches.installer import Installer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

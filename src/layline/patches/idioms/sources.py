@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layline.patches.idioms.installer import Installer, Known, moment_of
-from layline.patches.model import Effect, Style, TargetKind
-from layline.patches.reading.builtin import find_sources
-from layline.patches.reading.events import Call, Event
-from layline.patches.reading.values import Member, Outside, Value
+from layline.core.patch import Effect, Style, TargetKind
+from layline.interpreter.builtin import find_sources
+from layline.interpreter.events import Call, Event
+from layline.interpreter.values import Member, Outside, Value
+from layline.patches.installer import Installer, Known, moment_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

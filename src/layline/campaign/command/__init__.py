@@ -1,0 +1,1 @@
+"""Measuring with the user's own benchmark command."""

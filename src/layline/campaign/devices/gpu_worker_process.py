@@ -1,0 +1,240 @@
+"""The parent's end of a worker on an accelerator: ask for calls, hold the wall clock, freeze it whenever none is due."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from layline.campaign.devices.gpu_memory import DeviceArena
+from layline.campaign.devices.worker_process import Fault
+from layline.campaign.values.model import Operator
+
+_WORKER = Path(__file__).parent.parent / "worker"
+_REPLY = struct.Struct("<QqdI")
+_LENGTH = struct.Struct("<Q")
+_KEPT = ("PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_HOME", "ROCM_PATH", "CC")
+START_S = 120.0
+"""Importing torch and opening the device, with many neighbours doing the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """What a worker is to load, and where it may keep what it compiles."""
+
+    path: Path
+    operator: Operator
+    cache: Path
+    timeout_s: float = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One answered request: the parent's clock and the device's own, as the worker tells it."""
+
+    wall_ns: int
+    device_ns: float
+
+
+class Worker:
+    """A process with torch in it that holds one kernel; it runs only while something is asked of it."""
+
+    def __init__(self, source: Source, shop: Path, script_name: str, fds: tuple[int, ...] = ()) -> None:
+        self.source = source
+        self.weaker: tuple[str, ...] = ()
+        self.versions: dict[str, str] = {}
+        self._frozen = False
+        self._is_closed = False
+        folder = Path(tempfile.mkdtemp(dir=shop))
+        script = folder / f"{secrets.token_hex(4)}.py"
+        shutil.copyfile(_WORKER / script_name, script)
+        self._said = folder / "said"
+        request_in, self._request = os.pipe()
+        self._reply, reply_out = os.pipe()
+        with self._said.open("wb") as output:
+            self._process = subprocess.Popen(
+                (sys.executable, "-I", str(script), str(request_in), str(reply_out)),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                pass_fds=(request_in, reply_out, *fds),
+                env=describe_environment(source.cache, folder),
+                cwd=folder,
+                start_new_session=True,
+            )
+        os.close(request_in)
+        os.close(reply_out)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def wait_ready(self) -> None:
+        """Until torch is imported and the memory is open; the kernel is not in it yet."""
+        told = self._receive_json("start", START_S)
+        self.weaker, self.versions = tuple(told["weaker"]), told["versions"]
+
+    def load(self) -> int:
+        """Load the kernel; wall nanoseconds it took."""
+        began = time.perf_counter_ns()
+        self._send({"load": True})
+        told = self._receive_json("loading the kernel", self.source.timeout_s)
+        if "failed" in told:
+            raise Fault("loads", f"The kernel could not be loaded: {told['failed']}")
+        self._freeze()
+        return time.perf_counter_ns() - began
+
+    def resident_bytes(self) -> int:
+        """Memory of its own that the process has on the host."""
+        _size, resident, shared, *_rest = Path(f"/proc/{self._process.pid}/statm").read_text("ascii").split()
+        return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
+
+    def close(self) -> None:
+        """End it and whatever it left."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        try:
+            os.killpg(self._process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            self._process.poll()
+        self._process.wait()
+        os.close(self._request)
+        os.close(self._reply)
+
+    def _send(self, what: object) -> None:
+        data = json.dumps(what).encode()
+        self._write(_LENGTH.pack(len(data)) + data)
+
+    def _write(self, data: bytes) -> None:
+        try:
+            os.write(self._request, data)
+        except BrokenPipeError:
+            raise self._death("a request") from None
+
+    def _receive_json(self, where: str, limit_s: float) -> Any:
+        (length,) = _LENGTH.unpack(self._receive(_LENGTH.size, where, limit_s))
+        if length > 1 << 20:
+            raise Fault("forged-reply", f"The worker's answer during {where} is no answer.")
+        return json.loads(self._receive(length, where, limit_s))
+
+    def _receive(self, count: int, where: str, limit_s: float) -> bytes:
+        data = b""
+        deadline = time.monotonic() + limit_s
+        while len(data) < count:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self._reply], [], [], left)[0]:
+                raise Fault("answers-in-time", f"No answer within {limit_s:g} s during {where}.")
+            more = os.read(self._reply, count - len(data))
+            if not more:
+                raise self._death(where)
+            data += more
+        return data
+
+    def _death(self, where: str) -> Fault:
+        code = self._process.wait(timeout=20)
+        said = self._said.read_text(errors="replace").strip()[-1200:]
+        name = signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        return Fault(
+            "survives", f"The worker died during {where}: {name}.", *((f"it printed: {said}",) if said else ())
+        )
+
+    def _thaw(self) -> None:
+        if self._frozen:
+            os.kill(self._process.pid, signal.SIGCONT)
+            self._frozen = False
+
+    def _freeze(self) -> None:
+        if self._process.poll() is None:
+            os.kill(self._process.pid, signal.SIGSTOP)
+            self._frozen = True
+
+
+class TorchWorker(Worker):
+    """Answers calls of a kernel's passes on memory it shares with the parent."""
+
+    def __init__(self, source: Source, arena: DeviceArena, shop: Path) -> None:
+        super().__init__(source, shop, "serve_torch.py", (arena.fd,) if arena.fd >= 0 else ())
+        self._seq = int.from_bytes(os.urandom(4), "little")
+        self.lead = 0
+        """Turns of the device's empty loop before the calls of a request, outside the device's own clock."""
+        self._send(_configuration(source, arena))
+
+    def call(self, entry: int, calls: list[list[list[Any]]], where: str, *, spin: int = 0) -> Answer:
+        """Have calls made; the worker is thawed for exactly that long."""
+        self._seq += 1
+        message = {"seq": self._seq, "entry": entry, "calls": calls, "spin": spin, "lead": self.lead, "resets": True}
+        data = json.dumps(message, separators=(",", ":")).encode()
+        self._thaw()
+        began = time.perf_counter_ns()
+        self._write(_LENGTH.pack(len(data)) + data)
+        answer = self._receive(_REPLY.size, where, self.source.timeout_s)
+        took = time.perf_counter_ns() - began
+        seq, status, device_ms, length = _REPLY.unpack(answer)
+        text = self._receive(length, where, 5.0).decode(errors="replace") if length else ""
+        self._freeze()
+        if seq != self._seq or select.select([self._reply], [], [], 0)[0]:
+            raise Fault("forged-reply", f"Something other than the worker answered during {where}.", f"sequence {seq}")
+        if status != 0:
+            raise Fault("supports-shape", f"The kernel raised an error during {where}: {text.splitlines()[0]}", text)
+        return Answer(wall_ns=took, device_ns=device_ms * 1e6)
+
+    def inspect(self) -> dict[str, Any]:
+        """What the trusted part of the worker says was changed in it."""
+        self._thaw()
+        self._send({"inspect": True})
+        found: dict[str, Any] = self._receive_json("an inspection", self.source.timeout_s)
+        self._freeze()
+        return found
+
+    def settle(self, seconds: float) -> None:
+        """Let it run without a request: whatever it left going goes on."""
+        self._thaw()
+        time.sleep(seconds)
+        self._freeze()
+        if select.select([self._reply], [], [], 0)[0]:
+            raise Fault("forged-reply", "The worker answered although nothing was asked.")
+
+    def watch(self, entry: int, calls: list[list[list[Any]]], where: str) -> dict[str, float]:
+        """Have calls made under the profiler: device microseconds by the name of what ran there."""
+        self._thaw()
+        self._send({"watch": entry, "calls": calls})
+        told = self._receive_json(where, self.source.timeout_s)
+        self._freeze()
+        if "failed" in told:
+            raise Fault("supports-shape", f"The kernel raised an error during {where}: {told['failed']}")
+        return {str(name): float(took) for name, took in told["seen"].items()}
+
+
+def describe_environment(cache: Path, folder: Path) -> dict[str, str]:
+    """The same for every leg; nothing in it tells that a benchmark runs."""
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    ours = {"HOME": str(folder), "TRITON_CACHE_DIR": str(cache), "LC_ALL": "C.UTF-8", "OMP_NUM_THREADS": "1"}
+    return {**kept, **ours, **({"TRITON_INTERPRET": "1"} if os.environ.get("TRITON_INTERPRET") else {})}
+
+
+def _configuration(source: Source, arena: DeviceArena) -> dict[str, Any]:
+    operator = source.operator
+    return {
+        "device": arena.device,
+        "arena": arena.share(),
+        "dtypes": sorted({buffer.dtype for buffer in operator.buffers}),
+        "kernel": str(source.path),
+        "symbols": [step.symbol for step in operator.passes],
+    }

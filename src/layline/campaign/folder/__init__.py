@@ -1,0 +1,1 @@
+"""The familiar campaign folder: every file of it is derived from the ledger."""

@@ -1,0 +1,271 @@
+"""The final report of a campaign: facts in reading order, from the state alone. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from layline.campaign.command.transfer import find_missing
+from layline.campaign.devices.roof import say_share
+from layline.campaign.folder.training_report import find_training_section
+from layline.campaign.folder.transfer_check import attribute, bucket_of
+from layline.campaign.ledger.rules import is_ineffective, read_score
+from layline.campaign.ledger.state import Settled
+from layline.campaign.values.manifest import Measuring
+from layline.campaign.values.markdown import number
+from layline.core.evidence import Alert, Severity, Skipped
+from layline.core.report import Bullets, Chart, Paragraph, Report, Section, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from layline.campaign.folder.transfer_check import Attribution
+    from layline.campaign.ledger.state import Round, State
+    from layline.core.report import Block
+
+
+def build_report(state: State) -> Report:
+    """Head-to-head first; the product of the rounds' gains is never the headline."""
+    headline = find_headline(state)
+    attribution = attribute(state, headline or 0.0)
+    return Report(
+        title=f"Campaign {state.manifest.name}: {'final report' if state.termination else 'report so far'}",
+        sections=(
+            Section(title="Baseline against best", blocks=tuple(_head_to_head(state))),
+            Section(title="Rounds", blocks=tuple(_rounds(state))),
+            Section(title="Effective directions", blocks=(_directions(state, Settled.ACCEPTED),)),
+            Section(title="Ineffective directions", blocks=(_ineffective(state),)),
+            Section(title="Could not be decided", blocks=(_undecided(state),)),
+            Section(title="Next three steps", blocks=(_next_steps(state),)),
+            Section(
+                title="Real-training applicability audit",
+                blocks=tuple(_applicability(attribution, measured=headline is not None)),
+            ),
+            Section(title="What the machine allows", blocks=tuple(_roof(state))),
+            Section(title="Termination check", blocks=(_termination(state),)),
+            Section(title="How it was measured", blocks=(Bullets(tuple(_conditions(state))),)),
+            *find_training_section(state.training),
+        ),
+        alerts=tuple(_alerts(attribution)) if headline is not None else (),
+        skipped=tuple(_skipped(state)),
+        meta=(
+            ("operator", state.manifest.target_op),
+            ("language", state.manifest.target_lang),
+            ("hardware", state.manifest.target_gpu),
+            ("began", state.created_at),
+            ("ledger", state.head),
+        ),
+    )
+
+
+def find_headline(state: State) -> float | None:
+    """The gain of the best over the baseline, both measured in one run."""
+    if state.head_to_head is None or state.head_to_head[1].interval is None:
+        return None
+    return state.head_to_head[1].interval.estimate
+
+
+def _head_to_head(state: State) -> Iterator[Block]:
+    if state.head_to_head is None:
+        going = state.baseline is None or state.best.number > 1
+        yield Paragraph("Not measured yet: it is when the campaign has been stopped." if going else "No round was accepted: the best is the baseline.")  # fmt: skip
+        return
+    run, verdict = state.head_to_head
+    if verdict.interval is not None:
+        interval = verdict.interval
+        yield Paragraph(
+            f"{interval.estimate:+.1%} on the primary metric ({interval.confidence:.1%} one-sided bounds {interval.lower:+.1%} "
+            f"to {interval.upper:+.1%}), baseline and best measured together on {run.at} in {interval.pairs} process pairs."
+        )
+    rows = tuple(
+        (gain.shape, f"{gain.best_ms:.4f}", f"{gain.candidate_ms:.4f}", f"{gain.gain.estimate:+.1%}", f"{gain.gain.lower:+.1%} … {gain.gain.upper:+.1%}")
+        for gain in verdict.shapes
+    )  # fmt: skip
+    columns = ("shape", "baseline ms", "best ms", "gain", "simultaneous bounds")
+    yield Table(columns=columns, rows=rows, numeric=frozenset({1, 2, 3}))
+    yield Paragraph(
+        f"Gates in that run: {'all passed' if not run.measurement.failed_gates else 'some failed, see above'}."
+    )
+
+
+def _rounds(state: State) -> Iterator[Block]:
+    accepted, rolled = (
+        sum(item.settled is which for item in state.rounds) for which in (Settled.ACCEPTED, Settled.ROLLED_BACK)
+    )
+    yield Paragraph(f"{len(state.rounds)} rounds: the baseline, {accepted} accepted, {rolled} rolled back.")
+    yield from build_charts(state)
+    rows = tuple(
+        (str(item.number), str(item.settled), item.change, _gain(item), f"rounds/round-{item.number}/summary.md")
+        for item in state.rounds
+    )
+    yield Table(
+        columns=("round", "status", "change", "gain over the best", "details"), rows=rows, numeric=frozenset({0, 3})
+    )
+
+
+def build_charts(state: State) -> Iterator[Chart]:
+    """Gains with their intervals, and rounds × shapes."""
+    judged = [item for item in state.rounds if item.verdict is not None and item.verdict.interval is not None]
+    if not judged:
+        return
+    names = [f"{item.number}{'' if item.settled is Settled.ACCEPTED else ' ✗'}" for item in judged]
+    bounds = [item.verdict.interval for item in judged if item.verdict and item.verdict.interval]
+    series = (
+        ("gain", tuple((name, 100 * item.estimate) for name, item in zip(names, bounds, strict=True))),
+        ("low", tuple((name, 100 * item.lower) for name, item in zip(names, bounds, strict=True))),
+        ("high", tuple((name, 100 * item.upper) for name, item in zip(names, bounds, strict=True))),
+    )
+    yield Chart(
+        kind="intervals", title="Gain of each round over the best of its time (✗ rolled back)", series=series, unit="%"
+    )
+    rows = tuple(
+        (f"round {item.number}", tuple((gain.shape, 100 * gain.gain.estimate) for gain in item.verdict.shapes))
+        for item in judged
+        if item.verdict
+    )
+    yield Chart(kind="heat", title="Gain by round and shape", series=rows, unit="%")
+
+
+def _gain(item: Round) -> str:
+    interval = item.verdict.interval if item.verdict else None
+    return f"{interval.estimate:+.2%} (≥ {interval.lower:+.2%})" if interval else "–"
+
+
+def _directions(state: State, which: Settled) -> Bullets | Paragraph:
+    found = [item for item in state.rounds if item.settled is which]
+    items = tuple(
+        f"round {item.number}, {item.change}: {_gain(item)}. {' '.join(item.texts('attribution'))}".strip()
+        for item in found
+    )
+    return Bullets(items) if items else Paragraph("None.")
+
+
+def _ineffective(state: State) -> Table | Paragraph:
+    found = [item for item in state.rounds if is_ineffective(item)]
+    if not found:
+        return Paragraph("None was shown to be ineffective.")
+    rows = tuple(
+        (
+            item.change,
+            f"round-{item.number}",
+            " ".join(item.texts("diagnosis")) or (item.verdict.reason if item.verdict else ""),
+        )
+        for item in found
+    )
+    return Table(columns=("direction", "round", "why it failed"), rows=rows)
+
+
+def _undecided(state: State) -> Bullets | Paragraph:
+    """Rolled back without being shown not to help: a quieter machine or more pairs may decide otherwise."""
+    found = [item for item in state.rounds if item.settled is Settled.ROLLED_BACK and not is_ineffective(item)]
+    return (
+        Bullets(tuple(f"round {item.number}, {item.change}: {_gain(item)}" for item in found))
+        if found
+        else Paragraph("Nothing.")
+    )
+
+
+def _next_steps(state: State) -> Bullets | Paragraph:
+    """The newest directions and next steps people wrote down, three at most; Layline invents none."""
+    written = [text for item in reversed(state.rounds) for kind in ("next", "direction") for text in item.texts(kind)]
+    chosen = tuple(dict.fromkeys(written))[:3]
+    return (
+        Bullets(chosen, ordered=True)
+        if chosen
+        else Paragraph("Nobody wrote any down (`layline campaign note … --next`).")
+    )
+
+
+def _applicability(found: Attribution, *, measured: bool) -> Iterator[Block]:
+    rows = [
+        (
+            "Structural kernel work",
+            "K1 / K2 / K3 / K4",
+            f"{found.structural_benchmark:+.2%}",
+            f"{found.structural:+.2%}",
+        ),
+        ("Bounded weight cache", "W1", f"{found.weight_benchmark:+.2%}", f"{found.weight:+.2%}"),
+        ("Benchmark-only residual", "must be 0", f"{found.residual:+.2%}", "+0 %"),
+    ]
+    if measured:
+        rows.append(("Total", "head-to-head", f"{found.headline:+.2%}", f"{found.real:+.2%}"))
+    yield Table(
+        columns=("source", "buckets", "benchmark gain", "real-training-equivalent gain"),
+        rows=tuple(rows),
+        numeric=frozenset({2, 3}),
+    )
+    if not measured:
+        yield Paragraph("No head-to-head run: there is no headline to hold these against.")
+        return
+    yield Bullets(
+        (
+            f"Headline benchmark improvement: {found.headline:+.2%}",
+            f"Real-training-equivalent improvement: {found.real:+.2%}",
+            f"Inflation gap: {found.gap:+.2%}",
+            f"Verdict: {found.verdict}",
+        )
+    )
+
+
+def _roof(state: State) -> Iterator[Block]:
+    if state.ceilings is None:
+        yield Paragraph("Not measured.")
+        return
+    flops, moved, points = state.ceilings
+    yield Paragraph(
+        f"{state.ceiling_of}: {flops / 1e9:.1f} GFLOP/s of arithmetic, {moved / 1e9:.1f} GB/s of copying, measured with this report."
+    )
+    kernels = tuple((label, ((intensity, rate / 1e9),)) for label, intensity, rate in points)
+    yield Chart(
+        kind="roofline", title=f"{state.ceiling_of} under its roof (GFLOP/s over FLOP per byte)",
+        series=(("roof", ((moved / 1e9, flops / 1e9),)), *kernels), unit="GFLOP/s",
+    )  # fmt: skip
+    rows = tuple(
+        (label, f"{intensity:.1f}", f"{rate / 1e9:.2f}", say_share(rate / min(flops, intensity * moved), 1))
+        for label, intensity, rate in points
+    )
+    yield Table(
+        columns=("kernel and shape", "FLOP per byte", "GFLOP/s", "share of the roof"),
+        rows=rows,
+        numeric=frozenset({1, 2, 3}),
+    )
+
+
+def _alerts(found: Attribution) -> Iterator[Alert]:
+    if found.residual or found.gap > 0.01:
+        yield Alert(severity=Severity.LOOK, message=f"The headline does not all transfer: {found.verdict}.")
+
+
+def _termination(state: State) -> Table | Paragraph:
+    if state.termination is None:
+        return Paragraph("The campaign is still going on.")
+    rows = tuple((name, "yes" if holds else "no", why) for name, holds, why in state.termination.checks)
+    return Table(columns=("condition", "holds", "why"), rows=rows)
+
+
+def _conditions(state: State) -> Iterator[str]:
+    manifest = state.manifest
+    yield f"Measuring: {manifest.measuring}; primary metric: {manifest.primary_metric}; least gain worth having: {manifest.min_effect:.1%}."
+    if manifest.measuring is Measuring.COMMAND:
+        yield from find_missing(manifest.transfer_command)
+    run = state.head_to_head[0] if state.head_to_head else state.rounds[0].last_run if state.rounds else None
+    if run is not None:
+        machine = run.measurement.environment
+        yield f"Machine: {machine.cpu}, {machine.cores} cores, load {machine.load_before:.1f} to {machine.load_after:.1f}, contended: {'yes' if machine.is_contended else 'no'}."
+        yield f"Confined by: {', '.join(machine.sandbox) or 'nothing'}."
+        for weakness in machine.weaker:
+            yield f"Not confined here: {weakness}."
+    baseline = read_score(state, state.rounds[0]) if state.baseline else None
+    yield f"Baseline score as measured in round 1: {number(baseline)}."
+
+
+def _skipped(state: State) -> Iterator[Skipped]:
+    if state.ceilings is not None and state.ceiling_of != "One core" and state.training is None:
+        yield Skipped("training loop before and after", "not run yet: `layline campaign report` on a machine with the accelerator does")  # fmt: skip
+    for item in state.rounds:
+        unsaid = [kind for kind in ("attribution", "next") if item.settled is Settled.ACCEPTED and not item.texts(kind)]
+        if unsaid:
+            yield Skipped(f"{' and '.join(unsaid)} of round {item.number}", "nobody wrote it down (`layline campaign note`)")  # fmt: skip
+        if item.settled is Settled.ACCEPTED and item.verdict and item.verdict.transferred is None:
+            yield Skipped(
+                f"transfer of round {item.number} ({bucket_of(item)})", "not simulated, so its gain is not called real"
+            )

@@ -1,0 +1,1 @@
+"""The one truth of a campaign, and what follows from it alone."""

@@ -1,0 +1,136 @@
+"""Compile a snapshot, anew each time, in a folder of its own where nothing else can be read."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from layline.campaign.processor import native_flag
+from layline.campaign.values.model import Build, Operator, Snapshot
+from layline.errors import BenchError
+
+SOURCES = {"c": (".c", ".h"), "python": (".py",), "triton": (".py",)}
+FLAGS = ("-O2", native_flag(), "-std=gnu11", "-fPIC", "-shared", "-fopenmp", "-Wl,--build-id=none")
+LIBRARIES = ("-lm", "-lpthread", "-ldl")
+_SCRIPTS = Path(__file__).parent.parent / "worker"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """A kernel that can be loaded."""
+
+    build: Build
+    path: Path
+    """The shared object or the Python module."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotBuilt:
+    """The compiler refused; its words."""
+
+    reason: str
+
+
+@contextmanager
+def workshop() -> Iterator[Path]:
+    """A private folder for one measuring run, gone afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="k"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def read_snapshot(folder: Path) -> Snapshot:
+    """The text files of a kernel's folder."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return Snapshot(files=tuple((str(path.relative_to(folder)), path.read_text("utf-8")) for path in files))
+
+
+def build_kernel(snapshot: Snapshot, operator: Operator, shop: Path, *, timeout_s: float = 120) -> Built | NotBuilt:
+    """Compile the snapshot's sources; whatever else it holds is dropped, not punished."""
+    kept = tuple((name, text) for name, text in snapshot.files if Path(name).suffix in SOURCES[operator.language])
+    dropped = tuple(name for name, _text in snapshot.files if (name, _text) not in kept)
+    folder = Path(tempfile.mkdtemp(dir=shop))
+    for name, text in kept:
+        path = folder / name
+        if not path.resolve().is_relative_to(folder):
+            return NotBuilt(reason=f"{name} lies outside the kernel's folder")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    if operator.language != "c":
+        return _take_python(kept, folder, dropped)
+    units = [name for name, _text in kept if name.endswith(".c")]
+    if not units:
+        return NotBuilt(reason="there is no .c file in the snapshot")
+    command = ("cc", *FLAGS, "-o", "kernel.so", *units, *LIBRARIES)
+    failure = compile_confined(command, folder, shop, timeout_s)
+    if failure:
+        return NotBuilt(reason=failure)
+    compiler = read_compiler()
+    build = Build(
+        build_id=_hash(repr((kept, command, compiler)).encode()),
+        binary_hash=_hash((folder / "kernel.so").read_bytes()),
+        command=command,
+        compiler=compiler,
+        dropped=dropped,
+    )
+    return Built(build=build, path=folder / "kernel.so")
+
+
+def _take_python(kept: tuple[tuple[str, str], ...], folder: Path, dropped: tuple[str, ...]) -> Built | NotBuilt:
+    try:
+        for name, text in kept:
+            compile(text, name, "exec")
+    except (SyntaxError, ValueError) as error:
+        return NotBuilt(reason=str(error))
+    if not (folder / "kernel.py").is_file():
+        return NotBuilt(reason="there is no kernel.py in the snapshot")
+    identity = _hash(repr((kept, sys.version)).encode())
+    build = Build(
+        build_id=identity,
+        binary_hash=identity,
+        command=(),
+        compiler=f"Python {sys.version.split()[0]}",
+        dropped=dropped,
+    )
+    return Built(build=build, path=folder / "kernel.py")
+
+
+def compile_confined(
+    command: tuple[str, ...], folder: Path, shop: Path, timeout_s: float, *, made: str = "kernel.so"
+) -> str:
+    """The compiler's complaint, empty if there is none. Confined: sources cannot include what they should not see."""
+    root = tempfile.mkdtemp(dir=shop)
+    python = getattr(sys, "_base_executable", sys.executable)
+    wrapped = (python, "-I", "-S", str(_SCRIPTS / "confine.py"), root, str(folder), *command)
+    environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "TMPDIR": str(folder)}
+    try:
+        done = subprocess.run(
+            wrapped, cwd=folder, env=environment, capture_output=True, text=True, timeout=timeout_s, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return f"the compiler did not finish within {timeout_s:g} s"
+    if done.returncode == 0 and (folder / made).is_file():
+        return ""
+    return done.stderr.strip()[-4000:] or f"the compiler ended with {done.returncode}"
+
+
+def read_compiler() -> str:
+    """The compiler's own first line."""
+    try:
+        done = subprocess.run(("cc", "--version"), capture_output=True, text=True, timeout=20, check=True)
+    except (OSError, subprocess.SubprocessError):
+        raise BenchError("There is no C compiler `cc`.", hint="Install gcc or clang.") from None
+    return done.stdout.splitlines()[0]
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

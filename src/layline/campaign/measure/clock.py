@@ -1,0 +1,46 @@
+"""The clock that counts processor time: is it fine enough to time a call with."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from layline.campaign.values.model import GateResult
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+STEP_LIMIT_NS = 50_000
+"""A fortieth of a request: coarser steps are noise of several per cent that no repetition shows as such."""
+SPIN_S = 0.3
+
+
+def measure_step(read: Callable[[], int] = time.process_time_ns, spin_s: float = SPIN_S) -> int | None:
+    """The smallest step the clock was seen to make while this process did nothing but read it; None for none."""
+    ends = time.monotonic() + spin_s
+    smallest: int | None = None
+    last = read()
+    while time.monotonic() < ends and (smallest is None or smallest > STEP_LIMIT_NS):
+        now = read()
+        if now != last:
+            smallest = now - last if smallest is None else min(smallest, now - last)
+            last = now
+    return smallest
+
+
+def check_clock(step_ns: int | None) -> GateResult:
+    """Some machines count processor time by ticks: what a call takes is then 0 or a whole tick, and means nothing."""
+    if step_ns is None:
+        seen = f"did not advance in {SPIN_S:.1f} s of work"
+    elif step_ns > STEP_LIMIT_NS:
+        seen = f"advances in steps of {step_ns / 1e6:.2f} ms"
+    else:
+        return GateResult(
+            property="cpu-clock", passed=True, reason=f"The clock of processor time is fine enough (a step of {step_ns} ns was seen)."
+        )  # fmt: skip
+    return GateResult(
+        property="cpu-clock",
+        passed=False,
+        reason=f"The clock of processor time {seen} on this machine: calls cannot be told apart by it. "
+        "Measure on a machine whose kernel counts processor time exactly.",
+    )

@@ -1,0 +1,197 @@
+"""Gates that need the whole run: does the gain reach held-out shapes, is the time physically possible."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from layline.campaign.devices.worker_process import Disturbed
+from layline.campaign.measure.oracle import compare_errors
+from layline.campaign.values.judge import pair_ratios, say
+from layline.campaign.values.model import Bucket, GateResult, Leg, Measurement, Operator, Shape
+from layline.campaign.values.statistics import gain_interval
+
+if TYPE_CHECKING:
+    from layline.campaign.measure.oracle import Error
+    from layline.campaign.measure.pair import PairRun
+
+CARRY_FROM = math.log1p(0.10)
+"""From this gain on the median of a few pairs tells whether it reaches a neighbour."""
+CARRY_SHARE = 0.25
+MOSTLY = 0.8
+CARRY_ERROR = 0.05
+"""One-sided error of calling a gain that is there on neighbours absent."""
+TIMED_ROOM = 1.25
+"""The yardstick is a few calls of another process on other inputs of the same distribution."""
+PEAK_FLOPS_PER_CORE = 64 * 6e9
+"""Two 512-bit fused multiply-adds per cycle at 6 GHz: no core of today does more in f32."""
+_BUCKETS = {
+    Bucket.W1: "a cache of the weight, whose gain is bounded by what it saves in training",
+    Bucket.W2: "a cache of an activation or gradient; in training these are new in every step, so the gain is not there",
+    Bucket.W3: "a memory of whole calls; in training no call comes twice, so the gain is not there",
+}
+REASONS = {
+    "writes-every-output": "Every element of every output was written on every call.",
+    "finite": "Every output was finite on every call.",
+    "correct": "Every call, timed ones included, was within the tolerance of the fp64 oracle.",
+    "hard-inputs": "Right for every input distribution.",
+    "exact-integers": "Exact where integer inputs make the result exact.",
+    "held-out-shape": "Right on odd, prime, tiny and empty neighbours of every shape.",
+    "follows-inputs": "One changed element on the same place changed the output as it should.",
+    "late-write": "Nothing was written after return.",
+    "late-work": "The worker stopped after every reply.",
+    "guard-band": "Nothing was written outside the outputs.",
+    "memory-safe": "No access outside a buffer was seen.",
+    "input-modified": "No input was changed.",
+    "repeatable": "The same inputs gave the same outputs up to rounding.",
+    "floating-point-mode": "Rounding and flush-to-zero were left alone.",
+    "bounded-memory": "The same calls over and over do not take ever more memory.",
+    "charged-in-full": "Nobody but the worker used CPU time for it.",
+    "forged-reply": "Every reply came from the worker, once.",
+    "own-code": "Only code built from the kernel's sources, or allowed by the plan, did the work.",
+    "gain-in-the-mean": "Rare long calls do not take the gain back.",
+    "keeps-contract": "Arguments the starting kernel refuses are refused.",
+    "clocks-agree": "The parent's clock and the device's events told of the same work on every block.",
+    "timers-untouched": "Functions that time or wait were left alone.",
+    "persisting-l2": "No L2 memory was set aside to survive the flush.",
+    "global-state": "Precision flags and the current stream were left alone.",
+}
+"""What a property means where its probe found nothing against it."""
+ON_EVERY_CALL = ("writes-every-output", "finite", "correct", "guard-band", "input-modified", "forged-reply")
+"""Looked at after every single call, on every device."""
+Shown = Mapping[str, str]
+"""What each property was shown by; one that is not in it was not looked at, and nothing is claimed."""
+
+
+def claim(shown: Shown) -> Iterator[GateResult]:
+    """The properties that were shown, each with the evidence of its own probe."""
+    for name, evidence in shown.items():
+        yield GateResult(property=name, passed=True, reason=REASONS[name], evidence=(evidence,))
+
+
+def describe_calls(measurement: Measurement) -> str:
+    """What was checked call by call."""
+    return f"{sum(sample.cpu.calls for sample in measurement.samples)} timed requests and all calls of the probes"
+
+
+def close_gates(
+    measurement: Measurement, operator: Operator, shapes: Sequence[Shape], pairs: Sequence[PairRun], shown: Shown
+) -> Iterator[GateResult]:
+    """Every property with its result; those checked call by call have passed if we got here."""
+    calls = describe_calls(measurement)
+    yield from claim({**dict.fromkeys((*ON_EVERY_CALL, "late-write", "late-work"), calls), **shown})
+    yield from _check_physics(measurement, operator, shapes)
+    if measurement.candidate is None:
+        return
+    if pairs and pairs[0].held_out:
+        yield check_carry(measurement, pairs)
+    yield check_state(measurement)
+
+
+def check_state(measurement: Measurement) -> GateResult:
+    """State that outlives a call is allowed as far as training would meet it again."""
+    reason = "Repeating inputs makes nothing faster."
+    if measurement.bucket is not None:
+        reason = (
+            f"The kernel keeps something from call to call: {measurement.state}, by a third or more and beyond what "
+            f"it does for the best. {measurement.bucket}: {_BUCKETS[measurement.bucket]}."
+        )
+    return GateResult(
+        property="no-forbidden-state",
+        passed=measurement.bucket is None or not measurement.bucket.is_refused,
+        reason=reason,
+        evidence=(
+            describe_trace(measurement) if measurement.hit_trace else "calls with and without repeated inputs, timed",
+        ),
+    )
+
+
+def check_carry(measurement: Measurement, pairs: Sequence[PairRun]) -> GateResult:
+    """A gain on the listed shapes must be there on equally aligned shapes nobody listed.
+
+    It is refused when the upper bound of what neighbours gain is below a quarter of it; a large one also when their median
+    is, and four in five process pairs show less than half. A median that low without that is a busy machine's: no verdict.
+    """
+    listed = math.fsum(pair_ratios(measurement, "cpu").whole) / measurement.pairs
+    labels = measurement.shapes
+    timed = [pair for pair in pairs if pair.held_out]
+    held = sorted(math.fsum(pair.held_out[label] for label in labels) / len(labels) for pair in timed)
+    middle, bounds = held[len(held) // 2], gain_interval(held, CARRY_ERROR)
+    wanted = CARRY_SHARE * listed
+    upper = math.log1p(bounds.upper)
+    is_doubtful = listed >= CARRY_FROM and middle < wanted
+    is_mostly_lost = sum(value < listed / 2 for value in held) >= MOSTLY * len(held)
+    is_lost = listed > 0 and (upper < wanted or (is_doubtful and is_mostly_lost))
+    told = f"{math.expm1(listed):+.1%} on the listed shapes, {math.expm1(middle):+.1%} ({say(bounds)}, {len(held)} pairs) on equally aligned neighbours"
+    if is_doubtful and not is_lost:
+        raise Disturbed(f"Whether the gain reaches shapes nobody listed was not to be told: {told}.")
+    return GateResult(
+        property="gain-carries-over",
+        passed=not is_lost,
+        reason=f"The gain exists only on the listed shapes: {told}." if is_lost else f"The gain is {told}.",
+        evidence=tuple(
+            f"pair {pair.number} {label}: {math.expm1(value):+.1%}"
+            for pair in pairs[:3]
+            for label, value in pair.held_out.items()
+        ),
+    )
+
+
+def check_timed_errors(
+    operator: Operator, yardstick: Mapping[str, list[Error]], pairs: Sequence[PairRun]
+) -> Iterator[GateResult]:
+    """The timed calls themselves must be as accurate as the starting kernel: precision may not wait for a check."""
+    for shape, start in yardstick.items():
+        ours = [error for pair in pairs for error in pair.errors[Leg.CANDIDATE, shape]]
+        for wrong in compare_errors(TIMED_ROOM * operator.tolerance.error_ratio, ours, start):
+            yield GateResult(
+                property=wrong.property,
+                passed=False,
+                reason=f"{shape}, timed calls: {wrong.reason}",
+                evidence=wrong.evidence,
+            )
+            return
+    if yardstick:
+        calls = sum(len(errors) for pair in pairs for (leg, _), errors in pair.errors.items() if leg is Leg.CANDIDATE)
+        yield GateResult(
+            property="error-not-worse",
+            passed=True,
+            reason="No output is less accurate than the starting kernel's by more than allowed.",
+            evidence=(f"{calls} outputs of timed calls and the probes",),
+        )
+
+
+def _check_physics(measurement: Measurement, operator: Operator, shapes: Sequence[Shape]) -> Iterator[GateResult]:
+    """No time below what the arithmetic needs on the fastest core there is."""
+    by_label = {shape.label: shape for shape in shapes}
+    steps = {step.name: step for step in operator.passes}
+    leg = Leg.CANDIDATE if measurement.candidate is not None else Leg.BEST
+    for sample in measurement.samples:
+        if sample.leg is not leg or sample.shape not in by_label:
+            continue
+        floor = steps[sample.step].flops(by_label[sample.shape]) / PEAK_FLOPS_PER_CORE * 1e3
+        if sample.cpu.low < floor:
+            yield GateResult(
+                property="physically-possible",
+                passed=False,
+                reason=f"{sample.step} on {sample.shape} took {sample.cpu.low:.4f} ms of CPU time; the arithmetic alone needs {floor:.4f} ms.",
+            )
+            return
+    yield GateResult(
+        property="physically-possible",
+        passed=True,
+        reason="No time is below what the arithmetic needs.",
+        evidence=(f"at most {PEAK_FLOPS_PER_CORE / 1e9:.0f} GFLOP/s a core",),
+    )
+
+
+def describe_trace(measurement: Measurement) -> str:
+    """The simulated training steps pass by pass, and what the letters mean."""
+    trace, steps = measurement.hit_trace, 8
+    width = max(1, len(trace) // steps)
+    told = " ".join(trace[at : at + width] for at in range(0, len(trace), width))
+    return (
+        f"{steps} simulated training steps with fresh activations, {trace.count('h')} of {len(trace)} passes served from "
+        f"memory (m: computed anew, h: from memory; one word per step): {told}"
+    )

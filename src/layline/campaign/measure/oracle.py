@@ -1,0 +1,225 @@
+"""Hold outputs against the fp64 oracle: written, finite, exact where it can be, close, no worse than the start."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from layline.campaign.devices.shared_memory import Filled
+from layline.campaign.values.model import Accuracy, Arrays, Leg, Operator
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, Any]
+
+PERFECT_DB = 400.0
+SNR_DB = {"fp8_e4m3": 25.0, "fp8_e5m2": 20.0, "fp4_e2m1": 10.0}
+ALLCLOSE = {"float32": (1e-4, 1e-4), "float16": (1e-2, 1e-2), "bfloat16": (1e-2, 1e-2)}
+"""(rtol, atol) by dtype, as the practice this replaces has them."""
+ERROR_FLOOR = 2.0**-22
+"""Errors below a few units in the last place of f32 are not compared: there is nothing to win there."""
+LOST, SMALLEST = 1e-3, 2.0**-100
+"""An element is lost when it is off by more than this part of itself; below the smallest (far above where f32 ends) none is counted."""
+LOST_ROOM, LOST_FREE = 4, 8
+"""How many times as many as the starting kernel loses, by cancellation, may be lost, and how many more."""
+WORST_ROOM, WORST_FLOOR = 4.0, 16.0
+"""The largest of many errors varies more than their mean, so it gets more room."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wrong:
+    """What is wrong with one output of one call."""
+
+    property: str
+    reason: str
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Error:
+    """How far one output of one call is from the oracle, in units of the oracle's root mean square."""
+
+    output: str
+    rms: float
+    worst: float
+    ulp: float = 0.0
+    """Largest error in units in the last place, over the elements that are not small for their row."""
+
+    @property
+    def snr_db(self) -> float:
+        """Signal-to-noise ratio."""
+        return PERFECT_DB if self.rms == 0 else min(PERFECT_DB, -20 * math.log10(self.rms))
+
+
+def compute_oracle(operator: Operator, step: str, filled: Filled) -> dict[str, Array]:
+    """The right outputs of a call."""
+    return operator.oracle(step, filled.shape, filled.inputs)
+
+
+def find_wrong(
+    operator: Operator, filled: Filled, outputs: Arrays, right: Arrays, *, is_exact: bool
+) -> Iterator[Wrong]:
+    """Everything that is wrong with a call's outputs, the most telling first. Comparisons are written so that NaN fails."""
+    import numpy as np
+
+    for name in filled.step.outputs:
+        got, want = outputs[name], right[name]
+        if not got.size:
+            continue
+        unwritten = got.view(np.uint32) == filled.sentinel
+        if unwritten.any():
+            yield Wrong(
+                property="writes-every-output",
+                reason=f"{int(unwritten.sum())} of {got.size} elements of {name} were never written.",
+                evidence=(_where(name, unwritten), f"poison 0x{filled.sentinel:08x} still there"),
+            )
+            continue
+        if not np.isfinite(got).all():
+            bad = ~np.isfinite(got)
+            yield Wrong(
+                property="finite",
+                reason=f"{int(bad.sum())} of {got.size} elements of {name} are NaN or infinite; the oracle's are finite.",
+                evidence=(_where(name, bad),),
+            )
+            continue
+        error = np.abs(got.astype(np.float64) - want)
+        if is_exact and error.any():
+            bad = error != 0
+            yield Wrong(
+                property="exact-integers",
+                reason=f"{int(bad.sum())} of {got.size} elements of {name} differ where integer inputs make the result exact.",
+                evidence=(_where(name, bad), f"largest error {error.max():g}"),
+            )
+            continue
+        yield from _find_distance(operator, name, error, want, got)
+
+
+def _find_distance(operator: Operator, name: str, error: Array, want: Array, got: Array) -> Iterator[Wrong]:
+    import numpy as np
+
+    tolerance = operator.tolerance
+    scale = np.sqrt(np.mean(want * want, axis=-1, keepdims=True))
+    close = error <= tolerance.atol * scale + tolerance.rtol * np.abs(want)
+    if not close.all():
+        bad = ~close
+        at = np.unravel_index(int(np.argmax(np.where(bad, error, -1))), error.shape)
+        yield Wrong(
+            property="correct",
+            reason=f"{int(bad.sum())} of {error.size} elements of {name} are outside the tolerance.",
+            evidence=(
+                _where(name, bad),
+                f"worst: {name}{list(map(int, at))} is {float(got[at]):.9g} where the oracle has {float(want[at]):.9g}",
+            ),
+        )
+        return
+    if tolerance.snr_db is not None:
+        found = measure_error(name, got, want).snr_db
+        if not found >= tolerance.snr_db:
+            yield Wrong(
+                property="snr",
+                reason=f"{name} has a signal-to-noise ratio of {found:.1f} dB; {tolerance.snr_db:g} dB are needed.",
+                evidence=(),
+            )
+
+
+def measure_error(name: str, got: Array, want: Array) -> Error:
+    """Distance from the oracle, rows weighed equally so that a small row's error counts."""
+    import numpy as np
+
+    if not got.size:
+        return Error(output=name, rms=0.0, worst=0.0)
+    scale = np.sqrt(np.mean(want * want, axis=-1, keepdims=True))
+    scale = np.where(scale > 0, scale, 1.0)
+    error = got.astype(np.float64) - want
+    relative = error / scale
+    is_large = np.abs(want) >= scale
+    units = np.spacing(np.abs(want[is_large]).astype(np.float32)).astype(np.float64)
+    return Error(
+        output=name,
+        rms=float(np.sqrt(np.mean(relative * relative))),
+        worst=float(np.abs(relative).max()),
+        ulp=float((np.abs(error[is_large]) / units).max(initial=0.0)),
+    )
+
+
+def find_lost(got: Array, want: Array) -> Array:
+    """Which elements have nothing to do with the right ones, however small these are beside the others of their row."""
+    import numpy as np
+
+    size = np.abs(want)
+    found: Array = (size >= SMALLEST) & ~(np.abs(got.astype(np.float64) - want) <= LOST * size)
+    return found
+
+
+def compare_lost(name: str, got: tuple[Array, Array], want: Array) -> Iterator[Wrong]:
+    """The outputs of the candidate and of the starting kernel: neither may lose more of the small elements."""
+    import numpy as np
+
+    ours, theirs = (find_lost(one, want) for one in got)
+    if int(ours.sum()) <= LOST_ROOM * int(theirs.sum()) + LOST_FREE:
+        return
+    only = ours & ~theirs
+    at = np.unravel_index(int(np.argmax(np.where(only, np.abs(want), -1))), want.shape)
+    values = f"{float(got[0][at]):.9g} where the oracle has {float(want[at]):.9g} and the start {float(got[1][at]):.9g}"
+    yield Wrong(
+        property="error-not-worse",
+        reason=f"{int(ours.sum())} of {want.size} elements of {name} are off by more than {LOST:.1%} of themselves, "
+        f"{int(theirs.sum())} of the starting kernel's: small elements beside large ones are lost.",
+        evidence=(_where(name, only), f"worst: {name}{list(map(int, at))} is {values}"),
+    )
+
+
+def summarise_errors(leg: Leg, shape: str, errors: list[Error]) -> Iterator[Accuracy]:
+    """One row per output: the worst of all calls."""
+    for name in sorted({error.output for error in errors}):
+        of_it = [error for error in errors if error.output == name]
+        yield Accuracy(
+            leg=leg,
+            shape=shape,
+            output=name,
+            calls=len(of_it),
+            snr_db=min(error.snr_db for error in of_it),
+            error=max(error.rms for error in of_it),
+            max_error=max(error.worst for error in of_it),
+            max_ulp=max(error.ulp for error in of_it),
+        )
+
+
+def compare_errors(ratio: float, candidate: list[Error], start: list[Error]) -> Iterator[Wrong]:
+    """Outputs whose error, on the same kind of inputs, is more than `ratio` times the starting kernel's: on the whole, or at worst."""
+    for name in sorted({error.output for error in candidate}):
+        ours = [error for error in candidate if error.output == name]
+        theirs = [error for error in start if error.output == name]
+        if ours and theirs:
+            yield from _compare_error(name, ratio, ours, theirs)
+
+
+def _compare_error(name: str, ratio: float, ours: list[Error], theirs: list[Error]) -> Iterator[Wrong]:
+    """The whole output by its root mean square, single elements by their largest error, with more room for chance."""
+    import numpy as np
+
+    figures = (("error", ratio, 1.0, [e.rms for e in ours], [e.rms for e in theirs]),
+               ("largest error", WORST_ROOM * ratio, WORST_FLOOR, [e.worst for e in ours], [e.worst for e in theirs]))  # fmt: skip
+    for what, allowed, floor, mine, its in figures:
+        # means, not medians: a kernel that is careless in every other call is careless
+        found, start = float(np.mean(mine)), float(np.mean(its))
+        if not found <= max(floor * ERROR_FLOOR, allowed * start):
+            units = f"; {max(error.ulp for error in ours):.0f} units in the last place at worst, the start {max(error.ulp for error in theirs):.0f}"
+            yield Wrong(
+                property="error-not-worse",
+                reason=f"The {what} of {name} is {found:.2e}, {found / (start or ERROR_FLOOR):.0f} times the starting kernel's "
+                f"on the same kind of inputs; {allowed:g} times is allowed.",
+                evidence=(f"mean over {len(mine)} calls; starting kernel {start:.2e}{units}",),
+            )
+            return
+
+
+def _where(name: str, mask: Array) -> str:
+    import numpy as np
+
+    first = tuple(int(i) for i in np.argwhere(mask)[0])
+    last = tuple(int(i) for i in np.argwhere(mask)[-1])
+    return f"{name}[{', '.join(map(str, first))}] to {name}[{', '.join(map(str, last))}]"

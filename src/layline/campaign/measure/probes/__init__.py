@@ -1,0 +1,1 @@
+"""The gate's own calls: each shows one property of a kernel."""

@@ -1,0 +1,59 @@
+"""Sizes nobody listed: far beyond every listed one but thin, and a walk that grows and then shrinks by single steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from layline.campaign.values.model import Operator, Shape
+
+if TYPE_CHECKING:
+    import numpy as np
+
+FAR = 4096
+"""A thin shape is at least this long, however small the listed ones are."""
+THIN = 8
+WIDE = 1024
+"""Both sides of a matrix at once: work areas of a megabyte's worth of floats are too small."""
+LARGE = 512
+"""Every extent at once: what is written for large matrices alone must run, too."""
+BESIDE = 12
+"""Thin, but rows of a result long enough that not all of one cancel out by chance."""
+ASIDE = 24
+"""Every other extent during a walk: none of them changes, so that nothing but the one that does clears a work area."""
+GROUPS = 2
+_STEPS = (1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129)
+
+
+def find_far_shapes(shapes: tuple[Shape, ...], rng: np.random.Generator) -> Iterator[Shape]:
+    """One extent at a time beyond twice the largest listed, the others thin; then each two neighbouring ones wide; then all large."""
+    names = [name for name, _value in shapes[0].sizes]
+    for name in names:
+        largest = max(shape.size(name) for shape in shapes)
+        least = 2 * largest if name == "G" else max(2 * largest, FAR)
+        yield _build(f"far~{name}", names, {name: least + 1 + 2 * int(rng.integers(0, 128))}, THIN)
+    plain = [name for name in names if name != "G"]
+    if len(plain) > 2:
+        for first, second in zip(plain, (*plain[1:], plain[0]), strict=True):
+            wide = {name: WIDE + 1 + 2 * int(rng.integers(0, 32)) for name in (first, second)}
+            yield _build(f"wide~{first}{second}", names, wide, BESIDE)
+    yield _build("large~all", names, {name: LARGE + 1 + 2 * int(rng.integers(0, 32)) for name in plain}, THIN)
+
+
+def walk_sizes(operator: Operator, steps: tuple[int, ...] = (*_STEPS, *reversed(_STEPS)), aside: int = ASIDE) -> Iterator[Shape]:  # fmt: skip
+    """Each extent in turn through the steps: up and past the usual block sizes, then down again, one less at a time."""
+    names = [name for name, _value in operator.shapes[0].sizes]
+    for name in names:
+        for value in steps:
+            yield _build(f"walk~{name}{value}", names, {name: value}, aside)
+
+
+def _build(label: str, names: list[str], chosen: dict[str, int], others: int) -> Shape:
+    """A shape with some extents chosen; with groups, the rows are most of them in one group."""
+    sizes = {name: chosen.get(name, others) for name in names}
+    if "G" not in sizes:
+        return Shape(label=label, sizes=tuple(sizes.items()))
+    count = chosen.get("G", GROUPS)
+    rows = sizes["M"]
+    groups = (rows, *(0,) * (count - 1)) if "M" in chosen else tuple(1 + at % 3 for at in range(count))
+    return Shape(label=label, sizes=tuple({**sizes, "G": count, "M": sum(groups)}.items()), groups=groups)

@@ -1,0 +1,83 @@
+"""What the names in a measurement stand for: shapes nobody listed, ways to draw inputs."""
+
+from __future__ import annotations
+
+from layline.campaign.values.model import Shape
+
+_NEIGHBOURS = {
+    "aligned": "other extents, as well aligned",
+    "odd": "extents one more or one less",
+    "prime": "prime extents",
+    "one": "every extent 1",
+    "empty": "no rows at all",
+    "ragged": "rows spread unevenly over the groups",
+    "lone": "all rows in one group",
+    "large": "extents doubled, for threads to meet",
+}
+_INPUTS = {
+    "normal": "normal, the distribution that is timed",
+    "nudged": "the last call's, on the same place, with one element changed",
+    "repeated": "the same as in an earlier call",
+    "scaled": "normal times another power of two in every call, 2^-12 to 2^12",
+    "uneven": "each row at a magnitude of its own, 2^-16 to 2^16",
+    "striped": "each column at a magnitude of its own, 2^-16 to 2^16",
+    "offset": "normal times 0.25 plus 3 or minus 3: far from zero",
+    "sparse": "nine in ten are zero",
+    "outliers": "two in a thousand are a thousand times as large",
+    "clustered": "five distinct values, so many ties",
+    "spike": "normal, but one element of every second row or so is +100 or -100",
+    "integers": "whole numbers whose sums of products are exact in f32",
+    "high": "normal times 4 plus 120 or 5000: exp overflows unless the row's maximum is subtracted first",
+    "low": "normal times 4 minus 130 or 5000: exp underflows to 0/0 unless the row's maximum is subtracted first",
+    "peaked": "one element of every row 60 above the others",
+    "masked": "three in ten are -1e4, -1e9 or -3.4e38, as attention masks have it",
+    "falling": "rows sorted, the largest first or last",
+}
+
+
+def describe_shape(shape: Shape) -> str:
+    """Label and extents, and what the label says where nobody listed it: `square-96~one (M=1, N=1, K=1: …)`."""
+    sizes = ", ".join(f"{name}={value}" for name, value in shape.sizes)
+    origin = _describe_origin(shape.label)
+    return f"{shape.label} ({sizes}{f': {origin}' if origin else ''})"
+
+
+def _describe_origin(label: str) -> str:
+    head, _, tail = label.partition("~")
+    match head:
+        case _ if not tail:
+            return ""
+        case "far":
+            return f"{tail} beyond every listed extent, the others thin"
+        case "wide":
+            return "two extents beyond 1024 at once"
+        case "large":
+            return "every extent beyond 512"
+        case "walk":
+            return f"{tail.rstrip('0123456789')} goes up through 129 and down again in one process"
+    return f"a neighbour of {head} that nobody listed, {_NEIGHBOURS[tail]}" if tail in _NEIGHBOURS else ""
+
+
+def describe_inputs(kind: str) -> str:
+    """How inputs were drawn: `high (normal times 4 plus 120 …)`."""
+    return f"{kind} ({_INPUTS[kind]})" if kind in _INPUTS else kind
+
+
+_ROUNDING = ("to nearest", "down", "up", "towards zero")
+
+
+def describe_mode(before: int, after: int) -> str:
+    """What differs between two floating-point modes, as `worker.serve` packs them: MXCSR above, x87 control word below."""
+    changed = before ^ after
+    told = []
+    if changed & 0x8000 << 16:
+        told.append(f"flush-to-zero {'on' if after & 0x8000 << 16 else 'off'}")
+    if changed & 0x40 << 16:
+        told.append(f"denormals-are-zero {'on' if after & 0x40 << 16 else 'off'}")
+    if changed & 0x6000 << 16:
+        told.append(f"rounding {_ROUNDING[after >> 29 & 3]}")
+    if changed & 0x1F80 << 16 or changed & 0x3F:
+        told.append("other exceptions trapped")
+    if changed & 0xF00:
+        told.append("another precision or rounding of the x87 unit")
+    return ", ".join(told) or "another mode"

@@ -1,0 +1,313 @@
+"""Judge a measurement: gates first, then statistics; the reason travels with the verdict. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from layline.campaign.values.amd_rule import judge_literally
+from layline.campaign.values.model import Bucket, Leg, Measurement, Outcome, Plan, Sample, Status, Timing
+from layline.campaign.values.statistics import bound_mean, denies_gain, gain_interval, spend_looks, standard_error
+from layline.campaign.values.verdict import Interval, ShapeGain, Verdict
+
+FULL_VALIDATION_BELOW = 0.05
+"""A quick result (representative shapes) under this gain is measured again on all shapes."""
+MEAN_ALPHA = 0.05
+"""One-sided error of calling a gain that is there in the mean absent."""
+CONTRADICTION_ALPHA = 0.001
+"""How sure the other clock must be to overrule the deciding one: on a busy machine it mostly measures the others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ratios:
+    """Log-ratios ln(t_best / t_candidate): one per process pair, on the whole and per shape."""
+
+    whole: tuple[float, ...]
+    shapes: tuple[tuple[str, tuple[float, ...]], ...]
+
+
+def judge(measurement: Measurement, *, bucket: Bucket | None = None, weight_share: float | None = None) -> Verdict:
+    """The verdict of a finished measuring run.
+
+    `bucket` is the one declared; what the measurement found outranks it. `weight_share` is quant_time(weight) / step_time,
+    the most a W1 cache can bring; the share a training simulation measured outranks it.
+    """
+    refused = _refuse(measurement, bucket)
+    if refused:
+        return refused
+    verdict = look(measurement, is_last=True)
+    assert verdict is not None  # noqa: S101  the last look always decides
+    bucket = measurement.bucket or bucket
+    share = measurement.weight_share if measurement.weight_share is not None else weight_share
+    return replace(verdict, bucket=bucket, transferred=_transfer(verdict, bucket, share))
+
+
+def _refuse(measurement: Measurement, bucket: Bucket | None) -> Verdict | None:
+    """The verdict where times do not come into it."""
+    measured = measurement.bucket or bucket
+    match measurement.status:
+        case Status.CONTROLS_FAILED:
+            failed = [control for control in measurement.controls if not control.passed]
+            why = failed[0].reason if failed else measurement.problem
+            return Verdict(outcome=Outcome.INCONCLUSIVE, reason=f"No verdict, a control failed: {why}", bucket=measured)
+        case Status.BUILD_FAILED | Status.CRASHED | Status.HUNG | Status.REFUSED:
+            reasons = [f"{gate.property}: {gate.reason}" for gate in measurement.failed_gates]
+            return Verdict(outcome=Outcome.ROLLBACK, reason=" ".join(reasons) or measurement.problem, bucket=measured)
+        case Status.MEASURED:
+            pass
+    if measurement.failed_gates:
+        gate = measurement.failed_gates[0]
+        return Verdict(outcome=Outcome.ROLLBACK, reason=f"{gate.property}: {gate.reason}", bucket=measured)
+    if measured is not None and measured.is_refused:
+        why = measurement.state or "declared so"
+        return Verdict(
+            outcome=Outcome.ROLLBACK,
+            reason=f"{measured} is refused, real training never hits such a cache ({why}).",
+            bucket=measured,
+        )
+    return None
+
+
+def look(measurement: Measurement, *, is_last: bool = False) -> Verdict | None:
+    """What the samples so far decide; None while more process pairs are worth their time."""
+    plan = measurement.plan
+    ratios = pair_ratios(measurement, plan.clock)
+    alpha = _share(plan, measurement.pairs)
+    interval = gain_interval(ratios.whole, alpha)
+    shapes = tuple(_shape_rows(measurement, ratios, alpha))
+    decided = _decide(plan, ratios, interval, shapes)
+    if decided is None and not is_last:
+        return None
+    outcome, reason = decided or _decide_at_the_end(plan, ratios, interval, shapes)
+    outcome, reason, notes = _hold_against_other_clocks(measurement, outcome, reason)
+    notes = (*notes, *_note_first_call(measurement, shapes))
+    literal = judge_literally(ratios.whole, shapes, plan, outcome)
+    if outcome.is_accepted and not literal.accepts:
+        outcome = Outcome.INCONCLUSIVE
+        reason = f"{reason} But the literal rule refuses, and ours is never laxer: {literal.reason}"
+        literal = judge_literally(ratios.whole, shapes, plan, outcome)
+    return Verdict(outcome=outcome, reason=reason, interval=interval, shapes=shapes, amd_literal=literal, notes=notes)
+
+
+def _decide(
+    plan: Plan, ratios: Ratios, interval: Interval, shapes: tuple[ShapeGain, ...]
+) -> tuple[Outcome, str] | None:
+    """A decision that holds at any look, or None."""
+    core = [row for row in shapes if plan.is_core(row.shape)]
+    lost = [row for row in core if row.gain.upper < -plan.shape_loss]
+    if lost:
+        worst = min(lost, key=lambda row: row.gain.estimate)
+        return Outcome.ROLLBACK, f"{worst.shape} is {-worst.gain.estimate:.1%} slower (confirmed {say(worst.gain)})."
+    unresolved = [row for row in core if row.gain.lower < -plan.shape_loss]
+    if interval.lower > plan.min_effect and not unresolved:
+        return _accept(interval, shapes, plan)
+    margin = math.log1p(plan.min_effect)
+    error = standard_error(ratios.whole)
+    mean = math.fsum(ratios.whole) / len(ratios.whole)
+    if error == 0 or (mean - margin) / error < -1:
+        return _give_up(plan, ratios, interval)
+    return None
+
+
+def _decide_at_the_end(
+    plan: Plan, ratios: Ratios, interval: Interval, shapes: tuple[ShapeGain, ...]
+) -> tuple[Outcome, str]:
+    """The decision when no more pairs will be measured."""
+    core = [row for row in shapes if plan.is_core(row.shape)]
+    worst = min(core, key=lambda row: row.gain.estimate, default=None)
+    if worst is not None and worst.gain.estimate <= -plan.shape_loss:
+        return Outcome.ROLLBACK, f"{worst.shape} is estimated {-worst.gain.estimate:.1%} slower ({say(worst.gain)})."
+    if interval.lower > plan.min_effect:
+        return _accept(interval, shapes, plan)
+    return _give_up(plan, ratios, interval)
+
+
+def _accept(interval: Interval, shapes: tuple[ShapeGain, ...], plan: Plan) -> tuple[Outcome, str]:
+    slower = [row for row in shapes if row.gain.upper < 0 or row.gain.estimate < -plan.min_effect]
+    gain = f"{interval.estimate:+.1%}, at least {interval.lower:+.1%} with {interval.confidence:.2%} confidence over {interval.pairs} process pairs"
+    if not slower:
+        return Outcome.ACCEPT, f"Faster by {gain}."
+    listed = ", ".join(f"{row.shape} {row.gain.estimate:+.1%}" for row in slower)
+    return Outcome.ACCEPT_TRADEOFF, f"Faster by {gain}; slower on {listed}."
+
+
+def _give_up(plan: Plan, ratios: Ratios, interval: Interval) -> tuple[Outcome, str]:
+    _mean, _lower, upper = bound_mean(ratios.whole, 0.05)
+    figure = f"{interval.estimate:+.1%} ({say(interval)}, {interval.pairs} process pairs)"
+    if math.expm1(upper) <= plan.min_effect:
+        return Outcome.ROLLBACK, f"The gain is {figure}: less than the {plan.min_effect:.0%} worth having."
+    return Outcome.INCONCLUSIVE, f"The gain is {figure}: not shown to exceed {plan.min_effect:.0%}, not shown not to."
+
+
+def _hold_against_other_clocks(
+    measurement: Measurement, outcome: Outcome, reason: str
+) -> tuple[Outcome, str, tuple[str, ...]]:
+    """An accepted gain must not be denied by the other clock or by another part of the distribution."""
+    plan = measurement.plan
+    other = "wall" if plan.clock == "cpu" else "cpu"
+    called = "device" if measurement.environment.accelerator and other == "cpu" else other
+    beside = gain_interval(pair_ratios(measurement, other).whole, CONTRADICTION_ALPHA)
+    name, estimate = ("low quantiles", _low) if measurement.ratios else ("medians", _median)
+    differently = gain_interval(read_ratios(measurement, plan.clock, estimate).whole, 0.01)
+    notes = (
+        f"By the {called} clock the gain is {beside.estimate:+.1%} ({say(beside)}).",
+        f"By {name} of each leg it is {differently.estimate:+.1%} ({say(differently)}).",
+    )
+    if outcome.is_accepted and plan.clock == "cpu" and beside.upper < 0:
+        return Outcome.ROLLBACK, f"Less CPU time but more waiting: {notes[0]}", notes
+    if outcome.is_accepted and called == "device" and beside.upper < 0:
+        return Outcome.ROLLBACK, f"The parent's clock and the device's contradict each other: {notes[0]}", notes
+    typical, mean = (_total(measurement, of) for of in (_median, _mean))
+    if outcome.is_accepted and denies_gain(typical, mean):
+        return *_deny(measurement, typical, mean), notes
+    if outcome.is_accepted and differently.upper < plan.min_effect:
+        return Outcome.ROLLBACK, f"Only some calls are faster: {notes[1]}", notes
+    return outcome, reason, notes
+
+
+def _note_first_call(measurement: Measurement, shapes: tuple[ShapeGain, ...]) -> Iterator[str]:
+    """What a new process pays once: it is reported, and how soon it is earned back."""
+    if not measurement.first_call_ms:
+        return
+    saved = math.fsum(row.best_ms - row.candidate_ms for row in shapes) / len(shapes)
+    earned = f", earned back after {math.ceil(measurement.first_call_ms / saved)} calls" if saved > 0 else ""
+    yield f"The first call of a process took {measurement.first_call_ms:.1f} ms with loading{earned}."
+
+
+def say(interval: Interval) -> str:
+    """An interval in words."""
+    return f"{interval.lower:+.1%} to {interval.upper:+.1%}"
+
+
+def _low(timing: Timing) -> float:
+    return timing.low
+
+
+def _median(timing: Timing) -> float:
+    return timing.median
+
+
+def _mean(timing: Timing) -> float:
+    return timing.mean
+
+
+def _total(measurement: Measurement, estimate: Callable[[Timing], float]) -> tuple[float, float]:
+    """What all timed calls of the best and of the candidate cost together, each at its process's estimate."""
+    best, candidate = (
+        math.fsum(
+            estimate(timing) * timing.calls
+            for sample in measurement.samples
+            if sample.leg is leg
+            for timing in (_timing(sample, measurement.plan.clock),)
+        )
+        for leg in (Leg.BEST, Leg.CANDIDATE)
+    )
+    return best, candidate
+
+
+def _deny(measurement: Measurement, typical: tuple[float, float], mean: tuple[float, float]) -> tuple[Outcome, str]:
+    """Refuse where every process pair says so; a few long calls in one of them can be the machine's."""
+    told = _say_mean(typical, mean)
+    bounds = gain_interval(read_ratios(measurement, measurement.plan.clock, _mean).whole, MEAN_ALPHA)
+    if math.log1p(bounds.upper) < math.log(typical[0] / typical[1]) / 4:
+        return Outcome.ROLLBACK, f"gain-in-the-mean: {told}"
+    return (
+        Outcome.INCONCLUSIVE,
+        f"No verdict, {told} Process pairs differ ({say(bounds)}), so it may be the machine: measure again.",
+    )
+
+
+def _say_mean(typical: tuple[float, float], mean: tuple[float, float]) -> str:
+    return (
+        f"typical calls are {typical[0] / typical[1] - 1:+.1%}, but over all timed calls together "
+        f"it is {mean[0] / mean[1] - 1:+.1%}: a few calls take much longer than the others."
+    )
+
+
+def pair_ratios(measurement: Measurement, clock: str, leg: Leg = Leg.CANDIDATE) -> Ratios:
+    """Log-ratios of the best against a leg: paired call by call where the harness did that, else by low quantiles."""
+    found = {(one.pair, one.shape): one for one in measurement.ratios if one.leg is leg}
+    if not found:
+        return read_ratios(measurement, clock, _low, leg)
+    pairs = sorted({pair for pair, _shape in found})
+    names = [shape for shape in measurement.shapes if all((pair, shape) in found for pair in pairs)]
+    rows = {
+        name: tuple(found[pair, name].cpu if clock == "cpu" else found[pair, name].wall for pair in pairs)
+        for name in names
+    }
+    return _average(rows, len(pairs))
+
+
+def _average(rows: dict[str, tuple[float, ...]], pairs: int) -> Ratios:
+    whole = tuple(math.fsum(row[at] for row in rows.values()) / len(rows) for at in range(pairs))
+    return Ratios(whole=whole, shapes=tuple(rows.items()))
+
+
+def read_ratios(
+    measurement: Measurement, clock: str, estimate: Callable[[Timing], float], leg: Leg = Leg.CANDIDATE
+) -> Ratios:
+    """Log-ratios of the best against a leg from the samples' own figures, where both ran."""
+    theirs, ours = _step_times(measurement, leg, clock, estimate), _step_times(measurement, Leg.BEST, clock, estimate)
+    pairs = sorted({pair for pair, _shape in theirs})
+    names = [shape for shape in measurement.shapes if all((pair, shape) in theirs for pair in pairs)]
+    rows = {name: tuple(math.log(ours[pair, name] / theirs[pair, name]) for pair in pairs) for name in names}
+    return _average(rows, len(pairs))
+
+
+def _step_times(
+    measurement: Measurement, leg: Leg, clock: str, estimate: Callable[[Timing], float]
+) -> dict[tuple[int, str], float]:
+    """Milliseconds of a whole step (all passes) by pair and shape."""
+    times: dict[tuple[int, str], float] = {}
+    for sample in measurement.samples:
+        if sample.leg is leg:
+            key = (sample.pair, sample.shape)
+            times[key] = times.get(key, 0.0) + estimate(_timing(sample, clock))
+    return times
+
+
+def _timing(sample: Sample, clock: str) -> Timing:
+    return sample.cpu if clock == "cpu" else sample.wall
+
+
+def _shape_rows(measurement: Measurement, ratios: Ratios, alpha: float) -> Iterator[ShapeGain]:
+    clock = measurement.plan.clock
+    best = _step_times(measurement, Leg.BEST, clock, _low)
+    candidate = _step_times(measurement, Leg.CANDIDATE, clock, _low)
+    wall = dict(pair_ratios(measurement, "wall").shapes)
+    for name, values in ratios.shapes:
+        pairs = [pair for pair, shape in candidate if shape == name]
+        yield ShapeGain(
+            shape=name,
+            best_ms=math.fsum(best[pair, name] for pair in pairs) / len(pairs),
+            candidate_ms=math.fsum(candidate[pair, name] for pair in pairs) / len(pairs),
+            gain=gain_interval(values, alpha / len(ratios.shapes)),
+            wall_gain=math.expm1(math.fsum(wall[name]) / len(wall[name])),
+        )
+
+
+def _share(plan: Plan, pairs: int) -> float:
+    """The error this look may spend; a run cut short between looks uses the next one's."""
+    shares = spend_looks(plan.looks, plan.alpha)
+    for at, share in zip(plan.looks, shares, strict=True):
+        if pairs <= at:
+            return share
+    return shares[-1]
+
+
+def _transfer(verdict: Verdict, bucket: Bucket | None, weight_share: float | None) -> float | None:
+    if not verdict.outcome.is_accepted or verdict.interval is None:
+        return None
+    if bucket is Bucket.W1:
+        return min(verdict.interval.estimate, weight_share) if weight_share is not None else None
+    return verdict.interval.estimate
+
+
+def needs_full_validation(verdict: Verdict) -> bool:
+    """Whether a quick (representative) result must be measured on all shapes before it may be accepted."""
+    return (
+        verdict.outcome.is_accepted
+        and verdict.interval is not None
+        and verdict.interval.estimate < FULL_VALIDATION_BELOW
+    )

@@ -1,0 +1,1 @@
+"""What became of a name between two commits: compared, followed home, traced to the commit that did it."""

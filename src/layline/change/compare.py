@@ -1,0 +1,314 @@
+"""What became of a symbol between two refs: the comparison that drift and gap share.
+
+comparer = Comparer(Resolver(pin_index), Resolver(tip_index))
+found = comparer.compare("megatron.training.training.train_step")
+found.kind                  # core.drift.DriftKind
+found.changes               # exact parameter differences (str() of each is a phrase)
+found.suggestions           # ranked new homes, each with score and reason; [0] is the one `moved`/`renamed` means
+found.before, found.after   # Symbols with locations; index.evidence(...) makes them Evidence
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from layline.change.homes import MOVE, Homes, Suggestion, needs_more
+from layline.change.signatures import SignatureChange, compare_decorators, compare_signatures
+from layline.change.trace import Tracer, Trail, is_followable
+from layline.core.drift import DriftKind
+from layline.source.definitions import Definition, DefinitionKind
+from layline.source.names import module_name
+from layline.source.resolve import Resolver
+from layline.source.slices import binds
+from layline.source.symbols import Symbol, SymbolKind
+
+_STAYED = {DriftKind.UNCHANGED, DriftKind.BODY_CHANGED, DriftKind.SIGNATURE_CHANGED}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """One symbol at pin and tip."""
+
+    name: str
+    kind: DriftKind
+    before: Symbol
+    after: Symbol
+    changes: tuple[SignatureChange, ...] = ()
+    """Differences of the signature (of a class: of its `__init__`); of a moved object, against its new home."""
+    body_changed: bool = False
+    suggestions: tuple[Suggestion, ...] = ()
+    detail: str = ""
+    commits: tuple[str, ...] = ()
+    """Of a lost symbol: the commits that moved it, then the one that removed it; where history was looked at."""
+
+    @property
+    def new_home(self) -> str | None:
+        """The dotted name to use at the tip, where something better than `name` is known."""
+        moved = self.kind in {DriftKind.MOVED, DriftKind.RENAMED, DriftKind.BINDING_LOST}
+        return self.suggestions[0].target if moved and self.suggestions else None
+
+
+class Comparer:
+    """Compares names of one pin with one tip; remembers what it found."""
+
+    def __init__(self, pin: Resolver, tip: Resolver, tracers: Sequence[Tracer | None] = ()) -> None:
+        self.pin = pin
+        self.tip = tip
+        self._tracers = tuple(tracers)
+        self.homes = Homes(pin.index, tip.index)
+        self._known: dict[str, Comparison] = {}
+
+    def compare(self, name: str) -> Comparison:
+        if name not in self._known:
+            before, after = self.pin.resolve(name), self.tip.resolve(name)
+            self._known[name] = self._compare(name, before, after)
+        return self._known[name]
+
+    def _compare(self, name: str, before: Symbol, after: Symbol) -> Comparison:
+        def answer(kind: DriftKind, detail: str = "") -> Comparison:
+            return Comparison(name=name, kind=kind, before=before, after=after, detail=detail)
+
+        if before.kind is SymbolKind.ABSENT:
+            later = "; the tip has it" if after.exists else ""
+            return answer(DriftKind.DEAD_AT_PIN, f"{before.reason or 'the pin does not have it'}{later}")
+        if before.kind is SymbolKind.EXTERNAL:
+            return answer(DriftKind.EXTERNAL, before.reason or "it is not code of this upstream")
+        match after.kind if before.kind is not SymbolKind.UNKNOWN else SymbolKind.UNKNOWN:
+            case SymbolKind.UNKNOWN:
+                return answer(DriftKind.UNRESOLVED, before.reason or after.reason or "")
+            case SymbolKind.ABSENT:
+                return self._find_lost(answer(DriftKind.REMOVED, after.reason or "it is gone"))
+            case SymbolKind.EXTERNAL:
+                lost = answer(DriftKind.REMOVED, f"it is no longer defined here: {after.reason or after.home}")
+                return self._find_lost(lost)
+        return self._compare_present(answer(DriftKind.UNCHANGED))
+
+    def _compare_present(self, start: Comparison) -> Comparison:
+        before, after = start.before, start.after
+        if before.definition is None or after.definition is None:
+            same = before.home == after.home or before.kind is after.kind is SymbolKind.SUBMODULE
+            return start if same else replace(start, kind=DriftKind.BODY_CHANGED, detail=f"it was {before.home}, it is {after.home}")  # fmt: skip
+        found = self._compare_definitions(start, before, after)
+        if before.kind is SymbolKind.DEFINITION and after.kind is SymbolKind.IMPORTED_NAME and after.home is not None:
+            home = Suggestion(after.home, 1.0, "the old module imports it from there now")
+            return replace(found, kind=DriftKind.MOVED, suggestions=(home,), detail=_join(found.detail, "the old path only re-exports it"))  # fmt: skip
+        if after.inherited_from and not before.inherited_from and after.home is not None:
+            home = Suggestion(after.home, 1.0, "the class inherits it from there now")
+            return replace(found, kind=DriftKind.MOVED, suggestions=(home,), detail=_join(found.detail, f"it is inherited from {after.inherited_from} now"))  # fmt: skip
+        if before.home != after.home and before.kind is not SymbolKind.DEFINITION:
+            return replace(found, detail=_join(found.detail, f"it comes from {after.home} now, {before.home} before"))
+        return found
+
+    def _compare_definitions(self, start: Comparison, before: Symbol, after: Symbol) -> Comparison:
+        one, two = before.definition, after.definition
+        if one is None or two is None:
+            return start
+        if one.kind is not two.kind:
+            kinds = {one.kind, two.kind}
+            callable_ = kinds == {DefinitionKind.FUNCTION, DefinitionKind.CLASS}
+            kind = DriftKind.SIGNATURE_CHANGED if callable_ else DriftKind.BODY_CHANGED
+            return replace(start, kind=kind, body_changed=True, detail=f"the {one.kind} became a {two.kind}")
+        changes = self._signature_changes(before, after, one, two)
+        body = one.fingerprint != two.fingerprint
+        if one.bases != two.bases:
+            start = replace(
+                start, detail=_join(start.detail, f"bases {_listed(one.bases)} became {_listed(two.bases)}")
+            )
+        if changes:
+            kind = DriftKind.SIGNATURE_CHANGED
+        else:
+            kind = DriftKind.BODY_CHANGED if body or one.bases != two.bases else DriftKind.UNCHANGED
+        detail = _join("; ".join(map(str, changes[:6])) + ("; …" if len(changes) > 6 else ""), start.detail)
+        return replace(start, kind=kind, changes=changes, body_changed=body, detail=detail)
+
+    def _signature_changes(
+        self, before: Symbol, after: Symbol, one: Definition, two: Definition
+    ) -> tuple[SignatureChange, ...]:
+        """Of a function its own; of a class those of what makes its instances."""
+        if one.kind is not DefinitionKind.CLASS:
+            return compare_signatures(one, two)
+        old = self.pin.resolve(f"{before.home}.__init__").definition
+        new = self.tip.resolve(f"{after.home}.__init__").definition
+        made = compare_signatures(old, new) if old is not None and new is not None else ()
+        return (*made, *compare_decorators(one, two))
+
+    def _find_lost(self, start: Comparison) -> Comparison:
+        before = start.before
+        if before.kind is SymbolKind.SUBMODULE and before.module is not None:
+            home = self._find_module(before.module)
+            return replace(start, kind=DriftKind.MOVED, suggestions=(home,)) if home else start
+        if before.kind is SymbolKind.IMPORTED_NAME or before.alias_of is not None:
+            return self._find_lost_binding(start)
+        if before.definition is None or before.module is None:
+            return start
+        if before.definition.owner:
+            return self._find_lost_member(start, before.module, before.definition)
+        trail = self._trail(before.module, before.definition)
+        start = replace(start, commits=_commits(trail))
+        followed = self._follow(before.module, trail)
+        found = followed or self.homes.find(before.module, before.definition, last=trail.last if trail else None)
+        return _with_history(self._moved(start, found), trail)
+
+    def tracer(self, module: str) -> Tracer | None:
+        """The history of the part of the pin that holds `module`."""
+        entry = self.pin.index.entries.get(module)
+        return self._tracers[entry.part] if entry is not None and entry.part < len(self._tracers) else None
+
+    def find_loss(self, found: Comparison) -> str | None:
+        """The first commit since which the module where a lost name was found does not have it: what broke its users."""
+        holder = found.before.bound_in or found.before.module
+        tracer = self.tracer(holder) if holder is not None else None
+        if tracer is None or holder is None or not f"{found.name}.".startswith(f"{holder}."):
+            return None
+        rest = found.name[len(holder) + 1 :]
+        return tracer.find_first_text(self.pin.index.entries[holder].path, lambda text: not binds(text, rest))
+
+    def _trail(self, module: str, definition: Definition) -> Trail | None:
+        tracer = self.tracer(module)
+        if tracer is None or not is_followable(definition):
+            return None
+        return tracer.follow(self.pin.index.entries[module].path, definition.qualname)
+
+    def _follow(self, module: str, trail: Trail | None) -> list[Suggestion]:
+        """The place where a trail ends, if that is a module of the tip."""
+        if trail is None or trail.end is None or not trail.hops:
+            return []
+        part = self.pin.index.parts[self.pin.index.entries[module].part]
+        name = module_name(trail.end.path, part.source_roots)
+        target = f"{name}.{trail.end.qualname}"
+        if name is None or not self.tip.resolve(target).exists:
+            return []
+        alike = min(hop.similarity for hop in trail.hops)
+        steps = ", ".join(hop.commit[:9] for hop in trail.hops)
+        if any(hop.is_merger for hop in trail.hops):
+            reason = f"history: {steps} merged it with its near copies, {alike:.0%} of it is found there"
+            return [Suggestion(target, round(0.55 + 0.3 * alike, 2), reason)]
+        reason = f"history: {steps} moved it, bodies {alike:.0%} alike in that commit"
+        return [Suggestion(target, round(0.7 + 0.3 * alike, 2), reason)]
+
+    def _moved(self, start: Comparison, found: list[Suggestion]) -> Comparison:
+        """A move where the best suggestion is good enough, with the differences against it."""
+        start = replace(start, suggestions=tuple(found))
+        if not found or found[0].score < MOVE:
+            return start
+        best = found[0]
+        there = self.tip.resolve(best.target)
+        kept_name = best.target.rpartition(".")[2] == start.name.rpartition(".")[2]
+        compared = self._compare_definitions(replace(start, detail=""), start.before, there)
+        kind = DriftKind.MOVED if kept_name else DriftKind.RENAMED
+        return replace(compared, kind=kind, detail=_join(f"now {best.target}", compared.detail))
+
+    def _find_lost_member(self, start: Comparison, module: str, definition: Definition) -> Comparison:
+        """A method or field: follow its class first; its own name proves nothing."""
+        owner = self.compare(f"{module}.{definition.owner}")
+        if owner.kind in _STAYED and owner.after.home is not None:
+            trail = self._trail(module, definition)
+            start = replace(start, commits=_commits(trail))
+            followed = [item for item in self._follow(module, trail) if self._can_replace(definition, item.target)]
+            found = followed or self.homes.find_members(module, definition, owner.after.home)
+            detail = f"class {definition.owner} stays, its member {definition.name} is gone"
+            return self._moved(replace(start, detail=detail), found)
+        home = owner.new_home
+        start = replace(start, commits=owner.commits)
+        if home is None:
+            return replace(
+                start, detail=f"its class {module}.{definition.owner} is gone", suggestions=owner.suggestions
+            )
+        there = self.tip.resolve(f"{home}.{definition.name}")
+        if there.exists:
+            best = owner.suggestions[0]
+            moved = Suggestion(f"{home}.{definition.name}", best.score, f"its class: {best.reason}")
+            return self._moved(replace(start, detail=""), [moved])
+        return replace(start, detail=f"its class is {home} now and has no {definition.name}", suggestions=owner.suggestions)  # fmt: skip
+
+    def _can_replace(self, definition: Definition, target: str) -> bool:
+        """A part that was cut out of a method under another name is not what its callers should call instead."""
+        there = self.tip.resolve(target).definition
+        kept_name = target.rpartition(".")[2] == definition.name
+        return kept_name or there is None or not needs_more(definition, there)
+
+    def _with_local_name(self, start: Comparison, holder: str | None, origin: Comparison) -> Comparison:
+        """Where the module imports the object under its new name, that is the binding to use."""
+        home = origin.new_home
+        local = f"{holder}.{(home or '').rpartition('.')[2]}"
+        if holder is None or home is None or self.tip.resolve(local).home != home or local == home:
+            return start
+        reason = f"{holder} imports it under its new name; {origin.suggestions[0].reason}"
+        return replace(start, suggestions=(Suggestion(local, origin.suggestions[0].score, reason),))
+
+    def _find_module(self, module: str) -> Suggestion | None:
+        """Where a module went: by history where there is one, else by what most of its definitions say."""
+        tracer, entry = self.tracer(module), self.pin.index.entries.get(module)
+        if tracer is None or entry is None:
+            return self.homes.find_module(module)
+        path = tracer.follow_file(entry.path)
+        name = module_name(path, self.pin.index.parts[entry.part].source_roots) if path else None
+        return Suggestion(name, 0.9, "history: the file moved there") if name in self.tip.index.entries and name else None  # fmt: skip
+
+    def _find_with_users(self, before: Symbol, holder: str | None, last: str) -> Iterator[Suggestion]:
+        """Where functions that used an outside name went, if they are found beside the same name there."""
+        module = self.pin.index.module(holder) if holder is not None else None
+        text = self.pin.index.read_text(holder).split("\n") if module is not None and holder is not None else []
+        for item in module.definitions if module is not None else ():
+            first, end = item.lines
+            if (
+                item.owner
+                or item.kind is not DefinitionKind.FUNCTION
+                or f"{last}(" not in "\n".join(text[first - 1 : end])
+            ):
+                continue
+            home = self.compare(f"{holder}.{item.qualname}").new_home
+            there = f"{home.rpartition('.')[0]}.{last}" if home is not None else None
+            if there is not None and self.tip.resolve(there).home == before.home:
+                yield Suggestion(there, 0.8, f"{item.name}, which uses it, is {home} now")
+
+    def _find_lost_binding(self, start: Comparison) -> Comparison:
+        """A name that a module imported: either the module moved, or it only stopped importing the name."""
+        before = start.before
+        last = start.name.rpartition(".")[2]
+        holder = before.bound_in
+        if holder is not None and holder not in self.tip.index.entries:
+            home = self._find_module(holder)
+            if home is not None and self.tip.resolve(f"{home.target}.{last}").exists:
+                moved = Suggestion(f"{home.target}.{last}", home.score, f"its module: {home.reason}")
+                return replace(start, kind=DriftKind.MOVED, suggestions=(moved,), detail=f"the module {holder} is now {home.target}")  # fmt: skip
+        gone = "" if holder in self.tip.index.entries else f"the module {holder} is gone"
+        if before.module is None:
+            detail = _join(gone, f"it was only imported here, from {before.home}")
+            users = tuple(self._find_with_users(start.before, holder, last))
+            return replace(start, kind=DriftKind.BINDING_LOST, detail=detail, suggestions=users[:1])
+        origin = self.compare(before.home or start.name)
+        if origin.kind in _STAYED and before.home is not None:
+            lives = Suggestion(before.home, 1.0, "it is still defined there")
+            detail = _join(gone, f"{holder} no longer binds {last}; {before.home} still has it", origin.detail)
+            return replace(start, kind=DriftKind.BINDING_LOST, suggestions=(lives,), changes=origin.changes, body_changed=origin.body_changed, detail=detail)  # fmt: skip
+        if origin.new_home is not None:
+            there = self._find_module(holder) if gone and holder is not None else None
+            start = self._with_local_name(start, there.target if there is not None else holder, origin)
+            detail = _join(gone, f"{holder} no longer binds {last}, which moved to {origin.new_home}")
+            return replace(start, kind=DriftKind.BINDING_LOST, suggestions=(*start.suggestions, *origin.suggestions), changes=origin.changes, detail=detail, commits=origin.commits)  # fmt: skip
+        return replace(start, suggestions=origin.suggestions, detail=_join(gone, f"{before.home}, which it imported, is gone"))  # fmt: skip
+
+
+def _with_history(found: Comparison, trail: Trail | None) -> Comparison:
+    """Of what moved before it was removed: both commits."""
+    if found.kind is not DriftKind.REMOVED or trail is None or not trail.hops or trail.lost_in is None:
+        return found
+    hops = ", ".join(hop.commit[:9] for hop in trail.hops)
+    told = f"{hops} moved or renamed it, {trail.lost_in[:9]} removed it"
+    return replace(found, detail=_join(found.detail, told))
+
+
+def _commits(trail: Trail | None) -> tuple[str, ...]:
+    if trail is None:
+        return ()
+    return (*(hop.commit for hop in trail.hops), *((trail.lost_in,) if trail.lost_in else ()))
+
+
+def _listed(words: tuple[str, ...]) -> str:
+    return ", ".join(words) or "none"
+
+
+def _join(*parts: str) -> str:
+    return "; ".join(part for part in parts if part)

@@ -1,0 +1,299 @@
+"""Where did it go? Finds the new home of a definition that is no longer where it was.
+
+The object that moved must be *new* where it arrives: a namesake that stood there at the pin already is another object
+(unless the two were copies of one another). Names alone prove nothing; bodies, signatures and members decide.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
+from functools import cached_property
+from typing import Any
+
+from layline.change.similarity import SMALL, Shingles, compare_names, compare_shingles, read_shingles, share_kept
+from layline.source.definitions import (
+    ROW_FINGERPRINT,
+    ROW_KIND,
+    ROW_QUALNAME,
+    Definition,
+    DefinitionKind,
+    ParameterKind,
+    definition_of,
+)
+from layline.source.index import Index
+
+MOVE = 0.6
+"""Scores from here on are a move or a rename; lower ones are only worth a look."""
+_WORTH_SHOWING = 0.35
+_CLOSER_LOOK = 40
+_SPELLED_ALIKE = 0.75
+_SAME_TABLE = 0.7
+"""A dictionary that shares so many of its keys is the same one under another name."""
+_KINDS = tuple(DefinitionKind)
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A place where something may live now."""
+
+    target: str
+    score: float
+    """0 to 1; a move or rename from `MOVE` on."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    module: str
+    row: list[Any] = field(repr=False)
+
+    @property
+    def qualname(self) -> str:
+        return str(self.row[ROW_QUALNAME])
+
+    @property
+    def dotted(self) -> str:
+        return f"{self.module}.{self.qualname}"
+
+
+class Homes:
+    """Answers for one pair of indexes; what it reads of the tip it reads once."""
+
+    def __init__(self, pin: Index, tip: Index) -> None:
+        self.pin = pin
+        self.tip = tip
+        self._shingles: dict[tuple[bool, str, str, int], Shingles] = {}
+        self._new: dict[DefinitionKind, list[tuple[_Candidate, frozenset[str]]]] = {}
+
+    def find(self, module: str, definition: Definition, *, last: Shingles | None = None) -> list[Suggestion]:
+        """The likely new homes of a module-level definition of the pin, best first.
+
+        `last` is its body as it was when it was removed, where history tells: closer to where it went than the pin's.
+        """
+        if last is not None:
+            self._shingles[True, module, definition.qualname, definition.line] = last
+        found = [self._judge(module, definition, item) for item in self._candidates(module, definition)]
+        kept = [item for item in found if item is not None and item.score >= _WORTH_SHOWING]
+        kept = kept or list(self._find_alike(module, definition))
+        return sorted(kept, key=lambda item: (-item.score, item.target))[:5]
+
+    def _find_alike(self, module: str, definition: Definition) -> Iterator[Suggestion]:
+        """Where nothing else is found: a new table of the same module with the same keys; names spelled nearly like it, never a move."""
+        keys = self._read_keys(self.pin, module, definition)
+        for item, _ in self._new_definitions(definition.kind):
+            if item.module != module:
+                continue
+            shared = compare_names(keys, self._read_keys(self.tip, module, definition_of(item.row))) if keys else 0.0
+            if shared >= _SAME_TABLE:
+                yield Suggestion(item.dotted, round(0.5 + 0.4 * shared, 2), f"a table of the same module, new since the pin, with {shared:.0%} of the same keys")  # fmt: skip
+                continue
+            ratio = SequenceMatcher(None, item.qualname, definition.name).ratio()
+            if ratio >= _SPELLED_ALIKE:
+                reason = "a name like it, new in the same module since the pin; its body is another"
+                yield Suggestion(item.dotted, round(ratio / 2, 2), reason)
+
+    @staticmethod
+    def _read_keys(index: Index, module: str, definition: Definition) -> frozenset[str]:
+        """The literal keys of an assigned dictionary, where there are at least two."""
+        node = index.read_node(module, definition) if definition.kind is DefinitionKind.ASSIGNMENT else None
+        table = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+        if not isinstance(table, ast.Dict):
+            return frozenset()
+        keys = {str(key.value) for key in table.keys if isinstance(key, ast.Constant)}
+        return frozenset(keys) if len(keys) > 1 else frozenset()
+
+    def find_members(self, module: str, definition: Definition, owner: str) -> list[Suggestion]:
+        """Members of the class `owner` (dotted, at the tip) that may be what `definition` was renamed to."""
+        holder = max((name for name in self.tip.entries if owner.startswith(name + ".")), key=len, default=None)
+        tip_module = self.tip.module(holder) if holder else None
+        if holder is None or tip_module is None:
+            return []
+        prefix = owner[len(holder) + 1 :] + "."
+        rows = [row for row in tip_module.rows if row[0].startswith(prefix) and "." not in row[0][len(prefix) :]]
+        found = [self._judge(module, definition, _Candidate(holder, row)) for row in rows]
+        kept = [item for item in found if item is not None and item.score >= _WORTH_SHOWING]
+        asks = {row[ROW_QUALNAME]: needs_more(definition, definition_of(row)) for row in rows}
+        told = [self._doubt(item) if asks[item.target[len(holder) + 1 :]] else item for item in kept]
+        return sorted(told, key=lambda item: (-item.score, item.target))[:5]
+
+    @staticmethod
+    def _doubt(item: Suggestion) -> Suggestion:
+        """What needs an argument that our callers do not have is not what they should call instead."""
+        return replace(item, score=min(item.score, MOVE - 0.1), reason=f"{item.reason}; but it needs more arguments")
+
+    def find_module(self, module: str) -> Suggestion | None:
+        """Where most of a module's definitions went, if most went one way."""
+        source = self.pin.module(module)
+        if source is None:
+            return None
+        votes: Counter[str] = Counter()
+        rows = [row for row in source.rows if _KINDS[row[ROW_KIND]] in {DefinitionKind.FUNCTION, DefinitionKind.CLASS}]
+        for row in rows:
+            holders = {item.module for item in self._by_print.get(row[ROW_FINGERPRINT], ())}
+            holders |= {item.module for item in self._by_name.get(row[0], ()) if self._is_new(item)}
+            votes.update(holder for holder in holders if holder != module)
+        if not votes:
+            return None
+        best = max(votes, key=lambda name: (votes[name], compare_names(name.split("."), module.split(".")), name))
+        share = votes[best] / len(rows)
+        return Suggestion(best, round(share, 2), f"{votes[best]} of {len(rows)} definitions are there") if share >= 0.6 else None  # fmt: skip
+
+    def similarity(self, module: str, definition: Definition, dotted: str, other: Definition) -> float:
+        """How alike a definition of the pin and one of the tip (in module `dotted`) are, by their trees."""
+        if definition.fingerprint == other.fingerprint:
+            return 1.0
+        one, two = self._read(self.pin, module, definition), self._read(self.tip, dotted, other)
+        return compare_shingles(one, two)
+
+    def _candidates(self, module: str, definition: Definition) -> Iterator[_Candidate]:
+        """By name and by fingerprint, then the new definitions whose signature or members are most alike."""
+        seen: set[str] = {f"{module}.{definition.qualname}"}
+        same_print = self._by_print.get(definition.fingerprint, ()) if definition.fingerprint else ()
+        for item in (*self._by_name.get(definition.name, ()), *same_print[:_CLOSER_LOOK]):
+            if item.dotted not in seen and self._is_comparable(module, definition, item):
+                seen.add(item.dotted)
+                yield item
+        traits = self._traits(self.pin, module, definition)
+        ranked = [
+            (compare_names(traits, theirs), item)
+            for item, theirs in self._new_definitions(definition.kind)
+            if item.dotted not in seen and self._is_comparable(module, definition, item)
+        ]
+        close = [pair for pair in ranked if (pair[0] >= 0.5 and len(traits) >= 2) or pair[1].module == module]
+        close.sort(key=lambda pair: (-pair[0], pair[1].dotted))
+        yield from (item for _, item in close[:_CLOSER_LOOK])
+
+    def _is_comparable(self, module: str, definition: Definition, item: _Candidate) -> bool:
+        same_kind = _KINDS[item.row[ROW_KIND]] is definition.kind
+        same_level = ("." in item.qualname) == bool(definition.owner)
+        return same_kind and same_level and (_is_test(module) or not _is_test(item.module))
+
+    def _judge(self, module: str, definition: Definition, item: _Candidate) -> Suggestion | None:
+        other = definition_of(item.row)
+        if other.kind is not definition.kind:
+            return None
+        one, two = self._read(self.pin, module, definition), self._read(self.tip, item.module, other)
+        body, kept = compare_shingles(one, two), share_kept(one, two)
+        same_name = other.name == definition.name
+        is_small = min(one.total(), two.total()) < SMALL
+        if not self._is_new(item):
+            return self._merged(item, body) if not is_small and same_name else None
+        traits = compare_names(self._traits(self.pin, module, definition), self._traits(self.tip, item.module, other))
+        near = compare_names(module.split("."), item.module.split("."))
+        score = _score_small(same_name, body, traits, near) if is_small else _score(same_name, max(body, 0.85 * kept), traits, near)  # fmt: skip
+        reason = _reason(same_name, body, traits)
+        rival = self._rival(f"{module}.{definition.qualname}", item, two, body) if score >= MOVE else None
+        if rival is not None:
+            return Suggestion(item.dotted, min(score, MOVE - 0.1), f"{reason}; but {rival} is closer to it")
+        return Suggestion(item.dotted, score, reason)
+
+    def _rival(self, name: str, item: _Candidate, shingles: Shingles, body: float) -> str | None:
+        """Another definition of the pin, gone too, that is more like the candidate than ours."""
+        for other in self._gone.get(item.qualname.rpartition(".")[2], ()):
+            if other.dotted == name or _KINDS[other.row[ROW_KIND]] is not _KINDS[item.row[ROW_KIND]]:
+                continue
+            theirs = compare_shingles(self._read(self.pin, other.module, definition_of(other.row)), shingles)
+            if theirs > body + 0.02:
+                return other.dotted
+        return None
+
+    @cached_property
+    def _gone(self) -> dict[str, list[_Candidate]]:
+        """Definitions of the pin that are not where they were, by name."""
+        found: dict[str, list[_Candidate]] = defaultdict(list)
+        for entry, module in self.pin.modules():
+            there = self.tip.module(entry.name)
+            for row in module.rows:
+                if there is None or not there.has(row[ROW_QUALNAME]):
+                    found[row[ROW_QUALNAME].rpartition(".")[2]].append(_Candidate(entry.name, row))
+        return found
+
+    def _merged(self, item: _Candidate, body: float) -> Suggestion | None:
+        """A namesake that stood there already counts only where the two are copies of one another."""
+        if body < 0.8:
+            return None
+        reason = f"a copy stood there at the pin already; bodies {body:.0%} alike"
+        return Suggestion(item.dotted, round(0.55 + 0.4 * body, 2), reason)
+
+    def _is_new(self, item: _Candidate) -> bool:
+        there = self.pin.module(item.module)
+        return there is None or not there.has(item.qualname)
+
+    def _read(self, index: Index, module: str, definition: Definition) -> Shingles:
+        key = (index is self.pin, module, definition.qualname, definition.line)
+        if key not in self._shingles:
+            node = index.read_node(module, definition)
+            self._shingles[key] = read_shingles(node) if node is not None else Counter()
+        return self._shingles[key]
+
+    @staticmethod
+    def _traits(index: Index, module: str, definition: Definition) -> frozenset[str]:
+        """What a definition is known by without its body: parameter names, or the members of a class."""
+        if definition.kind is DefinitionKind.CLASS:
+            holder = index.module(module)
+            return frozenset(holder.members(definition.qualname)) - {"__init__", "forward"} if holder else frozenset()
+        stars = {ParameterKind.VARIADIC, ParameterKind.KEYWORDS}
+        return frozenset(item.name for item in definition.parameters or () if item.kind not in stars) - {"self", "cls"}
+
+    @cached_property
+    def _everything(self) -> list[_Candidate]:
+        return [_Candidate(entry.name, row) for entry, module in self.tip.modules() for row in module.rows]
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[_Candidate]]:
+        found: dict[str, list[_Candidate]] = defaultdict(list)
+        for item in self._everything:
+            found[item.qualname.rpartition(".")[2]].append(item)
+        return found
+
+    @cached_property
+    def _by_print(self) -> dict[str, list[_Candidate]]:
+        found: dict[str, list[_Candidate]] = defaultdict(list)
+        for item in self._everything:
+            found[item.row[ROW_FINGERPRINT]].append(item)
+        return found
+
+    def _new_definitions(self, kind: DefinitionKind) -> list[tuple[_Candidate, frozenset[str]]]:
+        """What the tip has at module level and the pin had not, with its traits; read once a kind."""
+        if kind not in self._new:
+            self._new[kind] = [
+                (item, self._traits(self.tip, item.module, definition_of(item.row)))
+                for item in self._everything
+                if _KINDS[item.row[ROW_KIND]] is kind and "." not in item.qualname and self._is_new(item)
+            ]
+        return self._new[kind]
+
+
+def _score(same_name: bool, alike: float, traits: float, near: float) -> float:
+    """Bodies weigh most; a kept name, alike signatures or members, and a path that kept its words add to them."""
+    body = min(1.0, alike * 1.25)
+    if same_name:
+        return round(min(1.0, 0.25 + 0.1 * traits + 0.15 * near + 0.5 * body), 2)
+    return round(min(1.0, 0.1 * traits + 0.1 * near + 0.9 * body), 2) if alike >= 0.5 else round(0.8 * body, 2)
+
+
+def _score_small(same_name: bool, body: float, traits: float, near: float) -> float:
+    """Short bodies are alike by chance: the name must be kept, or all else be equal."""
+    if same_name:
+        return round(0.4 + 0.15 * traits + 0.25 * near + 0.2 * body, 2)
+    return round(0.3 + 0.3 * near, 2) if body == traits == 1.0 else 0.2
+
+
+def _reason(same_name: bool, body: float, traits: float) -> str:
+    name = "same name" if same_name else "another name"
+    return f"{name}, new there since the pin; bodies {body:.0%} alike, signature or members {traits:.0%}"
+
+
+def needs_more(before: Definition, after: Definition) -> bool:
+    """True if a call that satisfied the old signature cannot satisfy the new one."""
+    old, new = (sum(item.required for item in one.parameters or ()) for one in (before, after))
+    return before.kind is DefinitionKind.FUNCTION and new > old
+
+
+def _is_test(module: str) -> bool:
+    parts = module.split(".")
+    return any(part in {"tests", "test", "testing"} or part.startswith("test_") for part in parts)

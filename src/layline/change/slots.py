@@ -1,0 +1,87 @@
+"""Constructor calls through a slot: code that builds whatever class a field or a parameter holds.
+
+    self.proj = submodules.proj(size, config=config, name=name)     # a field of a value
+    build_module(submodules.mlp, config=config, name=name)          # a builder that is handed the field
+
+Which class stands there only a run knows; what is passed can be read.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from layline.change.binding import CallShape, CallSite, check_call, read_call, read_modules
+from layline.core.evidence import Location, Skipped
+from layline.source.definitions import Parameter
+from layline.source.excerpts import parse_around
+from layline.source.fingerprint import dotted_text
+from layline.source.resolve import Resolver
+from layline.source.walking import walk
+
+_BUILDER = "build_"
+_TELLING = 3
+"""So many arguments that fit say which class a slot is for."""
+
+
+def find_refusing(
+    calls: Iterable[CallSite],
+    ours: tuple[Parameter, ...],
+    theirs: tuple[Parameter, ...],
+    refused: frozenset[str] | set[str],
+) -> list[CallSite]:
+    """Slot calls that fit upstream's class at the tip, and ours but for an argument that it refuses; the most telling first.
+
+    What a call does not pass may have been given before (`functools.partial`, the parameters of a spec).
+    """
+    names, found = {item.name for item in theirs}, []
+    for site in calls:
+        shape = replace(site.shape, has_double_star=True)
+        fitting = shape.positional + len(names.intersection(shape.keywords))
+        failing = {problem.argument for problem in check_call(shape, ours, bound=True)}
+        if fitting >= _TELLING and not failing.isdisjoint(refused) and not check_call(shape, theirs, bound=True):
+            found.append(site)
+    return sorted(found, key=lambda site: (-len(site.shape.keywords), site.location.path, site.location.line))
+
+
+def find_slot_calls(resolver: Resolver, arguments: frozenset[str]) -> list[CallSite]:
+    """Calls through slots of the first part, outside tests, that name one of the arguments; in the order of files and lines."""
+    if not arguments:
+        return []
+    words = b"|".join(re.escape(name.encode()) for name in sorted(arguments))
+    pattern = re.compile(rb"\b(?:" + words + rb")\s*=(?!=)")
+    found = [
+        site
+        for module, data in read_modules(resolver)
+        if resolver.index.entries[module].part == 0 and "tests" not in module.split(".") and pattern.search(data)
+        for site in _find_in(resolver, module, data, pattern)
+        if not arguments.isdisjoint(site.shape.keywords)
+    ]
+    return sorted(found, key=lambda site: (site.location.path, site.location.line))
+
+
+def _find_in(resolver: Resolver, module: str, data: bytes, pattern: re.Pattern[bytes]) -> Iterator[CallSite]:
+    holder, path = resolver.index.module(module), resolver.index.entries[module].path
+    parts = parse_around(data, holder, pattern) if holder is not None else ()
+    for tree, offset in () if isinstance(parts, Skipped) else parts:
+        for node in walk(tree):
+            shape = _read_slot(resolver, module, node) if isinstance(node, ast.Call) and node.keywords else None
+            if shape is not None and isinstance(node, ast.Call):
+                yield CallSite(module=module, location=Location(path, node.lineno + offset), shape=shape, certain=False)
+
+
+def _read_slot(resolver: Resolver, module: str, call: ast.Call) -> CallShape | None:
+    """What the call passes to the class in the slot; None where it calls something that can be told."""
+    match call:
+        case ast.Call(
+            func=ast.Name(id=name) | ast.Attribute(attr=name), args=[ast.Attribute() | ast.Subscript(), *_]
+        ) if name.startswith(_BUILDER):
+            shape = read_call(call)
+            return replace(shape, positional=shape.positional - 1)
+        case ast.Call(func=ast.Attribute() as func):
+            text = dotted_text(func)
+            known = text is None or resolver.resolve_in(module, text).exists
+            return None if known else read_call(call)
+    return None

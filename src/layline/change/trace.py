@@ -1,0 +1,358 @@
+"""Follows definitions through the history between pin and tip: who moved it, who removed it, since when does it differ.
+
+tracer = Tracer(upstream, pin, tip)
+tracer.follow("megatron/training/training.py", "train_step")          # → Trail: hops, where it ends, who lost it
+tracer.find_first("a.py", "f", lambda definition: definition is None)  # first commit since which the claim holds
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from layline.change.similarity import (
+    SMALL,
+    Shingles,
+    compare_counts,
+    compare_names,
+    compare_shingles,
+    count_shared,
+    read_shingles,
+    share_count,
+    share_kept,
+)
+from layline.core.evidence import Skipped
+from layline.git import Repository
+from layline.history.timeline import BlobChange, Step, read_timeline
+from layline.source.definitions import Definition, DefinitionKind, Module
+from layline.source.parsing import parse_module, parse_tree
+from layline.source.slices import read_definition, slice_definition
+from layline.source.versions import Versions
+
+_MANY_FILES = 400
+"""A commit that touches more files than this (a mass reformatting, an import of a tree) is not searched for renames."""
+_KEPT = 0.3
+"""In the very commit that moves it, a definition of the same name stays at least this alike."""
+_RENAMED = 0.6
+_LEFT = 0.9
+_MERGED = 0.7
+"""This much of a definition is found in what it was merged into."""
+_SIBLING = 0.5
+"""Definitions that were merged were at least this alike."""
+_TESTS = "tests/"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A definition in a tree that the context names."""
+
+    path: str
+    qualname: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hop:
+    """One commit that moved or renamed the definition."""
+
+    commit: str
+    origin: Place
+    arrival: Place
+    similarity: float
+    """How alike the bodies are; of a merger, how much of the old body is found in the new one."""
+    is_merger: bool = False
+    """Several near copies of the name became one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trail:
+    """What history did to one definition of the pin."""
+
+    hops: tuple[Hop, ...] = ()
+    end: Place | None = None
+    """Where it is at the tip; None: it was removed."""
+    lost_in: str | None = None
+    """The commit that removed it."""
+    last: Shingles | None = None
+    """Its body as it was just before it was removed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrival:
+    """Something a commit added, held against what it took out."""
+
+    place: Place
+    alike: float
+    kept: float
+    """How much of the old body is found in it."""
+    same_name: bool
+    size: int
+    left: float = 0.0
+    """How much of it was in the old body: 1 where it is what an edit left over."""
+    traits: float = 0.0
+    """How alike the parameter names are."""
+
+
+class Tracer:
+    """Answers about one pair of commits; reads the history once and blobs as they are needed."""
+
+    def __init__(self, repository: Repository, pin: str, tip: str, versions: Versions | None = None) -> None:
+        self.repository = repository
+        self._versions = versions or Versions(repository)
+        self.timeline = read_timeline(repository, pin, tip)
+        self.read_text = lru_cache(maxsize=2048)(self._read_text)
+        self._module = lru_cache(maxsize=2048)(self._parse)
+        self._tree = lru_cache(maxsize=64)(self._parse_tree)
+        self._shingles = lru_cache(maxsize=8192)(self._read_shingles)
+        self._definition = lru_cache(maxsize=8192)(self._read_definition)
+
+    def follow(self, path: str, qualname: str) -> Trail:
+        """Where the definition went, commit by commit. Members are followed with their class."""
+        place, start = Place(path, qualname), 0
+        hops: list[Hop] = []
+        while True:
+            lost = self._find_loss(place, start)
+            if lost is None:
+                return Trail(hops=tuple(hops), end=place)
+            number, change = lost
+            hop = self._find_arrival(number, change, place)
+            if hop is None or len(hops) > 50:
+                commit = self.timeline.steps[number].commit
+                return Trail(hops=tuple(hops), lost_in=commit, last=self._shingles(change.before, place.qualname))
+            hops.append(hop)
+            place, start = hop.arrival, number + 1
+
+    def follow_file(self, path: str) -> str | None:
+        """Where a file went whole (most of its definitions in one new file of the commit that deleted it), hop by hop."""
+        start = 0
+        while True:
+            losses = [(number, change) for number, change in self.timeline.by_path.get(path, ()) if number >= start]
+            if not losses or losses[-1][1].after is not None:
+                return path
+            number, change = losses[-1]
+            gone = self._module(change.before)
+            added = [
+                item for item in self.timeline.steps[number].changes if item.before is None and item.after is not None
+            ]
+            ranked = sorted(((self._share(gone, change, item), item.path) for item in added), reverse=True)
+            if not ranked or ranked[0][0] < 0.5:
+                return None
+            path, start = ranked[0][1], number + 1
+
+    def _share(self, gone: Module | None, change: BlobChange, other: BlobChange) -> float:
+        if change.before == other.after:
+            return 1.0
+        there = self._module(other.after)
+        return compare_names(gone.names(), there.names()) if gone is not None and there is not None else 0.0
+
+    def find_first(self, path: str, qualname: str, holds: Callable[[Definition | None], bool]) -> str | None:
+        """The first commit from which on the claim about the definition at `path` holds without a break up to the tip."""
+        return self.find_first_text(path, lambda text: holds(read_definition(text, qualname)))
+
+    def find_first_change(self, path: str, qualname: str, pin: Definition) -> str | None:
+        """The first commit since whose version the body has never again been written as it was at the pin."""
+        changes = self.timeline.by_path.get(path, ())
+        if not changes:
+            return None
+        origin = slice_definition(self.read_text(changes[0][1].before), qualname)
+        cuts = [slice_definition(self.read_text(change.after), qualname) for _, change in changes]
+        start = max((number for number, cut in enumerate(cuts) if cut == origin), default=-1) + 1
+        for number, change in changes[start:]:
+            now = read_definition(self.read_text(change.after), qualname)
+            if now is None or (now.fingerprint, now.bases) != (pin.fingerprint, pin.bases):
+                return self.timeline.steps[number].commit
+        return None
+
+    def find_first_text(self, path: str, holds: Callable[[str], bool]) -> str | None:
+        """The same for a claim about the text of a file (empty where the file is not there)."""
+        culprit: str | None = None
+        for number, change in reversed(self.timeline.by_path.get(path, ())):
+            if not holds(self.read_text(change.after)):
+                break
+            culprit = self.timeline.steps[number].commit
+        return culprit
+
+    def find_all(self, path: str, qualname: str) -> Iterator[str]:
+        """Commits that changed the text of the definition at `path`, oldest first."""
+        for number, change in self.timeline.by_path.get(path, ()):
+            before, after = self.read_text(change.before), self.read_text(change.after)
+            if slice_definition(before, qualname) != slice_definition(after, qualname):
+                yield self.timeline.steps[number].commit
+
+    def _find_loss(self, place: Place, start: int) -> tuple[int, BlobChange] | None:
+        """The last time, from step `start` on, that a commit took the definition out of its file."""
+        loss: tuple[int, BlobChange] | None = None
+        for number, change in self.timeline.by_path.get(place.path, ()):
+            if number < start:
+                continue
+            if self._has(change.after, place.qualname):
+                loss = None  # it came back: a revert is not a removal
+            elif loss is None:
+                loss = number, change
+        return loss
+
+    def _has(self, blob: str | None, qualname: str) -> bool:
+        text = self.read_text(blob)
+        if slice_definition(text, qualname) is not None:
+            return True
+        module = self._module(blob) if qualname.rpartition(".")[2] in text else None
+        return module is not None and bool(module.find(qualname))  # the text knows the word: ask the parser
+
+    def _find_arrival(self, number: int, change: BlobChange, place: Place) -> Hop | None:
+        """Where the commit that took it out put it, if it did."""
+        step = self.timeline.steps[number]
+        gone = read_definition(self.read_text(change.before), place.qualname)
+        body = self._shingles(change.before, place.qualname)
+        if gone is None or body is None or len(step.changes) > _MANY_FILES:
+            return None
+        self._versions.read(_find_blobs(step))
+        ranked = sorted(
+            self._rank(step, gone, place, body), key=lambda item: (-item.alike, not item.same_name, item.place.path)
+        )
+        for rank, item in enumerate(ranked[:3]):
+            runner_up = max((other.alike for other in ranked[rank + 1 :]), default=0.0)
+            if _is_move(item, place, runner_up) and not self._has_rival(step.changes, place, item):
+                return Hop(commit=step.commit, origin=place, arrival=item.place, similarity=round(item.alike, 3))
+        merged = self._find_merger(step, place, body, ranked)
+        if merged is not None:
+            return Hop(commit=step.commit, origin=place, arrival=merged.place, similarity=round(merged.kept, 3), is_merger=True)  # fmt: skip
+        return None
+
+    def _find_merger(self, step: Step, place: Place, body: Shingles, ranked: list[_Arrival]) -> _Arrival | None:
+        """Several near copies of one name made into one of another name: a sibling moved there, most of ours is there too."""
+        renamed = (item for item in ranked if not item.same_name)
+        best = max(renamed, key=lambda item: (item.kept, item.place.path), default=None)
+        if best is None or best.kept < _MERGED or best.size < 2 * SMALL or "." in place.qualname:
+            return None
+        arrival = next((self._shingles(one.after, best.place.qualname) for one in step.changes if one.path == best.place.path), None)  # fmt: skip
+        for other in step.changes if arrival is not None else ():
+            if other.path == place.path or slice_definition(self.read_text(other.before), place.qualname) is None:
+                continue
+            sibling = self._shingles(other.before, place.qualname)
+            is_gone = slice_definition(self.read_text(other.after), place.qualname) is None
+            if sibling is None or arrival is None or not is_gone or compare_shingles(body, sibling) < _SIBLING:
+                continue
+            there = _Arrival(best.place, compare_shingles(sibling, arrival), share_kept(sibling, arrival), False, sibling.total())  # fmt: skip
+            if _is_move(there, Place(other.path, place.qualname), 0.0):
+                return best
+        return None
+
+    def _rank(self, step: Step, gone: Definition, place: Place, body: Shingles) -> Iterator[_Arrival]:
+        """Everything the commit adds that could be what it took out."""
+        for other in step.changes:
+            for there in self._find_new(other, gone):
+                arrival = self._shingles(other.after, there)
+                if arrival is not None:
+                    same = there.rpartition(".")[2] == gone.name and ("." in there) == ("." in place.qualname)
+                    size, shared = min(body.total(), arrival.total()), count_shared(body, arrival)
+                    yield _Arrival(
+                        Place(other.path, there), compare_counts(shared, body, arrival), share_count(shared, body), same, size,
+                        share_count(shared, arrival), _compare_parameters(gone, self._definition(other.after, there)),
+                    )  # fmt: skip
+
+    def _find_new(self, change: BlobChange, gone: Definition) -> Iterator[str]:
+        """Qualified names that the change adds to its file and that could be `gone`."""
+        if not self.read_text(change.after) or change.path.startswith(_TESTS):
+            return
+        here, before = self._module(change.after), self._module(change.before)
+        for qualname in here.names() if here is not None else ():
+            if before is not None and before.has(qualname):
+                continue
+            found = here.best(qualname) if here is not None else None
+            if found is None or found.kind is not gone.kind:
+                continue
+            if _is_plausible(found, gone):
+                yield qualname
+
+    def _has_rival(self, changes: tuple[BlobChange, ...], place: Place, best: _Arrival) -> bool:
+        """True if another definition that the commit removes is more like the arrival than ours."""
+        name = best.place.qualname
+        arrival_change = next((item for item in changes if item.path == best.place.path), None)
+        arrival = self._shingles(arrival_change.after, name) if arrival_change is not None else None
+        last = name.rpartition(".")[2]
+        word = re.compile(rf"\b{re.escape(last)}\b")
+        for other in changes:
+            if other.path == place.path or other.before is None or arrival is None:
+                continue
+            text = self.read_text(other.before)
+            if (
+                last not in text
+                or not word.search(text)
+                or slice_definition(self.read_text(other.after), name) is not None
+            ):
+                continue
+            theirs = self._shingles(other.before, name)
+            if theirs is not None and compare_shingles(theirs, arrival) > best.alike + 0.02:
+                return True
+        return False
+
+    def _read_definition(self, blob: str | None, qualname: str) -> Definition | None:
+        return read_definition(self.read_text(blob), qualname)
+
+    def _read_shingles(self, blob: str | None, qualname: str) -> Shingles | None:
+        module, tree = self._module(blob), self._tree(blob)
+        found = module.best(qualname) if module is not None else None
+        if found is None or tree is None:
+            return None
+        for node in ast.walk(tree):
+            if isinstance(node, ast.stmt) and node.lineno == found.line and getattr(node, "name", found.name) == found.name:  # fmt: skip
+                return read_shingles(node)
+        return None
+
+    def _read_text(self, blob: str | None) -> str:
+        return "" if blob is None else self.repository.read_blob(blob).decode("utf-8-sig", "replace")
+
+    def _parse(self, blob: str | None) -> Module | None:
+        if blob is None:
+            return None
+        known = self._versions.find(blob)
+        if known is not None:
+            return known
+        found = parse_module("", self.read_text(blob).encode("utf-8", "surrogatepass"))
+        return found if isinstance(found, Module) else None
+
+    def _parse_tree(self, blob: str | None) -> ast.Module | None:
+        if blob is None:
+            return None
+        found = parse_tree("", self.read_text(blob).encode("utf-8", "surrogatepass"))
+        return None if isinstance(found, Skipped) else found
+
+
+def _find_blobs(step: Step) -> Iterator[str]:
+    """Versions of the files that a commit may have put something into."""
+    for change in step.changes:
+        if change.after is not None and not change.path.startswith(_TESTS):
+            yield from (blob for blob in (change.before, change.after) if blob is not None)
+
+
+def _is_move(item: _Arrival, place: Place, runner_up: float) -> bool:
+    """Whether the arrival is what the commit took out; members share their names with strangers, so theirs count for less."""
+    if item.same_name and "." not in place.qualname:
+        return item.alike >= _KEPT or item.size < SMALL
+    if item.size < SMALL:
+        return item.alike == 1.0 and item.place.path == place.path
+    # under another name: much alike, or most of it kept in something larger with nothing else near
+    grown = item.alike >= 0.45 and item.kept >= 0.7 and item.size >= 2 * SMALL and item.alike - runner_up >= 0.1
+    # what is left in the same file after most of it was cut: nothing new in it, and called in the same way
+    shrunk = item.left >= _LEFT and item.traits >= _RENAMED and item.place.path == place.path
+    return item.alike >= _RENAMED or grown or shrunk
+
+
+def _is_plausible(found: Definition, gone: Definition) -> bool:
+    """Another name is worth a closer look only where the signature says that it may be the same thing."""
+    if found.name == gone.name or found.fingerprint == gone.fingerprint or gone.parameters is None:
+        return True
+    return _compare_parameters(gone, found) >= 0.4
+
+
+def _compare_parameters(one: Definition, two: Definition | None) -> float:
+    if one.parameters is None or two is None or two.parameters is None:
+        return 0.0
+    return compare_names((item.name for item in one.parameters), (item.name for item in two.parameters))
+
+
+def is_followable(definition: Definition) -> bool:
+    """Functions and classes have bodies to recognise them by; assignments only their name."""
+    return definition.kind in {DefinitionKind.FUNCTION, DefinitionKind.CLASS}

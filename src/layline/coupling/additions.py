@@ -1,0 +1,44 @@
+"""Names that a patch adds to upstream's objects for our own code to read: nothing of upstream's is replaced, nothing is dead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from layline.core.drift import DriftKind
+from layline.core.evidence import Location, Severity
+from layline.coupling.drift_model import Drift
+from layline.git import Blob
+from layline.source import usage
+from layline.source.tree import Tree
+
+_TESTS = ("tests/", "test/")
+
+
+def accept_additions(rows: Iterable[Drift], unknown: frozenset[str], ours: Tree) -> Iterator[Drift]:
+    """Rows whose target upstream never had (`unknown`) and our own code reads become additions; the others stay."""
+    reads = find_reads(ours, unknown)
+    for row in rows:
+        place = next((one for one in reads.get(row.target or "", ()) if one != row.location), None)
+        arrives = row.comparison is not None and row.comparison.after.exists
+        if row.target not in unknown or row.kind is not DriftKind.DEAD_AT_PIN or arrives or place is None:
+            yield row
+            continue
+        detail = f"an addition of ours: upstream never had it, our own code reads it at {place}"
+        yield replace(row, kind=DriftKind.EXTERNAL, severity=Severity.OK, dead_today=False, detail=detail)
+
+
+def find_reads(ours: Tree, targets: frozenset[str]) -> dict[str, list[Location]]:
+    """Where our code reads one of these attributes; assignments to it are no reads, and neither is asking for it."""
+    found: dict[str, list[Location]] = {name: [] for name in sorted(targets)}
+    if not targets:
+        return found
+    paths: dict[str, str] = {}
+    for path in ours.paths(suffix=".py"):
+        if not path.startswith(_TESTS) and "/tests/" not in path:
+            paths.setdefault(ours.entries[path].oid, path)
+    for blob in ours.repository.stream_blobs(sorted(paths)):
+        if isinstance(blob, Blob):
+            for name in sorted(targets):
+                found[name] += [Location(paths[blob.oid], line) for line in usage.find_reads(blob.data, name)]
+    return {name: sorted(places, key=lambda one: (one.path, one.line)) for name, places in found.items()}

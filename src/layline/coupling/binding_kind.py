@@ -1,0 +1,143 @@
+"""What a function is apart from its parameters: how its decorators make it bind, and what shape it returns."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from layline.change.binding import Problem
+from layline.change.compare import Comparison
+from layline.source import Definition, DefinitionKind, Resolver, Symbol, parse_tree
+
+_NATURES = frozenset(
+    {"staticmethod", "classmethod", "property", "cached_property", "contextmanager", "asynccontextmanager"}
+)
+"""Decorators that decide how callers use a name; any other leaves calls as they are."""
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def find_nature_problems(comparison: Comparison, ours: Definition, wrapping: str = "") -> Iterator[Problem]:
+    """Where callers use upstream's name in another way than at the pin, and ours has not followed.
+
+    `wrapping` is the line that installs ours: `C.f = staticmethod(ours)` decorates it there.
+    """
+    before, after = comparison.before.definition, comparison.after.definition
+    if before is None or after is None or {before.kind, after.kind, ours.kind} != {DefinitionKind.FUNCTION}:
+        return
+    was, now = _natures(before), _natures(after)
+    mine = _natures(ours) | {word for word in _NATURES if f"{word}(" in wrapping}
+    for word in sorted(now - was - mine):
+        yield Problem(word, f"is no {word}, as upstream's is at the tip")
+    for word in sorted((was - now) & mine):
+        yield Problem(word, f"is a {word}, which upstream's is not at the tip")
+    if after.is_async not in {before.is_async, ours.is_async}:
+        yield Problem("async", "is not async, as upstream's is at the tip" if after.is_async else "is async, which upstream's is not at the tip")  # fmt: skip
+
+
+def _natures(definition: Definition) -> frozenset[str]:
+    return frozenset(word.partition("(")[0].rpartition(".")[2] for word in definition.decorators) & _NATURES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReturnChange:
+    """How many values a function returned and returns, where all its `return`s agree."""
+
+    before: int
+    after: int
+
+    def __str__(self) -> str:
+        return f"it returned {self.before} values and returns {self.after} now"
+
+
+def compare_returns(comparison: Comparison, pin: Resolver, tip: Resolver) -> ReturnChange | None:
+    """The change of arity of the tuples that a function returns; None where either side cannot be told."""
+    before, after = _arity(pin, comparison.before), _arity(tip, comparison.after)
+    if before is None or after is None:
+        before, after = _taken(pin, comparison.before), _taken(tip, comparison.after)
+    return None if before is None or after is None or before == after else ReturnChange(before=before, after=after)
+
+
+def _taken(side: Resolver, symbol: Symbol) -> int | None:
+    """How many values the module that defines a function takes apart where it calls it, if all its calls agree."""
+    definition = symbol.definition
+    if (
+        definition is None
+        or symbol.module is None
+        or definition.owner
+        or definition.kind is not DefinitionKind.FUNCTION
+    ):
+        return None
+    text = side.index.read_text(symbol.module)
+    if not re.search(rf"=\s*{re.escape(definition.name)}\(", text):
+        return None
+    tree = parse_tree(symbol.module, text.encode("utf-8", "surrogatepass"))
+    found: set[int] = set()
+    for item in ast.walk(tree) if isinstance(tree, ast.Module) else ():
+        match item:
+            case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Call(func=ast.Name(id=name))):
+                if name == definition.name and not any(isinstance(one, ast.Starred) for one in names):
+                    found.add(len(names))
+    return found.pop() if len(found) == 1 else None
+
+
+def _arity(side: Resolver, symbol: Symbol) -> int | None:
+    if symbol.definition is None or symbol.module is None or symbol.is_implicit:
+        return None
+    if symbol.definition.kind is not DefinitionKind.FUNCTION:
+        return None
+    node = side.index.read_node(symbol.module, symbol.definition)
+    found = set(find_arities(node)) if node is not None else set()
+    return found.pop() if len(found) == 1 else None
+
+
+def find_arities(node: ast.AST) -> Iterator[int | None]:
+    """Of each `return` of a function the number of values; None where it is no written tuple. Inner functions do not count."""
+    for item in walk_own(node):
+        if isinstance(item, ast.Return):
+            match item.value:
+                case ast.Tuple(elts=values) if not any(isinstance(one, ast.Starred) for one in values):
+                    yield len(values)
+                case _:
+                    yield None
+
+
+def find_shape_problems(change: ReturnChange, ours: ast.AST, originals: frozenset[str]) -> Iterator[Problem]:
+    """Where our replacement returns, or takes apart, as many values as upstream's function returned at the pin."""
+    arities = set(find_arities(ours))
+    if change.before in arities and change.after not in arities:
+        yield Problem("return", f"returns {change.before} values, upstream's callers take {change.after}")
+    for item in walk_own(ours):
+        match item:
+            case ast.Assign(targets=[ast.Tuple(elts=names) | ast.List(elts=names)], value=ast.Call(func=func)):
+                starred = any(isinstance(one, ast.Starred) for one in names)
+                if len(names) == change.before and not starred and ast.unparse(func) in originals:
+                    yield Problem("return", f"takes {change.before} values from the original, which returns {change.after} now")  # fmt: skip
+
+
+def find_used_attributes(ours: ast.AST, originals: frozenset[str]) -> list[str]:
+    """Attributes that our wrapper reads, or asks for, of what the original returned."""
+    held: set[str] = set()
+    for item in walk_own(ours):
+        match item:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=func)) if ast.unparse(func) in originals:
+                held.add(name)
+    found: dict[str, None] = {}
+    for item in walk_own(ours):
+        match item:
+            case ast.Attribute(value=ast.Name(id=name), attr=word) if name in held:
+                found[word] = None
+            case ast.Call(func=ast.Name(id="hasattr" | "getattr"), args=[ast.Name(id=name), ast.Constant(value=str(word)), *_]) if name in held:  # fmt: skip
+                found[word] = None
+    return list(found)
+
+
+def walk_own(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a function that belong to itself and not to functions in it."""
+    todo = list(ast.iter_child_nodes(node))
+    while todo:
+        item = todo.pop(0)
+        yield item
+        if not isinstance(item, (*_FUNCTIONS, ast.ClassDef)):
+            todo[:0] = ast.iter_child_nodes(item)

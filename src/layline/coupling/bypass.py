@@ -1,0 +1,118 @@
+"""Names that a module still binds and its code no longer uses: what we rebind there is bound, and nobody looks.
+
+A module that became a shim (`from new.place import *`) keeps every name; the code that used them runs in the new place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from layline.change.binding import read_modules
+from layline.change.homes import Suggestion
+from layline.core.drift import DriftKind
+from layline.core.evidence import Severity
+from layline.core.patch import Style
+from layline.coupling.drift_model import Drift, Sides
+from layline.source import Resolver, absolute_name
+from layline.source.usage import find_calls, mentions
+
+_REBINDS = frozenset({Style.BINDING_REPLACEMENT, Style.FUNCTION_WRAPPING})
+_STAYS = frozenset({DriftKind.UNCHANGED, DriftKind.BODY_CHANGED, DriftKind.SIGNATURE_CHANGED, DriftKind.MOVED})
+
+
+def judge_bypass(row: Drift, sides: Sides) -> Drift:
+    """A rebinding in a module whose own code used the name at the pin, and neither it nor an importer of it does at the tip."""
+    comparison = row.comparison
+    if comparison is None or row.style not in _REBINDS or row.kind not in _STAYS or not comparison.after.exists:
+        return row
+    holder, _, name = comparison.name.rpartition(".")
+    if comparison.before.bound_in != holder or comparison.after.bound_in != holder:
+        return row  # a member of a class, or a name that another module binds
+    if not _is_used(sides.pin, holder, name) or _is_used(sides.tip, holder, name):
+        return row
+    if comparison.before.home == comparison.name and any(_find_takers(sides.tip, holder, name)):
+        return row
+    users = tuple(_find_stars(sides.tip, holder, name)) or comparison.suggestions
+    if not users:
+        return row
+    text = f"no code of {holder} uses it at the tip: rebinding it there reaches nobody, {users[0].target} is what runs"
+    return replace(
+        row, severity=Severity.BREAKS, suggestion=users[0], bypassed=True, risks=(*row.risks, text),
+        detail="; ".join(part for part in (row.detail, text) if part),
+    )  # fmt: skip
+
+
+def judge_source(row: Drift, targets: Iterable[str | None], sides: Sides) -> Drift:
+    """A lost binding of a name whose source the same patch rebinds, and which the tip takes from there."""
+    home = row.comparison.before.home if row.comparison is not None else None
+    known = {name for name in targets if name is not None}
+    if (
+        row.kind is not DriftKind.BINDING_LOST
+        or row.severity is not Severity.BREAKS
+        or home not in known
+        or home is None
+    ):
+        return row
+    inside = row.comparison is not None and row.comparison.before.module is not None
+    places = _find_inside(home, sides, frozenset(known)) if inside else _find_outside(home, sides)
+    if not places:
+        return row
+    text = f"the same patch rebinds {home}, which the tip uses at {', '.join(places[:3])}: it still reaches them"
+    return replace(row, severity=Severity.LOOK, detail="; ".join(part for part in (row.detail, text) if part))
+
+
+def _find_outside(home: str, sides: Sides) -> list[str]:
+    """Where the tip calls an outside name as an attribute of its module."""
+    package, _, name = home.rpartition(".")
+    return _search(f"{package.rpartition('.')[2]}.{name}", sides, frozenset())
+
+
+def _find_inside(home: str, sides: Sides, targets: frozenset[str]) -> list[str]:
+    """Where the tip calls a function in the module that defines it, as an attribute of that module, or under a name we rebind."""
+    symbol = sides.tip.resolve(home)
+    if symbol.module is None or symbol.definition is None or symbol.home != home:
+        return []
+    package, _, name = home.rpartition(".")
+    own = _search(name, sides, frozenset({symbol.module}))
+    takers = [
+        (module, item) for module, item in sides.tip.find_importers(home) if _is_used(sides.tip, module, item.alias)
+    ]
+    takers = [(module, item) for module, item in takers if not module.startswith("tests.")]
+    if takers and all(f"{module}.{item.alias}" in targets for module, item in takers):
+        own += [str(sides.tip.index.location(module, item.line)) for module, item in takers]
+    return own or _search(f"{package.rpartition('.')[2]}.{name}", sides, frozenset())
+
+
+def _search(spelled: str, sides: Sides, only: frozenset[str]) -> list[str]:
+    word = spelled.encode()
+    index = sides.tip.index
+    return sorted(
+        str(index.location(module, line))
+        for module, data in read_modules(sides.tip)
+        if index.entries[module].part == sides.part and (not only or module in only) and word in data
+        and not module.startswith("tests.") and (line := next(find_calls(data, spelled), None)) is not None
+    )  # fmt: skip
+
+
+def _is_used(side: Resolver, module: str, name: str) -> bool:
+    """True if code of a module, other than its imports, names it."""
+    return module in side.index.entries and mentions(side.index.read_blob(module), name)
+
+
+def _find_stars(tip: Resolver, module: str, name: str) -> Iterator[Suggestion]:
+    """Modules from which it takes everything, and with it the name."""
+    holder, entry = tip.index.module(module), tip.index.entries[module]
+    for item in holder.bound_imports.get("*", ()) if holder is not None else ():
+        source = absolute_name(module, package=entry.is_package, level=item.level, name=item.module)
+        if source is not None and tip.resolve(f"{source}.{name}").exists and _is_used(tip, source, name):
+            yield Suggestion(f"{source}.{name}", 0.9, f"{module} only re-exports what {source} holds")
+
+
+def _find_takers(tip: Resolver, module: str, name: str) -> Iterator[str]:
+    """Upstream modules, tests aside, that import the name from this one."""
+    for other, item in tip.find_importers(f"{module}.{name}"):
+        entry = tip.index.entries[other]
+        source = absolute_name(other, package=entry.is_package, level=item.level, name=item.module)
+        if source == module and not other.startswith("tests."):
+            yield other

@@ -1,0 +1,84 @@
+"""What a call of ours runs, what an override of ours refuses, and since when."""
+
+from __future__ import annotations
+
+from layline.change.binding import Problem, check_call, check_replacement, find_shifted
+from layline.change.compare import Comparer, Comparison
+from layline.coupling.reading import Place
+from layline.source import Definition, DefinitionKind, Resolver, Symbol
+from layline.source.slices import read_signature
+
+_HARMLESS = frozenset(
+    [
+        "staticmethod",
+        "classmethod",
+        "abstractmethod",
+        "no_grad",
+        "override",
+        "jit_fuser",
+        "lru_cache",
+        "cache",
+        "contextmanager",
+        "experimental_fn",
+        "deprecated",
+    ]
+)
+"""Decorators that leave the signature as it is written."""
+
+
+def find_callee(resolver: Resolver, symbol: Symbol) -> tuple[Definition, bool] | None:
+    """What a call of the symbol runs, and whether `self` is supplied."""
+    definition = symbol.definition
+    if definition is None or symbol.home is None:
+        return None
+    if definition.kind is DefinitionKind.CLASS:
+        made = resolver.resolve(f"{symbol.home}.__init__").definition
+        return (made, True) if made is not None and made.parameters is not None else None
+    if definition.kind is not DefinitionKind.FUNCTION or definition.parameters is None:
+        return None
+    decorators = {word.partition("(")[0].rpartition(".")[2] for word in definition.decorators}
+    if decorators - _HARMLESS:
+        return None  # a decorator we do not know may change the signature
+    return definition, bool(definition.owner) and "classmethod" in decorators
+
+
+def find_refused(ours: Definition, found: Comparison) -> list[Problem]:
+    """What an override of ours refuses of the tip's signature and did not refuse of the pin's."""
+    before, after = found.before.definition, found.after.definition
+    if before is None or after is None or after.kind is not DefinitionKind.FUNCTION:
+        return []
+    known = {problem.argument for problem in check_replacement(ours.parameters or (), before.parameters or ())}
+    return [
+        one for one in check_replacement(ours.parameters or (), after.parameters or ()) if one.argument not in known
+    ]
+
+
+def find_refusal(comparer: Comparer, place: Place, found: Comparison) -> str | None:
+    """The first upstream commit since which the callee refuses our call, or passes what our override refuses."""
+    callee = find_callee(comparer.pin, found.before)
+    made = comparer.pin.resolve(f"{found.before.home}.__init__") if found.before.home else None
+    if callee is None or (made is not None and made.is_implicit) or found.before.module is None:
+        return None  # nobody wrote the `__init__` of a dataclass: no line of history has its signature
+    pin, bound = callee
+    module = made.module if made is not None and made.definition is pin and made.module else found.before.module
+    tracer = comparer.tracer(module)
+    if tracer is None:
+        return None
+
+    def refuses(text: str) -> bool:
+        now = read_signature(text, pin.qualname)
+        return now is None or _refuses(place, pin, now, bound=bound)
+
+    return tracer.find_first_text(comparer.pin.index.entries[module].path, refuses)
+
+
+def _refuses(place: Place, pin: Definition, now: Definition, *, bound: bool) -> bool:
+    parameters = now.parameters or ()
+    if place.override is not None:
+        known = {one.argument for one in check_replacement(place.override.parameters or (), pin.parameters or ())}
+        return any(one.argument not in known for one in check_replacement(place.override.parameters or (), parameters))
+    if place.call is None:
+        return False
+    given = place.bound or bound
+    shifted = find_shifted(place.call, pin.parameters or (), parameters, bound=given)
+    return bool(check_call(place.call, parameters, bound=given) or shifted)

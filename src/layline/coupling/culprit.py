@@ -1,0 +1,264 @@
+"""Who did it: for each row that asks for work, the first upstream commit after which it held.
+
+All rows share one pass over the history (`source.trace`); only versions of the files concerned are read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from layline.change.signatures import compare_signatures, returns_another
+from layline.change.trace import Tracer
+from layline.core.drift import DriftKind
+from layline.core.evidence import Severity
+from layline.core.patch import Style
+from layline.coupling.drift_model import LOST, Drift, Sides
+from layline.coupling.fit import Passed
+from layline.git import Repository
+from layline.history import read_commits
+from layline.history.timeline import Timeline, read_timeline
+from layline.source import DefinitionKind, Module, parse_module
+from layline.source.names import parents
+from layline.source.slices import read_signature, slice_definition
+from layline.source.usage import mentions
+
+_LONGEST = 4000
+NEVER_HAD = "upstream never had it"
+_ADDITION = "an addition, or a typo"
+
+
+def find_unheard(rows: Iterable[Drift]) -> frozenset[str]:
+    """Targets that upstream never had and that are near no name of upstream's."""
+    return frozenset(row.target for row in rows if row.target and row.detail.endswith(f"{NEVER_HAD}: {_ADDITION}"))
+
+
+def find_culprits(rows: Iterable[Drift], sides: Sides, upstream: Repository) -> Iterator[Drift]:
+    """The same rows, with the commit that made them so where it can be told."""
+    listed = list(rows)
+    known: dict[tuple[object, ...], str | None] = {}
+    hashes: list[str | None] = []
+    for row in listed:
+        key = (row.target, row.kind, row.effect.anchors if row.effect is not None else (), row.problems)
+        if key not in known and _asks_for_work(row):
+            known[key] = _find_culprit(row, sides)
+        hashes.append(known.get(key) if _asks_for_work(row) else None)
+    commits = {item.hash: item for item in read_commits(upstream, sorted({name for name in hashes if name}))}
+    for row, name in zip(listed, hashes, strict=True):
+        yield replace(row, culprit=commits.get(name)) if name else row
+
+
+def _asks_for_work(row: Drift) -> bool:
+    return row.severity is not Severity.OK and row.kind not in {DriftKind.EXTERNAL, DriftKind.UNRESOLVED}
+
+
+def _find_culprit(row: Drift, sides: Sides) -> str | None:
+    comparison = row.comparison
+    if comparison is None or row.dead_today:
+        return None
+    fits = row.kind is DriftKind.UNCHANGED or row.style is Style.FUNCTION_WRAPPING
+    if row.lost and len(row.lost) == len(row.problems) and row.kind not in LOST and fits:
+        # the target fits: what our replacement reads is what asks for work
+        return next((found for item in row.lost if (found := sides.reader.find_culprit(item)) is not None), None)
+    if row.bypassed:
+        return _find_emptying(row, sides)
+    match row.kind:
+        case DriftKind.MOVED | DriftKind.RENAMED | DriftKind.REMOVED if comparison.commits:
+            last = comparison.commits[-1] if row.kind is DriftKind.REMOVED else comparison.commits[0]
+            return sides.comparer.find_loss(comparison) or last
+        case DriftKind.MOVED if comparison.after.exists:
+            return _find_leaving(row, sides)
+        case DriftKind.BINDING_LOST | DriftKind.MOVED | DriftKind.RENAMED | DriftKind.REMOVED:
+            return _find_unbinding(row, sides)
+        case DriftKind.ANCHOR_LOST:
+            return _find_anchor_loss(row, sides)
+    return _find_change(row, sides)
+
+
+def _find_change(row: Drift, sides: Sides) -> str | None:
+    """Since when signature (or, where that is the news, body) differ from the pin's."""
+    comparison = row.comparison
+    before = comparison.before if comparison is not None else None
+    if before is None or before.definition is None or before.home is None:
+        return None
+    symbol = before
+    wants_signature = row.kind is DriftKind.SIGNATURE_CHANGED
+    if wants_signature and before.definition.kind is DefinitionKind.CLASS:
+        symbol = sides.pin.resolve(f"{before.home}.__init__")  # a class changes its signature where it is made
+        if symbol.is_implicit or symbol.definition is None:
+            symbol, wants_signature = before, False
+    place = _place(symbol.module, sides)
+    if place is None or symbol.definition is None:
+        return None
+    tracer, path = place
+    pin, qualname = symbol.definition, symbol.definition.qualname
+    if not wants_signature:
+        return tracer.find_first_change(path, qualname, pin)
+
+    def differs(text: str) -> bool:
+        now = read_signature(text, qualname)
+        return now is None or bool(compare_signatures(pin, now)) or returns_another(pin.returns, now.returns)
+
+    changed = tracer.find_first_text(path, differs)
+    return _later(tracer, changed, _find_passing(tracer, row.passed)) if row.passed is not None else changed
+
+
+def _find_passing(tracer: Tracer, passed: Passed) -> str | None:
+    """Since when upstream's calls pass what our replacement refuses."""
+    head = re.compile(rf"(?<!def )(?<!class )\b{re.escape(passed.name)}\(")
+    names = "|".join(re.escape(name) for name in sorted(passed.arguments))
+    given = re.compile(rf"\b(?:{names})\s*=(?!=)")
+
+    def passes(text: str) -> bool:
+        return any(given.search(_cut_call(text, found.end())) for found in head.finditer(text))
+
+    found = [tracer.find_first_text(path, passes) for path in passed.paths]
+    order = _positions(tracer)
+    known = [commit for commit in found if commit is not None]
+    return min(known, key=lambda commit: order[commit]) if known else None
+
+
+def _cut_call(text: str, start: int) -> str:
+    """The arguments of a call whose bracket opens before `start`."""
+    depth = 1
+    for end in range(start, min(len(text), start + _LONGEST)):
+        depth += {"(": 1, ")": -1}.get(text[end], 0)
+        if depth == 0:
+            return text[start:end]
+    return ""
+
+
+def _later(tracer: Tracer, one: str | None, two: str | None) -> str | None:
+    """The commit after which both hold."""
+    if one is None or two is None:
+        return one or two
+    order = _positions(tracer)
+    return max(one, two, key=lambda commit: order[commit])
+
+
+def _positions(tracer: Tracer) -> dict[str, int]:
+    return {step.commit: number for number, step in enumerate(tracer.timeline.steps)}
+
+
+def _find_leaving(row: Drift, sides: Sides) -> str | None:
+    """Since when the old module only re-exports what it used to define."""
+    before = row.comparison.before if row.comparison is not None else None
+    place = _place(before.module if before is not None else None, sides)
+    if place is None or before is None or before.definition is None:
+        return None
+    tracer, path = place
+    return tracer.find_first(path, before.definition.qualname, lambda now: now is None)
+
+
+def _find_unbinding(row: Drift, sides: Sides) -> str | None:
+    """Since when the module that bound the name no longer does."""
+    before = row.comparison.before if row.comparison is not None else None
+    place = _place(before.bound_in if before is not None else None, sides)
+    if place is None or row.target is None:
+        return None
+    tracer, path = place
+    name = row.target.rpartition(".")[2]
+    return tracer.find_first_text(path, lambda text: not _binds(text, name))
+
+
+def _find_emptying(row: Drift, sides: Sides) -> str | None:
+    """Since when no code of the module uses the name that we rebind there."""
+    before = row.comparison.before if row.comparison is not None else None
+    place = _place(before.bound_in if before is not None else None, sides)
+    if place is None or row.target is None:
+        return None
+    tracer, path = place
+    name = row.target.rpartition(".")[2]
+    return tracer.find_first_text(path, lambda text: not mentions(text.encode("utf-8", "surrogatepass"), name))
+
+
+def _binds(text: str, name: str) -> bool:
+    if name not in text:
+        return False
+    module = parse_module("", text.encode("utf-8", "surrogatepass"))
+    if not isinstance(module, Module):
+        return True  # a version that cannot be parsed proves nothing
+    return name in module.bound_imports or bool(module.find(name)) or "*" in module.bound_imports
+
+
+def _find_anchor_loss(row: Drift, sides: Sides) -> str | None:
+    before = row.comparison.before if row.comparison is not None else None
+    place = _place(before.module if before is not None else None, sides)
+    if place is None or row.effect is None or before is None:
+        return None
+    tracer, path = place
+    qualname = before.definition.qualname if before.definition is not None else None
+
+    def is_lost(text: str) -> bool:
+        source = text if qualname is None else slice_definition(text, qualname) or ""
+        return any(anchor not in source + "\n" for anchor in row.effect.anchors) if row.effect else False
+
+    return tracer.find_first_text(path, is_lost)
+
+
+def _place(module: str | None, sides: Sides) -> tuple[Tracer, str] | None:
+    if module is None or module not in sides.pin.index.entries:
+        return None
+    tracer = sides.comparer.tracer(module)
+    return None if tracer is None else (tracer, sides.pin.index.entries[module].path)
+
+
+def find_last_seen(rows: Iterable[Drift], sides: Sides, upstream: Repository, pin: str) -> Iterator[Drift]:
+    """Tells, of targets that are dead at the pin, whether upstream ever had them: else they are a typo or an addition."""
+    listed = list(rows)
+    places = {row.target: tuple(_guess_places(row.target, sides)) for row in listed if _is_unknown(row) and row.target}
+    paths = tuple(sorted({path for found in places.values() for path, _ in found}))
+    timeline = read_timeline(upstream, None, pin, paths) if paths else None
+    for row in listed:
+        if timeline is None or not _is_unknown(row) or row.target is None:
+            yield row
+            continue
+        last = _find_removal(timeline, places[row.target], upstream)
+        if last is None:
+            meant = row.effect.suggestion if row.effect is not None and row.effect.suggestion != row.target else None
+            told = f"{NEVER_HAD}: a typo of {meant}?" if meant else f"{NEVER_HAD}: {_ADDITION}"
+        else:
+            commit = next(read_commits(upstream, [last]))
+            told = f"upstream had it until {commit.hash[:10]} ({commit.date}): {commit.subject}"
+        yield replace(row, detail=f"{row.detail}; {told}" if row.detail else told)
+
+
+def _is_unknown(row: Drift) -> bool:
+    return row.kind is DriftKind.DEAD_AT_PIN and row.comparison is not None and not row.comparison.before.exists
+
+
+def _guess_places(target: str, sides: Sides) -> Iterator[tuple[str, str]]:
+    """Where a target would be defined: paths for every way to split it into module and attributes."""
+    roots = sides.pin.index.parts[sides.part].source_roots
+    for module in parents(target):
+        entry = sides.pin.index.entries.get(module)
+        rest = target[len(module) + 1 :]
+        if entry is not None:
+            yield entry.path, rest
+            return
+        for root in roots:
+            folder = "" if root in {"", "."} else f"{root.strip('/')}/"
+            base = f"{folder}{module.replace('.', '/')}"
+            yield f"{base}.py", rest
+            yield f"{base}/__init__.py", rest
+
+
+def _find_removal(timeline: Timeline, places: tuple[tuple[str, str], ...], upstream: Repository) -> str | None:
+    """The last commit whose parent still had the name in one of the places; None where no version ever had it."""
+    found: list[int] = []
+    for path, qualname in places:
+        for number, change in reversed(timeline.by_path.get(path, ())):
+            text = upstream.read_blob(change.before).decode("utf-8", "replace") if change.before else ""
+            bound = slice_definition(text, qualname) is not None or (
+                "." not in qualname and _binds_import(text, qualname)
+            )
+            if bound:
+                found.append(number)
+                break
+    return timeline.steps[max(found)].commit if found else None
+
+
+def _binds_import(text: str, name: str) -> bool:
+    module = parse_module("", text.encode("utf-8", "surrogatepass")) if name in text else None
+    return isinstance(module, Module) and name in module.bound_imports

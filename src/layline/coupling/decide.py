@@ -1,0 +1,232 @@
+"""Can a patch go? Its guard is decided at pin and tip as far as upstream's names, versions and config keys decide it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from layline.change.compare import Comparer
+from layline.core.drift import DriftKind
+from layline.core.patch import Patch, Premise, PremiseKind
+from layline.source import Resolver
+from layline.source.names import longest_root
+from layline.source.symbols import SymbolKind
+
+_ABOUT_UPSTREAM = frozenset({"backend", "upstream", "target", "base"})
+_NOT_A_SUBJECT = frozenset({"version", "versions", "min", "max", "supported", "range", "gate", "gates", "pattern", "patterns"})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether a condition holds at one ref; None: reading cannot tell. `why` names the parts that decided it."""
+
+    holds: bool | None
+    why: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """What the guard of a patch says about the tip."""
+
+    reason: str
+    can_go: bool
+    """False: it is undecided, or the guard only has to follow a name that moved."""
+    is_planned: bool = False
+    """The guard was written to switch the patch off: a version gate, or a name that upstream did not have yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """What decides premises: both refs, their versions, and which config keys upstream and we know."""
+
+    comparer: Comparer
+    packages: tuple[str, ...]
+    versions: tuple[str | None, str | None] = (None, None)
+    """Of pin and tip."""
+    keys: dict[str, tuple[bool, bool]]
+    """Key → whether upstream mentions it at pin and tip."""
+    declares: Callable[[str], bool] = bool
+    """Whether a config file of ours sets a key."""
+    subjects: frozenset[str] = frozenset()
+    """Words by which a version gate may call this upstream."""
+
+
+def judge_guard(patch: Patch, premise: Premise | None, ground: Ground) -> Outlook | None:
+    """What the version gates and the guard of a patch, else the condition of one effect, say about the tip."""
+    found = [
+        judge_gates(patch.version_gates, ground),
+        _judge_premise(patch.guard.premise, ground, "its guard"),
+        _judge_premise(premise, ground, "the condition of this effect"),
+    ]
+    told = [one for one in found if one is not None]
+    return next((one for one in told if one.can_go), told[0] if told else None)
+
+
+def _judge_premise(premise: Premise | None, ground: Ground, what: str) -> Outlook | None:
+    if premise is None:
+        return None
+    then, now = decide(premise, ground, 0), decide(premise, ground, 1)
+    if now.holds is False:
+        return _told_false(then, now, premise, ground, what)
+    changed = "; ".join(_find_changed(premise, ground)) if now.holds is None else ""
+    return Outlook(reason=f"undecided whether {what} can still be true: {changed}", can_go=False) if changed else None
+
+
+def _told_false(then: Decision, now: Decision, premise: Premise, ground: Ground, what: str) -> Outlook:
+    needed = list(_find_needed(premise, ground))
+    planned = not any(part.kind is PremiseKind.NAME for part in needed)
+    if then.holds is False:
+        because = "; ".join(dict.fromkeys(then.why))
+        return Outlook(reason=f"{what} cannot be true at the pin already: {because}", can_go=True, is_planned=planned)
+    homes = [home for part in needed if (home := _find_new_home(part, ground)) is not None]
+    if homes:
+        return Outlook(reason=f"{what} is false at the tip until it follows the move to {homes[0]}", can_go=False)
+    because = "; ".join(dict.fromkeys(now.why))
+    rest = "it can go" if planned else "it can go, unless its purpose has moved elsewhere"
+    return Outlook(reason=f"{what} can no longer be true: {because}; {rest}", can_go=True, is_planned=planned)
+
+
+def decide(premise: Premise, ground: Ground, side: int) -> Decision:
+    """Whether it holds at the pin (side 0) or the tip (side 1)."""
+    match premise.kind:
+        case PremiseKind.ALL | PremiseKind.ANY:
+            return _decide_many(premise, ground, side)
+        case PremiseKind.NOT:
+            inner = decide(premise.parts[0], ground, side)
+            return Decision(None if inner.holds is None else not inner.holds, inner.why)
+        case PremiseKind.NAME:
+            return _decide_name(premise.text, ground, side)
+        case PremiseKind.KEY:
+            return _decide_key(premise.text, ground, side)
+        case PremiseKind.VERSION:
+            return _decide_version(premise.text, ground, side)
+        case PremiseKind.OTHER:
+            return Decision(None)
+
+
+def _decide_many(premise: Premise, ground: Ground, side: int) -> Decision:
+    decisive = premise.kind is PremiseKind.ANY
+    found = [decide(part, ground, side) for part in premise.parts]
+    for one in found:
+        if one.holds is decisive:
+            return one
+    if all(one.holds is not None for one in found):
+        return Decision(not decisive, tuple(why for one in found for why in one.why))
+    return Decision(None)
+
+
+def _decide_name(name: str, ground: Ground, side: int) -> Decision:
+    if not longest_root(name, ground.packages):
+        return Decision(None)
+    symbol = _resolver(ground, side).resolve(name)
+    where = _side(side)
+    if symbol.kind is SymbolKind.ABSENT:
+        # what upstream never had may be a marker of our own, so its absence says nothing
+        had = ground.comparer.pin.resolve(name).exists
+        return Decision(False, (f"the {where} has no {name}",)) if had else Decision(None)
+    plain = symbol.definition is None or symbol.definition.group == 0
+    if symbol.kind in {SymbolKind.DEFINITION, SymbolKind.SUBMODULE} and plain:
+        return Decision(True, (f"the {where} has {name}",))
+    return Decision(None)  # bound under a condition, or made at run time
+
+
+def _decide_key(key: str, ground: Ground, side: int) -> Decision:
+    """A key that upstream dropped is false everywhere, unless a config file of ours still sets it."""
+    mentions = ground.keys.get(key)
+    if side == 1 and mentions == (True, False) and not ground.declares(key):
+        return Decision(False, (f"upstream dropped the config key {key}, and no config file of ours sets it",))
+    return Decision(None)
+
+
+def _decide_version(text: str, ground: Ground, side: int) -> Decision:
+    name, operator, wanted = text.split(" ", 2)
+    version = ground.versions[side]
+    if version is None or not longest_root(name, ground.packages):
+        return Decision(None)
+    holds = satisfies(version, f"{operator}{wanted}")
+    return Decision(holds, (f"{text} is {str(holds).lower()} at the {_side(side)} ({version})",) if holds is not None else ())  # fmt: skip
+
+
+def judge_gates(gates: Iterable[str], ground: Ground) -> Outlook | None:
+    """Version gates of a registration, `parameter: pattern`; the patterns of one parameter are alternatives."""
+    version = ground.versions[1]
+    by_parameter: dict[str, list[str]] = {}
+    for gate in gates:
+        parameter, _, pattern = gate.rpartition(": ")
+        by_parameter.setdefault(parameter, []).append(pattern)
+    for parameter, patterns in by_parameter.items():
+        shown = " or ".join(patterns)
+        if not _is_about(parameter, ground.subjects):
+            continue
+        if version is None:
+            return Outlook(reason=f"undecided whether its version gate {shown} holds: the tip declares no version", can_go=False)  # fmt: skip
+        verdicts = [satisfies(version, pattern) for pattern in patterns]
+        if all(verdict is False for verdict in verdicts):
+            return Outlook(reason=f"its version gate {shown} is false at the tip ({version}): the patch can go", can_go=True, is_planned=True)  # fmt: skip
+        if None in verdicts and True not in verdicts:
+            return Outlook(reason=f"undecided whether its version gate {shown} holds at the tip ({version})", can_go=False)  # fmt: skip
+    return None
+
+
+def _is_about(parameter: str, subjects: frozenset[str]) -> bool:
+    """True if a gate's parameter speaks of this upstream: `backend_versions` does, `torch_version` does not."""
+    words = {word for word in parameter.lower().split("_") if word} - _NOT_A_SUBJECT
+    return words <= (_ABOUT_UPSTREAM | subjects)
+
+
+def satisfies(version: str, pattern: str) -> bool | None:
+    """Whether a version passes `>=1.2`, `<2`, `1.2.*`, `1.2.3` or `1.2~1.4`; None where that depends on how one reads it."""
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
+    from packaging.version import InvalidVersion, Version
+
+    text = pattern.strip()
+    low, tilde, high = text.partition("~")
+    if tilde and low and high and not high.startswith("="):
+        text = f">={low},<={high}"
+    elif text[:1].isdigit():
+        text = f"=={text}"
+    try:
+        known, wanted = Version(version), SpecifierSet(text)
+    except (InvalidSpecifier, InvalidVersion):
+        return None
+    verdicts = {wanted.contains(one, prereleases=True) for one in (known, Version(known.base_version))}
+    return verdicts.pop() if len(verdicts) == 1 else None  # a release candidate of the bound itself
+
+
+def _find_needed(premise: Premise, ground: Ground) -> Iterator[Premise]:
+    """The parts that would have to hold and do not at the tip."""
+    match premise.kind:
+        case PremiseKind.ALL | PremiseKind.ANY:
+            for part in premise.parts:
+                yield from _find_needed(part, ground)
+        case PremiseKind.NOT:
+            return
+        case _ if decide(premise, ground, 1).holds is False:
+            yield premise
+
+
+def _find_new_home(premise: Premise, ground: Ground) -> str | None:
+    if premise.kind is not PremiseKind.NAME:
+        return None
+    found = ground.comparer.compare(premise.text)
+    return found.new_home if found.kind in {DriftKind.MOVED, DriftKind.RENAMED, DriftKind.BINDING_LOST} else None
+
+
+def _find_changed(premise: Premise, ground: Ground) -> Iterator[str]:
+    """Parts about upstream that are not at the tip what they were at the pin."""
+    for part in premise.parts:
+        yield from _find_changed(part, ground)
+    if premise.kind is PremiseKind.KEY and ground.keys.get(premise.text) == (True, False):
+        yield f"upstream dropped the config key {premise.text}, which our configuration still sets"
+    if premise.kind in {PremiseKind.NAME, PremiseKind.VERSION}:
+        then, now = decide(premise, ground, 0), decide(premise, ground, 1)
+        if then.holds != now.holds and now.why:
+            yield from now.why
+
+
+def _resolver(ground: Ground, side: int) -> Resolver:
+    return ground.comparer.tip if side else ground.comparer.pin
+
+
+def _side(side: int) -> str:
+    return "tip" if side else "pin"

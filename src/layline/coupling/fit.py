@@ -1,0 +1,218 @@
+"""Does our replacement take what upstream passes at the tip? Signatures first, then upstream's own call sites."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from layline.change.binding import CallSite, Problem, check_call, check_replacement, find_call_sites
+from layline.change.compare import Comparer, Comparison
+from layline.change.signatures import ParameterChange
+from layline.change.slots import find_refusing, find_slot_calls
+from layline.coupling.binding_kind import find_nature_problems
+from layline.coupling.replacements import Replacement
+from layline.source import Definition, DefinitionKind, Parameter, Resolver, Symbol
+
+_SHOWN = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """The verdict: problems that are new at the tip, and whether one of them is sure to break a call."""
+
+    messages: tuple[str, ...] = ()
+    breaks: bool = False
+    summary: str = ""
+    passed: Passed | None = None
+    """The upstream calls that break it, where they decide."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passed:
+    """Calls at the tip that pass what our replacement refuses."""
+
+    name: str
+    """The last word of what they call."""
+    arguments: frozenset[str]
+    paths: tuple[str, ...]
+
+
+class Fitter:
+    """Checks replacements against one tip; its calls are read once, when a doubt needs them.
+
+    `names`: whose calls may decide; `arguments`: what constructor calls through slots may pass and ours refuses.
+    """
+
+    def __init__(self, comparer: Comparer, names: Iterable[str] = (), arguments: Iterable[str] = ()) -> None:
+        self.comparer = comparer
+        self._tip = comparer.tip
+        self._names = frozenset(names)
+        self._arguments = frozenset(arguments)
+        self._sites: dict[str, list[CallSite]] = {}
+        self._slots: list[CallSite] | None = None
+
+    def check(self, comparison: Comparison, ours: Replacement | None) -> Fit:
+        """Certain problems break; optional arguments break where upstream passes them."""
+        found = find_new_problems(comparison, ours, self.comparer)
+        pair = _parameters(comparison, ours, self._tip)
+        if ours is None or pair is None:
+            return found if found.breaks else Fit(summary=_unread(comparison, ours))
+        if not found.messages:
+            return Fit(summary=f"our replacement {_signature(pair[0])} still takes what upstream passes{self._tell_uncalled(comparison)}")  # fmt: skip
+        if found.breaks:
+            return found
+        problems = find_problems(comparison, ours, self.comparer)
+        arguments = frozenset(item.argument for item in problems)
+        passed = [site for site, argument in self._find_refused(comparison, pair[0], ours) if argument in arguments or argument.startswith("#")]  # fmt: skip
+        passed = list(dict.fromkeys(passed))
+        sure = [site for site in passed if site.certain]
+        if not sure and makes_instances(comparison) and (built := find_refusing(self._read_slots(), *pair, arguments)):
+            summary = f"{found.summary}; upstream passes it where it builds from a slot, as at {_places(built[:2])}"
+            return Fit(messages=found.messages, breaks=True, summary=summary)
+        needs = all(item.message.startswith("needs ") for item in problems)
+        if not passed:
+            calls = ", but no upstream call shows it" if needs else ", but no upstream call passes that"
+            uncalled = self._tell_uncalled(comparison)
+            return Fit(messages=found.messages, summary=f"{found.summary}{uncalled or calls}")
+        word = ("upstream leaves it out at" if needs else "upstream passes it at") if sure else "it may be passed at"
+        name = called_name(comparison).removesuffix(".__init__").rpartition(".")[2]
+        told = Passed(name=name, arguments=arguments, paths=tuple(dict.fromkeys(site.location.path for site in sure)))
+        return Fit(
+            messages=found.messages, breaks=bool(sure), summary=f"{found.summary}; {word} {_places(sure or passed)}",
+            passed=told if sure and not needs else None,
+        )  # fmt: skip
+
+    def _tell_uncalled(self, comparison: Comparison) -> str:
+        """Of a function that nothing at the tip calls or imports: what we put in its place does nothing there."""
+        definition = comparison.after.definition
+        if definition is None or definition.owner or definition.kind is not DefinitionKind.FUNCTION:
+            return ""
+        home = called_name(comparison)
+        if home not in self._sites:
+            self._sites.update(find_call_sites(self._tip, self._names | {home}))
+        users = [site.module for site in self._sites[home]]
+        users += [module for module, _ in self._tip.find_importers(comparison.name)]
+        if any(not _is_test(module) for module in users):
+            return ""
+        return "; no upstream code calls it at the tip"
+
+    def _read_slots(self) -> list[CallSite]:
+        if self._slots is None:
+            self._slots = find_slot_calls(self._tip, self._arguments)
+        return self._slots
+
+    def _find_refused(
+        self, comparison: Comparison, ours: tuple[Parameter, ...], replacement: Replacement
+    ) -> Iterator[tuple[CallSite, str]]:
+        """Upstream calls at the tip that our replacement does not accept, each with the argument that breaks."""
+        home = called_name(comparison)
+        definition = comparison.after.definition
+        if home not in self._sites:
+            self._sites.update(find_call_sites(self._tip, self._names | {home}))
+        is_member = "self" in {item.name for item in ours[:1]} or replacement.definition.kind is DefinitionKind.CLASS
+        bound = is_member or (definition is not None and bool(definition.owner))
+        for site in self._sites[home]:
+            if not _is_test(site.module):
+                yield from ((site, problem.argument) for problem in check_call(site.shape, ours, bound=bound))
+
+
+def _is_test(module: str) -> bool:
+    return module.startswith("tests.")
+
+
+def called_name(comparison: Comparison) -> str:
+    """What a call of the symbol at the tip calls: itself, or of a class what makes its instances."""
+    home = comparison.after.home or comparison.name
+    definition = comparison.after.definition
+    is_class = definition is not None and definition.kind is DefinitionKind.CLASS
+    return f"{home}.__init__" if is_class else home
+
+
+def makes_instances(comparison: Comparison) -> bool:
+    """True of classes and their constructors: what upstream holds in a slot and calls there."""
+    return called_name(comparison).endswith(".__init__")
+
+
+def find_new_problems(comparison: Comparison, ours: Replacement | None, comparer: Comparer) -> Fit:
+    """What our replacement refuses of the tip's signature and did not refuse of the pin's."""
+    found = find_problems(comparison, ours, comparer)
+    return Fit(
+        messages=tuple(item.message for item in found), breaks=any(item.certain for item in found), summary=_summary(found)
+    )  # fmt: skip
+
+
+def find_problems(comparison: Comparison, ours: Replacement | None, comparer: Comparer) -> list[Problem]:
+    if ours is None:
+        return []
+    natures = list(find_nature_problems(comparison, ours.definition, ours.installed))
+    pair = _parameters(comparison, ours, comparer.tip)
+    if pair is None:
+        return natures
+    mine, theirs = pair
+    old = _maker(comparison.before, comparer.pin)
+    today = {item.message for item in check_replacement(mine, old.parameters or ())} if old is not None else set()
+    found = [item for item in check_replacement(mine, theirs) if item.message not in today]
+    return [*natures, *found, *_find_lost(comparison, mine, found)]
+
+
+def _find_lost(comparison: Comparison, ours: tuple[Parameter, ...], known: list[Problem]) -> Iterator[Problem]:
+    """Parameters that upstream took away or renamed and that ours still needs: a call by name leaves them out."""
+    gone = {ParameterChange.REMOVED, ParameterChange.RENAMED}
+    lost = {item.name: item for item in comparison.changes if item.change in gone}
+    for item in ours:
+        told = any(item.name == one.argument or f", {item.name} stands" in one.message for one in known)
+        if item.required and item.name in lost and not told:
+            new = lost[item.name].after
+            yield Problem(item.name, f"needs {item.name}, which upstream {f'calls {new}' if new else 'no longer has'}", certain=False)  # fmt: skip
+
+
+def _maker(symbol: Symbol, resolver: Resolver) -> Definition | None:
+    """The function that a call of the symbol runs: itself, or of a class its `__init__`."""
+    definition = symbol.definition
+    if definition is not None and definition.kind is DefinitionKind.CLASS:
+        definition = resolver.resolve(f"{symbol.home}.__init__").definition
+    return definition if definition is not None and definition.kind is DefinitionKind.FUNCTION else None
+
+
+def _parameters(
+    comparison: Comparison, ours: Replacement | None, tip: Resolver
+) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...]] | None:
+    """Our parameters and those of the symbol at the tip (for classes, of what makes their instances)."""
+    after = comparison.after
+    if not after.exists and comparison.new_home is not None:
+        after = tip.resolve(comparison.new_home)
+    theirs = after.definition
+    if ours is None or theirs is None:
+        return None
+    mine: Definition | None = ours.definition
+    if theirs.kind is ours.definition.kind is DefinitionKind.CLASS:
+        mine = ours.constructor()
+    made = _maker(after, tip)
+    if mine is None or made is None or mine.parameters is None or made.parameters is None:
+        return None
+    if theirs.kind is DefinitionKind.CLASS and ours.definition.kind is DefinitionKind.FUNCTION:
+        return mine.parameters, made.parameters[1:]  # a function in the place of a class is called without `self`
+    return mine.parameters, made.parameters
+
+
+def _unread(comparison: Comparison, ours: Replacement | None) -> str:
+    """Why the verdict stays open."""
+    definition = comparison.after.definition
+    if ours is None:
+        return "our replacement's signature cannot be read"
+    if definition is None or definition.kind is not DefinitionKind.CLASS:
+        return ""
+    return "our class writes no __init__ of its own"
+
+
+def _summary(problems: list[Problem]) -> str:
+    return "our replacement " + ", ".join(item.message for item in problems[:_SHOWN]) if problems else ""
+
+
+def _places(sites: list[CallSite]) -> str:
+    return ", ".join(str(site.location) for site in sites[:_SHOWN])
+
+
+def _signature(parameters: tuple[Parameter, ...]) -> str:
+    words = [str(item) for item in parameters[:8]]
+    return f"({', '.join(words)}{', …' if len(parameters) > 8 else ''})"

@@ -1,0 +1,362 @@
+"""What became of each touched name at the tip, and what that does to us."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from layline.change.binding import CallSite, Problem, check_call, find_call_sites, find_shifted
+from layline.change.compare import Comparer, Comparison
+from layline.change.signatures import returns_another
+from layline.change.slots import find_refusing, find_slot_calls
+from layline.change.surface import SurfaceChange, SurfaceRow
+from layline.core.drift import DriftKind
+from layline.core.evidence import Evidence
+from layline.core.prose import listed
+from layline.coupling.callee import find_callee, find_refusal, find_refused
+from layline.coupling.model import Consequence, Coupling, State, Touch, breaks_first
+from layline.coupling.reading import Place
+from layline.source import Definition, DefinitionKind, Resolver, Symbol
+from layline.source.instances import Instances
+from layline.source.names import parents
+
+_STATES = {
+    DriftKind.UNCHANGED: State.OK,
+    DriftKind.BODY_CHANGED: State.BODY,
+    DriftKind.SIGNATURE_CHANGED: State.SIGNATURE,
+    DriftKind.MOVED: State.MOVED,
+    DriftKind.RENAMED: State.RENAMED,
+    DriftKind.REMOVED: State.REMOVED,
+    DriftKind.BINDING_LOST: State.MOVED,
+}
+_GONE = {State.MOVED, State.RENAMED, State.REMOVED, State.UNBOUND}
+_NAMES = {Touch.IMPORT, Touch.MODULE, Touch.SCRIPT, Touch.SUBCLASS}
+"""Touches that fail for the whole file when their name is gone."""
+_DEEP = {Touch.SUBCLASS, Touch.OVERRIDE, Touch.PATCH}
+"""Touches that rely on how the upstream code works, not only on its name and signature."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    state: State
+    consequence: Consequence
+    detail: str = ""
+    new_target: str | None = None
+
+
+class Judge:
+    """Judges places against one pair of indexes; `flags` are the command-line flags that differ, by destination."""
+
+    def __init__(self, comparer: Comparer, flags: Mapping[str, SurfaceRow], known_flags: frozenset[str]) -> None:
+        self._comparer = comparer
+        self._flags = flags
+        self._known_flags = known_flags
+        self._instances = Instances(comparer.pin), Instances(comparer.tip)
+        self._sites: dict[str, list[CallSite]] = {}
+        """Upstream's own calls at the tip of the methods that an override of ours may not fit."""
+        self._slots: list[CallSite] = []
+        """Upstream's calls at the tip that build what stands in a slot, with arguments that a class of ours does not take."""
+
+    def _find_doubtful(self, places: Iterable[Place]) -> Iterator[str]:
+        """Methods of the tip with parameters that an override of ours does not take: upstream's calls decide."""
+        for place in places:
+            if place.override is None or place.override.name == "__init__":
+                continue
+            found = self._comparer.compare(place.target)
+            if found.kind is DriftKind.SIGNATURE_CHANGED and find_refused(place.override, found):
+                yield found.after.home or place.target
+
+    def find_couplings(self, places: Iterable[Place]) -> Iterator[Coupling]:
+        """One coupling for each file, target and verdict: the first place, the others counted."""
+        groups: dict[tuple[object, ...], list[tuple[Place, Verdict]]] = {}
+        broken: set[tuple[str, str]] = set()
+        listed = list(places)
+        self._sites = find_call_sites(self._comparer.tip, set(self._find_doubtful(listed)))
+        self._slots = find_slot_calls(self._comparer.tip, frozenset(self._find_refused_arguments(listed)))
+        for place in listed:
+            target = self._shorten(place)
+            if target is None:
+                continue
+            judged = replace(place, target=target)
+            verdict = self._judge(judged)
+            if verdict is None:
+                continue
+            if verdict.state in _GONE and self._is_known_broken(judged, broken):
+                continue  # the import fails first; what follows it is the same trouble
+            if verdict.state in _GONE and place.touch in _NAMES:
+                home = self._comparer.pin.resolve(target).home
+                broken |= {(place.location.path, target), (place.location.path, home or target)}
+            key = (place.location.path, place.touch, target, verdict, place.guarded)
+            groups.setdefault(key, []).append((judged, verdict))
+        for items in groups.values():
+            yield self._couple(items)
+
+    @staticmethod
+    def _is_known_broken(place: Place, broken: set[tuple[str, str]]) -> bool:
+        """True if the file already fails to get this name, or something it stands in."""
+        if place.touch in {Touch.IMPORT, Touch.MODULE, Touch.SCRIPT}:
+            return False
+        names = [place.target, *parents(place.target), place.imported]
+        return any((place.location.path, name) in broken for name in names)
+
+    def _shorten(self, place: Place) -> str | None:
+        """The longest part of a chain that the pin knows; None where there is nothing to say beyond the import."""
+        if place.touch not in {Touch.ATTRIBUTE, Touch.CALL, Touch.PATCH} or place.bound:
+            return place.target
+        target = place.target
+        while target.count(".") > place.imported.count("."):
+            if self._comparer.pin.resolve(target).exists:
+                return target
+            if place.call is not None or place.touch is Touch.PATCH:
+                return None  # a method of a value: only a run knows whose
+            target = target.rpartition(".")[0]
+        return target if place.call is not None and place.target == place.imported else None
+
+    def _judge(self, place: Place) -> Verdict | None:
+        if place.target.startswith("args.") or place.instance:
+            return self._judge_attribute(place) if place.instance else self._judge_flag(place)
+        found = self._comparer.compare(place.target)
+        if found.kind in {DriftKind.EXTERNAL, DriftKind.DEAD_AT_PIN, DriftKind.UNRESOLVED}:
+            return self._judge_unknown(place, found)
+        if not found.after.exists:
+            return self._judge_gone(place, found)
+        if place.touch is Touch.CALL and place.call is not None:
+            return self._judge_call(place, found)
+        if place.touch is Touch.OVERRIDE and place.override is not None:
+            return self._judge_override(place, place.override, found)
+        return self._judge_present(place, found)
+
+    def _judge_attribute(self, place: Place) -> Verdict | None:
+        """An attribute that upstream's methods set, and whether methods of the class at the tip still do."""
+        found = self._comparer.compare(place.imported)
+        home, name = found.after.home or found.new_home, place.target.rpartition(".")[2]
+        if home is None or not self._comparer.tip.resolve(home).exists:
+            return None  # the class itself is gone, which its own row says
+        here = self._instances[1].find(home)
+        if name in here or self._comparer.tip.resolve(f"{home}.{name}").exists:
+            stays = here.get(name)
+            held = self._instances[0].find(place.imported).get(name)
+            if stays is not None and held is not None and held.kind and stays.kind and held.kind != stays.kind:
+                return Verdict(state=State.SIGNATURE, consequence=Consequence.LOOK, detail=f"it held {held.kind} and holds {stays.kind} now")  # fmt: skip
+            return Verdict(state=State.OK, consequence=Consequence.OK)
+        doubt = place.guarded or self._instances[1].mentions(home, name)
+        consequence = Consequence.MAY_BREAK if doubt else Consequence.WILL_BREAK
+        return Verdict(state=State.REMOVED, consequence=consequence, detail=f"no method of {home} sets self.{name} at the tip")  # fmt: skip
+
+    @staticmethod
+    def _judge_unknown(place: Place, found: Comparison) -> Verdict | None:
+        if place.touch not in {Touch.IMPORT, Touch.MODULE, Touch.SCRIPT} or found.kind is DriftKind.EXTERNAL:
+            return None
+        why = "absent at the pin already" if found.kind is DriftKind.DEAD_AT_PIN else found.detail
+        return Verdict(state=State.UNDECIDED, consequence=Consequence.OK, detail=why)
+
+    def _judge_gone(self, place: Place, found: Comparison) -> Verdict:
+        state = _find_gone_state(found)
+        new = found.new_home
+        detail = "" if new else found.detail
+        if place.touch is Touch.OVERRIDE:
+            text = "upstream no longer has this method, so our override is not called"
+            return Verdict(state=state, consequence=Consequence.MAY_BREAK, detail=text, new_target=new)
+        if place.touch is Touch.PATCH:
+            detail = "assigning to it raises nothing: what we install is never called"
+        if place.type_checking:
+            return Verdict(
+                state=state, consequence=Consequence.LOOK, detail="imported for type checking only", new_target=new
+            )
+        consequence = Consequence.MAY_BREAK if place.guarded or not place.certain else Consequence.WILL_BREAK
+        return Verdict(state=state, consequence=consequence, detail=detail, new_target=new)
+
+    def _judge_call(self, place: Place, found: Comparison) -> Verdict:
+        call = place.call
+        before = find_callee(self._comparer.pin, found.before)
+        after = find_callee(self._comparer.tip, found.after)
+        if call is None or before is None or after is None:
+            return self._judge_present(place, found)
+        if check_call(call, before[0].parameters or (), bound=place.bound or before[1]):
+            return Verdict(
+                state=State.UNDECIDED, consequence=Consequence.OK, detail="the call does not bind at the pin either"
+            )
+        problems = check_call(call, after[0].parameters or (), bound=place.bound or after[1])
+        if before[0].is_async != after[0].is_async:
+            words = (
+                "is async: its caller must await it"
+                if after[0].is_async
+                else "is no longer async: it cannot be awaited"
+            )
+            consequence = Consequence.MAY_BREAK if place.guarded else Consequence.WILL_BREAK
+            return Verdict(state=State.SIGNATURE, consequence=consequence, detail=f"at the tip it {words}")
+        shifted = () if problems else find_shifted(call, before[0].parameters or (), after[0].parameters or (), bound=place.bound or after[1])  # fmt: skip
+        if not problems and not shifted:
+            return self._judge_present(place, found)
+        problems = problems or shifted
+        certain = any(problem.certain for problem in problems) and not place.guarded
+        detail = f"at the tip {found.name.rpartition('.')[2]} {_listed(problems)}"
+        consequence = Consequence.WILL_BREAK if certain else Consequence.MAY_BREAK
+        return Verdict(state=State.NO_LONGER_BINDS, consequence=consequence, detail=detail)
+
+    def _judge_override(self, place: Place, ours: Definition, found: Comparison) -> Verdict:
+        before, after = found.before.definition, found.after.definition
+        if before is None or after is None or after.kind is not DefinitionKind.FUNCTION:
+            return Verdict(state=_STATES[found.kind], consequence=Consequence.LOOK, detail=found.detail)
+        problems = find_refused(ours, found)
+        if problems:
+            # who constructs our class is mostly our own code: a constructor is certain only where upstream is seen to
+            certain = any(problem.certain for problem in problems) and ours.name != "__init__"
+            passed = self._find_passing(ours, found, problems)
+            built = [] if passed else self._find_building(place, ours, found)
+            detail = f"our override {_listed(problems)}"
+            detail += f"; upstream passes it at {', '.join(passed[:3])}" if passed else ""
+            detail += f"; upstream passes it where it builds from a slot, as at {', '.join(built[:2])}" if built else ""
+            consequence = Consequence.WILL_BREAK if certain or passed or built else Consequence.MAY_BREAK
+            return Verdict(state=State.CANNOT_ACCEPT, consequence=consequence, detail=detail)
+        if returns_another(before.returns, after.returns):
+            text = f"upstream's method returned {before.returns} and returns {after.returns} now"
+            return Verdict(state=State.SIGNATURE, consequence=Consequence.MAY_BREAK, detail=text)
+        state = _STATES[found.kind]
+        detail = "; ".join(map(str, found.changes[:4])) if state is State.SIGNATURE else ""
+        return Verdict(
+            state=state, consequence=Consequence.OK if state is State.OK else Consequence.LOOK, detail=detail
+        )
+
+    def _find_passing(self, ours: Definition, found: Comparison, problems: list[Problem]) -> list[str]:
+        """Upstream calls at the tip that surely reach our override and that it does not accept."""
+        arguments = {problem.argument for problem in problems}
+        return [
+            str(site.location)
+            for site in self._sites.get(found.after.home or found.name, ())
+            if site.certain and not site.module.startswith("tests.")
+            and any(one.argument in arguments or one.argument.startswith("#") for one in check_call(site.shape, ours.parameters or (), bound=True))
+        ]  # fmt: skip
+
+    def _find_refused_arguments(self, places: Iterable[Place]) -> Iterator[str]:
+        """What constructors of classes that upstream may build refuse of the tip's signature."""
+        for place in places:
+            if place.override is not None and place.override.name == "__init__" and place.handed:
+                for problem in find_refused(place.override, self._comparer.compare(place.target)):
+                    yield problem.argument
+
+    def _find_building(self, place: Place, ours: Definition, found: Comparison) -> list[str]:
+        """Upstream calls at the tip that build what stands in a slot, fit upstream's class and not ours, which we hand on."""
+        theirs = found.after.definition
+        if ours.name != "__init__" or not place.handed or theirs is None or ours.parameters is None:
+            return []
+        refused = {problem.argument for problem in find_refused(ours, found)}
+        sites = find_refusing(self._slots, ours.parameters, theirs.parameters or (), refused)
+        return [str(site.location) for site in sites]
+
+    def _judge_present(self, place: Place, found: Comparison) -> Verdict:
+        """The name is still there; how much that matters depends on how deep we rely on it."""
+        state = _STATES[found.kind]
+        if place.touch in {Touch.IMPORT, Touch.SUBCLASS} and _is_class_no_more(found):
+            consequence = Consequence.WILL_BREAK if place.touch is Touch.SUBCLASS else Consequence.MAY_BREAK
+            text = "the class is a function at the tip: isinstance and subclassing fail"
+            return Verdict(state=State.SIGNATURE, consequence=consequence, detail=text)
+        if found.kind is DriftKind.MOVED:
+            return Verdict(
+                state=state,
+                consequence=Consequence.LOOK,
+                detail="the old address still leads there",
+                new_target=found.new_home,
+            )
+        if place.touch in _DEEP:
+            detail = found.detail if state is State.SIGNATURE else ""
+            return Verdict(
+                state=state, consequence=Consequence.OK if state is State.OK else Consequence.LOOK, detail=detail
+            )
+        return Verdict(state=state, consequence=Consequence.OK)
+
+    def _judge_flag(self, place: Place) -> Verdict | None:
+        name = place.target.removeprefix("args.")
+        row = self._flags.get(name)
+        if row is None:
+            return Verdict(state=State.OK, consequence=Consequence.OK) if name in self._known_flags else None
+        match row.change:
+            case SurfaceChange.REMOVED | SurfaceChange.RENAMED:
+                certain = place.certain and not place.guarded
+                consequence = Consequence.WILL_BREAK if certain else Consequence.MAY_BREAK
+                state = State.REMOVED if row.now is None else State.RENAMED
+                detail = f"the tip has no flag that sets {name}" if row.now is None else f"at the tip {row.now}"
+                return Verdict(state=state, consequence=consequence, detail=detail)
+            case SurfaceChange.DEFAULT:
+                return Verdict(
+                    state=State.SIGNATURE, consequence=Consequence.LOOK, detail=f"default {row.was} became {row.now}"
+                )
+        return Verdict(state=State.OK, consequence=Consequence.OK)
+
+    def _couple(self, items: list[tuple[Place, Verdict]]) -> Coupling:
+        place, verdict = items[0]
+        lines = list(
+            dict.fromkeys(other.location.line for other, _ in items[1:] if other.location.line != place.location.line)
+        )
+        more = f"also line{'s' if len(lines) > 1 else ''} {listed(list(map(str, lines)), most=6)}" if lines else ""
+        pin, tip = self._attribute_evidence(place) if place.instance else self._evidence(place.target, verdict)
+        return Coupling(
+            touch=place.touch, target=place.target, location=place.location, state=verdict.state,
+            consequence=verdict.consequence, detail="; ".join(part for part in (verdict.detail, more) if part),
+            new_target=verdict.new_target, guarded=place.guarded, pin_evidence=pin, tip_evidence=tip,
+            culprit=self._culprit(place, verdict),
+        )  # fmt: skip
+
+    def _culprit(self, place: Place, verdict: Verdict) -> str | None:
+        """The upstream commit after which our place no longer fits, where one can be told."""
+        if place.target.startswith("args.") or place.instance:
+            return None
+        found = self._comparer.compare(place.target)
+        if verdict.state in _GONE:
+            return self._comparer.find_loss(found) or (found.commits[0] if found.commits else None)
+        refuses = {State.NO_LONGER_BINDS, State.CANNOT_ACCEPT}
+        if verdict.state in refuses and verdict.consequence is Consequence.WILL_BREAK:
+            return find_refusal(self._comparer, place, found)
+        return None
+
+    def _attribute_evidence(self, place: Place) -> tuple[Evidence | None, Evidence | None]:
+        """Where methods of the class set it."""
+        name = place.target.rpartition(".")[2]
+        then = self._instances[0].find(place.imported).get(name)
+        home = self._comparer.compare(place.imported).after.home
+        now = self._instances[1].find(home).get(name) if home is not None else None
+        return then.evidence if then else None, now.evidence if now else None
+
+    def _evidence(self, target: str, verdict: Verdict) -> tuple[Evidence | None, Evidence | None]:
+        if target.startswith("args."):
+            row = self._flags.get(target.removeprefix("args."))
+            return (row.pin_evidence, row.tip_evidence) if row else (None, None)
+        before = self._comparer.pin.resolve(target)
+        after = self._comparer.tip.resolve(verdict.new_target or target)
+        return _place_of(self._comparer.pin, before), _place_of(self._comparer.tip, after)
+
+
+def _find_gone_state(found: Comparison) -> State:
+    """`renamed` where the last word changed, whatever else did; a module that stopped importing a name moved nothing."""
+    if found.kind is DriftKind.BINDING_LOST and found.new_home == found.before.home:
+        return State.UNBOUND
+    new = found.new_home
+    if new is not None and new.rpartition(".")[2] != found.name.rpartition(".")[2]:
+        return State.RENAMED
+    return _STATES[found.kind]
+
+
+def build_couplings(judge: Judge, places: Iterable[Place]) -> tuple[Coupling, ...]:
+    """All couplings, what breaks first in front."""
+    return tuple(sorted(judge.find_couplings(places), key=breaks_first))
+
+
+def _is_class_no_more(found: Comparison) -> bool:
+    before, after = found.before.definition, found.after.definition
+    if before is None or after is None:
+        return False
+    return before.kind is DefinitionKind.CLASS and after.kind is DefinitionKind.FUNCTION
+
+
+def _place_of(resolver: Resolver, symbol: Symbol) -> Evidence | None:
+    """Where the name is bound; a module is its first line."""
+    index = resolver.index
+    module = symbol.bound_in or symbol.module
+    if module is None or module not in index.entries or not symbol.exists:
+        return None
+    line = symbol.location.line if symbol.location is not None else 1
+    return index.evidence(module, (line, line))
+
+
+def _listed(problems: Iterable[Problem]) -> str:
+    return "; ".join(problem.message for problem in list(problems)[:4])

@@ -1,0 +1,322 @@
+"""Finds the places of the downstream that touch an upstream: which name, where, how."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from layline.change.binding import CallShape
+from layline.core.evidence import Location, Skipped
+from layline.coupling.handing import Handing
+from layline.coupling.model import Touch
+from layline.coupling.uses import FieldRead, Use, Uses, decode_uses, encode_uses
+from layline.source import Cache, Definition, DefinitionKind, Import, Index, ModuleEntry, Resolver, is_within
+from layline.source.instances import Instances
+from layline.source.workers import encode_blobs
+
+_TESTS = ("tests/", "test/")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """One touch, before anything is known about pin or tip."""
+
+    touch: Touch
+    target: str
+    """Dotted upstream name; of a chain the whole chain, which the judge shortens to what exists."""
+    location: Location
+    call: CallShape | None = None
+    bound: bool = False
+    """`self` is supplied: a call through super()."""
+    override: Definition | None = None
+    guarded: bool = False
+    type_checking: bool = False
+    imported: str = ""
+    """The imported name that a use goes through."""
+    certain: bool = True
+    """False where the type of the variable is only guessed from its name."""
+    instance: bool = False
+    """An attribute that methods of the class `imported` set on `self`."""
+    handed: bool = False
+    """Of an override: our code hands the class on as a value, so that upstream may be who builds it."""
+
+
+@dataclass(slots=True)
+class Finder:
+    """Reads one downstream against the packages of one upstream at the pin."""
+
+    index: Index
+    """Downstream (part 0) and upstream at the pin (part 1) together, so that base classes resolve."""
+    packages: tuple[str, ...]
+    uses: dict[str, Uses]
+    """By blob."""
+    resolver: Resolver = field(init=False)
+    instances: Instances = field(init=False)
+    handing: Handing = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.resolver = Resolver(self.index)
+        self.instances = Instances(self.resolver)
+        self.handing = Handing(self.index, _is_ours)
+
+    def find_places(self) -> Iterator[Place]:
+        for entry in sorted(self.index.entries.values(), key=lambda entry: entry.path):
+            module = self.index.module(entry.name) if _is_ours(entry) else None
+            if module is None:
+                continue
+            imports = tuple(item for item in module.imports if self._is_upstream(item))
+            yield from self._find_imports(entry, imports)
+            yield from self._find_uses(entry, imports)
+            yield from self._find_classes(entry, module.definitions)
+            yield from self._find_reads(entry, module.imports)
+
+    def _is_upstream(self, item: Import) -> bool:
+        return _names_package(item, self.packages)
+
+    def owns(self, dotted: str) -> bool:
+        return any(is_within(dotted, package) for package in self.packages)
+
+    def _find_imports(self, entry: ModuleEntry, imports: tuple[Import, ...]) -> Iterator[Place]:
+        guarded = self._guarded(entry)
+        for item in imports:
+            whole = item.name in {None, "*"}
+            target = item.module if whole else f"{item.module}.{item.name}"
+            yield Place(
+                touch=self._script(target) or (Touch.MODULE if whole else Touch.IMPORT), target=target,
+                location=Location(entry.path, item.line), guarded=item.line in guarded,
+                type_checking=item.type_checking,
+            )  # fmt: skip
+
+    def _find_uses(self, entry: ModuleEntry, imports: tuple[Import, ...]) -> Iterator[Place]:
+        found = self.uses.get(entry.blob)
+        for use in found.uses if found else ():
+            root, _, rest = use.chain.partition(".")
+            item = _visible(imports, root, use.scope)
+            if item is None:
+                continue
+            imported = _target(item)
+            if item.name is None and item.alias == item.module.partition(".")[0]:
+                target, imported = use.chain, item.module
+                if not self.owns(target):
+                    continue
+            else:
+                target = f"{imported}.{rest}" if rest else imported
+            touch = Touch.CALL if use.call is not None else Touch.PATCH if use.assigned else Touch.ATTRIBUTE
+            yield Place(
+                touch=touch, target=target, location=Location(entry.path, use.line), call=use.call,
+                guarded=use.guarded, imported=imported, type_checking=item.type_checking,
+            )  # fmt: skip
+
+    def _find_classes(self, entry: ModuleEntry, definitions: tuple[Definition, ...]) -> Iterator[Place]:
+        found = self.uses.get(entry.blob)
+        calls = [use for use in found.uses if use.chain.startswith("super().")] if found else []
+        for definition in definitions:
+            if definition.kind is not DefinitionKind.CLASS:
+                continue
+            bases = list(dict.fromkeys(self._upstream_bases(entry.name, definition, 0)))
+            for base in bases:
+                yield Place(touch=Touch.SUBCLASS, target=base, location=Location(entry.path, definition.line))
+            for base in bases[:1]:
+                yield from self._find_overrides(entry, definition, base)
+                yield from self._find_inherited(entry, definition)
+                yield from self._find_attributes(entry, definition, base)
+                for use in calls:
+                    if use.scope.rpartition(".")[0] == definition.qualname and use.call is not None:
+                        target = f"{base}.{use.chain.removeprefix('super().')}"
+                        yield Place(touch=Touch.CALL, target=target, location=Location(entry.path, use.line), call=use.call, bound=True, guarded=use.guarded)  # fmt: skip
+
+    def _find_inherited(self, entry: ModuleEntry, owner: Definition) -> Iterator[Place]:
+        """`self.name` in our class, where upstream's class is the one that has the name."""
+        found, module = self.uses.get(entry.blob), self.index.module(entry.name)
+        prefix = f"{owner.qualname}."
+        own = frozenset(module.members(owner.qualname)) if module else frozenset()
+        for use in found.uses if found else ():
+            name = use.chain.removeprefix("self.")
+            if not use.chain.startswith("self.") or not use.scope.startswith(prefix) or name in own:
+                continue
+            theirs = self.resolver.resolve(f"{entry.name}.{owner.qualname}.{name}")
+            if theirs.exists and theirs.home and self.owns(theirs.home) and not theirs.is_implicit:
+                touch = Touch.CALL if use.call is not None else Touch.ATTRIBUTE
+                yield Place(touch=touch, target=theirs.home, location=Location(entry.path, use.line), call=use.call, bound=True, guarded=use.guarded)  # fmt: skip
+
+    def _find_attributes(self, entry: ModuleEntry, owner: Definition, base: str) -> Iterator[Place]:
+        """`self.name` in our class, where only methods of upstream's class set the name."""
+        found = self.uses.get(entry.blob)
+        reads = [use for use in found.uses if _is_read_of(use, owner)] if found else []
+        attributes = self.instances.find(base) if reads else {}
+        own = self._own_names(entry.name, owner, 0) if attributes else frozenset()
+        for use in reads:
+            name = use.chain.removeprefix("self.")
+            attribute = attributes.get(name)
+            if attribute is None or name in own or not self.owns(attribute.owner):
+                continue
+            if self.resolver.resolve(f"{base}.{name}").exists:
+                continue  # a member of the class, told as such
+            yield Place(
+                touch=Touch.ATTRIBUTE, target=f"{attribute.owner}.{name}", location=Location(entry.path, use.line),
+                imported=base, guarded=use.guarded, instance=True, bound=True,
+            )  # fmt: skip
+
+    def _own_names(self, module: str, owner: Definition, depth: int) -> frozenset[str]:
+        """What our class and our own classes above it define or set on `self`."""
+        entry, holder = self.index.entries.get(module), self.index.module(module)
+        found = self.uses.get(entry.blob) if entry is not None else None
+        names = set(holder.members(owner.qualname)) if holder else set()
+        prefix = f"{owner.qualname}."
+        names |= {use.chain.removeprefix("self.") for use in (found.uses if found else ()) if use.assigned and use.scope.startswith(prefix)}  # fmt: skip
+        for text in owner.bases if depth < 6 else ():
+            symbol = self.resolver.resolve_in(module, text.partition("[")[0])
+            if symbol.definition is not None and symbol.module is not None and not self.owns(symbol.home or ""):
+                names |= self._own_names(symbol.module, symbol.definition, depth + 1)
+        return frozenset(names)
+
+    def _find_overrides(self, entry: ModuleEntry, owner: Definition, base: str) -> Iterator[Place]:
+        module = self.index.module(entry.name)
+        for name in module.members(owner.qualname) if module else ():
+            ours = module.best(f"{owner.qualname}.{name}") if module else None
+            if ours is None or ours.kind is not DefinitionKind.FUNCTION:
+                continue
+            theirs = self.resolver.resolve(f"{base}.{name}")
+            if theirs.exists and theirs.home and self.owns(theirs.home) and not theirs.is_implicit:
+                yield Place(
+                    touch=Touch.OVERRIDE, target=theirs.home, location=Location(entry.path, ours.line), override=ours,
+                    handed=name == "__init__" and self.handing.is_handed(owner.name),
+                )  # fmt: skip
+
+    def _upstream_bases(self, module: str, definition: Definition, depth: int) -> Iterator[str]:
+        """Upstream classes among the ancestors, nearest first; our own classes in between are followed."""
+        for text in definition.bases if depth < 6 else ():
+            symbol = self.resolver.resolve_in(module, text.partition("[")[0])
+            if symbol.home is None:
+                continue
+            if self.owns(symbol.home):
+                yield symbol.home
+            elif symbol.definition is not None and symbol.module is not None:
+                yield from self._upstream_bases(symbol.module, symbol.definition, depth + 1)
+
+    def _find_reads(self, entry: ModuleEntry, imports: tuple[Import, ...]) -> Iterator[Place]:
+        found = self.uses.get(entry.blob)
+        for read in found.reads if found else ():
+            kind, _, text = read.origin.partition(":")
+            location = Location(entry.path, read.line)
+            if kind == "self":
+                yield from self._find_held(entry, read)
+                continue
+            if kind == "name" or not text:
+                if text == "args" and "." not in read.attributes:
+                    yield Place(touch=Touch.FIELD, target=f"args.{read.attributes}", location=location, guarded=read.guarded, certain=False)  # fmt: skip
+                continue
+            root, _, rest = text.partition(".")
+            item = _visible(imports, root, read.scope)
+            if item is None or not self._is_upstream(item):
+                continue
+            named = f"{_target(item)}.{rest}" if rest else _target(item)
+            if named.rpartition(".")[2] in {"get_args", "parse_args"} and kind == "call":
+                first = read.attributes.partition(".")[0]
+                yield Place(touch=Touch.FIELD, target=f"args.{first}", location=location, guarded=read.guarded)
+                continue
+            holder = self._class_of(named, kind)
+            target = self._follow_fields(holder, read.attributes.split(".")) if holder else None
+            if target is not None:
+                yield Place(touch=Touch.FIELD, target=target, location=location, guarded=read.guarded)
+
+    def _find_held(self, entry: ModuleEntry, read: FieldRead) -> Iterator[Place]:
+        """`self.config.field` in our class: upstream's class says what `config` holds."""
+        module, name = self.index.module(entry.name), read.origin.partition(":")[2]
+        owner = next((one for one in (module.definitions if module else ()) if one.kind is DefinitionKind.CLASS and read.scope.startswith(f"{one.qualname}.")), None)  # fmt: skip
+        bases = list(self._upstream_bases(entry.name, owner, 0)) if owner is not None else []
+        held = self.instances.find(bases[0]).get(name) if bases else None
+        target = self._follow_fields(held.kind, read.attributes.split(".")) if held is not None and held.kind else None
+        if target is not None and owner is not None:
+            certain = name not in self._own_names(entry.name, owner, 0)
+            yield Place(touch=Touch.FIELD, target=target, location=Location(entry.path, read.line), guarded=read.guarded, certain=certain)  # fmt: skip
+
+    def _class_of(self, named: str, kind: str) -> str | None:
+        """The upstream class that a variable holds: annotated, constructed, or told by what the function returns."""
+        symbol = self.resolver.resolve(named)
+        if symbol.definition is None or symbol.home is None:
+            return None
+        if symbol.definition.kind is DefinitionKind.CLASS:
+            return symbol.home
+        if kind == "call" and symbol.definition.returns and symbol.module:
+            made = self.resolver.resolve_in(symbol.module, symbol.definition.returns.strip("\"'"))
+            is_class = made.definition is not None and made.definition.kind is DefinitionKind.CLASS
+            return made.home if is_class and made.home and self.owns(made.home) else None
+        return None
+
+    def _follow_fields(self, holder: str, names: list[str]) -> str | None:
+        """`JobConfig` + `training.steps` → the field `steps` of the class that `training` is annotated with."""
+        target: str | None = None
+        for name in names:
+            symbol = self.resolver.resolve(f"{holder}.{name}")
+            if not symbol.exists or symbol.home is None or not self.owns(symbol.home) or symbol.definition is None:
+                return target
+            target = symbol.home
+            if symbol.definition.kind is not DefinitionKind.FIELD or not symbol.definition.returns or not symbol.module:
+                return target
+            inner = self.resolver.resolve_in(symbol.module, symbol.definition.returns.strip("\"'"))
+            if inner.definition is None or inner.definition.kind is not DefinitionKind.CLASS or inner.home is None:
+                return target
+            holder = inner.home
+        return target
+
+    def _script(self, target: str) -> Touch | None:
+        entry = self.index.entries.get(target.partition(".")[0])
+        return Touch.SCRIPT if entry is not None and entry.part > 0 and "/" not in entry.path else None
+
+    def _guarded(self, entry: ModuleEntry) -> frozenset[int]:
+        found = self.uses.get(entry.blob)
+        return frozenset(found.guarded_imports) if found else frozenset()
+
+
+def _is_read_of(use: Use, owner: Definition) -> bool:
+    """True for `self.name`, read and not called, in a method of the class itself."""
+    inside = use.scope.startswith(f"{owner.qualname}.") and use.chain.startswith("self.")
+    return inside and use.call is None and not use.assigned
+
+
+def read_uses(
+    index: Index, packages: tuple[str, ...], cache: Cache | None
+) -> tuple[dict[str, Uses], tuple[Skipped, ...]]:
+    """The uses of every file of the downstream (part 0) that imports upstream, from the cache where it has them."""
+    ours = {entry.blob: entry.path for entry in _find_importing(index, packages)}
+    texts = cache.load(ours) if cache is not None else {}
+    missing = sorted(ours.keys() - texts.keys())
+    streamed = list(index.parts[0].tree.repository.stream_blobs(missing)) if missing else []
+    made = {found: json.dumps("the object is not in this repository") for found in streamed if isinstance(found, str)}
+    made |= dict(encode_blobs((found for found in streamed if not isinstance(found, str)), encode_uses))
+    if cache is not None and made:
+        cache.store(made.items())
+    decoded = {blob: decode_uses(text) for blob, text in sorted((texts | made).items())}
+    skipped = tuple(Skipped(ours[blob], why) for blob, why in decoded.items() if isinstance(why, str))
+    return {blob: uses for blob, uses in decoded.items() if isinstance(uses, Uses)}, skipped
+
+
+def _find_importing(index: Index, packages: tuple[str, ...]) -> Iterator[ModuleEntry]:
+    """Our files that import upstream, or a module of ours that may hand its names on (for base classes)."""
+    for entry in index.entries.values():
+        module = index.module(entry.name) if _is_ours(entry) else None
+        if module is not None and any(_names_package(item, packages) for item in module.imports):
+            yield entry
+
+
+def _names_package(item: Import, packages: tuple[str, ...]) -> bool:
+    name = f"{item.module}.{item.name}" if item.name else item.module
+    return not item.level and any(is_within(name, package) for package in packages)
+
+
+def _is_ours(entry: ModuleEntry) -> bool:
+    return entry.part == 0 and not entry.path.startswith(_TESTS) and "/tests/" not in entry.path
+
+
+def _visible(imports: tuple[Import, ...], alias: str, scope: str) -> Import | None:
+    """The import that binds `alias` where the code stands: the innermost scope wins."""
+    found = [
+        item for item in imports if item.alias == alias and (not item.scope or f"{scope}.".startswith(f"{item.scope}."))
+    ]
+    return max(found, key=lambda item: (len(item.scope), item.line), default=None)
+
+
+def _target(item: Import) -> str:
+    return item.module if item.name is None else f"{item.module}.{item.name}"

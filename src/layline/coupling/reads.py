@@ -1,0 +1,251 @@
+"""What our replacement reads of upstream and the tip does not have: the target may fit, and the first call fails all the same.
+
+Attributes of the patched object, fields of what it holds, names of upstream modules.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from layline.change.binding import read_modules
+from layline.change.compare import Comparer, Comparison
+from layline.core.drift import DriftKind
+from layline.core.evidence import Location
+from layline.coupling.own_imports import OwnImports
+from layline.coupling.replacements import Replacement, Replacements
+from layline.coupling.surroundings import Chain, Imported, find_chains, find_imports, find_set, find_steps
+from layline.source import DefinitionKind, Symbol, SymbolKind
+from layline.source.instances import Instances, bare_annotation
+from layline.source.names import is_within, longest_root
+from layline.source.slices import slice_definition
+from layline.source.usage import sets_attribute
+
+_GONE = frozenset({DriftKind.MOVED, DriftKind.RENAMED, DriftKind.REMOVED, DriftKind.BINDING_LOST})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostRead:
+    """One thing that our replacement reads and the tip does not have."""
+
+    line: int
+    message: str
+    certain: bool
+    """False: our code asks before it reads, or something may still set it."""
+    name: str
+    """Dotted, as it was at the pin."""
+    attribute: str | None = None
+    """Of an attribute that the methods of a class set: `name` is that class."""
+
+
+class Reader:
+    """Holds replacements against both refs of one upstream."""
+
+    def __init__(
+        self, comparer: Comparer, replacements: Replacements, packages: tuple[str, ...], roots: tuple[str, ...] = (".",)
+    ) -> None:
+        self._comparer = comparer
+        self._imports = (
+            OwnImports(replacements.ours, roots, packages, comparer.pin, trusted=False),
+            OwnImports(replacements.ours, roots, packages, comparer.tip, trusted=True),
+        )
+        self._replacements = replacements
+        self._packages = packages
+        self._instances = Instances(comparer.pin), Instances(comparer.tip)
+
+    def find_lost(self, comparison: Comparison, ours: Replacement | None, at: Location) -> tuple[LostRead, ...]:
+        """Each lost thing once, in the order of our lines; `at` is the line that puts the replacement in place."""
+        found = [*self._find_steps(comparison, at)]
+        if ours is not None:
+            found += self._find_attributes(comparison, ours)
+            found += self._find_names(comparison, ours)
+            found += self._find_failing(comparison, ours)
+        listed = sorted(found, key=lambda item: (item.line, item.message))
+        return tuple({(item.name, item.attribute): item for item in reversed(listed)}.values())[::-1]
+
+    def _find_attributes(self, comparison: Comparison, ours: Replacement) -> Iterator[LostRead]:
+        """Attributes of `self` and of parameters whose class upstream's signature tells."""
+        if not isinstance(ours.node, ast.FunctionDef | ast.AsyncFunctionDef):
+            return
+        roots = dict(self._find_roots(comparison.before, ours.node))
+        own = find_set(ours.node)
+        for chain in find_chains(ours.node):
+            root, words = chain.words[0], chain.words[1:]
+            if words and root in roots and f"{root}.{words[0]}" not in own:
+                yield from self._follow(chain, roots[root], words)
+
+    def _find_roots(self, before: Symbol, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[str, str]]:
+        """Names of our parameters → the upstream class (at the pin) that they hold."""
+        definition = before.definition
+        if definition is None or before.module is None or definition.kind is not DefinitionKind.FUNCTION:
+            return
+        mine = [item.arg for item in (*node.args.posonlyargs, *node.args.args)]
+        theirs = definition.parameters or ()
+        if definition.owner and theirs and theirs[0].name == "self" and mine:
+            yield mine[0], f"{before.module}.{definition.owner}"
+        taken = {*mine, *(item.arg for item in node.args.kwonlyargs)}
+        for item in theirs:
+            text = bare_annotation(item.annotation) if item.annotation and item.name in taken else None
+            symbol = self._comparer.pin.resolve_in(before.module, text) if text else None
+            if symbol is not None and symbol.home and _is_class(symbol):
+                yield item.name, symbol.home
+
+    def _follow(self, chain: Chain, home: str, words: tuple[str, ...]) -> Iterator[LostRead]:
+        """Word by word along a chain, as long as the pin says which class comes next."""
+        for number, word in enumerate(words):
+            then = self._read(0, home, word)
+            now = self._find_tip_class(home)
+            if then is None or now is None:
+                return
+            if self._read(1, now, word) is None and self._read(1, now, "__getattr__") is None:
+                text = ".".join((chain.words[0], *words[: number + 1]))
+                doubt = chain.guarded or self._instances[1].mentions(now, word) or self._is_set_elsewhere(word)
+                message = f"reads {text}, which {now} does not have at the tip"
+                yield LostRead(line=chain.line, message=message, certain=not doubt, name=then.owner, attribute=word)
+                return
+            if then.kind is None:
+                return
+            home = then.kind
+
+    def _find_tip_class(self, home: str) -> str | None:
+        found = self._comparer.compare(home)
+        name = found.after.home if found.after.exists else found.new_home
+        return name if name is not None and _is_class(self._comparer.tip.resolve(name)) else None
+
+    def _read(self, side: int, home: str, word: str) -> _Member | None:
+        """The member of a class at one ref: set by its methods, or defined; None where it has none of its own."""
+        resolver = (self._comparer.pin, self._comparer.tip)[side]
+        attribute = self._instances[side].find(home).get(word)
+        if attribute is not None:
+            return _Member(owner=attribute.owner, kind=attribute.kind)
+        symbol = resolver.resolve(f"{home}.{word}")
+        if not symbol.exists or symbol.definition is None or symbol.module is None:
+            return None
+        owner = f"{symbol.module}.{symbol.definition.owner}"
+        text = bare_annotation(symbol.definition.returns) if symbol.definition.kind is DefinitionKind.FIELD else None
+        held = resolver.resolve_in(symbol.module, text) if text else None
+        return _Member(owner=owner, kind=held.home if held is not None and _is_class(held) else None)
+
+    def _is_set_elsewhere(self, word: str) -> bool:
+        """True if some code of the tip sets it on an object from outside (`trainer.metrics.word = …`)."""
+        return any(sets_attribute(data, word) for _, data in read_modules(self._comparer.tip))
+
+    def _find_names(self, comparison: Comparison, ours: Replacement) -> Iterator[LostRead]:
+        """Upstream names that the replacement reaches through imports around or in it."""
+        tree = self._replacements.read_tree(ours.location.path)
+        if tree is None:
+            return
+        imports = find_imports(tree, ours.node)
+        for chain in find_chains(ours.node):
+            imported = imports.get(chain.words[0])
+            if imported is None or chain.line in imported.own_lines:
+                continue
+            name = self._find_known(imported, chain.words[1:])
+            found = self._comparer.compare(name) if name is not None else None
+            if name is None or found is None or found.kind not in _GONE or found.after.exists:
+                continue
+            if is_within(comparison.name, name) or is_within(name, comparison.name):
+                continue  # what became of the target is the row itself
+            new = f" ({found.new_home} now)" if found.new_home else ""
+            certain = not (chain.guarded or imported.guarded)
+            yield LostRead(line=chain.line, message=f"uses {name}, which is gone{new}", certain=certain, name=name)
+
+    def find_dead(self, ours: Replacement | None, at: Location) -> str | None:
+        """Why our code fails before it puts a replacement in place today already; None where it does not."""
+        own = self._imports[0].names.get(ours.location.path) if ours is not None else None
+        for module in (*((own,) if own is not None else ()), *self._find_own_steps(at)):
+            found = self._imports[0].find_failing(module)
+            if found is not None:
+                return f"{module} cannot be imported today: {found.location} imports {found.name}, which the pin does not have"
+        return None
+
+    def _find_own_steps(self, at: Location) -> Iterator[str]:
+        """Modules of ours that are imported on the way to a line."""
+        tree = self._replacements.read_tree(at.path)
+        for imported in find_steps(tree, at.line) if tree is not None else ():
+            for name in (imported.name, imported.name.rpartition(".")[0]):
+                if name in self._imports[0].paths:
+                    yield name
+
+    def _find_steps(self, comparison: Comparison, at: Location) -> Iterator[LostRead]:
+        """What our code imports on the way to the line that installs the replacement, and the tip does not have."""
+        for module in self._find_own_steps(at):
+            yield from self._fail(module, at.line, comparison, certain=True)
+        tree = self._replacements.read_tree(at.path)
+        for imported in find_steps(tree, at.line) if tree is not None else ():
+            name = self._find_known(imported, ())
+            found = self._comparer.compare(name) if name is not None else None
+            if name is None or found is None or found.kind not in _GONE or found.after.exists:
+                continue
+            if is_within(comparison.name, name):
+                continue
+            new = f" ({found.new_home} now)" if found.new_home else ""
+            message = f"is not reached: the import of {name} at line {min(imported.own_lines)} fails{new}"
+            yield LostRead(line=at.line, message=message, certain=True, name=name)
+
+    def _find_failing(self, comparison: Comparison, ours: Replacement) -> Iterator[LostRead]:
+        """Modules of ours that the replacement stands in or imports, and that fail to load at the tip."""
+        tree = self._replacements.read_tree(ours.location.path)
+        own = self._imports[1].names.get(ours.location.path)
+        if own is not None:
+            yield from self._fail(own, ours.location.line, comparison, certain=True)
+        for imported in find_imports(tree, ours.node).values() if tree is not None else ():
+            lines = sorted(imported.own_lines)
+            if lines and ours.node.lineno < lines[0] <= (ours.node.end_lineno or 0):
+                for name in (imported.name, imported.name.rpartition(".")[0]):
+                    yield from self._fail(name, lines[0], comparison, certain=not imported.guarded)
+
+    def _fail(self, module: str, line: int, comparison: Comparison, *, certain: bool) -> Iterator[LostRead]:
+        found = self._imports[1].find_failing(module) if module in self._imports[1].paths else None
+        if found is None or self._comparer.pin.resolve(found.name).kind is SymbolKind.ABSENT:
+            return
+        if is_within(comparison.name, found.name) or is_within(found.name, comparison.name):
+            return
+        there = self._comparer.compare(found.name)
+        new = f" ({there.new_home} now)" if there.new_home else ""
+        message = f"needs {found.name}, imported at {found.location}, which is gone{new}"
+        # further down the chain it is that file which has to be mended: its own rows and couplings say so
+        near = found.location.path == self._imports[1].paths[module]
+        yield LostRead(line=line, message=message, certain=certain and near, name=found.name)
+
+    def _find_known(self, imported: Imported, words: tuple[str, ...]) -> str | None:
+        """The longest part of a dotted name that the pin binds; None for what is not this upstream's."""
+        if not longest_root(imported.name, self._packages):
+            return None
+        name: str | None = None
+        for number in range(len(words) + 1):
+            dotted = ".".join((imported.name, *words[:number]))
+            if not self._comparer.pin.resolve(dotted).exists:
+                break
+            name = dotted
+        return name
+
+    def find_culprit(self, lost: LostRead) -> str | None:
+        """The first commit since which the tip does not have it."""
+        if lost.attribute is None:
+            found = self._comparer.compare(lost.name)
+            return self._comparer.find_loss(found) or (found.commits[0] if found.commits else None)
+        symbol, word = self._comparer.pin.resolve(lost.name), re.escape(lost.attribute)
+        tracer = self._comparer.tracer(symbol.module) if symbol.module is not None else None
+        if tracer is None or symbol.module is None or symbol.definition is None:
+            return None
+        qualname = symbol.definition.qualname
+        pattern = re.compile(rf"(?<!\w){word}[ \t]*(?::[^=\n]*)?=(?!=)|^[ \t]*{word}[ \t]*:|def {word}\b", re.MULTILINE)
+        return tracer.find_first_text(
+            self._comparer.pin.index.entries[symbol.module].path,
+            lambda text: not pattern.search(slice_definition(text, qualname) or ""),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Member:
+    owner: str
+    """Dotted name of the class that has it."""
+    kind: str | None
+    """Dotted name of the class it holds, where that can be told."""
+
+
+def _is_class(symbol: Symbol) -> bool:
+    return symbol.definition is not None and symbol.definition.kind is DefinitionKind.CLASS

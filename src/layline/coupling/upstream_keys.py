@@ -1,0 +1,64 @@
+"""Which config keys and environment variables upstream's code still mentions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from layline.core.patch import Inventory
+from layline.git import Blob, Repository
+from layline.source import Index
+
+_TESTS = ("tests/", "test/", "docs/", "examples/")
+
+
+def find_keys(inventory: Inventory) -> frozenset[str]:
+    """Every config key and `env:NAME` that a patch reads or writes."""
+    found: set[str] = set()
+    for patch in inventory.patches:
+        found.update(patch.guard.keys, patch.body_keys)
+        for effect in patch.effects:
+            found.update(effect.mutates)
+    return frozenset(key for key in found if key)
+
+
+def read_mentions(indexes: tuple[Index, Index], part: int, keys: frozenset[str]) -> dict[str, tuple[bool, bool]]:
+    """Key → whether the backend's Python code mentions it at pin and at tip (`a_b` and `--a-b` are the same key)."""
+    spellings = {key: frozenset(_spellings(key)) for key in sorted(keys)}
+    blobs = [_find_blobs(index, part) for index in indexes]
+    mentions = dict(_read_mentions(indexes[0].parts[part].tree.repository, blobs[0] | blobs[1], spellings))
+    at_pin, at_tip = (frozenset().union(*(mentions.get(blob, ()) for blob in side)) for side in blobs)
+    return {key: (not words.isdisjoint(at_pin), not words.isdisjoint(at_tip)) for key, words in spellings.items()}
+
+
+def _find_blobs(index: Index, part: int) -> frozenset[str]:
+    entries = (entry for entry in index.entries.values() if entry.part == part)
+    return frozenset(entry.blob for entry in entries if not entry.path.startswith(_TESTS))
+
+
+def _read_mentions(
+    repository: Repository, blobs: Iterable[str], spellings: dict[str, frozenset[bytes]]
+) -> Iterator[tuple[str, frozenset[bytes]]]:
+    """Which spellings each blob has as words of their own; a blob that both sides hold is read once."""
+    words = frozenset(word for listed in spellings.values() for word in listed)
+    odd = {word: _pattern(word) for word in words if word.translate(_SPACES).split() != [word]}
+    for blob in repository.stream_blobs(sorted(blobs)):
+        if isinstance(blob, Blob):
+            # one split for all words: hundreds of searches would each read the text again, mostly in vain
+            found = words.intersection(blob.data.translate(_SPACES).split())
+            yield blob.oid, found | {word for word, pattern in odd.items() if word in blob.data and pattern.search(blob.data)}  # fmt: skip
+
+
+_SPACES = bytes(byte if re.match(rb"[\w-]", bytes([byte])) else 32 for byte in range(256))
+"""Everything that is no letter, digit, underscore or dash parts words."""
+
+
+def _pattern(word: bytes) -> re.Pattern[bytes]:
+    return re.compile(rb"(?<![\w-])" + re.escape(word) + rb"(?![\w-])")
+
+
+def _spellings(key: str) -> Iterator[bytes]:
+    name = key.removeprefix("env:").rpartition(".")[2]
+    yield name.encode()
+    if not key.startswith("env:") and "_" in name:
+        yield f"--{name.replace('_', '-')}".encode()

@@ -1,0 +1,94 @@
+"""Values chosen in one branch belong together: what a value is once some tests are taken to hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from layline.interpreter.values import (
+    Choice,
+    Outside,
+    Test,
+    Value,
+    find_alternatives,
+    negate,
+    truth,
+)
+
+_MOST_WAYS = 48
+
+Known = tuple[Value, ...]
+"""Tests taken to hold."""
+
+
+def holds(test: Value, known: Known) -> bool | None:
+    """Whether a test is decided by others that hold."""
+    if truth(test) is not None:
+        return truth(test)
+    if test in known:
+        return True
+    if negate(test) in known:
+        return False
+    match test:
+        case Test(operator="not", operands=(inner,)):
+            found = holds(inner, known)
+            return None if found is None else not found
+        case Test(operator="and" | "or" as operator, operands=operands):
+            decided = operator == "or"
+            found_all = [holds(operand, known) for operand in operands]
+            if decided in found_all:
+                return decided
+            return None if None in found_all else not decided
+        case Test(operator="is" | "is not" | "==" | "!=" as operator, operands=(left, right)):
+            one, other = restrict(left, known), restrict(right, known)
+            if isinstance(one, Outside) and one == other:
+                return operator in {"is", "=="}
+    return None
+
+
+def assume(test: Value, known: Known) -> Known:
+    """The tests that hold once this one does as well."""
+    match test:
+        case Test(operator="and", operands=operands):
+            return (*known, test, *operands)
+        case Test(operator="not", operands=(Test(operator="or", operands=operands),)):
+            return (*known, test, *(negate(operand) for operand in operands))
+    return (*known, test)
+
+
+def restrict(value: Value, known: Known) -> Value:
+    """The value without the branches that these tests rule out."""
+    if not isinstance(value, Choice) or not known:
+        return value
+    found = holds(value.test, known)
+    if found is not None:
+        return restrict(value.yes if found else value.no, known)
+    yes = restrict(value.yes, assume(value.test, known))
+    no = restrict(value.no, assume(negate(value.test), known))
+    return yes if yes == no else Choice(value.test, yes, no)
+
+
+def find_ways(value: Value, known: Known = ()) -> Iterator[tuple[Known, Value]]:
+    """Every value it may be, with the tests that lead there."""
+    if not isinstance(value, Choice):
+        for found in find_alternatives(value):
+            yield known, found
+        return
+    found_test = holds(value.test, known)
+    if found_test is not False:
+        yield from find_ways(value.yes, assume(value.test, known))
+    if found_test is not True:
+        yield from find_ways(value.no, assume(negate(value.test), known))
+
+
+def find_pairs(left: Value, right: Value, when: Iterable[Value] = ()) -> Iterator[tuple[Value, Value]]:
+    """What two values may be at once: not one from a branch and the other from its opposite, nor against `when`."""
+    seen: set[tuple[Value, Value]] = set()
+    tests = tuple(when)
+    for known, one in find_ways(left):
+        for both, other in find_ways(right, known):
+            if (one, other) in seen or any(holds(test, both) is False for test in tests):
+                continue
+            seen.add((one, other))
+            yield one, other
+            if len(seen) >= _MOST_WAYS:
+                return

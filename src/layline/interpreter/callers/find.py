@@ -1,0 +1,293 @@
+"""Where a function of the downstream is called or handed on: only what resolves to this very function counts."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from layline.interpreter.callers.names import Names, find_words_below
+from layline.interpreter.callers.receivers import Receiver, find_receivers
+
+if TYPE_CHECKING:
+    from layline.interpreter.callers.uses import File, Place, Use
+    from layline.interpreter.modules import Modules
+    from layline.source.facts import Facts
+
+MOST_SHOWN = 20
+_MAKERS = frozenset(["__init__", "__new__", "__post_init__", "__enter__", "__exit__", "__aenter__", "__aexit__"])
+"""Methods that making an object (and entering it) calls."""
+_ENTERS = frozenset(["__enter__", "__exit__", "__aenter__", "__aexit__"])
+_REGISTERS = re.compile(r"regist|hook|subscri|listen|callback|receiver|handler|command|event", re.IGNORECASE)
+_NOT_CODE = re.compile(rb"(\"\"\"|''')(?:\\.|[^\\])*?\1|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|#[^\n]*", re.DOTALL)
+_IMPORTED = re.compile(rb"^[ \t]*import[ \t]+(?:[\w.]+[ \t]+as[ \t]+)?(\w+)", re.MULTILINE)
+_COMMON = frozenset(name for kind in (str, dict, list, set, bytes, int) for name in dir(kind))
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One place where a function is called, handed on, registered or imported."""
+
+    path: str
+    line: int
+    remark: str = ""
+    """What it is where it is no plain call."""
+    use: Use | None = None
+    """The call or reference; None for imports and decorators."""
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}" + (f" ({self.remark})" if self.remark else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Callers:
+    """What calls a function, and how many calls of its name cannot be told apart."""
+
+    places: tuple[str, ...] = ()
+    """`path:line`, with a word in brackets where it is no plain call."""
+    unknown: int = 0
+    """Calls of a method of this name on objects whose class is not known; none of them is in `places`."""
+    sites: tuple[Site, ...] = ()
+    """The same as `places`, whole."""
+    is_function: bool = False
+    """It is a function or method, and not what runs on import."""
+
+
+class Search:
+    """Finds the callers of functions of one downstream; files are read as far as they mention a name asked for."""
+
+    def __init__(
+        self, modules: Modules, texts: dict[str, bytes], facts: dict[str, Facts], asked: Iterable[str]
+    ) -> None:
+        self._asked = frozenset(asked)
+        wanted = {name.rpartition(".")[2] for name in self._asked}
+        makers = {name.rpartition(".")[0].rpartition(".")[2] for name in self._asked if _is_maker(name)}
+        wanted |= {below for name in makers for below in find_words_below(name, facts)}
+        self._texts = texts
+        self._names = Names(modules, facts, frozenset(wanted))
+
+    def find(self, dotted: str) -> Callers:
+        """The callers of a function, method, class or module of the downstream."""
+        place = self._names.find_place(dotted) or self._find_inherited(dotted)
+        if place is None or isinstance(place.node, ast.ClassDef):
+            module = dotted if place is None else _module_around(place).name
+            return _show(self._find_imports(module), is_function=False)
+        owner = place.outer
+        if owner is None or not isinstance(owner.node, ast.ClassDef):
+            found = [*self._find_function(dotted, place), *self._find_named(dotted)]
+            return _show([*found, *_find_registration(place, self._names)])
+        if place.name.rpartition(".")[2] in _MAKERS:
+            return _show(self._find_makers(owner.name, place))
+        found, unknown = self._find_method(dotted.rpartition(".")[0], owner.name, place)
+        return _show([*found, *_find_registration(place, self._names)], unknown)
+
+    def _find_inherited(self, dotted: str) -> Place | None:
+        """The method that a class finds in one it inherits from."""
+        owner, _, method = dotted.rpartition(".")
+        if self._names.find_place(owner) is None:
+            return None
+        home = self._names.look_up(self._names.order(owner), method)
+        return self._names.find_place(f"{home}.{method}") if home is not None else None
+
+    def _find_named(self, dotted: str) -> Iterator[Site]:
+        """Calls that name a function and its module as text: a table of hooks, an entry point."""
+        module, _, name = dotted.rpartition(".")
+        for path, file in self._files(name):
+            for line, words in file.texts:
+                if (name in words and module in words) or not {dotted, f"{module}:{name}"}.isdisjoint(words):
+                    yield Site(path, line, "named as text")
+
+    def _files(self, *words: str) -> Iterator[tuple[str, File]]:
+        """Files that mention one of the words, in order."""
+        wanted = [word.encode() for word in sorted(words)]
+        for path, text in self._texts.items():
+            if any(word in text for word in wanted):
+                file = self._names.read_path(path)
+                if file is not None:
+                    yield path, file
+
+    def _find_function(self, dotted: str, place: Place) -> Iterator[Site]:
+        name = dotted.rpartition(".")[2]
+        for path, file in self._files(name):
+            for use in _find_uses(file, name):
+                if _is_inside(use.place, place):
+                    continue
+                if dotted in self._names.resolve_expression(use.node, use.place, file):
+                    yield _say(path, use)
+
+    def _find_makers(self, owner: str, place: Place) -> Iterator[Site]:
+        """`Class(...)`, of the class or one below that inherits the method, and `super().__init__()`."""
+        method = place.name.rpartition(".")[2]
+        makers = {
+            name for name in self._names.below(owner) if self._names.look_up(self._names.order(name), method) == owner
+        }
+        for path, file in self._files(*(name.rpartition(".")[2] for name in makers)):
+            for word in sorted({name.rpartition(".")[2] for name in makers}):
+                for use in _find_uses(file, word):
+                    if makers & set(self._names.resolve_expression(use.node, use.place, file)):
+                        made = use.is_call and not use.is_entered and method in _ENTERS
+                        yield _say(path, use, "made here, entered elsewhere" if made else "")
+            for use in file.uses.get(method, ()):
+                if not _is_inside(use.place, place) and self._reaches(use, file, owner, method):
+                    yield _say(path, use)
+
+    def _find_method(self, of: str, owner: str, place: Place) -> tuple[list[Site], int]:
+        method = place.name.rpartition(".")[2]
+        only = self._is_only_family(owner, method)
+        found: list[Site] = []
+        unknown = 0
+        family = {above.rpartition(".")[2] for below in self._names.below(of) for above in self._names.order(below)}
+        related = [name.encode() for name in sorted(family)]
+        for path, text in self._texts.items():
+            if b"." + method.encode() not in text:
+                continue
+            if not only and not any(name in text for name in related):
+                unknown += _count_unknown(text, method)
+                continue
+            file = self._names.read_path(path)
+            for use in file.uses.get(method, ()) if file is not None else ():
+                if not isinstance(use.node, ast.Attribute) or _is_inside(use.place, place):
+                    continue
+                reached = self._reaches(use, file, owner, method, of)  # type: ignore[arg-type]  # the loop is empty without
+                if reached:
+                    found.append(_say(path, use))
+                elif reached is None and only and _is_named_after(use.node.value, family):
+                    found.append(_say(path, use, "by the names of object and method"))
+                elif reached is None and use.is_call:
+                    unknown += 1
+        return found, unknown
+
+    def _reaches(self, use: Use, file: File, owner: str, method: str, of: str = "") -> bool | None:
+        """Whether a call reaches `owner.method` for objects of a class; None where the receiver's is not known."""
+        if not isinstance(use.node, ast.Attribute):
+            return False
+        receivers = list(find_receivers(use.node.value, use.place, file, self._names))
+        if not receivers:
+            return None
+        return any(
+            isinstance(item, Receiver) and self._dispatches(item, owner, method, of or owner) for item in receivers
+        )
+
+    def _dispatches(self, receiver: Receiver, owner: str, method: str, of: str) -> bool:
+        """Some class that has both finds `owner`'s method when it looks from where the receiver stands."""
+        names = self._names
+        if receiver.how == "exact":
+            return of in names.order(receiver.of) and names.look_up(names.order(receiver.of), method) == owner
+        for candidate in names.below(of):
+            order = names.order(candidate)
+            if receiver.of not in order:
+                continue
+            start = order.index(receiver.of) + 1 if receiver.how == "super" else 0
+            if names.look_up(order[start:], method) == owner:
+                return True
+        return False
+
+    def _is_only_family(self, owner: str, method: str) -> bool:
+        """No class or module of the downstream but this one, those above and those below defines the name."""
+        if method in _COMMON or "_" not in method.strip("_"):
+            return False
+        top = self._top_definer(owner, method)
+        for path, text in self._texts.items():
+            if b"def " + method.encode() + b"(" not in text:
+                continue
+            file = self._names.read_path(path)
+            for place in file.places.values() if file is not None else ():
+                if place.name.rpartition(".")[2] != method:
+                    continue
+                around = place.outer
+                if around is None or not isinstance(around.node, ast.ClassDef):
+                    return False
+                if self._top_definer(around.name, method) != top:
+                    return False
+        return True
+
+    def _top_definer(self, owner: str, method: str) -> str:
+        """The furthest class above that defines a method."""
+        return [name for name in self._names.order(owner) if self._names.defines(name, method)][-1]
+
+    def _find_imports(self, module: str) -> Iterator[Site]:
+        """Importing a module runs what stands outside its functions."""
+        home = self._names.modules.path_of(module)
+        if home is None:
+            return
+        for path, file in self._files(module.rpartition(".")[2]):
+            if path == home:
+                continue
+            lines = {line for line, name in file.import_lines if self._names.modules.path_of(name) == home}
+            yield from (Site(path, line, "import") for line in sorted(lines))
+            yield from (Site(path, line, "import by name") for line, words in file.texts if words == (module,))
+
+
+def _find_uses(file: File, name: str) -> Iterator[Use]:
+    """Uses of a name and of the names it is imported under."""
+    local = {name, *(alias for alias, targets in file.imports.items() if any(t.endswith(f".{name}") for t in targets))}
+    for alias in sorted(local):
+        yield from file.uses.get(alias, ())
+
+
+def _find_registration(place: Place, names: Names) -> Iterator[Site]:
+    """A decorator that hands the function to a registry."""
+    module = _module_around(place).name
+    path = names.modules.path_of(module)
+    for decorator in getattr(place.node, "decorator_list", ()):
+        callee = decorator.func if isinstance(decorator, ast.Call) else decorator
+        text = ast.unparse(callee)
+        if _REGISTERS.search(text):
+            yield Site(path or module, decorator.lineno, f"registered by @{text}")
+
+
+def _module_around(place: Place) -> Place:
+    return list(place.around())[-1]
+
+
+def _is_inside(place: Place, function: Place) -> bool:
+    """A function that calls itself is not its own caller."""
+    return any(around.node is function.node for around in place.around())
+
+
+def _is_named_after(receiver: ast.expr, classes: Iterable[str]) -> bool:
+    """`self.template` and `BaseTemplate`: the object is called like its class."""
+    match receiver:
+        case ast.Call(func=ast.Name(id="type"), args=[inner]) | ast.Attribute(value=inner, attr="__class__"):
+            receiver = inner
+    name = (receiver.attr if isinstance(receiver, ast.Attribute) else getattr(receiver, "id", "")).strip("_").lower()
+    return len(name) > 2 and any(known.lower().endswith(name.replace("_", "")) for known in classes)
+
+
+def _is_maker(dotted: str) -> bool:
+    return dotted.rpartition(".")[2] in _MAKERS
+
+
+def _say(path: str, use: Use, remark: str = "") -> Site:
+    line = use.node.end_lineno if isinstance(use.node, ast.Attribute) else use.node.lineno
+    words = [word for word in (remark, "" if use.is_call else "handed on") if word]
+    return Site(path, line or use.node.lineno, "; ".join(words), use)
+
+
+def _show(found: Iterable[Site], unknown: int = 0, *, is_function: bool = True) -> Callers:
+    sites = sorted(found, key=lambda site: (site.path, site.line, site.remark))
+    places = list(dict.fromkeys(str(site) for site in sites))
+    if len(places) > MOST_SHOWN:
+        places = [*places[:MOST_SHOWN], f"and {len(places) - MOST_SHOWN} more"]
+    return Callers(tuple(places), unknown, tuple(sites), is_function)
+
+
+def _count_unknown(text: bytes, method: str) -> int:
+    """Calls in a file that knows none of the classes: all but those on `self`, which are the file's own, and imports."""
+    code, imported = _read_bare(text)
+    receivers = re.findall(rb"(\w*|super\(\))[ \t]*\.[ \t]*" + re.escape(method.encode()) + rb"[ \t]*\(", code)
+    known = {b"self", b"cls", b"super()", *imported}
+    return sum(1 for name in receivers if name not in known)
+
+
+@lru_cache(maxsize=4096)
+def _read_bare(text: bytes) -> tuple[bytes, frozenset[bytes]]:
+    """A file without strings and comments, and the names it imports: asked for once a method, read once."""
+    code = _NOT_CODE.sub(b"", text)
+    return code, frozenset(_IMPORTED.findall(code))
+
+
+__all__ = ["Callers", "Search"]

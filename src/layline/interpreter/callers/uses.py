@@ -1,0 +1,247 @@
+"""One file: what its names stand for, and where the names asked for are used."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from layline.interpreter.modules import Module, resolve_relative
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Maker: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda"
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+@dataclass(slots=True, eq=False)
+class Place:
+    """A module, class or function body, and what is around it."""
+
+    node: ast.AST | None
+    """None: the module."""
+    name: str
+    """Dotted, the module's name included."""
+    outer: Place | None = None
+    kept: list[tuple[str, ast.expr]] = field(default_factory=list)
+    """What a method puts on its object: attribute and value or annotation."""
+    _binds: dict[str, list[ast.expr]] | None = None
+
+    @property
+    def binds(self) -> dict[str, list[ast.expr]]:
+        """Names this function binds, with the expressions they are known to come from or be annotated with."""
+        if self._binds is None:
+            self._binds = dict(_find_bindings(self.node)) if isinstance(self.node, _FUNCTIONS) else {}
+        return self._binds
+
+    def around(self) -> Iterator[Place]:
+        place: Place | None = self
+        while place is not None:
+            yield place
+            place = place.outer
+
+    def find_method(self) -> tuple[Place, str] | None:
+        """The class whose method this is in, and what the method calls its object; None outside methods."""
+        for place in self.around():
+            if place.outer is not None and isinstance(place.outer.node, ast.ClassDef):
+                if not isinstance(place.node, _FUNCTIONS):
+                    return None
+                given = [arg.arg for arg in (*place.node.args.posonlyargs, *place.node.args.args)]
+                return (place.outer, given[0]) if given and not _is_static(place.node) else None
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A name in a place where it is called, decorates something, or is handed on."""
+
+    node: ast.Name | ast.Attribute
+    is_call: bool
+    place: Place
+    is_entered: bool = False
+    """What it returns is entered at once: `with Class():`."""
+
+
+@dataclass(slots=True, eq=False)
+class File:
+    """What the names of one module stand for."""
+
+    module: Module
+    imports: dict[str, list[str]] = field(default_factory=dict)
+    """Local name → dotted names; several where branches differ. Imports inside functions count too."""
+    import_lines: list[tuple[int, str]] = field(default_factory=list)
+    stars: list[str] = field(default_factory=list)
+    places: dict[str, Place] = field(default_factory=dict)
+    """Classes and functions by dotted name."""
+    values: dict[str, list[ast.expr]] = field(default_factory=dict)
+    """What names of the top level are assigned from or annotated with."""
+    uses: dict[str, list[Use]] = field(default_factory=dict)
+    """By the last name; an imported name counts under both its names."""
+    texts: list[tuple[int, tuple[str, ...]]] = field(default_factory=list)
+    """Calls whose arguments begin with texts, at least one of them dotted."""
+
+
+def read_file(module: Module, wanted: Iterable[str]) -> File:
+    """One walk over a file: imports, definitions, and the uses of the names in `wanted`."""
+    found = File(module)
+    names = set(wanted)
+    _Walk(found, names).run()
+    return found
+
+
+class _Walk:
+    """Visits every node once, knowing where it stands."""
+
+    def __init__(self, found: File, wanted: set[str]) -> None:
+        self._found = found
+        self._wanted = wanted
+        self._waiting: list[tuple[ast.AST, Place, str]] = []
+
+    def run(self) -> None:
+        top = Place(None, self._found.module.name)
+        for statement in _find_imports(self._found.module.body):  # first: a use may stand above its import
+            self._note_import(statement)
+        self._add(self._found.module.body, top)
+        while self._waiting:
+            node, place, role = self._waiting.pop()
+            self._visit(node, place, role)
+
+    def _add(self, nodes: Iterable[ast.AST | None], place: Place, role: str = "value") -> None:
+        self._waiting.extend((node, place, role) for node in nodes if node is not None)
+
+    def _visit(self, node: ast.AST, place: Place, role: str) -> None:  # noqa: C901  one case per kind of node
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                self._visit_definition(node, place)
+            case ast.Lambda(args=arguments, body=body):
+                self._add([*arguments.defaults, *arguments.kw_defaults], place)
+                self._add([body], Place(node, f"{place.name}.<lambda>", place))
+            case ast.Name(id=name, ctx=ast.Load()):
+                self._note_use(node, name, place, role)
+            case ast.Attribute(value=owner, attr=name):
+                if isinstance(node.ctx, ast.Load):
+                    self._note_use(node, name, place, role)
+                self._add([owner], place, "part")
+            case ast.withitem(context_expr=ast.Call() as entered, optional_vars=bound):
+                self._add([entered], place, "enter")
+                self._add([bound], place)
+            case ast.Call(func=ast.Name(id="isinstance" | "issubclass" | "super"), args=arguments):
+                self._add(arguments[:1], place)  # a class that is only asked for is not handed on
+            case ast.Call(func=callee, args=arguments, keywords=keywords):
+                self._note_text(node)
+                self._add([callee], place, "enter" if role == "enter" else "call")
+                self._add([*arguments, *(keyword.value for keyword in keywords)], place)
+            case ast.AnnAssign(target=target, value=value):
+                self._note_value(target, [node.annotation, value], place)
+                self._add([target, value], place)
+            case ast.Assign(targets=targets, value=value):
+                for assigned in targets:
+                    self._note_value(assigned, [value], place)
+                self._add([*targets, value], place)
+            case ast.Import() | ast.ImportFrom() | ast.Constant():
+                return
+            case _:
+                self._add(ast.iter_child_nodes(node), place)
+
+    def _visit_definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, place: Place) -> None:
+        inner = Place(node, f"{place.name}.{node.name}", place)
+        self._found.places.setdefault(inner.name, inner)
+        self._add(node.decorator_list, place, "call")
+        if not isinstance(node, ast.ClassDef):
+            self._add([*node.args.defaults, *node.args.kw_defaults], place)
+        self._add(node.body, inner)
+
+    def _note_use(self, node: ast.Name | ast.Attribute, name: str, place: Place, role: str) -> None:
+        if role != "part" and name in self._wanted:
+            self._found.uses.setdefault(name, []).append(Use(node, role in {"call", "enter"}, place, role == "enter"))
+
+    def _note_value(self, target: ast.expr, values: list[ast.expr | None], place: Place) -> None:
+        known = [value for value in values if value is not None]
+        match target:
+            case ast.Name(id=name) if place.node is None:
+                self._found.values.setdefault(name, []).extend(known)
+            case ast.Attribute(value=ast.Name(id="self"), attr=name):
+                place.kept.extend((name, value) for value in known)
+
+    def _note_text(self, node: ast.Call) -> None:
+        words = tuple(
+            item.value for item in node.args[:4] if isinstance(item, ast.Constant) and isinstance(item.value, str)
+        )
+        if any("." in word and " " not in word for word in words):
+            self._found.texts.append((node.lineno, words))
+
+    def _note_import(self, node: ast.Import | ast.ImportFrom) -> None:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                bound = alias.name if alias.asname else alias.name.partition(".")[0]
+                self._bind(alias.asname or bound, bound)
+                self._found.import_lines.append((node.lineno, alias.name))
+            return
+        base = resolve_relative(self._found.module, node.module, node.level)
+        self._found.import_lines.append((node.lineno, base))
+        for alias in node.names:
+            if alias.name == "*":
+                self._found.stars.append(base)
+                continue
+            self._bind(alias.asname or alias.name, f"{base}.{alias.name}")
+            self._found.import_lines.append((node.lineno, f"{base}.{alias.name}"))
+            if alias.asname and alias.name in self._wanted:
+                self._wanted.add(alias.asname)
+
+    def _bind(self, name: str, dotted: str) -> None:
+        known = self._found.imports.setdefault(name, [])
+        if dotted not in known:
+            known.append(dotted)
+
+
+def _find_imports(body: list[ast.stmt]) -> Iterator[ast.Import | ast.ImportFrom]:
+    waiting: list[ast.AST] = list(body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inner = getattr(node, name, ())
+            if isinstance(inner, list):
+                waiting.extend(inner)
+
+
+def _find_bindings(function: Maker) -> Iterator[tuple[str, list[ast.expr]]]:
+    """Parameters and names a function assigns, with where their values come from."""
+    found: dict[str, list[ast.expr]] = {}
+    arguments = function.args
+    for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg):
+        if arg is not None:
+            found[arg.arg] = [arg.annotation] if arg.annotation is not None else []
+    waiting: list[ast.AST] = [] if isinstance(function, ast.Lambda) else list(function.body)
+    outer: set[str] = set()
+    while waiting:
+        node = waiting.pop()
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                continue
+            case ast.Global(names=names) | ast.Nonlocal(names=names):
+                outer.update(names)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                found.setdefault(name, []).append(value)
+            case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=value):
+                found.setdefault(name, []).extend(item for item in (annotation, value) if item is not None)
+            case ast.Name(id=name, ctx=ast.Store()):
+                found.setdefault(name, [])
+        waiting.extend(ast.iter_child_nodes(node))
+    yield from ((name, values) for name, values in found.items() if name not in outer)
+
+
+def _is_static(node: Maker) -> bool:
+    return any(isinstance(item, ast.Name) and item.id == "staticmethod" for item in getattr(node, "decorator_list", ()))
+
+
+def dotted_of(node: ast.expr) -> tuple[ast.expr, tuple[str, ...]]:
+    """`a.b.c` → (a, (b, c))."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return node, tuple(reversed(parts))

@@ -1,0 +1,152 @@
+"""The modules of the downstream by dotted name, parsed when first needed."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from layline.core.evidence import Skipped
+from layline.interpreter.scope import Scope
+from layline.source.parsing import parse_tree
+
+if TYPE_CHECKING:
+    from layline.interpreter.events import Event
+    from layline.interpreter.values import Value
+    from layline.source.tree import Tree
+
+
+_BUILD_FILES = frozenset({"pyproject.toml", "setup.py", "setup.cfg"})
+_NOT_A_PROJECT = frozenset(
+    ["third_party", "3rdparty", "vendor", "tests", "test", "docs", "examples", "benchmark", "benchmarks"]
+)
+
+
+@dataclass(slots=True, eq=False)
+class Module:
+    """One module: a file, or a folder without `__init__.py`."""
+
+    name: str
+    path: str | None
+    body: list[ast.stmt] = field(default_factory=list)
+    is_package: bool = False
+    scope: Scope = field(init=False)
+    state: str = "new"
+    """new, running, done: its top level is read once."""
+    events: list[Event] = field(default_factory=list)
+    """What its top level does when it is imported."""
+    executed: list[Value] = field(default_factory=list)
+    """Edited upstream source that was executed into its names."""
+    stars: list[str] = field(default_factory=list)
+    """Modules outside the downstream whose names it takes with `*`."""
+
+    def __post_init__(self) -> None:
+        self.scope = Scope(self)
+
+    @property
+    def package(self) -> str:
+        """The package that relative imports count from."""
+        return self.name if self.is_package else self.name.rpartition(".")[0]
+
+
+class Modules:
+    """Finds and parses the Python files of one commit; a file is parsed at most once."""
+
+    def __init__(self, tree: Tree, roots: tuple[str, ...] = (".", "src")) -> None:
+        self.tree = tree
+        given = [root.strip("/") if root != "." else "" for root in roots]
+        self.roots = tuple(dict.fromkeys([*given, *find_project_roots(tree)]))
+        self.skipped: list[Skipped] = []
+        self._modules: dict[str, Module | None] = {}
+
+    @cached_property
+    def _files(self) -> dict[str, str]:
+        """Dotted name → path; the first root wins."""
+        found: dict[str, str] = {}
+        for root in self.roots:
+            prefix = f"{root}/" if root else ""
+            for path in self.tree.entries:
+                if path.endswith(".py") and path.startswith(prefix):
+                    found.setdefault(name_module(path.removeprefix(prefix)), path)
+        return found
+
+    @cached_property
+    def _folders(self) -> set[str]:
+        folders: set[str] = set()
+        for name in self._files:
+            head = name.rpartition(".")[0]
+            while head and head not in folders:
+                folders.add(head)
+                head = head.rpartition(".")[0]
+        return folders
+
+    @cached_property
+    def names_by_path(self) -> dict[str, str]:
+        """Path → dotted name; the longest root gives the name that imports use."""
+        found: dict[str, str] = {}
+        for name, path in self._files.items():
+            if path not in found or len(name) < len(found[path]):
+                found[path] = name
+        return found
+
+    def path_of(self, name: str) -> str | None:
+        return self._files.get(name)
+
+    def knows(self, name: str) -> bool:
+        return name in self._files or name in self._folders
+
+    def owns(self, name: str) -> bool:
+        """Whether a dotted name leads into a module of this tree; a namespace that others share does not count."""
+        parts = name.split(".")
+        return any(".".join(parts[:end]) in self._files for end in range(1, len(parts) + 1))
+
+    def below(self, package: str) -> list[str]:
+        """Every module under a package, in import order."""
+        return sorted(name for name in self._files if name.startswith(f"{package}."))
+
+    def find(self, name: str) -> Module | None:
+        if name not in self._modules:
+            self._modules[name] = self._read(name)
+        return self._modules[name]
+
+    def _read(self, name: str) -> Module | None:
+        path = self._files.get(name)
+        if path is None:
+            return Module(name, None, is_package=True) if name in self._folders else None
+        body = self.parse(path)
+        return Module(name, path, body or [], is_package=path.endswith("__init__.py"))
+
+    def parse(self, path: str) -> list[ast.stmt] | None:
+        """The statements of a file; None, with a row in `skipped`, where it is not Python we can read."""
+        text = self.tree.read_text(path)
+        if isinstance(text, Skipped):
+            self.skipped.append(text)
+            return None
+        parsed = parse_tree(path, text.encode())
+        if isinstance(parsed, Skipped):
+            self.skipped.append(parsed)
+            return None
+        return parsed.body
+
+
+def find_project_roots(tree: Tree) -> list[str]:
+    """Where the packages of the projects inside a tree begin: beside each build file, or in the `src` beside it."""
+    folders = {path.rpartition("/")[0] for path in tree.entries if path.rpartition("/")[2] in _BUILD_FILES}
+    kept = sorted(folder for folder in folders if folder and not _NOT_A_PROJECT & set(folder.split("/")))
+    inside = {part for path in tree.entries if "/src/" in path for part in [path.partition("/src/")[0]]}
+    return [f"{folder}/src" if folder in inside else folder for folder in kept]
+
+
+def name_module(path: str) -> str:
+    """`a/b/__init__.py` → `a.b`."""
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def resolve_relative(module: Module, name: str | None, level: int) -> str:
+    """The dotted name that `from ..name import` means inside `module`."""
+    if level == 0:
+        return name or ""
+    base = module.package.split(".") if module.package else []
+    base = base[: len(base) - (level - 1)]
+    return ".".join([*base, *([name] if name else [])])

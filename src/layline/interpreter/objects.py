@@ -1,0 +1,134 @@
+"""Objects that only exist at run time: how they are reached, and what their class is where the code tells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from layline.interpreter.values import (
+    Argument,
+    Called,
+    Choice,
+    Class,
+    Element,
+    Instance,
+    Items,
+    Literal,
+    Member,
+    Outside,
+    Test,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_ASKS = frozenset({"builtins.isinstance", "builtins.issubclass"})
+_OWN = re.compile(r"^(?:self\.)?_*")
+_SWEEP = re.compile(r"\.?(?:named_modules|modules|children|named_children)\(\)\[…\](?:\[1\])?$")
+_LONGEST = 90
+
+
+def spell_object(value: Value) -> str | None:
+    """`self._model.layers[…].attn`: how an object is reached; None where that cannot be said."""
+    match value:
+        case Argument(name=name):
+            return name
+        case Instance():
+            return "self"
+        case Outside(path=path):
+            return path.removeprefix("builtins.")
+        case Member(owner=owner, name=name):
+            return _join(spell_object(owner), f".{name}")
+        case Element(owner=owner, key=Literal(value=key)):
+            return _join(spell_object(owner), f"[{key!r}]")
+        case Element(owner=owner):
+            return _join(spell_object(owner), "[…]")
+        case Called(callee=callee, arguments=arguments, keywords=keywords):
+            return _join(spell_object(callee), "(…)" if arguments or keywords else "()")
+        case Choice(yes=yes, no=no):
+            return spell_object(yes) or spell_object(no)
+    return None
+
+
+def _join(owner: str | None, rest: str) -> str | None:
+    text = None if owner is None else owner + rest
+    return text if text is None or len(text) <= _LONGEST else None
+
+
+def is_undone(text: str, undone: Iterable[str]) -> bool:
+    """Whether leaving puts an object back that is spelled so: the same one, or every module below one it is part of."""
+    own = _OWN.sub("", text)
+    for other in undone:
+        back = _OWN.sub("", other)
+        sweep = _SWEEP.search(back)
+        if back == own or (sweep and (not sweep.start() or own.startswith(back[: sweep.start()]))):
+            return True
+    return False
+
+
+def find_classes(owner: Value, tests: Iterable[Value]) -> list[Value]:
+    """The classes an object is one of, by its making or by a test on the way: Outside or Class values."""
+    made = class_of(owner)
+    if made is not None:
+        return [made]
+    asked = list(tests)
+    for find in (_find_equal, _find_asked):  # the very class tells more than one above it
+        for test in asked:
+            found = list(find(owner, test))
+            if found:
+                return [kind for kind in found if isinstance(kind, Outside | Class)]
+    return []
+
+
+def find_class_name(owner: Value, tests: Iterable[Value]) -> str | None:
+    """How the class of an object is called, where a test asks for that alone."""
+    for test in tests:
+        match test:
+            case Test(operator="==", operands=(Member(owner=kind, name="__name__"), Literal(value=str(name)))):
+                if _is_class_of(kind, owner):
+                    return name
+        for kind in _find_equal(owner, test):
+            if isinstance(kind, Member):
+                return kind.name  # a class out of a module that only a run knows
+    return None
+
+
+def _is_class_of(kind: Value, owner: Value) -> bool:
+    return kind in (Member(owner, "__class__"), Called(Outside("builtins.type"), (owner,)))
+
+
+def _find_equal(owner: Value, test: Value) -> Iterator[Value]:
+    """`type(x) is C`, `x.__class__ == C`."""
+    match test:
+        case Test(operator="==" | "is", operands=(kind, known)) if _is_class_of(kind, owner):
+            yield known
+        case Test(operator="and", operands=operands):
+            for operand in operands:
+                yield from _find_equal(owner, operand)
+
+
+def class_of(value: Value) -> Value | None:
+    """The class of an object that was made here: `nn.ModuleDict()` is a `nn.ModuleDict`."""
+    match value:
+        case Called(callee=Outside(path=path)) if path.rpartition(".")[2][:1].isupper():
+            return Outside(path)
+        case Instance(of=of):
+            return of
+    return None
+
+
+def _find_asked(owner: Value, test: Value) -> Iterator[Value]:
+    match test:
+        case Called(callee=Outside(path=path), arguments=(asked, kinds)) if path in _ASKS and asked == owner:
+            for kind in kinds.values if isinstance(kinds, Items) else [kinds]:
+                if isinstance(kind, Outside | Class):
+                    yield kind
+        case Test(operator="and", operands=operands):
+            for operand in operands:
+                yield from _find_asked(owner, operand)
+        case Test(operator="or", operands=operands):
+            ways = [list(_find_asked(owner, operand)) for operand in operands]
+            if all(ways):
+                yield from (kind for way in ways for kind in way)

@@ -1,0 +1,73 @@
+"""What a function calls, hands on or returns, as far as the names it closes over tell; nothing is run."""
+
+from __future__ import annotations
+
+import ast
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from layline.interpreter.scope import open_closure
+from layline.interpreter.values import INERT, Function, Later, Outside, find_alternatives
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from layline.interpreter.scope import Scope
+
+
+def find_references(function: Function) -> Iterator[str]:
+    """Outside names in the places where a function can use what it is given: called, passed on, returned."""
+    own = {arg.arg for arg in ast.walk(function.node.args) if isinstance(arg, ast.arg)}
+    scope = open_closure(function)
+    for node in ast.walk(function.node):
+        for used in _used(node, scope, own):
+            yield from _resolve(used, scope, own)
+
+
+def _used(node: ast.AST, scope: Scope, own: set[str]) -> Iterator[ast.expr]:
+    match node:
+        case ast.Call(func=callee, args=arguments, keywords=keywords):
+            yield callee
+            if not any(path in INERT for path in _resolve(callee, scope, own)):
+                yield from arguments
+                yield from (keyword.value for keyword in keywords)
+        case ast.Return(value=value) if value is not None:
+            yield value
+        case ast.Lambda(body=body):
+            yield body
+
+
+def _resolve(node: ast.expr, scope: Scope, own: set[str]) -> Iterator[str]:
+    """Dotted outside names that an expression of names and attributes may stand for."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name) or node.id in own:
+        return
+    found = scope.find(node.id)
+    if isinstance(found, Later):
+        found = found.value
+    if found is None:
+        return
+    for value in find_alternatives(found):
+        if isinstance(value, Outside):
+            yield ".".join([value.path, *reversed(parts)])
+        elif isinstance(value, Function):  # a function of ours may be what an installer replaces
+            yield ".".join([value.dotted, *reversed(parts)])
+
+
+def find_own_attributes(function: Function) -> Iterator[str]:
+    """Attributes of its own object that a method reads anywhere: `self.forward_origin`."""
+    first = next((arg.arg for arg in (*function.node.args.posonlyargs, *function.node.args.args)), None)
+    for node in ast.walk(function.node):
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute, ctx=ast.Load()) if name == first:
+                yield attribute
+
+
+@lru_cache(maxsize=10_000)
+def gives_value(node: ast.AST) -> bool:
+    """Whether a function returns anything but nothing, True or False."""
+    found = [part.value for part in ast.walk(node) if isinstance(part, ast.Return) and part.value is not None]
+    return any(not (isinstance(value, ast.Constant) and value.value in (None, True, False)) for value in found)

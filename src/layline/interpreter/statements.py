@@ -1,0 +1,400 @@
+"""Statements: every branch is taken, values that differ become choices, tests on the way are remembered."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from layline.interpreter.comprehensions import MOST_ITEMS, unfilter
+from layline.interpreter.events import Imported
+from layline.interpreter.expressions import Expressions
+from layline.interpreter.loops import note_stop, settle_loop
+from layline.interpreter.modules import resolve_relative
+from layline.interpreter.references import gives_value
+from layline.interpreter.scope import Scope, merge_names
+from layline.interpreter.state import Flow, Loop
+from layline.interpreter.values import (
+    EACH,
+    NONE,
+    Argument,
+    Called,
+    Choice,
+    Class,
+    Element,
+    Function,
+    Inside,
+    Instance,
+    Items,
+    Later,
+    Literal,
+    Member,
+    Outside,
+    Test,
+    Unknown,
+    Value,
+    find_alternatives,
+    negate,
+    truth,
+)
+
+if TYPE_CHECKING:
+    from layline.interpreter.modules import Module
+
+RAISES = Unknown("an exception")
+_KINDS = {"staticmethod", "classmethod", "property"}
+
+
+class Statements(Expressions):
+    """Runs blocks of statements."""
+
+    def run_block(self, body: list[ast.stmt], scope: Scope) -> Flow:
+        known = len(self.frame.conditions)
+        flow = Flow.FALL
+        for statement in body:
+            if not self.spend():
+                break
+            flow = self._run(statement, scope)
+            if flow is not Flow.FALL:
+                break
+        del self.frame.conditions[known:]
+        return flow
+
+    def _run(self, node: ast.stmt, scope: Scope) -> Flow:  # noqa: C901  one case per statement of the language
+        self.frame.line = node.lineno
+        match node:
+            case ast.Expr(value=value):
+                self.evaluate(value, scope)
+            case ast.Assign(targets=targets, value=value):
+                found = self.evaluate(value, scope)
+                for target in targets:
+                    self.bind_target(target, found, scope)
+            case ast.AnnAssign(target=target, value=value) if value is not None:
+                self.bind_target(target, self.evaluate(value, scope), scope)
+            case ast.AugAssign():
+                self._run_augmented(node, scope)
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                scope.bind(node.name, self.define_function(node, scope))
+            case ast.ClassDef():
+                scope.bind(node.name, self._define_class(node, scope))
+            case ast.Return(value=value):
+                self._run_return(self.evaluate(value, scope) if value else NONE)
+                return Flow.RETURN
+            case ast.If():
+                return self._branch(node, scope)
+            case ast.For() | ast.AsyncFor():
+                return self._run_for(node, scope)
+            case ast.While(test=test, body=body):
+                self.evaluate(test, scope)
+                self.run_block(body, scope)
+            case ast.Import() | ast.ImportFrom():
+                self._run_import(node, scope)
+            case _:
+                return self._run_rest(node, scope)
+        return Flow.FALL
+
+    def _run_rest(self, node: ast.stmt, scope: Scope) -> Flow:  # noqa: C901  one case per statement
+        match node:
+            case ast.Try() | ast.TryStar():
+                return self._run_try(node, scope)
+            case ast.With(items=items, body=body) | ast.AsyncWith(items=items, body=body):
+                for item in items:
+                    self._enter(item, scope)
+                return self.run_block(body, scope)
+            case ast.Raise():
+                return Flow.RAISE
+            case ast.Continue():
+                return Flow.CONTINUE
+            case ast.Break():
+                return Flow.BREAK
+            case ast.Delete(targets=targets):
+                self._run_delete(targets, scope)
+            case ast.Global(names=names):
+                scope.declare_global(names)
+                for name in names:
+                    self.journal.note(scope.outer[name].names, name)
+            case ast.Nonlocal(names=names):
+                scope.declare_nonlocal(names)
+            case ast.Match(subject=subject, cases=cases):
+                return self._run_match(self.evaluate(subject, scope), cases, scope)
+            case ast.Assert(test=test):
+                self.evaluate(test, scope)
+        return Flow.FALL
+
+    def _run_return(self, value: Value) -> None:
+        local = tuple(test for test, left_behind in self.frame.conditions if not left_behind)
+        self.frame.returns.append((local, value))
+        for found in find_alternatives(value):
+            self.mark_used(found)
+
+    def _run_augmented(self, node: ast.AugAssign, scope: Scope) -> None:
+        right = self.evaluate(node.value, scope)
+        if isinstance(node.target, ast.Name):
+            old = scope.find(node.target.id)
+            if isinstance(old, Items) and isinstance(right, Items):
+                self.journal.note_growth(old)
+                old.values.extend(right.values)
+                return
+        from layline.interpreter.strings import fold_operation
+
+        left = self.evaluate(node.target, scope)
+        self.bind_target(node.target, fold_operation(node.op, left, right), scope)
+
+    def _branch(self, node: ast.If, scope: Scope) -> Flow:
+        test, body, orelse = self.evaluate(node.test, scope), node.body, node.orelse
+        # a replacement is judged by what its code can do, not by the flag its factory was given today
+        known = truth(test) if not self.deferred or isinstance(node.test, ast.Constant) else None
+        if known is not None:
+            test, known = self._ask_caller(node.test, test, known, scope)
+        self.tests[test] = node.test
+        if known is not None:
+            return self._inline(body if known else orelse, scope)
+        before = dict(scope.names)
+        yes = self._run_under(test, body, scope)
+        after_yes, scope.names = scope.names, before
+        no = self._run_under(negate(test), orelse, scope)
+        return self._join(test, (yes, after_yes), (no, scope.names), scope)
+
+    def _ask_caller(self, node: ast.expr, test: Value, known: bool, scope: Scope) -> tuple[Value, bool | None]:
+        """In a function that nobody called, defaults of parameters and attributes of its object decide nothing yet."""
+        function = self.frame.function
+        if function is None or len(self.frames) != 2 or isinstance(node, ast.Constant):
+            return test, known
+        names = set(function.defaults)
+        if isinstance(function.bound, Instance):
+            names.update(arg.arg for arg in function.node.args.args[:1])
+        asked = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)} & names
+        if not asked:
+            return test, known
+        open_ = Scope(scope.module, scope, {name: Argument(name) for name in asked})
+        found = self.evaluate(node, open_)
+        return (test, known) if truth(found) is not None else (found, None)
+
+    def _inline(self, body: list[ast.stmt], scope: Scope) -> Flow:
+        """A branch that is surely taken belongs to the block around it."""
+        for statement in body:
+            flow = self._run(statement, scope)
+            if flow is not Flow.FALL or not self.spend():
+                return flow
+        return Flow.FALL
+
+    def _run_under(self, test: Value, body: list[ast.stmt], scope: Scope) -> Flow:
+        self.frame.conditions.append((test, False))
+        flow = self.run_block(body, scope)
+        self.frame.conditions.pop()
+        return flow
+
+    def _join(
+        self, test: Value, yes: tuple[Flow, dict[str, Value]], no: tuple[Flow, dict[str, Value]], scope: Scope
+    ) -> Flow:
+        """After two branches: the names of those that go on, and what is known because the other one left."""
+        if self.frame.loops:
+            for known, (flow, names) in ((test, yes), (negate(test), no)):
+                if flow is Flow.BREAK:
+                    note_stop(self.frame.loops[-1], known, names)
+        if yes[0] is Flow.FALL and no[0] is Flow.FALL:
+            scope.names = merge_names(test, yes[1], no[1])
+            return Flow.FALL
+        if yes[0] is not Flow.FALL and no[0] is not Flow.FALL:
+            scope.names = no[1]
+            return min(yes[0], no[0])
+        goes_on = test if yes[0] is Flow.FALL else negate(test)
+        scope.names = yes[1] if yes[0] is Flow.FALL else no[1]
+        self.frame.conditions.append((goes_on, True))
+        if Flow.RETURN in {yes[0], no[0]} and not self.deferred and self._may_install():
+            self.log.gates.append(test)
+        return Flow.FALL
+
+    def _may_install(self) -> bool:
+        """The handler itself, or a helper it calls for what it does: one that computes a value gates nothing."""
+        function = self.frame.function
+        return len(self.frames) <= 2 or function is None or not gives_value(function.node)
+
+    def _run_for(self, node: ast.For | ast.AsyncFor, scope: Scope) -> Flow:
+        self.frame.loops.append(Loop())
+        flow = self._run_items(node, scope)
+        scope.names = settle_loop(self.frame.loops.pop(), scope.names)
+        if flow is Flow.FALL:
+            return self.run_block(node.orelse, scope)
+        return Flow.FALL if flow is Flow.BREAK else flow
+
+    def _run_items(self, node: ast.For | ast.AsyncFor, scope: Scope) -> Flow:
+        source = self.evaluate(node.iter, scope)
+        values = self.iterate(source)
+        some = source.values[:MOST_ITEMS] if isinstance(source, Items) else []
+        for value in (some or [Element(source, EACH)]) if values is None else values:
+            tests, plain = unfilter(value)
+            self.filters.update(tests)
+            self.bind_target(node.target, plain, scope)
+            self.frame.conditions.extend((test, False) for test in tests)
+            flow = self.run_block(node.body, scope)
+            del self.frame.conditions[len(self.frame.conditions) - len(tests) :]
+            if flow is Flow.BREAK or (flow >= Flow.RETURN and values is not None):
+                return flow
+        return Flow.FALL
+
+    def _run_try(self, node: ast.Try | ast.TryStar, scope: Scope) -> Flow:
+        imports = tuple(_find_imports(node.body, self.frame.module))
+        test: Value = Test("importable", tuple(Literal(name) for name in imports)) if imports else RAISES
+        handled = negate(test) if imports else RAISES
+        before = dict(scope.names)
+        body = [*node.body, *node.orelse]
+        flow = self._run_under(test, body, scope) if imports and node.handlers else self.run_block(body, scope)
+        joined = (flow, scope.names)
+        for handler in node.handlers:
+            scope.names = {**joined[1], **before} if joined[0] is Flow.FALL else dict(before)
+            if handler.name:
+                scope.bind(handler.name, Unknown("an exception"))
+            known = len(self.frame.conditions)
+            handler_flow = self._run_under(handled, handler.body, scope)
+            flow = self._join(test, joined, (handler_flow, scope.names), scope)
+            if not imports:
+                del self.frame.conditions[known:]
+            joined = (flow, scope.names)
+        final = self.run_block(node.finalbody, scope)
+        return max(joined[0], final)
+
+    def _enter(self, item: ast.withitem, scope: Scope) -> None:
+        value = self.evaluate(item.context_expr, scope)
+        if isinstance(value, Called):
+            self.call(Member(value, "__enter__"), [], {}, item.context_expr)
+        if item.optional_vars is not None:
+            entered: Value = Called(Member(value, "__enter__")) if not isinstance(value, Items) else value
+            if isinstance(value, Items) and value.values:
+                entered = value.values[0]  # a generator with one `yield`
+            self.bind_target(item.optional_vars, entered, scope)
+
+    def _run_delete(self, targets: list[ast.expr], scope: Scope) -> None:
+        for target in targets:
+            match target:
+                case ast.Attribute(value=owner, attr=name):
+                    self.write(self.evaluate(owner, scope), Literal(name), None, target)
+                case ast.Subscript(value=owner, slice=key):
+                    self.write(self.evaluate(owner, scope), self.evaluate(key, scope), None, target, is_item=True)
+
+    def _run_match(self, subject: Value, cases: list[ast.match_case], scope: Scope) -> Flow:
+        flows: list[Flow] = []
+        for case in cases:
+            test: Value = Unknown("a pattern")
+            if isinstance(case.pattern, ast.MatchValue):
+                test = Test("==", (subject, self.evaluate(case.pattern.value, scope)))
+            flows.append(self._run_under(test, case.body, scope))
+        return Flow.FALL if not flows or Flow.FALL in flows else min(flows)
+
+    def _run_import(self, node: ast.Import | ast.ImportFrom, scope: Scope) -> None:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                bound = alias.name if alias.asname else alias.name.partition(".")[0]
+                scope.bind(alias.asname or bound, self.find_module(bound))
+                self._note_import(alias.name, node)
+            return
+        base = resolve_relative(self.frame.module, node.module, node.level)
+        self._note_import(base, node)
+        for alias in node.names:
+            if alias.name == "*":
+                self._import_all(base, scope)
+                continue
+            inside = self.modules.knows(base)
+            found = Later(base, alias.name) if inside else self.read_attribute(Outside(base), alias.name)
+            scope.bind(alias.asname or alias.name, found)
+            self._note_import(f"{base}.{alias.name}", node)
+
+    def settle(self, value: Value) -> Value:
+        """The value behind a name that was imported without a look."""
+        if isinstance(value, Choice) and (
+            isinstance(value.yes, Later | Choice) or isinstance(value.no, Later | Choice)
+        ):
+            yes, no = self.settle(value.yes), self.settle(value.no)
+            return value if yes is value.yes and no is value.no else Choice(value.test, yes, no)
+        if not isinstance(value, Later):
+            return value
+        if value.value is None:
+            value.value = Unknown(f"{value.base}.{value.name} imports itself")
+            value.value = self.settle(self._import_name(value.base, value.name))
+        return value.value
+
+    def _import_name(self, base: str, name: str) -> Value:
+        owner = self.find_module(base)
+        if not isinstance(owner, Inside):
+            return self.read_attribute(owner, name)
+        if owner.module.state in {"done", "new"}:
+            found = self.read_attribute(owner, name)
+            if not isinstance(found, Unknown):
+                return found
+        return self.find_module(f"{base}.{name}") if self.modules.knows(f"{base}.{name}") else Unknown(f"{base}.{name}")
+
+    def _import_all(self, base: str, scope: Scope) -> None:
+        owner = self.find_module(base)
+        if isinstance(owner, Inside):
+            self.read_module(owner.module)
+            scope.names.update({n: v for n, v in owner.module.scope.names.items() if not n.startswith("_")})
+            scope.module.stars.extend(owner.module.stars)
+        else:
+            scope.module.stars.append(base)
+
+    def _note_import(self, name: str, node: ast.AST) -> None:
+        if self.frame.function is None or self.modules.path_of(name) is None:
+            return
+        module = self.modules.find(name)
+        if module is not None:
+            self.record(Imported(module=module, at=self.place(node), deferred=self.deferred, when=self.conditions()))
+
+    def define_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> Value:
+        function = Function(node, self.frame.module, scope, self._name(node.name))
+        function.defaults = self.evaluate_defaults(node.args, scope)
+        function.captured = scope.names if scope.parent is not None else None
+        value: Value = function
+        for decorator in reversed(node.decorator_list):
+            if isinstance(decorator, ast.Name) and decorator.id in _KINDS:
+                function.kind = decorator.id
+                continue
+            self.frame.line = decorator.lineno
+            value = self._decorate(self.evaluate(decorator, scope), value, decorator)
+        if isinstance(value, Function) and value is not function and value.decorates is None:
+            value.decorates = function
+        return value
+
+    def _decorate(self, decorator: Value, value: Value, node: ast.expr) -> Value:
+        """What a decorator makes of a function: ours is read, others are taken to keep it what it is."""
+        result = self.call(decorator, [value], {}, node)
+        match result:
+            case Function() | Class() | Items():
+                return result
+            case Outside(path=path) if not path.startswith("builtins."):
+                return result
+        return value
+
+    def evaluate_defaults(self, arguments: ast.arguments, scope: Scope) -> dict[str, Value]:
+        positional = [*arguments.posonlyargs, *arguments.args]
+        given = dict(zip((arg.arg for arg in reversed(positional)), reversed(arguments.defaults), strict=False))
+        given |= {arg.arg: node for arg, node in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if node}
+        return {name: self.evaluate(node, scope) for name, node in given.items()}
+
+    def _define_class(self, node: ast.ClassDef, scope: Scope) -> Value:
+        bases = tuple(self.evaluate(base, scope) for base in node.bases)
+        inner = Scope(self.frame.module, scope, is_class=True)
+        made = Class(node, self.frame.module, inner, self._name(node.name), bases)
+        scope.bind(node.name, made)
+        outer, self.frame.within = self.frame.within, made.name
+        self.run_block(node.body, inner)
+        self.frame.within = outer
+        value: Value = made
+        for decorator in reversed(node.decorator_list):
+            self.frame.line = decorator.lineno
+            value = self._decorate(self.evaluate(decorator, scope), value, decorator)
+        return value
+
+    def _name(self, name: str) -> str:
+        return f"{self.frame.within}.{name}" if self.frame.within else name
+
+
+def _find_imports(body: list[ast.stmt], module: Module) -> list[str]:
+    """Modules imported directly in a `try` block: what its handler is about."""
+    found: list[str] = []
+    for statement in body:
+        match statement:
+            case ast.Import(names=names):
+                found += [alias.name for alias in names]
+            case ast.ImportFrom(module=name, level=level, names=names):
+                base = resolve_relative(module, name, level)
+                found += [f"{base}.{alias.name}" if alias.name != "*" else base for alias in names]
+    return list(dict.fromkeys(found))

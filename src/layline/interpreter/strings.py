@@ -1,0 +1,133 @@
+"""Constant folding of text, numbers and sequences."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+from layline.interpreter.values import (
+    EACH,
+    Called,
+    Element,
+    Items,
+    Literal,
+    Member,
+    Outside,
+    Source,
+    Unknown,
+    Value,
+)
+
+_MOST_TEXT = 2_000
+"""Longer texts are not folded: the code we read is hostile, and `replace` can make a text grow without end."""
+_PLAIN_PERCENT = re.compile(r"%[sdr%]")
+_PLAIN_FORMAT = re.compile(r"\{\w*\}")
+_TEXT_METHODS = frozenset(
+    [
+        "capitalize",
+        "casefold",
+        "endswith",
+        "format",
+        "join",
+        "lower",
+        "lstrip",
+        "partition",
+        "removeprefix",
+        "removesuffix",
+        "replace",
+        "rpartition",
+        "rsplit",
+        "rstrip",
+        "split",
+        "splitlines",
+        "startswith",
+        "strip",
+        "title",
+        "upper",
+        "isdigit",
+    ]
+)
+
+
+def show_constant(value: Value) -> str | None:
+    """How a constant reads inside an f-string."""
+    return str(value.value) if isinstance(value, Literal) else None
+
+
+def fold_operation(operator: ast.operator, left: Value, right: Value) -> Value:
+    """`left operator right` where both are constants or sequences we know."""
+    match operator, left, right:
+        case ast.Add(), Literal(value=str(a)), Literal(value=str(b)) if len(a) + len(b) < _MOST_TEXT:
+            return Literal(a + b)
+        case ast.Add(), Items(values=a, whole=wa), Items(values=b, whole=wb):
+            return Items([*a, *b], whole=wa and wb)
+        case ast.Add(), Items(values=a), Called():
+            return Items([*a, Element(right, EACH)], whole=False)
+        case ast.BitOr(), Items(values=a, whole=wa), Items(values=b, whole=wb):
+            return Items([*a, *b], whole=wa and wb)
+        case ast.Mod(), Literal(value=str(a)), _:
+            return _fold_percent(a, right)
+        case ((ast.Add() | ast.Sub() | ast.Mult()), Literal(value=int(x)), Literal(value=int(y))):
+            return Literal(
+                x + y if isinstance(operator, ast.Add) else x - y if isinstance(operator, ast.Sub) else x * y
+            )
+        case ast.Add(), Source(of=of, anchors=anchors), _:
+            return Source(of, anchors)
+        case ast.Add(), _, Source(of=of, anchors=anchors):
+            return Source(of, anchors)
+    return Called(Outside(f"operator.{type(operator).__name__.lower()}"), (left, right))
+
+
+def _fold_percent(template: str, right: Value) -> Value:
+    values = right.values if isinstance(right, Items) else [right]
+    if "%" in _PLAIN_PERCENT.sub("", template) or len(template) > _MOST_TEXT:
+        return Unknown(f"the text {template!r}")
+    constants = [value.value for value in values if isinstance(value, Literal)]
+    if len(constants) != len(values):
+        return Unknown(f"the text {template!r}")
+    try:
+        return Literal(template % tuple(constants))
+    except (TypeError, ValueError):
+        return Unknown(f"the text {template!r}")
+
+
+def call_text_method(text: str, method: str, arguments: list[Value], keywords: dict[str, Value]) -> Value | None:
+    """A method of a constant text with constant arguments; None where it cannot be computed."""
+    if method not in _TEXT_METHODS or len(text) > _MOST_TEXT:
+        return None
+    if method == "format" and ("{" in _PLAIN_FORMAT.sub("", text) or "}" in _PLAIN_FORMAT.sub("", text)):
+        return None
+    plain = [_plain(argument) for argument in arguments]
+    named = {name: _plain(value) for name, value in keywords.items()}
+    if any(value is _CANNOT or len(str(value)) > _MOST_TEXT for value in (*plain, *named.values())):
+        return None
+    try:
+        result = getattr(text, method)(*plain, **named)
+    except (TypeError, ValueError, KeyError, IndexError, AttributeError):
+        return None
+    if isinstance(result, (list, tuple)):
+        return Items([Literal(item) for item in result])
+    return Literal(result) if not isinstance(result, str) or len(result) < _MOST_TEXT else None
+
+
+_CANNOT = object()
+
+
+def _plain(value: Value) -> Any:
+    match value:
+        case Literal(value=constant):
+            return constant
+        case Items(values=values, whole=True):
+            inner = [_plain(item) for item in values]
+            return _CANNOT if _CANNOT in inner else tuple(inner) if inner else inner
+    return _CANNOT
+
+
+def rewrite_source(source: Source, method: str, arguments: list[Value]) -> Value:
+    """A text method on upstream source: what it looks for is an anchor of the rewrite."""
+    if method in {"replace", "index", "find", "split", "partition", "count", "startswith", "removeprefix"}:
+        anchor = arguments[0].value if arguments and isinstance(arguments[0], Literal) else None
+        anchors = (*source.anchors, anchor) if isinstance(anchor, str) else source.anchors
+        return Source(source.of, anchors)
+    return Source(source.of, source.anchors) if method != "__class__" else Member(source, method)

@@ -1,0 +1,379 @@
+"""What an expression of the downstream may stand for, as far as reading can tell."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from layline.interpreter.modules import Module
+    from layline.interpreter.scope import Scope
+
+
+MOST_PARTS = 400
+"""Values grow with the code that makes them; a larger one is Unknown, so that comparing two stays cheap."""
+
+
+class _Bounded(type):
+    """Composite values know their size; one that grows too large becomes Unknown."""
+
+    def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
+        made = super().__call__(*arguments, **keywords)
+        return made if made.parts <= MOST_PARTS else Unknown("a value too large to follow")
+
+
+@dataclass(frozen=True, slots=True)
+class _Composite(metaclass=_Bounded):
+    """A value made of others; its hash and size are computed once."""
+
+    parts: int = field(init=False, compare=False, repr=False, default=1)
+    digest: int = field(init=False, compare=False, repr=False, default=0)
+
+    def _seal(self, *inner: Any) -> None:
+        object.__setattr__(self, "parts", 1 + sum(getattr(item, "parts", 1) for item in inner))
+        object.__setattr__(self, "digest", hash((type(self).__name__, *inner)))
+
+    def __hash__(self) -> int:
+        return self.digest
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """A name outside the downstream: a module, class, function or attribute of upstream or any other package."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant."""
+
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A parameter nobody told us; `context` marks the one that a patch engine hands to handlers and conditions."""
+
+    name: str
+    context: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=True)
+class Member(_Composite):
+    """An attribute of something opaque."""
+
+    owner: Value
+    name: str
+    default: Value | None = None
+
+    def __post_init__(self) -> None:
+        self._seal(self.owner, self.name, self.default)
+
+    __hash__ = _Composite.__hash__
+
+
+@dataclass(frozen=True, slots=True, eq=True)
+class Element(_Composite):
+    """An item of something opaque."""
+
+    owner: Value
+    key: Value
+    default: Value | None = None
+
+    def __post_init__(self) -> None:
+        self._seal(self.owner, self.key, self.default)
+
+    __hash__ = _Composite.__hash__
+
+
+@dataclass(frozen=True, slots=True, eq=True)
+class Called(_Composite):
+    """What an opaque call returns."""
+
+    callee: Value
+    arguments: tuple[Value, ...] = ()
+    keywords: tuple[tuple[str, Value], ...] = ()
+
+    def __post_init__(self) -> None:
+        self._seal(self.callee, *self.arguments, *(item for pair in self.keywords for item in pair))
+
+    __hash__ = _Composite.__hash__
+
+
+@dataclass(frozen=True, slots=True, eq=True)
+class Test(_Composite):
+    """A boolean or comparison: `and or not == != < > <= >= is in importable`."""
+
+    operator: str
+    operands: tuple[Value, ...]
+
+    def __post_init__(self) -> None:
+        self._seal(self.operator, *self.operands)
+
+    __hash__ = _Composite.__hash__
+
+
+@dataclass(frozen=True, slots=True, eq=True)
+class Choice(_Composite):
+    """One value or another, by a test."""
+
+    test: Value
+    yes: Value
+    no: Value
+
+    def __post_init__(self) -> None:
+        self._seal(self.test, self.yes, self.no)
+
+    __hash__ = _Composite.__hash__
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Something reading cannot tell, and why."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True, eq=True)
+class Partial(_Composite):
+    """A callable with some arguments already given."""
+
+    function: Value
+    arguments: tuple[Value, ...] = ()
+    keywords: tuple[tuple[str, Value], ...] = ()
+
+    def __post_init__(self) -> None:
+        self._seal(self.function, *self.arguments, *(item for pair in self.keywords for item in pair))
+
+    __hash__ = _Composite.__hash__
+
+
+@dataclass(slots=True, eq=False)
+class Function:
+    """A function, method or lambda of the downstream with the scope it closes over."""
+
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+    module: Module
+    scope: Scope
+    name: str
+    """Dotted inside its module, `<locals>` left out."""
+    bound: Value | None = None
+    """What `self` or `cls` is, for a bound method."""
+    kind: str = "function"
+    """function, staticmethod, classmethod or property."""
+    defaults: dict[str, Value] = field(default_factory=dict)
+    attributes: dict[str, Value] = field(default_factory=dict)
+    captured: dict[str, Value] | None = None
+    """The names around it when it was defined; a branch that returned leaves them nowhere else."""
+    decorates: Function | None = None
+    """The function that a decorator of ours put this one around."""
+
+    @property
+    def dotted(self) -> str:
+        return f"{self.module.name}.{self.name}"
+
+
+@dataclass(slots=True, eq=False)
+class Class:
+    """A class of the downstream."""
+
+    node: ast.ClassDef
+    module: Module
+    scope: Scope
+    """Its own names."""
+    name: str
+    bases: tuple[Value, ...] = ()
+
+    @property
+    def dotted(self) -> str:
+        return f"{self.module.name}.{self.name}"
+
+
+@dataclass(slots=True, eq=False)
+class Instance:
+    """An object of a downstream class."""
+
+    of: Class
+    attributes: dict[str, Value] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
+class Items:
+    """A list, tuple or set whose items we know; `whole` is False when there may be more."""
+
+    values: list[Value]
+    whole: bool = True
+    sure: int | None = None
+    """How many of them are there whichever function ran before; None: all."""
+
+
+@dataclass(slots=True, eq=False)
+class Table:
+    """A dict whose entries we know."""
+
+    entries: list[tuple[Value, Value]]
+    whole: bool = True
+
+
+@dataclass(slots=True, eq=False)
+class Made:
+    """A module or namespace object the downstream makes itself: `types.ModuleType("a.b")`."""
+
+    name: str
+    attributes: dict[str, Value] = field(default_factory=dict)
+    place: str | None = None
+    """Where it was put in `sys.modules`."""
+
+
+@dataclass(slots=True, eq=False)
+class Source:
+    """Text that began as the source of an upstream object, with the anchors looked for in it."""
+
+    of: Value
+    anchors: tuple[str, ...] = ()
+
+
+@dataclass(slots=True, eq=False)
+class Later:
+    """A name imported from one of our modules, looked up when it is used: most imports never are."""
+
+    base: str
+    name: str
+    value: Value | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """A module of the downstream."""
+
+    module: Module
+
+
+Value: TypeAlias = (
+    Outside
+    | Literal
+    | Argument
+    | Member
+    | Element
+    | Called
+    | Test
+    | Choice
+    | Unknown
+    | Partial
+    | Function
+    | Class
+    | Instance
+    | Items
+    | Table
+    | Made
+    | Source
+    | Later
+    | Inside
+)
+
+NONE = Literal(None)
+TRUE = Literal(True)
+FALSE = Literal(False)
+EACH = Unknown("each")
+"""The key of an item that stands for every one of something opaque."""
+LEFT_OUT = Unknown("left out by a filter")
+"""What stands in for an item where the filter of its comprehension does not hold: nothing."""
+_MOST_ALTERNATIVES = 24
+_MOST_BASES = 12
+INERT = frozenset(
+    [
+        "functools.wraps",
+        "functools.update_wrapper",
+        "inspect.signature",
+        "inspect.getsource",
+        "inspect.getfile",
+        "inspect.unwrap",
+        "inspect.getsourcefile",
+        "inspect.getsourcelines",
+        "inspect.iscoroutinefunction",
+        "asyncio.iscoroutinefunction",
+        "builtins.getattr",
+        "builtins.hasattr",
+        "builtins.isinstance",
+        "builtins.issubclass",
+        "builtins.callable",
+        "builtins.id",
+        "builtins.repr",
+        "builtins.str",
+        "builtins.print",
+        "builtins.type",
+        "builtins.setattr",
+        "builtins.dir",
+        "builtins.vars",
+        "types.MethodType",
+    ]
+)
+"""Calls that look at a function without calling it."""
+
+
+def find_alternatives(value: Value) -> list[Value]:
+    """Every value it may be, choices opened, each once."""
+    found: list[Value] = []
+    waiting = [value]
+    while waiting and len(found) < _MOST_ALTERNATIVES:
+        match waiting.pop(0):
+            case Choice(yes=yes, no=no):
+                waiting[:0] = [yes, no]
+            case Test(operator="or", operands=operands):
+                waiting[:0] = operands
+            case Test(operator="and", operands=operands):
+                waiting.insert(0, operands[-1])
+            case Member(default=default) | Element(default=default) as opaque if default is not None:
+                found.append(opaque)
+                waiting.append(default)
+            case other if other not in found and other != LEFT_OUT:
+                found.append(other)
+    return found
+
+
+def truth(value: Value) -> bool | None:
+    """Whether it is surely true or surely false."""
+    match value:
+        case Literal(value=constant):
+            return bool(constant)
+        case Function() | Class() | Instance() | Inside() | Made() | Partial():
+            return True
+        case Items(values=values, whole=True) if values:
+            return True
+        case Test(operator="not", operands=(inner,)):
+            known = truth(inner)
+            return None if known is None else not known
+    return None
+
+
+def negate(value: Value) -> Value:
+    match value:
+        case Test(operator="not", operands=(inner,)):
+            return inner
+        case Literal(value=constant):
+            return Literal(not constant)
+    return Test("not", (value,))
+
+
+def conjoin(values: tuple[Value, ...]) -> Value:
+    kept = tuple(dict.fromkeys(value for value in values if truth(value) is not True))
+    return kept[0] if len(kept) == 1 else Test("and", kept) if kept else TRUE
+
+
+def find_order(owner: Class, depth: int = 0) -> list[Value]:
+    """The class and all it inherits from, as Python looks: a shared base comes after those that share it."""
+    found: list[Value] = [owner]
+    for base in owner.bases if depth < _MOST_BASES else ():
+        inner: list[Value] = find_order(base, depth + 1) if isinstance(base, Class) else [base]
+        found = [*(item for item in found if item is owner or item not in inner), *inner]
+    return found
+
+
+def bind(function: Function, owner: Value) -> Function:
+    """The function as a bound method."""
+    return Function(
+        function.node, function.module, function.scope, function.name, owner, function.kind, function.defaults,
+        captured=function.captured,
+    )  # fmt: skip

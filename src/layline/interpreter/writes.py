@@ -1,0 +1,274 @@
+"""Reading and writing attributes and items."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from layline.interpreter.branches import assume, find_pairs, restrict
+from layline.interpreter.events import Write
+from layline.interpreter.objects import class_of
+from layline.interpreter.state import Machine, find_restores, module_around, text_of
+from layline.interpreter.undo import Journal
+from layline.interpreter.values import (
+    Called,
+    Choice,
+    Class,
+    Element,
+    Function,
+    Inside,
+    Instance,
+    Items,
+    Literal,
+    Made,
+    Member,
+    Outside,
+    Source,
+    Table,
+    Test,
+    Unknown,
+    Value,
+    bind,
+    find_order,
+    negate,
+)
+
+if TYPE_CHECKING:
+    from layline.interpreter.modules import Module
+
+_SAY_NOTHING = ("builtins.", "abc.", "typing.", "enum.")
+"""Bases from which nothing of interest is inherited."""
+
+
+class Writes(Machine):
+    """What `a.b`, `a.b = c`, `a[b] = c` and their deletions mean."""
+
+    def find_module(self, name: str) -> Value:
+        if self.modules.knows(name):
+            module = self.modules.find(name)
+            if module is not None:
+                return Inside(module)
+        return Outside(name)
+
+    def read_module(self, module: Module) -> None:
+        """Read the top level of a module once; its events stay with it."""
+        if module.state != "new":
+            return
+        module.state = "running"
+        saved = (self.log, self.frames, self.deferred, self.steps, self.stored)
+        journal, self.journal = self.journal, Journal()  # what an import does, it does for everyone
+        from layline.interpreter.events import Log
+
+        self.log, self.frames, self.deferred, self.steps, self.stored = Log(module.events), [], False, 0, {}
+        self.push(module, "")
+        self.run_block(module.body, module.scope)
+        self.log, self.frames, self.deferred, self.steps, self.stored = saved
+        self.journal = journal
+        module.state = "done"
+
+    def read_attribute(self, owner: Value, name: str, default: Value | None = None) -> Value:  # noqa: C901  one case per kind of owner
+        match owner:
+            case Outside():
+                return self._read_from_outside(owner, name)
+            case Source() if name.startswith("__"):
+                return owner
+            case Inside(module=module):
+                return self._read_from_module(module, name)
+            case Class():
+                return self._read_from_class(owner, name) or Member(owner, name, default)
+            case Instance():
+                return self._read_from_instance(owner, name) or Member(owner, name, default)
+            case Function():
+                return self._read_from_function(owner, name, default)
+            case Made():
+                return owner.attributes.get(name, Member(owner, name, default))
+            case Choice(test=test, yes=yes, no=no):
+                left, right = self.read_attribute(yes, name, default), self.read_attribute(no, name, default)
+                return left if left == right else Choice(test, left, right)
+            case Test(operator="or", operands=operands):
+                return Test("or", tuple(self.read_attribute(operand, name, default) for operand in operands))
+            case Called(callee=Outside(path="builtins.super"), arguments=(Class() | Instance() as current, *rest)):
+                return self._read_from_bases(current, rest, name) or Member(owner, name, default)
+            case Literal(value=None) if default is not None:
+                return default
+            case Called() if name == "__class__" and (made := class_of(owner)) is not None:
+                return made
+        return Member(owner, name, default)
+
+    def _read_from_outside(self, owner: Outside, name: str) -> Value:
+        if name in {"__func__", "__wrapped__"}:
+            return owner
+        if name == "__name__":
+            return Literal(owner.path.rpartition(".")[2])
+        if name == "__qualname__":
+            return Literal(owner.path.removeprefix(f"{module_around(owner.path)}."))
+        if name == "__module__":
+            return Member(owner, name)  # a text, no step of a path; left open, so that comparing it decides nothing
+        path = f"{owner.path}.{name}"
+        found = self.stored.get(path, Outside(path))
+        if isinstance(found, Outside) and found.path in self.stashes:
+            return Outside(self.stashes[found.path])
+        return found
+
+    def _read_from_module(self, module: Module, name: str) -> Value:
+        self.read_module(module)
+        found = module.scope.names.get(name)
+        if found is not None:
+            return self.settle(found)
+        if self.modules.knows(f"{module.name}.{name}"):
+            return self.find_module(f"{module.name}.{name}")
+        if name == "__name__":
+            return Literal(module.name)
+        if module.stars:
+            return Outside(f"{module.stars[-1]}.{name}")
+        return Unknown(f"{module.name} has no name {name}")
+
+    def _read_from_class(self, owner: Class, name: str) -> Value | None:
+        found = owner.scope.names.get(name)
+        found = self.settle(found) if found is not None else None
+        if isinstance(found, Function) and found.kind == "classmethod":
+            return bind(found, owner)
+        if found is not None:
+            return found
+        match name:
+            case "__name__":
+                return Literal(owner.node.name)
+            case "__module__":
+                return Literal(owner.module.name)
+        for base in owner.bases:
+            match base:
+                case Class() if base is not owner:
+                    inherited = self._read_from_class(base, name)
+                    if inherited is not None:
+                        return inherited
+                case Outside(path=path) if not path.startswith(_SAY_NOTHING):
+                    return Outside(f"{path}.{name}")
+        return None
+
+    def _read_from_instance(self, owner: Instance, name: str) -> Value | None:
+        if name in owner.attributes:
+            return owner.attributes[name]
+        if name == "__class__":
+            return owner.of
+        found = self._read_from_class(owner.of, name)
+        match found:
+            case Literal(value=None) if name.startswith("_"):
+                return Member(owner, name, found)  # a slot that a method fills in later
+            case Function(kind="function"):
+                return bind(found, owner)
+            case Function(kind="property"):
+                return self.call_function(bind(found, owner), [], {}, found.node)
+            case Outside() if name not in owner.of.scope.names:
+                return None  # inherited, or set on the object: a write through it does not reach the class
+        return found
+
+    def _read_from_bases(self, current: Class | Instance, rest: list[Value], name: str) -> Value | None:
+        order = find_order(current if isinstance(current, Class) else current.of)
+        after = order.index(rest[0]) + 1 if rest and rest[0] in order else 1
+        for base in order[after:]:
+            if isinstance(base, Class) and (found := base.scope.names.get(name)) is not None:
+                found = self.settle(found)
+                return bind(found, current) if isinstance(found, Function) else found
+            if isinstance(base, Outside) and not base.path.startswith(_SAY_NOTHING):
+                return Outside(f"{base.path}.{name}")
+        return None
+
+    def _read_from_function(self, owner: Function, name: str, default: Value | None) -> Value:
+        if name in owner.attributes:
+            return owner.attributes[name]
+        match name:
+            case "__name__" | "__qualname__":
+                return Literal(owner.name.rpartition(".")[2])
+            case "__module__":
+                return Literal(owner.module.name)
+            case "__func__":
+                return owner
+        if isinstance(default, Items | Table):
+            return default  # `getattr(helper, "_backup", [])`: empty until something is put there
+        return Member(owner, name, default)
+
+    def write(self, owner: Value, name: Value, value: Value | None, node: ast.AST, *, is_item: bool = False) -> None:
+        """Remember a write so that later reads see it, and record it for the detectors."""
+        match owner:
+            case Choice(test=test, yes=yes, no=no):
+                self._write_under(test, (yes, name, value), node, is_item=is_item)
+                self._write_under(negate(test), (no, name, value), node, is_item=is_item)
+                return
+            case Test(operator="or", operands=operands):
+                for operand in operands:
+                    self.write(operand, name, value, node, is_item=is_item)
+                return
+            case Outside(path=path) if path.endswith(".__dict__") and is_item:
+                self.write(Outside(path.removesuffix(".__dict__")), name, value, node)
+                return
+            case Outside(path=path) if path.endswith(".__globals__") and is_item:
+                self.write(Outside(module_around(path.removesuffix(".__globals__"))), name, value, node)
+                return
+            case Literal(value=None):
+                return
+        event = Write(
+            owner=owner, name=name, value=value, at=self.place(node), is_item=is_item, deferred=self.deferred,
+            activation=self.frame.number, within=self.frame.within, when=self.conditions(),
+            trail=self.trail(), chosen=tuple(self.chosen),
+        )  # fmt: skip
+        if value is not None and self._puts_back(event):
+            event.transient = event.restores = True
+            find_restores(self.log.events, event)
+        self._remember(event)
+        self.record(event)
+
+    def _write_under(
+        self, test: Value, parts: tuple[Value, Value, Value | None], node: ast.AST, *, is_item: bool
+    ) -> None:
+        """A write to one of several objects; its name and value are those of the same branch."""
+        known = assume(test, ())
+        owner, name = restrict(parts[0], known), restrict(parts[1], known)
+        value = None if parts[2] is None else restrict(parts[2], known)
+        self.frame.conditions.append((test, False))
+        self.chosen.append(test)
+        self.write(owner, name, value, node, is_item=is_item)
+        self.chosen.pop()
+        self.frame.conditions.pop()
+
+    def _puts_back(self, event: Write) -> bool:
+        """True if an earlier write of this run is undone: the value is what was read from the same place."""
+        match event.owner, event.value:
+            case Outside(path=path), Outside(path=original) if not event.is_item:
+                return original == f"{path}.{text_of(event.name)}"
+            case _, Element(owner=owner, key=key) if event.is_item:
+                return owner == event.owner and key == event.name
+            case _, Member(owner=owner, name=name) if not event.is_item and owner == event.owner:
+                return name == text_of(event.name) or (name, text_of(event.name)) in self.aside
+            case Outside(path=path), Choice() if not event.is_item and event.value is not None:
+                pairs = list(find_pairs(event.name, event.value))
+                return all(isinstance(v, Outside) and v.path == f"{path}.{text_of(name)}" for name, v in pairs)
+        return False
+
+    def _remember(self, event: Write) -> None:
+        name = text_of(event.name)
+        if name is not None and isinstance(event.value, Member) and event.value.name != name:
+            self.aside.add((name, event.value.name))
+        match event.owner:
+            case Outside(path=path) if name is not None and not event.is_item:
+                if event.value is None or event.transient:
+                    self.stored.pop(f"{path}.{name}", None)
+                else:
+                    self.stored[f"{path}.{name}"] = event.value
+            case Table():
+                if event.value is not None:
+                    self.journal.note_growth(event.owner)
+                    event.owner.entries.append((event.name, event.value))
+            case Inside(module=module) if name is not None and event.value is not None and module.state == "done":
+                self.journal.note(module.scope.names, name)
+                module.scope.names.setdefault(name, event.value)
+            case Class(scope=scope) if name is not None and event.value is not None:
+                self.journal.note(scope.names, name)
+                scope.names[name] = event.value
+            case Instance() if name and event.value is not None:
+                self.journal.note(event.owner.attributes, name)
+                event.owner.attributes[name] = event.value
+                if self.frame.loops:
+                    self.frame.loops[-1].written.append((event.owner, name))
+            case Made(attributes=attributes) | Function(attributes=attributes) if name and event.value is not None:
+                self.journal.note(attributes, name)
+                attributes[name] = event.value

@@ -1,0 +1,93 @@
+"""Filters of the lists and tables that name targets: what they rule out is no effect, what they leave open is uncertain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from layline.core.patch import Effect, TargetKind
+from layline.interpreter.conditions import Reader, simplify
+from layline.interpreter.config_paths import Roots
+from layline.interpreter.state import text_of
+from layline.interpreter.values import Called, Literal, Outside, Test, Value
+
+if TYPE_CHECKING:
+    from layline.interpreter.events import Event
+    from layline.patches.installer import Installer
+
+_UNSEEN = frozenset({TargetKind.UNKNOWN, TargetKind.EXTERNAL})
+_LONGEST = 160
+_FILTERED = "only where the filter of its list lets it through"
+
+
+def apply_filters(event: Event, effect: Effect, installer: Installer) -> Effect | None:
+    """The effect as the filters of its list leave it; None if they keep it out."""
+    tests = [test for test in getattr(event, "when", ()) if test in installer.machine.filters]
+    if not tests or effect.target is None:
+        return effect
+    asked = [_asks_for(test, effect.target) for test in tests]
+    if any(asked) and effect.target_kind is TargetKind.ABSENT:
+        return None
+    if all(asked) and effect.target_kind not in _UNSEEN:
+        return effect
+    return _doubt(effect, _FILTERED)
+
+
+def weigh_imports(event: Event, effect: Effect, installer: Installer) -> Effect:
+    """Of two ways that an import decides, the one that the pin does not take is uncertain."""
+    if effect.target is None or not effect.certain:
+        return effect
+    for test in getattr(event, "when", ()):
+        match test:
+            case Test(operator="not", operands=(Test(operator="importable", operands=names),)):
+                there = [text for name in names if (text := text_of(name)) and _is_there(text, installer)]
+                if len(there) == len(names):
+                    return _doubt(effect, f"only where {there[0]} cannot be imported, and it is there")
+            case Test(operator="importable", operands=names):
+                gone = [text for name in names if (text := text_of(name)) and _is_gone(text, installer)]
+                if gone:
+                    return _doubt(effect, f"only where {gone[0]} can be imported, and the pin does not have it")
+    return effect
+
+
+def _is_there(name: str, installer: Installer) -> bool:
+    if _is_ours(name, installer):
+        return True
+    return installer.look_up(name).kind not in {*_UNSEEN, TargetKind.ABSENT}
+
+
+def _is_gone(name: str, installer: Installer) -> bool:
+    return not _is_ours(name, installer) and installer.look_up(name).kind is TargetKind.ABSENT
+
+
+def _is_ours(name: str, installer: Installer) -> bool:
+    modules = installer.machine.modules
+    return modules.path_of(name) is not None or modules.path_of(name.rpartition(".")[0]) is not None
+
+
+def _doubt(effect: Effect, why: str) -> Effect:
+    return replace(effect, certain=False, reason=f"{why}; {effect.reason}" if effect.reason else why)
+
+
+def find_filters(event: Event, installer: Installer) -> Iterator[str]:
+    """The filters an effect passed, in words."""
+    reader = Reader(Roots())
+    for test in getattr(event, "when", ()):
+        if test in installer.machine.filters:
+            text = reader.show(simplify(test))
+            yield text if len(text) <= _LONGEST else "the filter of its list holds"
+
+
+def _asks_for(test: Value, target: str) -> bool:
+    """Whether a test only asks if the target is there."""
+    match test:
+        case Outside(path=path):
+            return path == target
+        case Called(callee=Outside(path="builtins.callable"), arguments=(Outside(path=path),)):
+            return path == target
+        case Called(callee=Outside(path="builtins.hasattr"), arguments=(Outside(path=path), Literal(value=str(name)))):
+            return f"{path}.{name}" == target
+        case Test(operator="is not", operands=(Outside(path=path), Literal(value=None))):
+            return path == target
+    return False

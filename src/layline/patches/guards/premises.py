@@ -1,0 +1,113 @@
+"""Conditions taken apart: which of their parts are about upstream names, versions and config keys.
+
+The reader of conditions keeps what a person wants to see; here the same test becomes a value that two upstream refs can
+decide (`retirement`), so that a patch whose guard can no longer be true is told from one that is only switched off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from layline.core.patch import Premise, PremiseKind
+from layline.interpreter.conditions import Reader
+from layline.interpreter.values import Called, Element, Literal, Member, Outside, Test, Value
+
+_PRESENT = frozenset({"builtins.callable", "builtins.bool"})
+_VERSION_CALLS = frozenset({"packaging.version.parse", "packaging.version.Version", "pkg_resources.parse_version"})
+_COMPARISONS = frozenset({"==", "!=", "<", ">", "<=", ">="})
+_MOST_PARTS = 40
+
+
+def build_premise(test: Value, reader: Reader) -> Premise | None:
+    """The premise of a simplified test; None where no part of it can be decided by reading upstream."""
+    found = _build(test, reader)
+    return found if _has_substance(found) else None
+
+
+def _has_substance(premise: Premise) -> bool:
+    if premise.parts:
+        return any(_has_substance(part) for part in premise.parts)
+    return premise.kind is not PremiseKind.OTHER
+
+
+def _build(value: Value, reader: Reader) -> Premise:
+    match value:
+        case Test(operator="and" | "or" as operator, operands=operands) if len(operands) <= _MOST_PARTS:
+            kind = PremiseKind.ALL if operator == "and" else PremiseKind.ANY
+            return Premise(kind=kind, parts=tuple(_build(operand, reader) for operand in operands))
+        case Test(operator="not", operands=(inner,)):
+            return _negated(_build(inner, reader))
+        case Test(operator="importable", operands=operands):
+            names = [_name(operand) or _literal(operand) for operand in operands]
+            if all(names):
+                return _joined(Premise(kind=PremiseKind.NAME, text=str(name)) for name in names)
+        case Test(operator="is" | "is not" as operator, operands=(inner, Literal(value=None))) if name := _name(inner):
+            found = Premise(kind=PremiseKind.NAME, text=name)
+            return found if operator == "is not" else _negated(found)
+        case Test(operator=operator, operands=(left, right)) if operator in _COMPARISONS:
+            return _comparison(value, reader, (operator, left, right))
+        case Called(callee=Outside(path="builtins.hasattr"), arguments=(owner, Literal(value=str(name)), *_)):
+            if above := _name(owner):
+                return Premise(kind=PremiseKind.NAME, text=f"{above}.{name}")
+        case Called(callee=Outside(path=path), arguments=(inner,)) if path in _PRESENT and (name := _name(inner)):
+            return Premise(kind=PremiseKind.NAME, text=name)
+        case Member() | Element() if (key := reader.roots.key_of(value)) is not None and _is_off_by_default(value):
+            return Premise(kind=PremiseKind.KEY, text=key)
+    return Premise(kind=PremiseKind.OTHER, text=reader.show(value))
+
+
+def _comparison(value: Value, reader: Reader, parts: tuple[str, Value, Value]) -> Premise:
+    """A version against a literal, or a config key against something true."""
+    operator, left, right = parts
+    version, wanted = _version(left), _literal(_unwrap(right))
+    if version is not None and wanted is not None:
+        return Premise(kind=PremiseKind.VERSION, text=f"{version} {operator} {wanted}")
+    key = reader.roots.key_of(left)
+    is_true = isinstance(right, Literal) and bool(right.value)
+    if key is not None and operator in {"==", ">", ">="} and is_true and _is_off_by_default(left):
+        return Premise(kind=PremiseKind.KEY, text=key)
+    return Premise(kind=PremiseKind.OTHER, text=reader.show(value))
+
+
+def _is_off_by_default(value: Value) -> bool:
+    """True if a missing key counts as false: `getattr(args, "x", False)`, `cfg.get("x")`; `args.x` would raise."""
+    default = value.default if isinstance(value, Member | Element) else None
+    return isinstance(default, Literal) and not default.value
+
+
+def _negated(premise: Premise) -> Premise:
+    if premise.kind is PremiseKind.NOT:
+        return premise.parts[0]
+    return Premise(kind=PremiseKind.NOT, parts=(premise,))
+
+
+def _joined(parts: Iterable[Premise]) -> Premise:
+    listed = tuple(parts)
+    return listed[0] if len(listed) == 1 else Premise(kind=PremiseKind.ALL, parts=listed)
+
+
+def _name(value: Value) -> str | None:
+    """The dotted name of something outside the downstream."""
+    match value:
+        case Outside(path=path) if not path.startswith(("builtins.", "operator.", "os.environ")):
+            return path
+        case Member(owner=owner, name=name) if (above := _name(owner)) is not None:
+            return f"{above}.{name}"
+    return None
+
+
+def _version(value: Value) -> str | None:
+    """What a version is read from: `parse(megatron.core.__version__)`."""
+    name = _name(_unwrap(value))
+    return name if name is not None and name.rpartition(".")[2] in {"__version__", "VERSION", "version"} else None
+
+
+def _unwrap(value: Value) -> Value:
+    match value:
+        case Called(callee=Outside(path=path), arguments=(inner, *_)) if path in _VERSION_CALLS:
+            return inner
+    return value
+
+
+def _literal(value: Value) -> str | None:
+    return value.value if isinstance(value, Literal) and isinstance(value.value, str) else None

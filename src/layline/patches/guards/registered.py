@@ -1,0 +1,76 @@
+"""The condition of a patch: followed through lambdas and helpers, reduced, read aloud."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from layline.core.patch import Guard
+from layline.interpreter.conditions import Reader, simplify
+from layline.interpreter.events import Log
+from layline.interpreter.values import Argument, Function, Inside, Literal, Partial, Value, truth
+from layline.patches.guards.premises import build_premise
+
+if TYPE_CHECKING:
+    from layline.interpreter.calls import Interpreter
+    from layline.interpreter.config_paths import Roots
+    from layline.interpreter.modules import Module
+
+CONTEXT = "ctx"
+
+
+def build_guard(machine: Interpreter, condition: Value | None, roots: Roots) -> Guard:
+    """What must hold for a patch to apply; without a condition: always."""
+    match condition:
+        case None | Literal(value=None):
+            return Guard()
+        case Function():
+            text = write_source(condition)
+        case Partial(function=Function() as function):
+            text = write_source(function)
+        case _:
+            return Guard(text="<computed>", expression="not decided: the condition is computed at run time")
+    result = call_on_context(machine, condition)
+    reader, test = Reader(roots), simplify(result)
+    decided = truth(test)
+    return Guard(
+        text=text,
+        keys=tuple(sorted(dict.fromkeys(reader.find_keys(test)))),
+        other=tuple(dict.fromkeys(reader.find_others(test))),
+        expression=reader.show(test) if decided is None else "always" if decided else "never",
+        premise=build_premise(test, reader),
+    )
+
+
+def call_on_context(machine: Interpreter, function: Value) -> Value:
+    """What a function of the downstream returns for the context of a patch engine."""
+    saved = (machine.log, machine.frames, machine.deferred, machine.steps)
+    machine.log, machine.frames, machine.deferred, machine.steps = Log(), [], False, 0
+    inner = function.function if isinstance(function, Partial) else function
+    module: Module = inner.module  # type: ignore[union-attr]  # build_guard lets only functions through
+    machine.push(module, "")
+    anchor = inner.node if isinstance(inner, Function) else ast.Constant(None)
+    result = machine.call(function, [Argument(_first_parameter(inner), context=True)], {}, anchor)
+    machine.log, machine.frames, machine.deferred, machine.steps = saved
+    return result
+
+
+def _first_parameter(function: Value) -> str:
+    """How the condition calls what it is given: `ctx`, or `args` where that is the config itself."""
+    if not isinstance(function, Function):
+        return CONTEXT
+    parameters = function.node.args
+    names = [arg.arg for arg in (*parameters.posonlyargs, *parameters.args)]
+    return names[0] if names else CONTEXT
+
+
+def write_source(function: Function) -> str:
+    """The condition as it is written: a lambda in full, a function by its name."""
+    if isinstance(function.node, ast.Lambda):
+        return ast.unparse(function.node)
+    return function.name
+
+
+def find_engine_module(machine: Interpreter, registry: str) -> Inside | None:
+    found = machine.find_module(registry.rpartition(".")[0])
+    return found if isinstance(found, Inside) else None

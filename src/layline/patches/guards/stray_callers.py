@@ -1,0 +1,66 @@
+"""How effects outside any registration are reached: what calls their function, on what condition, and when."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from layline.core.patch import Effect, Moment, Unregistered
+from layline.patches.guards.path import find_body, find_gates, show_gates
+
+if TYPE_CHECKING:
+    from layline.interpreter.callers.find import Callers, Site
+    from layline.interpreter.modules import Modules
+
+
+def find_callers(items: list[Unregistered], known: dict[str, Callers], modules: Modules) -> list[Unregistered]:
+    """Add what calls the function around each effect; of a single caller, also what it asks before it calls."""
+    gates = {within: _find_only_gate(callers, modules) for within, callers in known.items()}
+    later = {within for within, callers in known.items() if callers.sites and all(map(_runs_later, callers.sites))}
+    return [
+        replace(
+            item,
+            effect=_add_gate(_put_off(item.effect, later=item.within in later), gates[item.within]),
+            called_from=known[item.within].places,
+            unknown_callers=known[item.within].unknown,
+        )
+        for item in items
+    ]
+
+
+def _find_only_gate(callers: Callers, modules: Modules) -> str | None:
+    """What the only caller of a function asks before it calls; None where there are several, or it asks nothing."""
+    if len(callers.sites) != 1 or callers.unknown:
+        return None
+    site = callers.sites[0]
+    if site.use is None or not site.use.is_call or isinstance(site.use.place.node, ast.ClassDef | ast.Lambda):
+        return None
+    module = modules.find(modules.names_by_path.get(site.path, ""))
+    place = site.use.place
+    body = find_body(place.node) if place.node is not None else module.body if module is not None else []
+    text = show_gates(list(find_gates(body, site.line)), body)
+    return f"in the caller {place.name.rpartition('.')[2]}: {text}" if text else None
+
+
+def _runs_later(site: Site) -> bool:
+    """A call inside a function that another one makes and returns: it runs when that wrapper is called."""
+    places = list(site.use.place.around()) if site.use is not None and site.use.is_call else []
+    for inner, outer in pairwise(places):
+        name = getattr(inner.node, "name", None)
+        if name is not None and isinstance(outer.node, ast.FunctionDef | ast.AsyncFunctionDef):
+            returned = [node.value for node in ast.walk(outer.node) if isinstance(node, ast.Return)]
+            if any(isinstance(value, ast.Name) and value.id == name for value in returned):
+                return True
+    return False
+
+
+def _put_off(effect: Effect, *, later: bool) -> Effect:
+    return replace(effect, moment=Moment.DEFERRED) if later and effect.moment is Moment.INSTALL else effect
+
+
+def _add_gate(effect: Effect, gate: str | None) -> Effect:
+    if gate is None or "in the caller" in (effect.when or ""):
+        return effect
+    return replace(effect, when=f"{effect.when}; {gate}" if effect.when else gate)

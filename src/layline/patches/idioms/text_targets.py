@@ -1,0 +1,51 @@
+"""Targets named by text in calls that speak of patching: `Patcher([("a.b.c", new)])`, `@rewriter("a.b.C.m")`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from layline.core.patch import Effect, Moment, Style
+from layline.interpreter.events import Event, Naming
+from layline.patches.installer import Installer, moment_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from layline.interpreter.values import Value
+
+_ORIGINAL = re.compile(r"_*orig(?:in|inal)?(?:_|$)")
+"""How a registry hands the original to what takes its place: `context.origin_func`."""
+
+
+NAMED = "named by text in "
+
+
+def find_namings(event: Event, installer: Installer) -> Iterator[Effect]:
+    """One effect for each path; what a registry keeps for later is deferred."""
+    if not isinstance(event, Naming):
+        return
+    for target, value in event.pairs:
+        package, everywhere, name = target.partition(".*.")
+        if everywhere:
+            yield _sweep(event, package, name, installer.describe(value))
+            continue
+        effect = replace(installer.build_effect(event, target, value), reason=f"{NAMED}{event.registry}")
+        if event.registers:
+            style = Style.FUNCTION_WRAPPING if _is_handed_original(value, installer) else effect.style
+            why = f"{NAMED}{event.registry}, put in place when its registry is applied"
+            effect = replace(effect, style=style, moment=Moment.DEFERRED, reason=why)
+        yield effect
+
+
+def _sweep(event: Naming, package: str, name: str, put: tuple[str | None, object]) -> Effect:
+    whose = f" whose name begins with {package}" if package else ""
+    return Effect(
+        style=Style.BINDING_REPLACEMENT, target=None, replacement=put[0], location=event.at, certain=False,
+        moment=moment_of(event), reason=f"`{name}` in every loaded module{whose}, where it is there",
+    )  # fmt: skip
+
+
+def _is_handed_original(value: Value, installer: Installer) -> bool:
+    return any(_ORIGINAL.match(name) for log in installer.read_replacement(value) for _, name in log.members)

@@ -1,0 +1,308 @@
+"""What detectors may ask about the installer at hand: what a replacement does, what a name is upstream."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from layline.core.evidence import Location
+from layline.core.patch import Effect, Moment, Style, TargetKind
+from layline.interpreter.config_paths import Roots
+from layline.interpreter.events import Call, Log, Naming, Write
+from layline.interpreter.objects import spell_object
+from layline.interpreter.references import find_references
+from layline.interpreter.values import (
+    Argument,
+    Called,
+    Class,
+    Element,
+    Function,
+    Inside,
+    Instance,
+    Items,
+    Literal,
+    Made,
+    Member,
+    Outside,
+    Partial,
+    Source,
+    Table,
+    Value,
+    find_alternatives,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from layline.interpreter.calls import Interpreter
+    from layline.interpreter.events import Event
+
+_METADATA = frozenset(
+    "__name__ __qualname__ __doc__ __module__ __wrapped__ __signature__ __annotations__ __defaults__ __kwdefaults__".split()
+)
+_MARKER = re.compile(r"(?:^|_)(patched|wrapped|applied|installed|hooked|orig|original|backup|saved|sentinel|done|marker|unpatched|instrumented|is_patch|patch)(?:_|$)", re.IGNORECASE)  # fmt: skip
+
+
+_COMPUTED = "a value computed at run time"
+_MOST_VALUES = 4
+"""Constants that are named one by one; of more, only that they are computed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What upstream knows of a dotted name."""
+
+    kind: TargetKind
+    alias_of: str | None = None
+    suggestion: str | None = None
+
+
+def know_nothing(_: str) -> Known:
+    return Known(TargetKind.UNKNOWN)
+
+
+@dataclass(slots=True, eq=False)
+class Installer:
+    """One handler, function or module whose events are being judged."""
+
+    machine: Interpreter
+    roots: Roots = field(default_factory=Roots)
+    look_up: Callable[[str], Known] = know_nothing
+    own_names: frozenset[str] = frozenset()
+    """Top-level packages of the downstream: a private attribute that carries one is bookkeeping."""
+    packages: tuple[str, ...] = ()
+    """Upstream packages, for texts that may be a path or an id."""
+    logs: dict[tuple[int, int, tuple[object, ...]], Log] = field(default_factory=dict)
+    kept: list[Value] = field(default_factory=list)
+
+    def read_replacement(self, value: Value) -> Iterator[Log]:
+        """What a replacement uses and does when it runs; each is read once."""
+        for found in find_alternatives(value):
+            function = found.function if isinstance(found, Partial) else found
+            if not isinstance(function, Function):
+                continue
+            given = (*found.arguments, *(v for _, v in found.keywords)) if isinstance(found, Partial) else ()
+            key = (id(function.node), id(function.scope), tuple(id(value) for value in given))
+            if key not in self.logs:
+                self.logs[key] = Log()
+                self.kept.append(found)  # an id is only unique while its object lives
+                saved, self.machine.log = self.machine.log, self.logs[key]
+                self.machine.run_deferred(found)
+                self.machine.log = saved
+            yield self.logs[key]
+
+    def judge_style(self, target: str, value: Value) -> Style:  # noqa: C901  one case per kind of value
+        """Wrapping if the replacement can still reach the original, however it is spelled."""
+        for found in find_alternatives(value):
+            match found:
+                case Class():
+                    continue
+                case Source():
+                    return Style.SOURCE_REWRITE
+                case Called(callee=Outside(path=path)) if path.startswith("operator."):
+                    continue  # `m.N += 1` changes a value, it wraps nothing
+                case Instance(attributes=attributes):
+                    held = [v for value in attributes.values() for v in find_alternatives(value)]
+                    if any(self.is_original(value, target) for value in held):
+                        return Style.FUNCTION_WRAPPING
+                case Called(arguments=arguments, keywords=keywords):
+                    given = (*arguments, *(item for _, item in keywords))
+                    if any(self.is_original(inner, target) for item in given for inner in find_alternatives(item)):
+                        return Style.FUNCTION_WRAPPING
+                    if any(self.judge_style(target, item) is Style.FUNCTION_WRAPPING for item in given):
+                        return Style.FUNCTION_WRAPPING
+                case Partial(function=function):
+                    if self.is_original(function, target) or self.uses_original(found, target):
+                        return Style.FUNCTION_WRAPPING
+                case Function():
+                    if self.uses_original(found, target):
+                        return Style.FUNCTION_WRAPPING
+        return Style.BINDING_REPLACEMENT
+
+    def uses_original(self, value: Value, target: str) -> bool:
+        for found in find_alternatives(value):
+            function = found.function if isinstance(found, Partial) else found
+            if isinstance(function, Function) and any(self.same_object(p, target) for p in find_references(function)):
+                return True
+        kept = self.find_kept(target)
+        for log in self.read_replacement(value):
+            if any(self.same_object(path, target) for path in log.used) or any(name in kept for _, name in log.members):
+                return True
+        return False
+
+    def find_kept(self, target: str) -> set[str]:
+        """Names under which the original of a target is kept on objects: `self._orig_update`."""
+        attribute = target.rpartition(".")[2]
+        stashed = {at.rpartition(".")[2] for at, original in self.machine.stashes.items() if original == target}
+        return stashed | {
+            aside for aside, original in self.machine.aside if original == attribute and aside != attribute
+        }
+
+    def is_original(self, value: Value, target: str) -> bool:
+        return isinstance(value, Outside) and self.same_object(value.path, target)
+
+    def same_object(self, path: str, target: str) -> bool:
+        """True if both names mean one object: equal, or one an alias of the other."""
+        if path == target:
+            return True
+        if path.rpartition(".")[2] != target.rpartition(".")[2]:
+            return False
+        owner, other = path.rpartition(".")[0].rpartition(".")[2], target.rpartition(".")[0].rpartition(".")[2]
+        if owner == other:
+            return True
+        if owner[:1].isupper() or other[:1].isupper():
+            return False  # a method of another class
+        left, right = self.look_up(path), self.look_up(target)
+        if {left.kind, right.kind} & {TargetKind.UNKNOWN, TargetKind.EXTERNAL}:
+            return (left.alias_of or path).partition(".")[0] == (right.alias_of or target).partition(".")[0]
+        return (left.alias_of or path) == (right.alias_of or target)
+
+    def is_bookkeeping(self, owner: str, name: str, value: Value | None) -> bool:
+        """Markers, stashed originals and function metadata change nothing upstream does."""
+        if name in _METADATA:
+            return True
+        if not self._keeps_books(owner, name, value):
+            return False
+        if isinstance(value, Outside) and owner and value.path != f"{owner}.{name}":
+            self.machine.stashes.setdefault(f"{owner}.{name}", value.path)
+        return True
+
+    def _keeps_books(self, owner: str, name: str, value: Value | None) -> bool:
+        lowered = name.lower()
+        private = name.startswith("_") and not name.startswith("__")
+        if private and any(word in lowered for word in self.own_names):
+            return True
+        constant = isinstance(value, (Literal, Items, Table))
+        if _MARKER.search(name) and (private or constant) and (constant or isinstance(value, Outside) or value is None):
+            return self.look_up(f"{owner}.{name}").kind in {TargetKind.ABSENT, TargetKind.EXTERNAL, TargetKind.UNKNOWN}
+        if private and isinstance(value, Outside) and value.path.rpartition(".")[2].strip("_") in name:
+            return self.look_up(f"{owner}.{name}").kind not in {TargetKind.DEFINITION, TargetKind.IMPORTED_NAME}
+        return False
+
+    def describe(self, value: Value | None) -> tuple[str | None, Location | None]:  # noqa: C901  one case per kind of value
+        """A replacement in a few words, and where the downstream defines it; of several, all that are ours."""
+        several = [] if value is None else [v for v in find_alternatives(value) if v != Literal(None)]
+        if len(several) > 1 and all(isinstance(v, Function | Class | Partial | Outside | Called) for v in several):
+            told = [self.describe(v) for v in several[:3]]
+            names = list(dict.fromkeys(name for name, _ in told if name))
+            more = " or …" if len(several) > 3 and names != [_COMPUTED] else ""
+            return " or ".join(names) + more, next((place for _, place in told if place is not None), None)
+        if len(several) > 1 and isinstance(several[0], Literal):
+            known = [repr(v.value) for v in several if isinstance(v, Literal)]
+            return " or ".join(known) if len(known) == len(several) <= _MOST_VALUES else _COMPUTED, None
+        found = None if value is None else next(iter(several), Literal(None))
+        match found:
+            case None:
+                return "deleted", None
+            case Function(decorates=Function() as inner):
+                return self.describe(inner)
+            case Function() | Class():
+                return found.dotted, Location(found.module.path or found.module.name, found.node.lineno)
+            case Literal(value=constant):
+                return repr(constant), None
+            case Outside(path=path):
+                return path, None
+            case Partial(function=function):
+                name, place = self.describe(function)
+                return f"functools.partial({name})", place
+            case Called(callee=Outside(path="types.MethodType"), arguments=(bound, _)):
+                return self.describe(bound)
+            case Called(callee=callee):
+                name, place = self.describe(callee)
+                if name == _COMPUTED:
+                    return _COMPUTED, place
+                return f"{name}(…)", place if isinstance(
+                    callee, Instance | Called | Function
+                ) else self.find_definition(callee)
+            case Instance(of=of, attributes=held) if (kept := _find_held(held)) is not None:
+                name, place = self.describe(kept)
+                return f"{of.dotted}({name})", place
+            case Instance(of=of):
+                return f"{of.dotted}()", Location(of.module.path or of.module.name, of.node.lineno)
+            case Inside(module=module):
+                return module.name, Location(module.path or module.name, 1)
+            case Made(name=name):
+                return f"module {name}", None
+            case Source(of=of):
+                return f"rewritten source of {self.describe(of)[0]}", None
+            case Items(values=values) if not all(isinstance(item, Literal) for item in values):
+                return "a list built at run time", None
+            case Items() | Table():
+                return "a literal", None
+        return _COMPUTED, None
+
+    def find_definition(self, value: Value) -> Location | None:
+        """Where a function of ours stands that was too long to be read."""
+        parts = value.path.split(".") if isinstance(value, Outside) else []
+        modules = self.machine.modules
+        for end in range(len(parts) - 1, 0, -1):
+            path = modules.path_of(".".join(parts[:end]))
+            module = modules.find(".".join(parts[:end])) if path is not None else None
+            if path is not None and module is not None:
+                found = find_nested(module.body, parts[end:])
+                return None if found is None else Location(path, found.lineno)
+        return None
+
+    def build_effect(self, event: Write | Call | Naming, target: str, value: Value | None) -> Effect:
+        """The effect of putting `value` at `target`."""
+        replacement, place = self.describe(value)
+        known = self.look_up(target)
+        style = Style.BINDING_REPLACEMENT if value is None else self.judge_style(target, value)
+        anchors = (
+            tuple(a for v in find_alternatives(value) if isinstance(v, Source) for a in v.anchors) if value else ()
+        )
+        return Effect(
+            style=style, target=target, replacement=replacement, replacement_at=place, location=event.at,
+            moment=moment_of(event), target_kind=known.kind, alias_of=known.alias_of, suggestion=known.suggestion,
+            anchors=anchors,
+        )  # fmt: skip
+
+
+def _find_held(attributes: dict[str, Value]) -> Function | Partial | None:
+    """The function of ours that a wrapper object was made with."""
+    values = [value for name, value in attributes.items() if name.startswith("<")]
+    return next((v for v in values if isinstance(v, Function | Partial)), None)
+
+
+_AT_RUN_TIME = "an object that only exists at run time"
+
+
+def find_nested(body: list[ast.stmt], names: list[str]) -> ast.stmt | None:
+    """The definition that a dotted name leads to inside a module."""
+    found: ast.stmt | None = None
+    for name in names:
+        inner = (node for statement in body for node in ast.walk(statement))
+        found = next((node for node in inner if isinstance(node, _DEFINES) and node.name == name), None)
+        if found is None:
+            return None
+        body = found.body
+    return found
+
+
+_DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_GENERIC = frozenset("self cls args kwargs ctx".split())
+
+
+def name_owner(owner: Value) -> str:
+    """An owner that only exists at run time, as far as the code tells."""
+    match owner:
+        case Argument(name=name) if name not in _GENERIC:
+            return f"`{name}`, a parameter; no caller that names it was found"
+        case Element(owner=Called(callee=Outside(path=path))) if path.endswith(".__subclasses__"):
+            return f"every subclass of {path.removesuffix('.__subclasses__')}"
+        case Member(owner=inner, name="__class__") | Called(callee=Outside(path="builtins.type"), arguments=(inner,)):
+            spelled = spell_object(inner)
+            return f"the class of `{spelled}`, {_AT_RUN_TIME}" if spelled else f"the class of {_AT_RUN_TIME}"
+        case Called(callee=Outside(path=path), arguments=arguments) if not path.startswith("builtins."):
+            texts = [repr(v.value) for v in arguments if isinstance(v, Literal) and isinstance(v.value, str)]
+            return f"what {path}({', '.join(texts[:2]) or '…'}) returns"
+    spelled = spell_object(owner)
+    return f"`{spelled}`, {_AT_RUN_TIME}" if spelled else _AT_RUN_TIME
+
+
+def moment_of(event: Event) -> Moment:
+    if isinstance(event, Write | Call | Naming) and event.transient:
+        return Moment.TRANSIENT
+    return Moment.DEFERRED if getattr(event, "deferred", False) else Moment.INSTALL

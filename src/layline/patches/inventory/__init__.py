@@ -1,0 +1,1 @@
+"""Every patch and effect of a downstream at one commit."""

@@ -1,0 +1,112 @@
+"""One row per effect: what several runs of the reader say of one line is settled here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
+from layline.core.evidence import Location
+from layline.core.patch import Effect, Moment, Unregistered
+
+HELPED = "written by a helper at "
+CALLED = "; its helper is called at "
+"""Where else an effect may be listed: taken away again, or used, before anybody sees it."""
+_MARK = re.compile(r"_+(?:self_+)?([a-z0-9]+)_\w+(?<!__)$")
+
+
+def settle(
+    items: Iterable[Unregistered], enclose: Callable[[Effect], str | None], tells: Callable[[Effect], bool]
+) -> list[Unregistered]:
+    """Where one run names the target of a line, the run that could not is dropped.
+
+    `enclose` names what is around a line, `tells` whether a row without a target is listed.
+    """
+    ordered = sorted(items, key=_order)
+    told = {_find_helper(item) for item in ordered if item.effect.target}
+    placed = sorted((_place(item, told, enclose) for item in ordered), key=_order)
+    return list(_drop_marks(list(_drop_restores(list(_drop_copies(placed, told, tells))))))
+
+
+def _place(item: Unregistered, told: set[str], enclose: Callable[[Effect], str | None]) -> Unregistered:
+    """A helper whose callers name what it writes to is listed there by all of them, else once where it stands."""
+    reason, _, caller = (item.effect.reason or "").partition(CALLED)
+    if not caller:
+        return item
+    if str(item.effect.location) not in told:
+        return replace(item, effect=replace(item.effect, reason=reason))
+    path, _, line = caller.rpartition(":")
+    moved = replace(item.effect, location=Location(path, int(line)), reason=f"{reason}; {HELPED}{item.effect.location}")
+    return replace(item, effect=moved, within=enclose(moved) or item.within)
+
+
+def _drop_copies(
+    ordered: list[Unregistered], told: set[str], tells: Callable[[Effect], bool]
+) -> Iterator[Unregistered]:
+    named = {item.effect.location for item in ordered if item.effect.target}
+    listed = [item for item in ordered if not _find_helper(item) and (item.effect.target or tells(item.effect))]
+    plain = {_describe(item, str(item.effect.location)) for item in listed}
+    decided = {_find_helper(item) for item in ordered if _describe(item, _find_helper(item)) not in plain}
+    seen: set[tuple[object, ...]] = set()
+    for item in ordered:
+        effect, helper = item.effect, _find_helper(item)
+        if _describe(item, helper) in plain and helper not in told | decided:
+            continue  # a helper whose callers decide nothing: told once, where it stands
+        if effect.target is None and not effect.mutates:
+            ours = effect.replacement if effect.replacement_at is not None else None
+            one = (effect.location, ours, helper, (effect.reason or "").partition(" of ")[0])
+            if one in seen:
+                continue  # one line that reaches one of several objects
+            seen.add(one)
+        is_open = "every subclass" in (effect.reason or "") or effect.location not in named
+        if effect.target or (is_open and str(effect.location) not in told | decided):
+            yield item
+
+
+def _describe(item: Unregistered, place: str) -> tuple[object, ...]:
+    return place, item.effect.target, item.effect.mutates, item.effect.replacement
+
+
+def _order(item: Unregistered) -> tuple[object, ...]:
+    effect = item.effect
+    return effect.location.path, effect.location.line, effect.target or "", weigh(item)
+
+
+def weigh(item: Unregistered) -> tuple[int, int]:
+    """Of several ways to one line, one that tells that it is undone, else the one with the fewest conditions."""
+    effect = item.effect
+    late = effect.moment is Moment.DEFERRED and effect.target is None  # without a target, that would not be listed
+    rank = 0 if effect.moment is Moment.TRANSIENT else 2 if late else 1
+    return rank, len(effect.when or "")
+
+
+def _find_helper(item: Unregistered) -> str:
+    """The line of the helper that made an effect; empty where none did."""
+    return (item.effect.reason or "").partition(HELPED)[2]
+
+
+def _drop_restores(items: list[Unregistered]) -> Iterator[Unregistered]:
+    """`m.f = n.f` where one replacement of ours went into both: the original put back, taken from where it was read."""
+    put: dict[str, set[str]] = {}
+    for item in items:
+        if item.effect.target and item.effect.replacement and item.effect.replacement_at is not None:
+            put.setdefault(item.effect.target, set()).add(item.effect.replacement)
+    for item in items:
+        target, source = item.effect.target or "", item.effect.replacement or ""
+        same = target.rpartition(".")[2] == source.rpartition(".")[2]
+        if item.effect.replacement_at is not None or not same or not put.get(target, set()) & put.get(source, set()):
+            yield item
+
+
+def _drop_marks(items: list[Unregistered]) -> Iterator[Unregistered]:
+    """Private names that begin with one word on many packages are the downstream's own marks: `_datadog_pin`."""
+    owners: dict[str, set[str]] = {}
+    for item in items:
+        found = _MARK.match((item.effect.target or "").rpartition(".")[2])
+        if found:
+            owners.setdefault(found.group(1), set()).add((item.effect.target or "").partition(".")[0])
+    own = {word for word, tops in owners.items() if len(tops) >= 4}
+    for item in items:
+        found = _MARK.match((item.effect.target or "").rpartition(".")[2])
+        if found is None or found.group(1) not in own:
+            yield item

@@ -1,0 +1,231 @@
+"""Registrations → patches: id, phase, priority, guard and effects of each handler."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from layline.core.evidence import Location
+from layline.core.patch import Effect, Moment, Patch, Premise
+from layline.interpreter.conditions import Reader, simplify
+from layline.interpreter.config_paths import Roots, loosen, read_chain
+from layline.interpreter.events import Event, Imported, Log, Registration, Write
+from layline.interpreter.values import (
+    Argument,
+    Class,
+    Function,
+    Items,
+    Literal,
+    Value,
+    conjoin,
+    find_alternatives,
+)
+from layline.patches.guards.filters import apply_filters, weigh_imports
+from layline.patches.guards.premises import build_premise
+from layline.patches.guards.registered import CONTEXT, build_guard, call_on_context
+from layline.patches.guards.stray import Ways
+from layline.patches.idioms import find_effects
+from layline.patches.installer import Installer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from layline.interpreter.calls import Interpreter
+
+ROLES: dict[str, tuple[str, ...]] = {
+    "id": ("patch_id", "id", "name", "patch_name", "key"),
+    "description": ("description", "desc", "doc", "help"),
+    "backend": ("backend", "framework", "target_backend"),
+    "phase": ("phase", "stage", "when", "hook"),
+    "priority": ("priority", "order"),
+    "condition": ("condition", "predicate", "enabled", "enabled_if", "guard", "cond"),
+    "tags": ("tags", "labels"),
+}
+
+
+@dataclass(slots=True, eq=False)
+class Installed:
+    """What one run of an installer yields."""
+
+    effects: tuple[Effect, ...]
+    gates: tuple[Value, ...]
+    visited: tuple[str, ...]
+    exhausted: bool = False
+
+
+def read_patch(registration: Registration, installer: Installer) -> Patch:
+    """One patch; everything about it is read from its registration and its handler."""
+    given, handler = registration.arguments, registration.handler
+    node = handler.node
+    installed = run_installer(installer, handler)
+    reader = Reader(loosen(installer.roots))
+    first = min([node.lineno, *(item.lineno for item in getattr(node, "decorator_list", ()))])
+    return Patch(
+        id=_text(_role(given, "id")) or f"<computed at {registration.at}>",
+        backend=_text(_role(given, "backend")),
+        phase=_text(_role(given, "phase")),
+        priority=_number(_role(given, "priority")),
+        location=registration.at,
+        handler=handler.name,
+        handler_lines=(first, node.end_lineno or node.lineno),
+        description=_text(_role(given, "description")) or _docstring(handler),
+        tags=_texts(_role(given, "tags")),
+        version_gates=tuple(_find_gates(given)),
+        guard=build_guard(installer.machine, _role(given, "condition"), installer.roots),
+        body_keys=tuple(sorted({key for gate in installed.gates for key in reader.find_asked(simplify(gate))})),
+        effects=installed.effects,
+        implementation=tuple(find_implementation(installed, registration.at.path)),
+        notes=("the handler is longer than the budget of the reader; effects may be missing",)
+        if installed.exhausted
+        else (),
+    )
+
+
+def run_installer(installer: Installer, handler: Function) -> Installed:
+    """Read a handler with its context unknown, then every replacement it installs."""
+    parameters = [arg.arg for arg in (*handler.node.args.posonlyargs, *handler.node.args.args)]
+    skipped = 1 if handler.bound is not None else 0
+    given: list[Value] = [Argument(name, context=index == 0) for index, name in enumerate(parameters[skipped:])]
+    installer.machine.begin()
+    run_function(installer.machine, handler, given)
+    log = installer.machine.log
+    effects = _add_conditions(log.events, installer)
+    return Installed(tuple(effects), tuple(log.gates), tuple(sorted(log.visited)), log.exhausted)
+
+
+def run_function(machine: Interpreter, function: Function, given: list[Value]) -> list[Event]:
+    """Read one function from the outside; what it would do is in the machine's log."""
+    machine.log, machine.frames, machine.deferred, machine.steps = Log(), [], False, 0
+    machine.push(function.module, "")
+    machine.call_function(function, given, {}, function.node)
+    machine.frames = []
+    return machine.log.events
+
+
+def _add_conditions(events: list[Event], installer: Installer) -> Iterator[Effect]:
+    """The effects of a run; a condition that is about no key and no upstream name is told in the words of the source."""
+    ways = Ways(events, installer)
+    for event, effect in find_all_effects(events, installer):
+        yield replace(effect, when=ways.describe(event, effect)) if effect.when is None else effect
+
+
+def collect_effects(events: list[Event], installer: Installer) -> list[Effect]:
+    """The effects of a run in order, then those of the replacements it installs, each once."""
+    return [effect for _, effect in find_all_effects(events, installer)]
+
+
+def find_all_effects(
+    events: list[Event],
+    installer: Installer,
+    is_shown: Callable[[Effect], bool] = lambda _: True,
+    place_of: Callable[[Event, Effect], Location] = lambda _, effect: effect.location,
+) -> Iterator[tuple[Event, Effect]]:
+    """Every effect once for each place it is told at; conditions are read of those alone that somebody will see."""
+    reader = Reader(loosen(installer.roots))
+    found: set[tuple[object, ...]] = set()
+    waiting = list(_with_imports(events, installer.machine))
+    seen: set[int] = set()
+    while waiting:
+        event = waiting.pop(0)
+        for found_effect in find_effects(event, installer):
+            effect = apply_filters(event, found_effect, installer)
+            if effect is None:
+                continue
+            effect = weigh_imports(event, effect, installer)
+            put = None if effect.target else effect.replacement
+            key = (effect.target, place_of(event, effect), effect.mutates, effect.reason, put)
+            if (*key, effect.moment) not in found and (*key, Moment.INSTALL) not in found:
+                found.add((*key, effect.moment))
+                when, premise = _read_condition(event, reader) if is_shown(effect) else (None, None)
+                yield event, replace(effect, when=when, premise=premise)
+        if isinstance(event, Write) and event.value is not None:
+            for log in installer.read_replacement(event.value):
+                if id(log) not in seen:
+                    seen.add(id(log))
+                    waiting.extend(log.events)
+
+
+def _with_imports(events: Iterable[Event], machine: Interpreter) -> Iterator[Event]:
+    """Importing one of our modules does what its top level does."""
+    seen: set[str] = set()
+    for event in events:
+        if isinstance(event, Imported):
+            if event.module.name not in seen:
+                seen.add(event.module.name)
+                machine.read_module(event.module)
+                yield from (inner for inner in event.module.events if not isinstance(inner, Registration | Imported))
+        else:
+            yield event
+
+
+def _read_condition(event: Event, reader: Reader) -> tuple[str | None, Premise | None]:
+    tests = getattr(event, "when", ())
+    if not tests:
+        return None, None
+    test = simplify(conjoin(tuple(tests)))
+    keys = list(reader.find_keys(test))
+    others = list(reader.find_others(test))
+    return (reader.show(test), build_premise(test, reader)) if keys or others else (None, None)
+
+
+def find_implementation(installed: Installed, installer_path: str) -> Iterator[str]:
+    """Files other than the installer where a replacement is defined."""
+    found: dict[str, None] = {}
+    for effect in installed.effects:
+        if effect.replacement_at is not None and effect.replacement_at.path.endswith(".py"):
+            found[effect.replacement_at.path] = None
+    yield from sorted(path for path in found if path != installer_path)
+
+
+def learn_roots(machine: Interpreter, registries: Iterable[str]) -> Roots:
+    """Where config objects hang on the context: what one-argument functions beside the registry return."""
+    learned: set[tuple[str, ...]] = set()
+    for package in sorted({name.rpartition(".")[0].rpartition(".")[0] for name in registries if name}):
+        for name in [package, *machine.modules.below(package)] if package else []:
+            module = machine.modules.find(name)
+            if module is None or name.count(".") > package.count(".") + 1:
+                continue
+            machine.read_module(module)
+            for value in list(module.scope.names.values()):
+                if isinstance(value, Function) and value.module is module and len(value.node.args.args) == 1:
+                    chains = (read_chain(v) for v in find_alternatives(call_on_context(machine, value)))
+                    learned.update(chain for chain in chains if chain)
+    return Roots(frozenset(learned))
+
+
+def _role(given: dict[str, Value], role: str) -> Value | None:
+    return next((given[name] for name in ROLES[role] if name in given), None)
+
+
+def _text(value: Value | None) -> str | None:
+    return str(value.value) if isinstance(value, Literal) and value.value is not None else None
+
+
+def _number(value: Value | None) -> int | None:
+    return value.value if isinstance(value, Literal) and isinstance(value.value, int) else None
+
+
+def _texts(value: Value | None) -> tuple[str, ...]:
+    if not isinstance(value, Items):
+        return ()
+    return tuple(str(item.value) for item in value.values if isinstance(item, Literal))
+
+
+def _find_gates(given: dict[str, Value]) -> Iterator[str]:
+    """Version patterns, by the name of the parameter that carries them."""
+    for name, value in given.items():
+        if "version" in name:
+            single = _text(value)
+            for pattern in _texts(value) or ((single,) if single else ()):
+                yield f"{name}: {pattern}"
+
+
+def _docstring(handler: Function) -> str:
+    import ast
+
+    if isinstance(handler.node, ast.Lambda):
+        return ""
+    return (ast.get_docstring(handler.node) or "").strip()
+
+
+__all__ = ["CONTEXT", "Class", "Installed", "Location", "field", "learn_roots", "read_patch", "run_installer"]

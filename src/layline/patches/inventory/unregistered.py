@@ -1,0 +1,335 @@
+"""Effects outside any registration: plain assignments, wrapt calls, string paths, project helpers, anywhere in the tree."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from layline.core.evidence import Location, Skipped
+from layline.core.patch import Effect, Moment, Style, Unregistered
+from layline.interpreter.conditions import Reader, simplify
+from layline.interpreter.config_paths import loosen
+from layline.interpreter.events import Event, Naming, Registration
+from layline.interpreter.prefilter import find_helpers, is_worth_following, look_at, may_write
+from layline.interpreter.values import Choice, Class, Function, Instance, bind, conjoin, find_alternatives
+from layline.patches.guards.path import find_chain
+from layline.patches.guards.stray import Ways, find_caller, find_listed
+from layline.patches.idioms.generics import find_declared
+from layline.patches.idioms.mappings import HANDED
+from layline.patches.idioms.path_targets import name_registry
+from layline.patches.idioms.text_targets import NAMED
+from layline.patches.inventory.context_managers import Leavings
+from layline.patches.inventory.hook_tables import find_hooked, hand_over
+from layline.patches.inventory.inherited import find_inherited, find_installing_classes, names_heir
+from layline.patches.inventory.merge import CALLED, HELPED, settle, weigh
+from layline.patches.inventory.registrations import find_all_effects, run_function
+
+if TYPE_CHECKING:
+    from layline.interpreter.modules import Module
+    from layline.patches.installer import Installer
+    from layline.source.facts import Facts
+
+_STAYS = re.compile(
+    r"`(?:forward|__class__|__call__|generate)` of |a method bound onto|an import hook|wraps `"
+    r"|`\w+` in every loaded module|`\w+` of (?:the class|every subclass|what|`\w+`, a parameter)"
+    r"|`\w+` of `(?:[^`]*[._\]])?(?:\w*model|\w*module|\w*layers?|\w*attn|\w*attention|\w*block|\w*encoder|\w*decoder|pipe|pipeline|client)(?:\[…\])?`, an"
+)  # fmt: skip
+"""Reasons of rows that are told although their target cannot be named."""
+_TOO_LONG = "longer than the budget of the reader; effects towards its end may be missing"
+_MOST_VARIABLES = 12
+_FLAGS = re.compile(r"\.(?:backends|config|_config|knobs|envs|flags)\.[\w.]+$")
+"""Switches that a package offers to be set: `torch.backends.cudnn.benchmark`."""
+_STDLIB = frozenset(sys.stdlib_module_names)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which targets count: the packages of one backend, or everything that is not ours where none is configured."""
+
+    packages: tuple[str, ...]
+    own: frozenset[str]
+    folders: tuple[str, ...] = ()
+    """Where methods bound onto objects, and changes of other packages, are taken to be meant for this backend."""
+    others: tuple[str, ...] = ()
+    """Packages of the other backends: their changes are listed there."""
+    owns: Callable[[str], bool] = lambda _: False
+    """Whether a dotted name leads into a module of the downstream itself, also inside a namespace that others share."""
+
+    def covers(self, target: str) -> bool:
+        if self.packages:
+            return _is_in(target, self.packages)
+        top = target.partition(".")[0]
+        is_ours = top in self.own or self.owns(target)
+        return top not in _STDLIB and not is_ours and not _is_in(target, self.others)
+
+    def is_near(self, path: str) -> bool:
+        """Whether a file stands where this backend is worked on."""
+        return not self.folders or path.startswith(tuple(f"{folder.rstrip('/')}/" for folder in self.folders))
+
+
+def _is_in(target: str, packages: tuple[str, ...]) -> bool:
+    return any(target == package or target.startswith(f"{package}.") for package in packages)
+
+
+def find_unregistered(installer: Installer, facts: dict[str, Facts], packages: tuple[str, ...]) -> list[Unregistered]:
+    """Every effect of the downstream that no handler has run, by place; read once for all backends."""
+    machine = installer.machine
+    machine.follows = is_worth_following
+    modules = list(_find_modules(installer, facts, packages))
+    functions = {module: list(find_functions(module)) for module in modules}
+    _add_heirs(functions, installer, facts)
+    helpers = frozenset(find_helpers([function for listed in functions.values() for function in listed]))
+    for module in _find_naming(lambda one: not helpers.isdisjoint(one.called), installer, facts, functions):
+        functions[module] = list(find_functions(module))
+    read = Read(helpers | machine.registries.configured, find_hooked(machine.modules, facts), packages)
+    found: dict[tuple[object, ...], Unregistered] = {}
+    for module, listed in functions.items():
+        for item in _find_in_module(module, listed, installer, read):
+            key = (item.effect.location, item.effect.target, item.effect.mutates, item.effect.target or item.effect.reason)  # fmt: skip
+            if key not in found or weigh(item) < weigh(found[key]):
+                found[key] = item
+    machine.follows = lambda _: True
+    return settle(found.values(), lambda effect: _enclosing(effect, installer), _tells_unnamed)
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What is known before functions are read one by one."""
+
+    calls: frozenset[str]
+    """Names of helpers and registering functions: a function that calls one is read."""
+    hooked: dict[str, list[str]]
+    """Functions of ours and the modules they are handed once these are imported."""
+    packages: tuple[str, ...]
+    """Those of all backends; empty: everything."""
+
+
+def _add_heirs(functions: dict[Module, list[Function]], installer: Installer, facts: dict[str, Facts]) -> None:
+    """Modules with subclasses of an installing class: the base does the work, they say on what."""
+    for _ in range(3):
+        names = find_installing_classes(functions)
+        fresh = list(_find_naming(partial(names_heir, names=names), installer, facts, functions))
+        for module in fresh:
+            functions[module] = list(find_functions(module))
+        if not fresh:
+            return
+
+
+def select(items: Iterable[Unregistered], scope: Scope, known: Iterable[Effect]) -> list[Unregistered]:
+    """Those that concern one backend and no patch accounts for."""
+    taken = {effect.location for effect in known}
+    return [item for item in items if item.effect.location not in taken and _counts(item.effect, scope)]
+
+
+def count_left_out(items: list[Unregistered], scope: Scope, known: Iterable[Effect]) -> Iterator[Skipped]:
+    """Plain values set on packages that are no backend: told in one line, not listed."""
+    taken = {effect.location for effect in known}
+    tops: Counter[str] = Counter()
+    for item in items:
+        target = item.effect.target
+        if target is None or item.effect.location in taken or not scope.is_near(item.effect.location.path):
+            continue
+        if not _counts(item.effect, scope) and not _is_in(target, scope.others):
+            tops[target.partition(".")[0]] += 1
+    near = [e for item in items if (e := item.effect).location not in taken and scope.is_near(e.location.path)]
+    variables = {name for effect in near for name in effect.mutates if name.startswith("env:")}
+    if variables:
+        shown = ", ".join(sorted(name.removeprefix("env:") for name in variables)[:_MOST_VARIABLES])
+        more = f" and {len(variables) - _MOST_VARIABLES} more" if len(variables) > _MOST_VARIABLES else ""
+        yield Skipped(
+            "environment variables",
+            f"{len(variables)} that files with patches set outside any registration are not listed: {shown}{more}",
+        )
+    if tops:
+        listed = ", ".join(
+            f"{name} {count}" for name, count in sorted(tops.items(), key=lambda pair: (-pair[1], pair[0]))
+        )
+        yield Skipped(
+            "settings of other packages",
+            f"{tops.total()} values set on packages that are no backend are not listed: {listed}",
+        )
+
+
+def _counts(effect: Effect, scope: Scope) -> bool:
+    """Upstream symbols, behaviour put into other packages, methods bound onto objects."""
+    if effect.target is not None:
+        return scope.covers(effect.target) or _is_foreign_behaviour(effect, scope)
+    if effect.reason == HANDED and effect.mutates:
+        return scope.covers(effect.mutates[0])
+    return _tells_unnamed(effect) and scope.is_near(effect.location.path)
+
+
+def _is_foreign_behaviour(effect: Effect, scope: Scope) -> bool:
+    """Code of ours put into a package that is no backend, the standard library included: torch, asyncio, a sibling."""
+    target = effect.target or ""
+    behaves = _behaves(effect)
+    if not behaves or _is_in(target, scope.others) or target.partition(".")[0] in scope.own or scope.owns(target):
+        return False
+    return scope.is_near(effect.location.path)
+
+
+def _behaves(effect: Effect) -> bool:
+    """Code of ours, a module, a deletion, or whatever is put there by a call that speaks of patching."""
+    if effect.replacement_at is not None or (effect.reason or "").startswith(NAMED):
+        return True
+    return (effect.replacement or "").startswith(("deleted", "module "))
+
+
+def _find_modules(installer: Installer, facts: dict[str, Facts], packages: tuple[str, ...]) -> Iterator[Module]:
+    configured = installer.machine.registries.configured
+    for path, one in facts.items():
+        name = installer.machine.modules.names_by_path.get(path)
+        if name is None or not (may_write(one, packages) or configured & one.words):
+            continue
+        module = installer.machine.modules.find(name)
+        if module is not None:
+            installer.machine.read_module(module)
+            yield module
+
+
+def _find_naming(
+    names: Callable[[Facts], bool], installer: Installer, facts: dict[str, Facts], known: dict[Module, list[Function]]
+) -> Iterator[Module]:
+    """Modules not read yet that name a helper which writes onto what it is given, or a class that installs."""
+    for path, one in facts.items():
+        name = installer.machine.modules.names_by_path.get(path)
+        if name is None or not names(one):
+            continue
+        module = installer.machine.modules.find(name)
+        if module is not None and module not in known:
+            installer.machine.read_module(module)
+            yield module
+
+
+def _find_in_module(
+    module: Module, functions: list[Function], installer: Installer, read: Read
+) -> Iterator[Unregistered]:
+    machine = installer.machine
+    top: list[Event] = [event for event in module.events if not isinstance(event, Registration)]
+    yield from _collect(top, module.name, installer, read.packages)
+    for owner, event in find_declared(module):
+        for item in _collect([event], owner.dotted, installer, read.packages):
+            yield replace(item, effect=replace(item.effect, reason=f"declared by {owner.name} for its target"))
+    leavings = Leavings(machine)
+    handlers = {event.handler.node for event in module.events if isinstance(event, Registration)}
+    for function in functions:
+        seen = look_at(function.node)
+        if function.node in handlers or not (seen.writes or seen.calls & read.calls):
+            continue
+        for given in hand_over(read.hooked.get(function.dotted, [])):
+            machine.begin()
+            events = run_function(machine, function, given)
+            if machine.log.exhausted:
+                place = f"{function.dotted} ({module.path}:{function.node.lineno})"
+                machine.modules.skipped.append(Skipped(place, _TOO_LONG))
+            leavings.mark(events, function)
+            for item in _collect(events, function.dotted, installer, read.packages):
+                yield _name_heir(item, function, module)
+
+
+def _name_heir(item: Unregistered, function: Function, module: Module) -> Unregistered:
+    """What an inherited installer does is listed under the class that inherits it."""
+    heir = function.bound.of if isinstance(function.bound, Instance) else function.bound
+    if not isinstance(heir, Class) or heir.module is not module or function.name.startswith(f"{heir.name}."):
+        return item
+    return replace(item, within=f"{heir.dotted}.{function.name.rpartition('.')[2]}")
+
+
+def _collect(
+    events: list[Event], within: str, installer: Installer, packages: tuple[str, ...]
+) -> Iterator[Unregistered]:
+    reader = Reader(loosen(installer.roots))
+    ways = Ways(events, installer)
+    found = find_all_effects(events, installer, lambda effect: may_count(effect, packages), _find_told)
+    for event, effect in found:
+        shown = may_count(effect, packages)
+        when = _add_options(event, ways.describe(event, effect)) if shown else None
+        effect = replace(_leave_helper(event, effect), when=when)  # noqa: PLW2901
+        test = simplify(conjoin(tuple(getattr(event, "when", ())))) if shown else None
+        if (
+            effect.target
+            and effect.style is Style.BINDING_REPLACEMENT
+            and _FLAGS.search(effect.target)
+            and effect.replacement_at is None
+        ):
+            effect = replace(effect, style=Style.CONFIG_REWRITE, mutates=(effect.target,))  # noqa: PLW2901
+        yield Unregistered(
+            effect=effect,
+            within=_enclosing(effect, installer) or within,
+            registry=name_registry(event, installer) if effect.target else None,
+            keys=tuple(sorted(dict.fromkeys(reader.find_keys(test)))) if test is not None else (),
+        )
+
+
+def _add_options(event: Event, when: str | None) -> str | None:
+    """What a registration was given beside its path says when it applies."""
+    if not isinstance(event, Naming) or not event.options:
+        return when
+    given = f"registered with {event.options}"
+    return f"{when}; {given}" if when else given
+
+
+def _find_told(event: Event, effect: Effect) -> Location:
+    return find_listed(event, effect.location)[0]
+
+
+def may_count(effect: Effect, packages: tuple[str, ...]) -> bool:
+    """False if no backend lists the effect, whatever its scope (see `_counts`): then nobody reads its conditions."""
+    if effect.target is None:
+        return _tells_unnamed(effect)
+    behaves = _behaves(effect)
+    return not packages or behaves or _is_in(effect.target, packages)
+
+
+def _tells_unnamed(effect: Effect) -> bool:
+    """True for rows that may be told although their target cannot be named."""
+    if effect.reason == HANDED and effect.mutates:
+        return True
+    return not effect.certain and effect.moment is not Moment.DEFERRED and bool(_STAYS.match(effect.reason or ""))
+
+
+def _leave_helper(event: Event, effect: Effect) -> Effect:
+    """An effect made by a helper is listed where the helper was called, if that decides it."""
+    place = find_listed(event, effect.location)[0]
+    if place == effect.location:
+        caller = find_caller(event) if effect.target is None else None
+        return effect if caller is None else replace(effect, reason=f"{effect.reason}{CALLED}{caller}")
+    helped = f"{HELPED}{effect.location}"
+    return replace(effect, location=place, reason=f"{effect.reason}; {helped}" if effect.reason else helped)
+
+
+def _enclosing(effect: Effect, installer: Installer) -> str | None:
+    """The innermost function or class around the line, dotted."""
+    modules = installer.machine.modules
+    module = modules.find(modules.names_by_path.get(effect.location.path, ""))
+    if module is None:
+        return None
+    return ".".join([module.name, *(node.name for node in find_chain(module.body, effect.location.line))])
+
+
+def find_functions(module: Module) -> Iterator[Function]:
+    """Functions and methods of a module, methods bound to an object nobody made."""
+    for name in list(module.scope.names.values()):
+        for value in find_alternatives(name) if isinstance(name, Choice) else [name]:  # one of several, by a test
+            match value:
+                case Function() if value.module is module:
+                    yield value
+                case Class() if value.module is module:
+                    yield from _find_methods(value)
+
+
+def _find_methods(owner: Class) -> Iterator[Function]:
+    for value in list(owner.scope.names.values()):
+        match value:
+            case Function(kind="staticmethod"):
+                yield value
+            case Function(kind="classmethod"):
+                yield bind(value, owner)
+            case Function():
+                yield bind(value, Instance(owner))
+    yield from find_inherited(owner)

@@ -1,0 +1,137 @@
+"""The ordered porting plan of one patch."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from layline.core.patch import Moment, TargetKind
+from layline.core.report import Bullets, Cell, Code, Paragraph, Section
+from layline.patches.port.guard import quote_guard
+
+if TYPE_CHECKING:
+    from layline.core.patch import Patch
+    from layline.core.report import Block, Inline
+    from layline.interpreter.modules import Modules
+    from layline.patches.declared_keys import Schema
+    from layline.patches.port.slicing import Slice
+    from layline.source import Index, Resolver
+
+_MOST = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consumer:
+    """An upstream module that copies the target by value."""
+
+    target: str
+    module: str
+    path: str
+    line: int
+    constructs: tuple[int, ...] = ()
+    """Lines that call it."""
+
+
+def find_consumers(patch: Patch, index: Index, resolver: Resolver) -> Iterator[Consumer]:
+    """`from m import f` elsewhere in upstream: rebinding m.f later does not reach these."""
+    seen: set[tuple[str, str]] = set()
+    for effect in patch.effects:
+        if not effect.target or effect.moment is not Moment.INSTALL or effect.target_kind in {TargetKind.EXTERNAL, TargetKind.ABSENT, TargetKind.UNKNOWN}:  # fmt: skip
+            continue
+        if resolver.resolve(effect.target).definition is None:
+            continue
+        for module, item in resolver.find_importers(effect.target):
+            if (effect.target, module) in seen or effect.target == f"{module}.{item.alias}":
+                continue
+            seen.add((effect.target, module))
+            text = index.read_text(module)
+            pattern = re.compile(rf"\b{re.escape(item.alias)}\(")
+            lines = tuple(
+                n for n, line in enumerate(text.splitlines(), 1) if pattern.search(line) and "def " not in line
+            )
+            yield Consumer(target=effect.target, module=module, path=index.entries[module].path, line=item.line, constructs=lines[:5])  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """What is known about the config keys of a patch."""
+
+    schema: Schema
+    upstream: Mapping[str, str]
+    """Key → where upstream itself has it, for keys that the downstream does not declare."""
+
+
+def list_keys(patch: Patch) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*patch.guard.keys, *patch.body_keys)))
+
+
+def build_plan(
+    patch: Patch,
+    found: Slice,
+    modules: Modules,
+    keys: Keys,
+    consumers: list[Consumer],
+    *,
+    registers: frozenset[str],
+) -> Section:
+    rebound = [effect.target for effect in patch.effects if effect.target and effect.moment is Moment.INSTALL]
+    patched = set(rebound)
+    files = [modules.path_of(name) or name for name in found.modules if name in found.statements]
+    shims = sorted({stub for stubs in found.stubs.values() for stub in stubs})
+    replaced = f"; also {', '.join(shims)}, for which print stands in" if shims else ""
+    steps: list[Inline] = [
+        ("Copy what is needed from: ", ", ".join(files) or patch.file),
+        f"Leave behind: the rest of these files and the engine's registration{replaced}.",
+        f"Needs at run time: {', '.join(sorted(found.outside)) or 'nothing but Python'}.",
+        *_describe_targets(patch),
+        *(_describe_consumer(item, patched) for item in consumers[:_MOST]),
+        *_describe_keys(patch, keys),
+        f"Constraint: {patch.guard.text or 'none'} (reads: {patch.guard.expression}){'; copied word for word below' if patch.guard.text else ''}.",
+        *(f"Constraint: {need}." for need in patch.guard.other),
+        (
+            "Either rebind directly (",
+            Cell("apply()", code=True),
+            " of the bundle), or keep the engine: register the handler in phase ",
+            f"{patch.phase}, priority {patch.priority}.",
+        ),
+        *(f"Look at: {problem}." for problem in found.problems),
+    ]
+    if len(consumers) > _MOST:
+        steps.append(f"{len(consumers) - _MOST} more modules copy a target by value; see the JSON.")
+    quotes = quote_guard(patch, modules, registers)
+    blocks: list[Block] = [Bullets(tuple(steps), ordered=True)]
+    if quotes:
+        blocks.append(Paragraph("The guard, copied word for word, with every helper and constant that decides:"))
+        blocks += [Code("\n\n".join(f"# {q.path}:{q.lines[0]}-{q.lines[1]}\n{q.text}" for q in quotes), "python")]
+    return Section(title="Porting plan", blocks=tuple(blocks))
+
+
+def _describe_targets(patch: Patch) -> Iterator[Inline]:
+    for effect in patch.effects:
+        if effect.target and effect.moment is Moment.INSTALL:
+            alias = f", an imported name of {effect.alias_of}" if effect.alias_of else ""
+            absent = " (absent at the pin: it is created)" if effect.target_kind is TargetKind.ABSENT else ""
+            yield ("Rebind ", Cell(effect.target, code=True), f"{alias}{absent} with {effect.replacement}.")
+        elif effect.mutates:
+            yield f"Set {', '.join(effect.mutates)} ({effect.moment.value})."
+
+
+def _describe_consumer(item: Consumer, patched: set[str]) -> Inline:
+    name = f"{item.module}.{item.target.rpartition('.')[2]}"
+    covered = (
+        " (the patch rebinds this copy too)" if name in patched else ": install before it is imported, or rebind it too"
+    )
+    used = f", used at line {', '.join(map(str, item.constructs))}" if item.constructs else ""
+    return (Cell(f"{item.path}:{item.line}", code=True), f" copies {item.target} by value{used}{covered}.")
+
+
+def _describe_keys(patch: Patch, keys: Keys) -> Iterator[Inline]:
+    for key in list_keys(patch):
+        declared, known = keys.schema.default(key), keys.upstream.get(key)
+        if declared is None and known is not None:
+            yield f"Config key {key}: upstream has it ({known}); nothing to add."
+            continue
+        default = f", default {declared.value} ({declared.location})" if declared else ""
+        yield f"New config key: {key}{default}."

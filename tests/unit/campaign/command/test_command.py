@@ -1,0 +1,29 @@
+"""Command measuring: what a crash left running is found by its mark and ended, and nothing else is."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+
+from layline.campaign.command.run import RUN_VARIABLE, end_leftovers
+
+
+def sleep(mark: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        ["sh", "-c", "sleep 60 & wait"], env={**os.environ, RUN_VARIABLE: mark}, start_new_session=True
+    )
+
+
+def test_only_the_campaigns_own_leftovers_are_ended() -> None:
+    ours, others = sleep("0123456789abcdef"), sleep("fedcba9876543210")
+    try:
+        for _ in range(100):
+            if end_leftovers("0123456789abcdef"):
+                break
+        assert ours.wait(timeout=10) == -signal.SIGKILL
+        assert others.poll() is None
+        assert end_leftovers("0123456789abcdef") == 0
+    finally:
+        os.killpg(others.pid, signal.SIGKILL)
+        others.wait()

@@ -1,0 +1,65 @@
+"""A clock that counts by ticks gives no verdict; an exact one is recognised as such."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+
+import numpy as np
+import pytest
+
+from layline.campaign.devices.worker_process import Disturbed
+from layline.campaign.measure import clock
+from layline.campaign.measure.arm import LiveLeg, Setup
+from layline.campaign.measure.build import workshop
+from layline.campaign.measure.clock import check_clock, measure_step
+from layline.campaign.measure.controls import build_own, wrap
+from layline.campaign.measure.inputs import draw
+from layline.campaign.measure.run import Request, measure_baseline
+from layline.campaign.operators import load_operator
+from layline.campaign.values.model import Leg, Plan, Status
+
+
+def ticks(step_ns: int) -> int:
+    return time.process_time_ns() // step_ns * step_ns
+
+
+@pytest.mark.parametrize(
+    ("step_ns", "passes"),
+    [(1, True), (1_000, True), (1_000_000, False), (4_000_000, False)],
+)
+def test_steps_are_seen(step_ns: int, passes: bool) -> None:
+    found = check_clock(measure_step(lambda: ticks(step_ns)))
+    assert found.passed is passes, found.reason
+
+
+def test_a_clock_that_stands_still_is_named() -> None:
+    found = check_clock(measure_step(lambda: 7, spin_s=0.01))
+    assert not found.passed
+    assert "did not advance" in found.reason
+
+
+def test_a_run_on_such_a_machine_has_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock, "STEP_LIMIT_NS", 0)  # no clock is that fine
+    softmax = load_operator("softmax")
+    found = measure_baseline(Request(operator=softmax, shapes=softmax.shapes[:1], best=wrap(softmax, softmax.start("naive"))))  # fmt: skip
+    assert found.status is Status.CONTROLS_FAILED
+    assert found.problem.startswith("The clock of processor time advances in steps of ")
+    assert not found.samples
+
+
+def test_a_call_that_took_no_processor_time_is_nobodys() -> None:
+    softmax = load_operator("softmax")
+    shape = softmax.shapes[0]
+    rng = np.random.default_rng(3)
+    with workshop() as shop, subprocess.Popen(["sleep", "60"]) as idle:
+        setup = Setup(operator=softmax, shapes=(shape,), plan=Plan(), shop=shop, arena_bytes=64 << 20)
+        try:
+            with LiveLeg(Leg.BEST, build_own(setup, softmax.start("naive")), setup, rng) as leg:
+                leg.worker.load()
+                leg.worker._clock = (~idle.pid << 3) | 2  # the clock of a process that does nothing
+                leg.worker._charged_ns = time.clock_gettime_ns(leg.worker._clock)
+                with pytest.raises(Disturbed, match="did not advance"):
+                    leg.run(softmax.passes[0], draw(softmax, shape, rng, softmax.distributions[0]))
+        finally:
+            idle.kill()

@@ -1,0 +1,39 @@
+"""Whether a gain reaches shapes nobody listed: large ones by the median, small ones by the bound."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from layline.campaign.devices.machine import read_environment
+from layline.campaign.measure.final_checks import check_carry
+from layline.campaign.measure.pair import PairRun
+from layline.campaign.values.model import Leg, Measurement, Plan, Ratio, Status
+
+CASES = [
+    # gain on the listed shape, gains of its neighbours by pair, whether it carries over
+    (0.074, (-0.018, -0.021, -0.012, -0.020, -0.019), False),  # once passed, for 7 % was below the median's reach
+    (0.074, (-0.018, 0.06, 0.11, -0.05, 0.09), True),  # cannot be told: the bound reaches a quarter of the gain
+    (0.05, (0.05, 0.04, 0.06, 0.05, 0.05), True),
+    (0.05, (0.002, -0.003, 0.001, 0.0, 0.004), False),
+    (0.40, (0.02, 0.30, 0.01, 0.03, 0.0), False),
+    (0.40, (0.35, 0.38, 0.41, 0.30, 0.44), True),
+    (-0.03, (-0.05, -0.05, -0.05, -0.05, -0.05), True),  # there is no gain to carry
+]
+
+
+@pytest.mark.parametrize(("listed", "neighbours", "carries"), CASES)
+def test_a_gain_must_reach_neighbours(listed: float, neighbours: tuple[float, ...], carries: bool) -> None:
+    value = math.log1p(listed)
+    ratios = tuple(Ratio(pair=at, leg=Leg.CANDIDATE, shape="s", cpu=value, wall=value) for at in range(5))
+    measurement = Measurement(
+        status=Status.MEASURED, operator="gemm", shapes=("s",), plan=Plan(), environment=read_environment(),
+        seed_commitment="", seed="", pairs=5, ratios=ratios,
+    )  # fmt: skip
+    pairs = [PairRun(number=at) for at in range(5)]
+    for pair, gain in zip(pairs, neighbours, strict=True):
+        pair.held_out["s"] = math.log1p(gain)
+    gate = check_carry(measurement, pairs)
+    assert gate.passed is carries
+    assert "5 pairs" in gate.reason

@@ -1,0 +1,131 @@
+"""Whole measuring runs on tiny shapes: what a kernel may do wrong becomes a named result, never an exception."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from layline.campaign.measure.arm import LiveLeg, Setup
+from layline.campaign.measure.build import workshop
+from layline.campaign.measure.controls import build_own, wrap
+from layline.campaign.measure.inputs import draw
+from layline.campaign.measure.run import Request, measure_baseline, measure_pair
+from layline.campaign.operators import NAMES, load_operator
+from layline.campaign.operators.softmax import shape
+from layline.campaign.values.model import Leg, Plan, Status
+
+PLAN = Plan(looks=(2,), calls=6, seconds=0.05, timeout_s=2)
+SOFTMAX = load_operator("softmax")
+SMALL = (shape("small-8x96", 8, 96),)
+START = SOFTMAX.start("naive")
+BODY = "int forward(const float *x, float *y, int64_t R, int64_t C) {"
+
+FAULTS = [
+    ("a null pointer is followed", "volatile int *p = 0; return *p;", Status.CRASHED, "survives"),
+    ("it never returns", "for (volatile int i = 0;; i++) {}", Status.HUNG, "answers-in-time"),
+    ("the output is NaN", "for (int64_t i = 0; i < R * C; i++) y[i] = NAN; return 0;", Status.REFUSED, "finite"),
+    ("it does not compile", "this is not C", Status.BUILD_FAILED, "builds"),
+    ("it refuses the shape", "return 1;", Status.REFUSED, "supports-shape"),
+    ("it exits the process", "exit(0);", Status.CRASHED, "survives"),
+    ("it writes nothing", "return 0;", Status.REFUSED, "writes-every-output"),
+    ("it takes all the memory", "for (;;) { char *p = malloc(1 << 28); if (!p) return 2; p[0] = 1; }", Status.REFUSED, "supports-shape"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("what", "body", "status", "name"), FAULTS, ids=[what for what, *_ in FAULTS])
+def test_a_fault_is_a_named_result(what: str, body: str, status: Status, name: str) -> None:
+    headers = "#include <math.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n"
+    candidate = wrap(SOFTMAX, f"{headers}{BODY} {body} }}")
+    request = Request(operator=SOFTMAX, shapes=SMALL, best=wrap(SOFTMAX, START), candidate=candidate, plan=PLAN)
+    measurement = measure_pair(request)
+    assert (measurement.status, measurement.failed_gates[0].property) == (status, name)
+    assert measurement.problem
+    assert not measurement.samples
+
+
+def test_a_young_worker_pays_for_no_page_of_the_shared_memory() -> None:
+    """Else the best looks slow beside itself wherever the kernel does little per byte, and no run has a verdict."""
+    large = shape("large-64x8192", 64, 8192)
+    with workshop() as shop:
+        setup = Setup(operator=SOFTMAX, shapes=(large,), plan=PLAN, shop=shop, arena_bytes=64 << 20)
+        rng = np.random.default_rng(7)
+        with LiveLeg(Leg.BEST, build_own(setup, START), setup, rng) as leg:
+            leg.worker.load()
+            first = draw(SOFTMAX, large, rng, SOFTMAX.distributions[0])
+            leg.run(SOFTMAX.passes[0], first)
+            before = _faults(leg.worker.pid)
+            leg.run(SOFTMAX.passes[0], draw(SOFTMAX, large, rng, SOFTMAX.distributions[0]))
+            assert _faults(leg.worker.pid) - before < 100  # the call's own buffers are 1,024 pages
+
+
+def _faults(process: int) -> int:
+    return int(Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[7])
+
+
+def test_the_sandbox_shows_nothing_of_this_machine() -> None:
+    """Reading a file of ours, opening a socket: the kernel returns 0 (and so writes nothing) only where it could not."""
+    body = f'if (fopen("{__file__}", "r") || fopen("/etc/passwd", "r") || fopen("/root/.bashrc", "r") || socket(2, 1, 0) >= 0) return 7; return 0;'
+    headers = "#include <stdint.h>\n#include <stdio.h>\n#include <sys/socket.h>\n"
+    request = Request(
+        operator=SOFTMAX,
+        shapes=SMALL,
+        best=wrap(SOFTMAX, START),
+        candidate=wrap(SOFTMAX, f"{headers}{BODY} {body} }}"),
+        plan=PLAN,
+    )
+    measurement = measure_pair(request)
+    if measurement.environment.weaker:
+        pytest.skip(f"this machine cannot confine: {measurement.environment.weaker[0]}")
+    assert measurement.failed_gates[0].property == "writes-every-output"
+
+
+ESCAPES = """
+    cpu_set_t all; CPU_ZERO(&all); CPU_SET(0, &all); CPU_SET(1, &all);
+    if (!sched_setaffinity(0, sizeof all, &all)) return 1;                               /* to another core */
+    if (!setpriority(PRIO_PROCESS, 0, 5)) return 2;                                      /* before everyone else */
+    if (memfd_create("x", 0) >= 0) return 3;                                             /* memory that can be loaded as code */
+    int fd = open("/tmp/x", O_RDWR | O_CREAT, 0700);
+    if (write(fd, "x", 1) != 1) return 4;
+    if (mmap(0, 1, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) != MAP_FAILED) return 5;   /* a file likewise */
+    return 0;
+"""
+
+
+def test_core_priority_and_code_are_not_the_kernels_to_choose() -> None:
+    """The kernel returns 0 (and so writes nothing) only where it could do none of it."""
+    headers = "".join(
+        f"#include <{name}.h>\n" for name in ("fcntl", "sched", "stdint", "sys/mman", "sys/resource", "unistd")
+    )
+    candidate = wrap(SOFTMAX, f"#define _GNU_SOURCE\n{headers}{BODY} {ESCAPES} }}")
+    request = Request(operator=SOFTMAX, shapes=SMALL, best=wrap(SOFTMAX, START), candidate=candidate, plan=PLAN)
+    measurement = measure_pair(request)
+    if measurement.environment.weaker:
+        pytest.skip(f"this machine cannot confine: {measurement.environment.weaker[0]}")
+    assert measurement.failed_gates[0].property == "writes-every-output"
+
+
+ON_THE_CPU = tuple(name for name in NAMES if load_operator(name).language != "triton")
+
+
+@pytest.mark.parametrize("name", ON_THE_CPU)
+def test_starting_kernels_pass_their_own_gates(name: str) -> None:
+    operator = load_operator(name)
+    shapes = tuple(sorted(operator.shapes, key=operator.passes[0].flops)[:1])
+    for _title, source in operator.starts:
+        request = Request(
+            operator=operator, shapes=shapes, best=wrap(operator, source), plan=replace(PLAN, timeout_s=20)
+        )
+        measurement = measure_baseline(request)
+        assert measurement.status in (Status.MEASURED, Status.CONTROLS_FAILED), measurement.problem
+        assert not measurement.failed_gates
+        assert {sample.shape for sample in measurement.samples if sample.leg is Leg.BEST} >= {shapes[0].label}
+
+
+def test_the_seed_is_committed_to_and_told_afterwards() -> None:
+    import hashlib
+
+    measurement = measure_baseline(Request(operator=SOFTMAX, shapes=SMALL, best=wrap(SOFTMAX, START), plan=PLAN))
+    assert hashlib.sha256(bytes.fromhex(measurement.seed)).hexdigest() == measurement.seed_commitment

@@ -1,0 +1,163 @@
+"""Verdicts from made-up samples: a table of what was measured and what must follow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from layline.campaign.values.judge import judge, look, needs_full_validation
+from layline.campaign.values.model import (
+    Bucket,
+    Environment,
+    GateResult,
+    Leg,
+    Measurement,
+    Outcome,
+    Plan,
+    Sample,
+    Status,
+    Timing,
+)
+
+QUIET = Environment(
+    cpu="x", cores=2, governor=None, load_before=0, load_after=0, kernel="6", python="3", sandbox=(), weaker=(), is_contended=False
+)  # fmt: skip
+WOBBLE = (
+    0.000,
+    0.004,
+    -0.003,
+    0.002,
+    -0.004,
+    0.001,
+    -0.001,
+    0.003,
+    -0.002,
+    0.0,
+    0.004,
+    -0.004,
+    0.002,
+    -0.002,
+    0.001,
+    -0.001,
+)
+
+
+def timing(ms: float) -> Timing:
+    return Timing(calls=12, low=ms, median=ms * 1.02, mean=ms * 1.1, stddev=ms * 0.05)
+
+
+def measured(speed: dict[str, float], *, pairs: int = 5, noise: float = 1.0, wall: float = 1.0) -> Measurement:
+    """Samples where the candidate is `speed` times as fast as the best on each shape."""
+    samples = []
+    for pair in range(pairs):
+        for shape, times in speed.items():
+            mine = 10.0 / times * (1 + noise * WOBBLE[pair])
+            for leg, ms in ((Leg.BEST, 10.0), (Leg.CANDIDATE, mine)):
+                on_the_wall = timing(ms if leg is Leg.BEST else ms * wall)
+                samples.append(
+                    Sample(pair=pair, leg=leg, shape=shape, step="forward", cpu=timing(ms), wall=on_the_wall)
+                )
+    return Measurement(
+        status=Status.MEASURED,
+        operator="gemm",
+        shapes=tuple(speed),
+        plan=Plan(),
+        environment=QUIET,
+        seed_commitment="",
+        seed="",
+        pairs=pairs,
+        samples=tuple(samples),
+    )
+
+
+VERDICTS = [
+    ("clearly faster", measured({"s": 1.2, "l": 1.1}), Outcome.ACCEPT),
+    ("the same", measured({"s": 1.0, "l": 1.0}), Outcome.ROLLBACK),
+    ("half a per cent is not worth having", measured({"s": 1.005, "l": 1.005}), Outcome.ROLLBACK),
+    ("slower", measured({"s": 0.9, "l": 0.95}), Outcome.ROLLBACK),
+    ("faster on the whole, one shape 3 % slower", measured({"s": 1.3, "l": 0.97}, pairs=16), Outcome.ACCEPT_TRADEOFF),
+    ("faster on the whole, one shape 8 % slower", measured({"s": 1.5, "l": 0.92}), Outcome.ROLLBACK),
+    ("2 % but the noise is as large", measured({"s": 1.02}, pairs=16, noise=8), Outcome.INCONCLUSIVE),
+    ("less CPU time, more waiting", measured({"s": 1.3, "l": 1.3}, wall=3.0), Outcome.ROLLBACK),
+]
+
+
+@pytest.mark.parametrize(("what", "measurement", "outcome"), VERDICTS, ids=[what for what, *_ in VERDICTS])
+def test_verdict(what: str, measurement: Measurement, outcome: Outcome) -> None:
+    assert judge(measurement).outcome is outcome, judge(measurement).reason
+
+
+@pytest.mark.parametrize(("what", "measurement", "_outcome"), VERDICTS, ids=[what for what, *_ in VERDICTS])
+def test_never_laxer_than_the_literal_rule_and_every_disagreement_is_explained(
+    what: str, measurement: Measurement, _outcome: Outcome
+) -> None:
+    verdict = judge(measurement)
+    assert verdict.amd_literal is not None
+    assert verdict.amd_literal.accepts or not verdict.outcome.is_accepted
+    assert verdict.amd_literal.agrees == (not verdict.amd_literal.explanation)
+
+
+def test_a_failed_gate_ends_it_whatever_the_times() -> None:
+    gate = GateResult(property="late-write", passed=False, reason="went on writing")
+    fast = measured({"s": 9.0})
+    refused = replace(fast, status=Status.REFUSED, gates=(gate,))
+    verdict = judge(refused)
+    assert (verdict.outcome, verdict.reason) == (Outcome.ROLLBACK, "late-write: went on writing")
+
+
+def test_failed_controls_give_no_verdict() -> None:
+    control = GateResult(property="a-a", passed=False, reason="differs from itself")
+    measurement = replace(measured({"s": 1.5}), status=Status.CONTROLS_FAILED, controls=(control,))
+    assert judge(measurement).outcome is Outcome.INCONCLUSIVE
+
+
+@pytest.mark.parametrize("bucket", [Bucket.W2, Bucket.W3])
+def test_forbidden_caches_are_refused(bucket: Bucket) -> None:
+    assert judge(measured({"s": 1.5}), bucket=bucket).outcome is Outcome.ROLLBACK
+
+
+def test_a_weight_cache_counts_for_no_more_than_its_share_of_a_step() -> None:
+    verdict = judge(measured({"s": 1.4}), bucket=Bucket.W1, weight_share=0.015)
+    assert verdict.outcome.is_accepted
+    assert verdict.transferred == pytest.approx(0.015)
+
+
+def test_an_unresolved_gain_asks_for_more_pairs() -> None:
+    assert look(measured({"s": 1.02}, noise=3)) is None
+
+
+def test_a_hopeless_one_stops_at_the_first_look() -> None:
+    stopped = look(measured({"s": 0.97}))
+    assert stopped is not None
+    assert stopped.outcome is Outcome.ROLLBACK
+
+
+def test_quick_results_under_five_per_cent_need_full_validation() -> None:
+    assert needs_full_validation(judge(measured({"s": 1.03}, noise=0.3)))
+    assert not needs_full_validation(judge(measured({"s": 1.2})))
+
+
+def test_a_measured_weight_share_outranks_the_declared_one() -> None:
+    measurement = replace(
+        measured({"s": 1.4}), bucket=Bucket.W1, weight_share=0.0, state="repeating b", hit_trace="mm" * 8
+    )
+    assert judge(measurement, bucket=Bucket.K1, weight_share=0.5).transferred == 0.0
+
+
+CORE = [
+    # the shape that loses 8 % is core; is not; none is named
+    (("l",), Outcome.ROLLBACK),
+    (("s",), Outcome.ACCEPT_TRADEOFF),
+    ((), Outcome.ROLLBACK),
+]
+
+
+@pytest.mark.parametrize(("core", "outcome"), CORE)
+def test_only_core_shapes_veto(core: tuple[str, ...], outcome: Outcome) -> None:
+    seen = measured({"s": 1.5, "l": 0.92})
+    verdict = judge(replace(seen, plan=replace(seen.plan, core_shapes=core)))
+    assert verdict.outcome is outcome
+    assert verdict.amd_literal is not None
+    assert verdict.amd_literal.agrees
+    assert "l" in verdict.reason

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from histories import History
+from layline.change.binding import find_call_sites
+from layline.change.compare import Comparer
+from layline.git import open_repository
+from layline.source import Part, Resolver, Tree, build_index
+
+LONG = """
+    total = 0
+    for index, item in enumerate(items):
+        if item.weight > limit and not item.done:
+            total += item.weight * rate
+            item.done = True
+        else:
+            log.warning("skipping %s at %d", item, index)
+    return finish(total, rate=rate)
+"""
+OTHER = """
+    with open(path) as handle:
+        lines = [line.strip() for line in handle if line and line[0] != "#"]
+    return dict(pair.split("=", 1) for pair in lines)
+"""
+EDITED = LONG.replace("log.warning", "logger.info").replace("rate=rate", "rate=rate, final=True")
+
+
+def function(name: str, body: str, signature: str = "(items, limit, rate=1)") -> str:
+    return f"def {name}{signature}:{body}\n"
+
+
+def klass(name: str, *methods: str) -> str:
+    inner = "".join(f"    {line}\n" if line else "\n" for method in methods for line in method.splitlines())
+    return f"class {name}:\n{inner}\n"
+
+
+Files = dict[str, str]
+BASE: Files = {"pkg/__init__.py": "", "pkg/a.py": function("f", LONG)}
+
+
+def compare(tmp_path: Path, before: Files, after: Files, name: str) -> tuple[str, str | None, str]:
+    history = History.start(tmp_path / "repo")
+    one = history.commit("pin", dict(before))
+    two = history.commit("tip", {**dict.fromkeys(before), **after})
+    repository = open_repository(history.path)
+    pin, tip = (
+        Resolver(build_index([Part(tree=Tree(repository, commit), packages=("pkg",))])) for commit in (one, two)
+    )
+    found = Comparer(pin, tip).compare(name)
+    return str(found.kind), found.new_home, found.detail
+
+
+TABLE = [
+    ("nothing changed", BASE, BASE, "pkg.a.f", ("unchanged", None)),
+    ("comments only", BASE, {"pkg/a.py": "# new\n" + function("f", LONG)}, "pkg.a.f", ("unchanged", None)),
+    ("another body", BASE, {"pkg/a.py": function("f", OTHER)}, "pkg.a.f", ("body-changed", None)),
+    ("another parameter", BASE, {"pkg/a.py": function("f", LONG, "(items, limit)")}, "pkg.a.f", ("signature-changed", None)),
+    ("moved as it was", BASE, {"pkg/b.py": function("f", LONG)}, "pkg.a.f", ("moved", "pkg.b.f")),
+    ("moved and edited", BASE, {"pkg/b.py": function("f", EDITED)}, "pkg.a.f", ("moved", "pkg.b.f")),
+    ("renamed in place", BASE, {"pkg/a.py": function("compute", LONG)}, "pkg.a.f", ("renamed", "pkg.a.compute")),
+    ("renamed and edited", BASE, {"pkg/a.py": function("compute", EDITED)}, "pkg.a.f", ("renamed", "pkg.a.compute")),
+    ("gone", BASE, {"pkg/a.py": "x = 1\n"}, "pkg.a.f", ("removed", None)),
+    ("a namesake with another body is no move", BASE, {"pkg/far/away.py": function("f", OTHER, "(path)")}, "pkg.a.f", ("removed", None)),
+    (
+        "a namesake that stood there already is no move",
+        {**BASE, "pkg/b.py": function("f", OTHER)}, {"pkg/b.py": function("f", OTHER)}, "pkg.a.f", ("removed", None),
+    ),
+    (
+        "two copies became one",
+        {**BASE, "pkg/b.py": function("f", LONG)}, {"pkg/b.py": function("f", LONG)}, "pkg.a.f", ("moved", "pkg.b.f"),
+    ),
+    (
+        "the namesake belongs to a rival",
+        {**BASE, "pkg/b.py": function("f", EDITED)}, {"pkg/c.py": function("f", EDITED)}, "pkg.a.f", ("removed", None),
+    ),
+    (
+        "a method follows its class",
+        {"pkg/a.py": klass("C", function("forward", LONG), function("check", OTHER))},
+        {"pkg/b.py": klass("C", function("forward", LONG), function("check", OTHER))},
+        "pkg.a.C.forward", ("moved", "pkg.b.C.forward"),
+    ),
+    (
+        "shared method names prove nothing",
+        {"pkg/a.py": klass("C", function("forward", LONG), function("check", OTHER))},
+        {"pkg/b.py": klass("D", function("forward", OTHER), function("other", OTHER))},
+        "pkg.a.C.forward", ("removed", None),
+    ),
+    (
+        "a method renamed in its class",
+        {"pkg/a.py": klass("C", function("run", LONG))}, {"pkg/a.py": klass("C", function("step", LONG))},
+        "pkg.a.C.run", ("renamed", "pkg.a.C.step"),
+    ),
+    (
+        "the importer stopped importing",
+        {**BASE, "pkg/user.py": "from pkg.a import f\n"}, {**BASE, "pkg/user.py": "import pkg.a\n"},
+        "pkg.user.f", ("binding-lost", "pkg.a.f"),
+    ),
+    (
+        "the old path re-exports",
+        BASE, {"pkg/a.py": "from pkg.b import f\n", "pkg/b.py": function("f", LONG)}, "pkg.a.f", ("moved", "pkg.b.f"),
+    ),
+    (
+        "the package became a module",
+        {"pkg/m/__init__.py": "", "pkg/m/m.py": function("f", LONG)}, {"pkg/m.py": function("f", LONG)},
+        "pkg.m.m.f", ("moved", "pkg.m.f"),
+    ),
+    ("never there", BASE, BASE, "pkg.a.typo", ("dead-at-pin", None)),
+    ("not ours", BASE, BASE, "torch.nn.Linear", ("external", None)),
+    ("cannot be parsed any more", BASE, {"pkg/a.py": "def f(:\n"}, "pkg.a.f", ("unresolved", None)),
+    ("became async", BASE, {"pkg/a.py": "async " + function("f", LONG)}, "pkg.a.f", ("signature-changed", None)),
+    (
+        "a class whose constructor changed",
+        {"pkg/a.py": "class C:\n    def __init__(self, a): ...\n"},
+        {"pkg/a.py": "class C:\n    def __init__(self, a, b): ...\n"}, "pkg.a.C", ("signature-changed", None),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "name", "expected"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE]
+)
+def test_what_became_of_it(
+    tmp_path: Path, before: Files, after: Files, name: str, expected: tuple[str, str | None]
+) -> None:
+    kind, home, detail = compare(tmp_path, before, after, name)
+    assert (kind, home) == expected, detail
+
+
+def test_call_sites_by_meaning_and_methods_by_name(tmp_path: Path) -> None:
+    history = History.start(tmp_path / "repo")
+    files: dict[str, str | bytes | None] = {
+        "pkg/a.py": "def f(x, y=1): ...\nclass C:\n    def only(self, x): ...\n    def shared(self): ...\n    def __init__(self, a): ...\n",
+        "pkg/b.py": "from pkg.a import f as g, C\nimport pkg.a\ng(1)\npkg.a.f(2, y=3)\nc = C(1)\nc.only(4)\nthing.shared()\n"
+        "def late():\n    from pkg import a\n    a.f(*xs)\ndef f(): ...\nf()\n",
+        "pkg/c.py": "class D:\n    def shared(self): ...\n",
+        "pkg/d.py": "from pkg.a import f as other\nother(1, 2)\n",
+    }
+    commit = history.commit("all", files)
+    resolver = Resolver(build_index([Part(tree=Tree(open_repository(history.path), commit), packages=("pkg",))]))
+    found = find_call_sites(resolver, ["pkg.a.f", "pkg.a.C.only", "pkg.a.C.shared", "pkg.a.C.__init__"])
+    shown = {
+        name: [(site.location.line, site.shape.positional, site.certain) for site in sites]
+        for name, sites in found.items()
+    }
+    assert shown == {
+        "pkg.a.C.__init__": [(5, 1, True)],
+        "pkg.a.C.only": [(6, 1, True)],
+        "pkg.a.C.shared": [(7, 0, False)],
+        "pkg.a.f": [(3, 1, True), (4, 1, True), (10, 0, True), (2, 2, True)],
+    }

@@ -1,0 +1,114 @@
+"""Good English from figures; plans and slugs."""
+
+from __future__ import annotations
+
+import pytest
+
+from layline.core.evidence import Location
+from layline.core.prose import count, listed, sentence, share, shorten
+from layline.core.revision import Commit
+from layline.coupling.model import Consequence, Coupling, State, Touch
+from layline.gap.model import PatchRow
+from layline.gap.overview import find_further, slug_of
+from layline.gap.plan import build_plan, group_by_culprit
+
+
+@pytest.mark.parametrize(
+    ("number", "noun", "expected"),
+    [(0, "commit", "no commits"), (1, "commit", "1 commit"), (2, "patch target", "2 patch targets"), (3, "dependency entry", "3 dependency entries"), (2, "patch", "2 patches")],
+)  # fmt: skip
+def test_counts(number: int, noun: str, expected: str) -> None:
+    assert count(number, noun) == expected
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [([], "none"), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c"), (list("abcdef"), "a, b, c, d, e and 1 more")],
+)  # fmt: skip
+def test_lists(items: list[str], expected: str) -> None:
+    assert listed(items) == expected
+
+
+@pytest.mark.parametrize(("part", "whole", "expected"), [(0, 9, "0 %"), (1, 1000, "under 1 %"), (999, 1000, "over 99 %"), (1000, 1000, "100 %"), (1, 2, "50 %")])  # fmt: skip
+def test_shares(part: int, whole: int, expected: str) -> None:
+    assert share(part, whole) == expected
+
+
+def test_sentences_end_once() -> None:
+    assert (sentence("no commits."), shorten("a " * 99, 10)) == ("No commits.", "a a a a a…")
+
+
+@pytest.mark.parametrize(
+    ("ref", "slug"),
+    [("main", "upstream-main"), ("origin/main", "upstream-main"), ("refs/tags/v1.2", "upstream-v1.2"), ("release/1 x", "upstream-release-1-x"), ("d" * 40, "upstream-" + "d" * 12)],
+)  # fmt: skip
+def test_slugs(ref: str, slug: str) -> None:
+    assert slug_of(ref) == slug
+
+
+def commit(number: int) -> Commit:
+    return Commit(
+        hash=f"{number:040x}",
+        committed=f"2026-01-{number:02}T00:00:00Z",
+        authored="",
+        author="Ada",
+        subject=f"Change (#{number})",
+    )
+
+
+def coupling(target: str, culprit: int, consequence: Consequence = Consequence.WILL_BREAK) -> Coupling:
+    return Coupling(
+        touch=Touch.IMPORT, target=target, location=Location("a.py", culprit), state=State.REMOVED, consequence=consequence, detail="", culprit=f"{culprit:040x}",
+    )  # fmt: skip
+
+
+def test_a_plan_stops_at_releases_and_before_what_breaks() -> None:
+    log = [commit(number) for number in range(9, 0, -1)]
+    breaking = group_by_culprit([coupling("up.f", 4), coupling("up.g", 4), coupling("up.h", 7, Consequence.MAY_BREAK)])
+    steps = build_plan(log, [("v2", f"{6:040x}")], breaking)
+    assert [(int(step.commit, 16), step.behind, step.breaks_next) for step in steps] == [
+        (3, 3, ("up.f", "up.g")),
+        (6, 6, ()),
+        (9, 9, ()),
+    ]
+    assert steps[0].reason == "the last commit before 000000000000 (#4), which breaks 2 of our places"
+    assert [step.reason for step in steps[1:]] == ["release v2", "the tip"]
+
+
+@pytest.mark.parametrize(
+    ("name", "word"), [("v2", "release"), ("core_v0.16.1", "release"), ("2026.1", "release"), ("loss-v1", "tag"), ("nightly", "tag")]
+)  # fmt: skip
+def test_a_tag_that_is_no_version_is_called_a_tag(name: str, word: str) -> None:
+    steps = build_plan([commit(2), commit(1)], [(name, f"{1:040x}")], {})
+    assert steps[0].reason == f"{word} {name}"
+
+
+def test_a_plan_never_passes_the_first_break_untold() -> None:
+    """The first break is light, the later ones weigh more: its stop stays."""
+    log = [commit(number) for number in range(28, 0, -1)]
+    breaking = group_by_culprit([coupling("up.a", 3)] + [coupling(f"up.{number}.{part}", number) for number in (8, 9, 10) for part in "xy"])  # fmt: skip
+    steps = build_plan(log, [], breaking, most=3)
+    assert [(int(step.commit, 16), step.places) for step in steps] == [(2, 1), (9, 2), (28, 0)]
+
+
+def test_a_long_plan_keeps_the_stops_that_matter_most_and_the_tip() -> None:
+    log = [commit(number) for number in range(28, 0, -1)]
+    breaking = group_by_culprit([coupling(f"up.f{number}", number) for number in range(2, 28)] + [coupling("up.z", 20)])
+    steps = build_plan(log, [], breaking, most=3)
+    assert len(steps) == 3
+    assert int(steps[-1].commit, 16) == 28
+    assert any(int(step.commit, 16) == 19 for step in steps)
+
+
+def test_nothing_between_needs_no_plan() -> None:
+    assert build_plan([], [], {}) == ()
+
+
+def test_a_patch_at_the_place_of_a_broken_coupling_counts_once() -> None:
+    def patch(location: str, *, active: bool = True) -> PatchRow:
+        return PatchRow(
+            patch="p", target="up.f", kind="removed", severity="breaks", location=location, detail="", active=active
+        )
+
+    found = find_further([coupling("up.f", 4)], [patch("a.py:4"), patch("b.py:1"), patch("c.py:1", active=False)])
+    assert [row.location for row in found] == ["b.py:1"]

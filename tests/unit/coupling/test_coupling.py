@@ -1,0 +1,365 @@
+"""Couplings judged on real little histories: what our code does, what upstream did, what that does to us."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from histories import History
+from layline.change.binding import CallShape
+from layline.change.compare import Comparer
+from layline.change.trace import Tracer
+from layline.core.evidence import Location
+from layline.coupling.judge import Judge, build_couplings
+from layline.coupling.model import Coupling, Touch
+from layline.coupling.reading import Finder, Place, read_uses
+from layline.gap.agree import agree_on_patches
+from layline.gap.model import PatchRow
+from layline.gap.surface.compare import compare_surface, read_options
+from layline.git import open_repository
+from layline.source import Part, Resolver, Tree, build_index
+
+PACKAGES = ("keel",)
+
+
+def couple(tmp_path: Path, ours: str, before: dict[str, str], after: dict[str, str | None]) -> list[Coupling]:
+    """Our one file against two commits of keel."""
+    upstream = History.start(tmp_path / "up")
+    pin = upstream.commit("pin", {"keel/__init__.py": "", **before})
+    tip = upstream.commit("tip", dict(after))
+    downstream = History.start(tmp_path / "down")
+    commit = downstream.commit("ours", {"harbour/keel.py": ours})
+    repository = open_repository(upstream.path)
+    parts = [Part(tree=Tree(repository, one), packages=PACKAGES) for one in (pin, tip)]
+    resolvers = [Resolver(build_index([part])) for part in parts]
+    comparer = Comparer(resolvers[0], resolvers[1])
+    options = [read_options(resolver, PACKAGES) for resolver in resolvers]
+    surface = compare_surface(comparer, PACKAGES, *options)
+    both = build_index([Part(tree=Tree(open_repository(downstream.path), commit)), parts[0]])
+    uses, _ = read_uses(both, PACKAGES, None)
+    judge = Judge(comparer, {row.name: row for row in surface.flags}, frozenset(options[0].flags))
+    return list(build_couplings(judge, Finder(index=both, packages=PACKAGES, uses=uses).find_places()))
+
+
+RUN = "def run(x, y=1):\n    total = x + y\n    for step in range(total):\n        total += step\n    return total\n"
+CASES = [
+    # (what it shows, our code, pin, tip, [(touch, target, state, consequence)] beyond "ok")
+    ("unchanged", "from keel.run import run\nrun(1)\n", {"keel/run.py": RUN}, {"x.py": ""}, []),
+    ("removed", "from keel.run import run\nrun(1)\n", {"keel/run.py": RUN}, {"keel/run.py": "z = 1\n"},
+     [("imports the name", "keel.run.run", "removed", "will break")]),
+    ("moved", "from keel.run import run\n", {"keel/run.py": RUN}, {"keel/run.py": None, "keel/engine.py": RUN},
+     [("imports the name", "keel.run.run", "moved", "will break")]),
+    ("only no longer re-exported", "from keel.run import run\n", {"keel/run.py": "from keel.engine import run\n", "keel/engine.py": RUN},
+     {"keel/run.py": "z = 1\n"}, [("imports the name", "keel.run.run", "no longer re-exported", "will break")]),
+    ("moved under another name", "from keel import run\n", {"keel/__init__.py": "from keel.run import run\n", "keel/run.py": RUN},
+     {"keel/__init__.py": "", "keel/run.py": None, "keel/engine.py": RUN.replace("def run", "def drive")},
+     [("imports the name", "keel.run", "renamed", "will break")]),
+    ("moved, re-exported", "from keel.run import run\n", {"keel/run.py": RUN},
+     {"keel/run.py": "from keel.engine import run\n", "keel/engine.py": RUN},
+     [("imports the name", "keel.run.run", "moved", "look at")]),
+    ("guarded import", "try:\n    from keel.run import run\nexcept ImportError:\n    run = None\n", {"keel/run.py": RUN},
+     {"keel/run.py": "z = 1\n"}, [("imports the name", "keel.run.run", "removed", "may break")]),
+    ("type checking only", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from keel.run import run\n", {"keel/run.py": RUN},
+     {"keel/run.py": "z = 1\n"}, [("imports the name", "keel.run.run", "removed", "look at")]),
+    ("module attribute", "import keel.run as r\n\ndef go():\n    return r.run\n", {"keel/run.py": RUN}, {"keel/run.py": "z = 1\n"},
+     [("reads the attribute", "keel.run.run", "removed", "will break")]),
+    ("assigned attribute", "import keel.run as r\n\ndef go():\n    r.run = print\n    r.ours = 1\n", {"keel/run.py": RUN}, {"keel/run.py": "z = 1\n"},
+     [("patches", "keel.run.run", "removed", "will break")]),
+    ("assigned attribute whose body changed", "import keel.run as r\nr.run = print\n", {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("+=", "-=")},
+     [("patches", "keel.run.run", "body changed", "look at")]),
+    ("enum member", "from keel.kinds import Kind\nx = Kind.BOTH\n", {"keel/kinds.py": "class Kind:\n    ONE = 1\n    BOTH = 2\n"},
+     {"keel/kinds.py": "class Kind:\n    ONE = 1\n"}, [("reads the attribute", "keel.kinds.Kind.BOTH", "removed", "will break")]),
+    ("keyword gone", "from keel.run import run\nrun(1, y=2)\n", {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("y=1", "z=1").replace("+ y", "+ z")},
+     [("calls", "keel.run.run", "no longer binds", "will break")]),
+    ("new required parameter", "from keel.run import run\nrun(1)\n", {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("x, y=1", "x, group, y=1")},
+     [("calls", "keel.run.run", "no longer binds", "will break")]),
+    ("new optional parameter", "from keel.run import run\nrun(1)\n", {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("y=1", "y=1, name=None")}, []),
+    ("stars hide", "from keel.run import run\nrun(*a, **b)\n", {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("x, y=1", "x, group, y=1")}, []),
+    ("positional arguments that land elsewhere", "from keel.run import run\nrun(1, 2)\n", {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("x, y=1", "x, group=None, y=1")},
+     [("calls", "keel.run.run", "no longer binds", "will break")]),
+    ("a positional parameter that only has another name", "from keel.run import run\nrun(1, 2)\n", {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("y=1", "z=1").replace("+ y", "+ z")}, []),
+    ("never bound", "from keel.run import run\nrun(1, wrong=2)\n", {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("y=1", "z=1")}, []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("ours", "before", "after", "expected"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
+)
+def test_names_and_calls(
+    tmp_path: Path, ours: str, before: dict[str, str], after: dict[str, str | None], expected: list[tuple[str, ...]]
+) -> None:
+    found = couple(tmp_path, ours, before, after)
+    assert [
+        (one.touch.value, one.target, one.state.value, one.consequence.value)
+        for one in found
+        if one.consequence.value != "ok"
+    ] == expected
+
+
+BASE = "class Layer:\n    def __init__(self, size):\n        self.size = size\n\n    def forward(self, x, mask):\n        return x\n"
+SUBCLASS = "from keel.layer import Layer\n\nclass Ours(Layer):\n    def __init__(self, size):\n        super().__init__(size)\n\n    def forward(self, x, mask):\n        return x\n"
+
+
+LINEAR = "class Linear:\n    def __init__(self, size, config, bias):\n        self.size = size\n"
+NAMED = LINEAR.replace("bias):", "bias, name=None):")
+SLOT = "class Block:\n    def __init__(self, submodules, config):\n        self.proj = submodules.proj(4, config=config, bias=True, name='proj')\n"
+BUILT = SLOT.replace("submodules.proj(4,", "build_module(submodules.proj, 4,")
+OUR_LINEAR = "from keel.layer import Linear\n\nclass Ours(Linear):\n    def __init__(self, size, config, bias):\n        super().__init__(size, config, bias)\n"
+PROVIDER = "\nclass Provider:\n    def linear(self):\n        return Ours\n"
+SLOTS = [
+    # (what it shows, our code, upstream's block at the tip, consequence)
+    ("upstream builds what we hand it", OUR_LINEAR + PROVIDER, SLOT, "will break"),
+    (
+        "handed on through a check",
+        OUR_LINEAR + PROVIDER.replace("return Ours", "return need(Ours, 'x') if self.turbo else Linear"),
+        SLOT,
+        "will break",
+    ),
+    (
+        "only asked about",
+        OUR_LINEAR + PROVIDER.replace("return Ours", "return isinstance(self, Ours)"),
+        SLOT,
+        "may break",
+    ),
+    ("through a builder", OUR_LINEAR + PROVIDER, BUILT, "will break"),
+    ("our own code builds it", OUR_LINEAR + "\nOurs(1, 2, 3)\n", SLOT, "may break"),
+    ("nobody passes it", OUR_LINEAR + PROVIDER, SLOT.replace(", name='proj'", ""), "may break"),
+    ("a slot for something else", OUR_LINEAR + PROVIDER, SLOT.replace("bias=True", "heads=2"), "may break"),
+]
+
+
+@pytest.mark.parametrize(("ours", "block", "expected"), [row[1:] for row in SLOTS], ids=[row[0] for row in SLOTS])
+def test_a_constructor_breaks_where_upstream_builds_our_class(tmp_path: Path, ours: str, block: str, expected: str) -> None:  # fmt: skip
+    found = couple(tmp_path, ours, {"keel/layer.py": LINEAR}, {"keel/layer.py": NAMED, "keel/block.py": block})
+    (row,) = [one for one in found if one.touch.value == "overrides"]
+    assert (row.state.value, row.consequence.value) == ("cannot accept", expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (("mask):", "mask, cache):"), ("overrides", "keel.layer.Layer.forward", "cannot accept", "will break")),
+        (("mask):", "mask, cache=None):"), ("overrides", "keel.layer.Layer.forward", "cannot accept", "may break")),
+        (("def forward", "def step"), ("overrides", "keel.layer.Layer.forward", "renamed", "may break")),
+        (
+            ("self, size):", "self, size, name):"),
+            ("calls", "keel.layer.Layer.__init__", "no longer binds", "will break"),
+        ),
+        (("return x", "return x + 1"), ("overrides", "keel.layer.Layer.forward", "body changed", "look at")),
+    ],
+)
+def test_subclasses(tmp_path: Path, change: tuple[str, str], expected: tuple[str, ...]) -> None:
+    found = couple(tmp_path, SUBCLASS, {"keel/layer.py": BASE}, {"keel/layer.py": BASE.replace(*change)})
+    rows = [(one.touch.value, one.target, one.state.value, one.consequence.value) for one in found]
+    assert expected in rows
+
+
+def test_inherited_members_used_through_self(tmp_path: Path) -> None:
+    ours = "from keel.layer import Layer\n\nclass Ours(Layer):\n    def go(self):\n        self.own()\n        return self.forward(1, 2)\n\n    def own(self):\n        return 1\n"
+    found = couple(tmp_path, ours, {"keel/layer.py": BASE}, {"keel/layer.py": BASE.replace("x, mask", "x")})
+    rows = [
+        (one.touch.value, one.target, one.state.value, one.consequence.value)
+        for one in found
+        if one.touch.value == "calls"
+    ]
+    assert rows == [("calls", "keel.layer.Layer.forward", "no longer binds", "will break")]
+
+
+def test_an_override_whose_upstream_method_returns_something_else(tmp_path: Path) -> None:
+    ours = "from keel.layer import Layer\n\nclass Ours(Layer):\n    def parts(self) -> tuple:\n        return ()\n"
+    base = "class Layer:\n    def parts(self) -> tuple[int, ...]:\n        return (1,)\n"
+    found = couple(
+        tmp_path, ours, {"keel/layer.py": base}, {"keel/layer.py": base.replace("tuple[int, ...]", "Builder")}
+    )
+    rows = [(one.state.value, one.consequence.value) for one in found if one.touch.value == "overrides"]
+    assert rows == [("signature changed", "may break")]
+
+
+def test_a_fallback_import_is_guarded(tmp_path: Path) -> None:
+    ours = "try:\n    from keel.new import run\nexcept ImportError:\n    from keel.run import run\n"
+    found = couple(tmp_path, ours, {"keel/run.py": RUN}, {"keel/run.py": None, "keel/new.py": RUN})
+    rows = [(one.target, one.consequence.value) for one in found if one.state.value != "undecided"]
+    assert rows == [("keel.run.run", "may break")]
+
+
+def test_what_follows_a_broken_import_is_the_same_trouble(tmp_path: Path) -> None:
+    found = couple(tmp_path, SUBCLASS, {"keel/layer.py": BASE}, {"keel/layer.py": "x = 1\n"})
+    assert [(one.touch.value, one.consequence.value) for one in found] == [("imports the name", "will break")]
+
+
+CONFIG = "from dataclasses import dataclass\n\n@dataclass\nclass RunConfig:\n    steps: int = 1\n    seed: int = 0\n"
+
+
+def test_config_fields_of_annotated_variables(tmp_path: Path) -> None:
+    ours = "from keel.config import RunConfig\n\ndef go(config: RunConfig):\n    if hasattr(config, 'seed'):\n        print(config.seed)\n    return config.steps\n"
+    found = couple(
+        tmp_path,
+        ours,
+        {"keel/config.py": CONFIG},
+        {"keel/config.py": CONFIG.replace("steps", "rounds").replace("    seed: int = 0\n", "")},
+    )
+    rows = [
+        (one.target, one.state.value, one.consequence.value, one.guarded)
+        for one in found
+        if one.touch.value == "reads the config field"
+    ]
+    assert sorted(rows) == [
+        ("keel.config.RunConfig.seed", "removed", "may break", True),
+        ("keel.config.RunConfig.steps", "removed", "will break", False),
+    ]
+
+
+ARGUMENTS = "def add(parser):\n    parser.add_argument('--old-flag', type=int, default=1)\n    parser.add_argument('--kept', dest='stays', action='store_true')\n\ndef get_args():\n    return None\n"
+
+
+def test_flags_read_from_get_args(tmp_path: Path) -> None:
+    ours = "from keel.arguments import get_args\n\ndef go():\n    args = get_args()\n    return args.old_flag, args.stays, args.ours_alone\n"
+    after = ARGUMENTS.replace("    parser.add_argument('--old-flag', type=int, default=1)\n", "").replace(
+        "dest='stays'", "dest='remains'"
+    )
+    found = couple(tmp_path, ours, {"keel/arguments.py": ARGUMENTS}, {"keel/arguments.py": after})
+    rows = [
+        (one.target, one.state.value, one.consequence.value)
+        for one in found
+        if one.touch.value == "reads the config field"
+    ]
+    assert rows == [("args.old_flag", "removed", "will break"), ("args.stays", "renamed", "will break")]
+
+
+def test_an_override_breaks_where_upstream_passes_what_it_does_not_take(tmp_path: Path) -> None:
+    """`mask=None` is optional; a call on `self` in upstream's own class passes it, so our override is called with it."""
+    after = BASE.replace("x, mask):", "x, mask, cache=None):") + "\n    def run(self, x):\n        return self.forward(x, 1, cache={})\n"  # fmt: skip
+    others = "".join(f"class Other{number}:\n    def forward(self, x): ...\n" for number in range(6))
+    found = couple(tmp_path, SUBCLASS, {"keel/layer.py": BASE, "keel/more.py": others}, {"keel/layer.py": after})
+    (row,) = [one for one in found if one.touch.value == "overrides" and one.target.endswith("forward")]
+    assert (row.state.value, row.consequence.value) == ("cannot accept", "will break")
+    assert row.detail.endswith("upstream passes it at keel/layer.py:9")
+
+
+@pytest.mark.parametrize(
+    ("user", "consequence"),
+    [
+        ("from keel.layer import Layer\n\ndef use(layer: Layer):\n    return layer.forward(1, 2, cache={})\n", "will break"),
+        ("from keel.layer import Layer\n\ndef use():\n    layer = Layer(1)\n    return layer.forward(1, 2, cache={})\n", "will break"),
+        ("from keel.layer import Layer\n\ndef use(layer):\n    return layer.forward(1, 2, cache={})\n", "may break"),
+        ("from keel.layer import Layer\n\ndef use(layer: Layer):\n    layer = make()\n    return layer.forward(1, 2, cache={})\n", "may break"),
+        ("from keel.layer import Layer\n\ndef use(layer: Layer):\n    return layer.forward(1, 2)\n", "may break"),
+    ],
+    ids=["annotated", "constructed", "unknown", "two makers", "not passed"],
+)  # fmt: skip
+def test_calls_on_variables_whose_class_is_written(tmp_path: Path, user: str, consequence: str) -> None:
+    """Upstream's own functions take a Layer, ours is one."""
+    after = BASE.replace("x, mask):", "x, mask, cache=None):")
+    other = "class Other:\n    def forward(self, x): ...\n"
+    found = couple(tmp_path, SUBCLASS, {"keel/layer.py": BASE, "keel/use.py": other}, {"keel/layer.py": after, "keel/use.py": user + other})  # fmt: skip
+    (row,) = [one for one in found if one.touch.value == "overrides" and one.target.endswith("forward")]
+    assert row.consequence.value == consequence
+
+
+def test_a_call_on_another_class_proves_nothing(tmp_path: Path) -> None:
+    after = BASE.replace("x, mask):", "x, mask, cache=None):")
+    other = "class Other:\n    def forward(self, x, mask, cache): ...\n    def run(self, x):\n        return self.forward(x, 1, cache={})\n"
+    found = couple(tmp_path, SUBCLASS, {"keel/layer.py": BASE, "keel/more.py": other}, {"keel/layer.py": after})
+    (row,) = [one for one in found if one.touch.value == "overrides" and one.target.endswith("forward")]
+    assert row.consequence.value == "may break"
+
+
+def patch_row(severity: str, kind: str, location: str = "harbour/keel.py:2") -> PatchRow:
+    return PatchRow(
+        patch="p", target="keel.run.run", kind=kind, severity=severity, location=location, detail="does not take mode"
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (patch_row("breaks", "signature-changed"), ("cannot accept", "will break")),
+        (patch_row("look", "signature-changed"), ("signature changed", "look at")),
+        (patch_row("ok", "body-changed"), ("body changed", "ok")),
+        (patch_row("breaks", "signature-changed", "harbour/keel.py:9"), ("body changed", "look at")),
+        (patch_row("look", "unresolved"), ("body changed", "look at")),
+    ],
+    ids=["breaks", "looks", "wraps", "another line", "undecided"],
+)
+def test_a_patch_has_one_verdict(tmp_path: Path, row: PatchRow, expected: tuple[str, str]) -> None:
+    ours = "import keel.run as r\nr.run = print\n"
+    couplings = couple(tmp_path, ours, {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("+=", "-=")})
+    (found,) = [one for one in agree_on_patches(couplings, [row]) if one.touch.value == "patches"]
+    assert (found.state.value, found.consequence.value) == expected
+
+
+def test_a_call_that_no_longer_binds_names_its_commit(tmp_path: Path) -> None:
+    upstream = History.start(tmp_path / "up")
+    pin = upstream.commit("pin", {"keel/__init__.py": "", "keel/run.py": RUN})
+    upstream.commit("body only", {"keel/run.py": RUN.replace("+=", "-=")})
+    culprit = upstream.commit("new parameter", {"keel/run.py": RUN.replace("x, y=1", "x, group, y=1")})
+    tip = upstream.commit("later", {"keel/run.py": RUN.replace("x, y=1", "x, group, y=1").replace("+=", "*=")})
+    repository = open_repository(upstream.path)
+    resolvers = [Resolver(build_index([Part(tree=Tree(repository, one), packages=PACKAGES)])) for one in (pin, tip)]
+    comparer = Comparer(resolvers[0], resolvers[1], [Tracer(repository, pin, tip)])
+    place = Place(touch=Touch.CALL, target="keel.run.run", location=Location("a.py", 1), call=CallShape(positional=1), imported="keel.run.run")  # fmt: skip
+    (found,) = Judge(comparer, {}, frozenset()).find_couplings([place])
+    assert found.culprit == culprit
+
+
+HULL = """\
+from torch.nn import Module
+from keel.config import RunConfig
+
+class Base(Module):
+    def __init__(self, config: RunConfig):
+        self.config = config
+        self.width = 1
+
+class Hull(Base):
+    def __init__(self, config):
+        super().__init__(config)
+        self.depth = 2
+        self.register_buffer("ballast", None)
+"""
+OUR_HULL = """\
+from keel.hull import Hull
+
+class Ours(Hull):
+    def __init__(self, config):
+        super().__init__(config)
+        self.own = 1
+
+    def go(self):
+        self.own += 1
+        self.config.steps = 3
+        return self.width, self.depth, self.ballast, self.own, self.unknown, self.config.seed, self.config.steps
+"""
+
+
+def rows_of(found: list[Coupling]) -> list[tuple[str, str, str, str]]:
+    return [
+        (one.touch.value, one.target, one.state.value, one.consequence.value)
+        for one in found
+        if one.consequence.value != "ok"
+    ]
+
+
+def test_attributes_that_methods_of_upstream_set(tmp_path: Path) -> None:
+    """Set by a base's method or as a buffer they count as members; what we set ourselves, or nobody sets, does not."""
+    after = HULL.replace("self.width = 1", "pass").replace("self.depth = 2", "self.depth_m = 2")
+    config = CONFIG.replace("    seed: int = 0\n", "")
+    found = couple(
+        tmp_path, OUR_HULL, {"keel/hull.py": HULL, "keel/config.py": CONFIG},
+        {"keel/hull.py": after, "keel/config.py": config},
+    )  # fmt: skip
+    rows = [row for row in rows_of(found) if row[0] in {"reads the attribute", "reads the config field"}]
+    assert rows == [
+        ("reads the attribute", "keel.hull.Base.width", "removed", "will break"),
+        ("reads the config field", "keel.config.RunConfig.seed", "removed", "will break"),
+        ("reads the attribute", "keel.hull.Hull.depth", "removed", "may break"),  # the text still holds the word
+    ]
+
+
+def test_attributes_that_are_still_set_are_fine(tmp_path: Path) -> None:
+    found = couple(
+        tmp_path, OUR_HULL, {"keel/hull.py": HULL, "keel/config.py": CONFIG},
+        {"keel/hull.py": HULL.replace('"ballast", None', '"ballast", 0')},
+    )  # fmt: skip
+    assert [row for row in rows_of(found) if row[0] == "reads the attribute"] == []

@@ -1,0 +1,110 @@
+"""Who calls the function around an effect: by what names resolve to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from layline.core.patch import Unregistered
+from snippets import read_files
+
+BOOT = "def start_up():\n    import up.a as m\n    m.f = print\n"
+LOADER = """
+class Base:
+    def load(self):
+        return self.prepare()
+
+    def prepare(self):
+        pass
+
+
+class Mine(Base):
+    def prepare(self):
+        super().prepare()
+        import up.a as m
+        m.f = print
+
+
+class Below(Mine):
+    def prepare(self):
+        super().prepare()
+"""
+OTHER = "class Other:\n    def prepare(self): pass\n    def go(self):\n        self.prepare()\n"
+FUNCTIONS: list[tuple[str, str, tuple[str, ...]]] = [
+    # how it is called, the other file, what is found
+    ("imported", "from own.boot import start_up\nstart_up()\n", ("own/x.py:2",)),
+    ("over several lines", "from .boot import (\n    start_up,\n)\nstart_up()\n", ("own/x.py:4",)),
+    ("under another name", "from own.boot import start_up as go\ngo()\n", ("own/x.py:2",)),
+    ("through the module", "from own import boot\nboot.start_up()\n", ("own/x.py:2",)),
+    ("through the whole path", "import own.boot\nown.boot.start_up()\n", ("own/x.py:2",)),
+    ("inside a function", "def main():\n    from own.boot import start_up\n    start_up()\n", ("own/x.py:3",)),
+    ("as a decorator", "from own.boot import start_up\n@start_up\ndef f(): pass\n", ("own/x.py:2",)),
+    ("handed on", "from own.boot import start_up\nimport atexit\natexit.register(start_up)\n", ("own/x.py:3 (handed on)",)),
+    ("in a docstring", '"""start_up() does it."""\nfrom own.boot import start_up\n', ()),
+    ("in a comment", "from own.boot import start_up  # start_up()\n", ()),
+    ("a parameter of that name", "def g(start_up):\n    start_up()\n", ()),
+    ("another function of that name", "from own.third import start_up\nstart_up()\n", ()),
+    ("a method of that name", "class A:\n    def start_up(self): pass\n    def go(self):\n        self.start_up()\n", ()),
+]  # fmt: skip
+METHODS: list[tuple[str, str, tuple[str, ...], int]] = [
+    # how it is called, the other file, what is found there, calls on unknown objects
+    ("an unrelated class", OTHER, (), 0),
+    ("an unknown object", "def go(x):\n    x.prepare()\n", (), 1),
+    ("an object of it", "from own.boot import Mine\nMine().prepare()\n", ("own/x.py:2",), 0),
+    ("a variable", "from own.boot import Mine\ndef go():\n    it = Mine()\n    it.prepare()\n", ("own/x.py:4",), 0),
+    ("an annotated parameter", "from own.boot import Base\ndef go(it: Base):\n    it.prepare()\n", ("own/x.py:3",), 0),
+    ("an object of the class above", "from own.boot import Base\nBase().prepare()\n", (), 0),
+    ("the class itself", "from own.boot import Mine\ndef go(it):\n    Mine.prepare(it)\n", ("own/x.py:3",), 0),
+    ("an attribute", "from own.boot import Mine\nclass A:\n    def __init__(self):\n        self.it = Mine()\n    def go(self):\n        self.it.prepare()\n", ("own/x.py:6",), 0),
+    ("a mixin", "from own.boot import Mine\nclass Mixin:\n    def go(self):\n        self.prepare()\nclass Both(Mixin, Mine):\n    pass\n", ("own/x.py:4",), 0),
+    ("text of another package", "import json\njson.prepare()\n", (), 0),
+]  # fmt: skip
+
+
+def read_one(tmp_path: Path, files: dict[str, str]) -> Unregistered:
+    (item,) = read_files(tmp_path, files).unregistered
+    return item
+
+
+@pytest.mark.parametrize(("name", "source", "expected"), FUNCTIONS, ids=[row[0] for row in FUNCTIONS])
+def test_a_function_is_called_where_its_name_resolves_to_it(
+    tmp_path: Path, name: str, source: str, expected: tuple[str, ...]
+) -> None:
+    files = {"own/boot.py": BOOT, "own/x.py": source, "own/third.py": "def start_up(): pass\n"}
+    assert read_one(tmp_path, files).called_from == expected
+
+
+def test_a_re_exported_function_is_followed_home(tmp_path: Path) -> None:
+    files = {
+        "own/deep/__init__.py": "from .boot import *\n",
+        "own/deep/boot.py": BOOT,
+        "own/x.py": "from own.deep import start_up\nstart_up()\n",
+    }
+    assert read_one(tmp_path, files).called_from == ("own/x.py:2",)
+
+
+@pytest.mark.parametrize(("name", "source", "expected", "unknown"), METHODS, ids=[row[0] for row in METHODS])
+def test_a_method_is_called_where_dispatch_can_reach_it(
+    tmp_path: Path, name: str, source: str, expected: tuple[str, ...], unknown: int
+) -> None:
+    item = read_one(tmp_path, {"own/boot.py": LOADER, "own/x.py": source})
+    above_and_below = ("own/boot.py:4", "own/boot.py:19")
+    assert item.called_from == (*above_and_below, *expected)
+    assert item.unknown_callers == unknown
+
+
+def test_making_an_object_calls_its_init(tmp_path: Path) -> None:
+    source = "class A:\n    def __init__(self):\n        import up.a as m\n        m.f = print\nclass B(A): pass\nB()\n"
+    assert read_one(tmp_path, {"own/boot.py": source}).called_from == ("own/boot.py:6",)
+
+
+def test_a_hook_named_as_text_beside_its_module_is_told(tmp_path: Path) -> None:
+    config = "def hook(module, home, name): pass\nhook('up.a', 'own.boot', 'start_up')\nhook('up.a', 'own.other', 'start_up')\n"
+    found = read_one(tmp_path, {"own/boot.py": BOOT, "own/config.py": config}).called_from
+    assert found == ("own/config.py:2 (named as text)",)
+
+
+def test_the_top_level_of_a_module_runs_where_it_is_imported(tmp_path: Path) -> None:
+    files = {"own/boot.py": "import up.a\nup.a.f = print\n", "own/x.py": "import os\nfrom own import boot\n"}
+    assert read_one(tmp_path, files).called_from == ("own/x.py:2 (import)",)
