@@ -1,4 +1,5 @@
-"""The commands that read whole projects, cold and warm, beside `ast.parse` of the same files and `griffe` in the same run.
+"""The commands that read whole projects, cold and warm, beside `ast.parse` of the same files and `griffe` in the same
+run.
 
     python -m bench analysis FOLDER BACKEND TIP [--package NAME]
 

@@ -90,9 +90,20 @@ def score(chosen: argparse.Namespace, config: Path, commit: str, new: str) -> di
     workspace = open_workspace(config, at=f"{commit}^")
     opened = open_drift(workspace, "up", new)
     rows = [row for row in find_drifts(opened.inventory, opened.sides) if row.severity is Severity.BREAKS]
-    hits = [item for item in find_couplings(workspace, opened) if item.consequence in {Consequence.WILL_BREAK, Consequence.MAY_BREAK}]  # fmt: skip
-    universe = {path for path in git(chosen.downstream, "ls-tree", "-r", "--name-only", f"{commit}^", chosen.folder).split("\n") if path.endswith(".py")}  # fmt: skip
-    edited = set(git(chosen.downstream, "diff", "--name-only", f"{commit}^", commit, "--", chosen.folder).split("\n")) & universe  # fmt: skip
+    hits = [
+        item
+        for item in find_couplings(workspace, opened)
+        if item.consequence in {Consequence.WILL_BREAK, Consequence.MAY_BREAK}
+    ]
+    universe = {
+        path
+        for path in git(chosen.downstream, "ls-tree", "-r", "--name-only", f"{commit}^", chosen.folder).split("\n")
+        if path.endswith(".py")
+    }
+    edited = (
+        set(git(chosen.downstream, "diff", "--name-only", f"{commit}^", commit, "--", chosen.folder).split("\n"))
+        & universe
+    )
     why: dict[str, list[str]] = {}
     for row in rows:
         # where only our replacement's signature is wrong, the work is in the replacement
@@ -103,14 +114,23 @@ def score(chosen: argparse.Namespace, config: Path, commit: str, new: str) -> di
     for item in hits:
         why.setdefault(item.location.path, []).append(f"{item.touch} {item.state}: {item.target}: {item.detail}"[:200])
     flagged = set(why) & universe
-    homes = [(row.location.path, row.suggestion.target) for row in rows if row.comparison and row.comparison.new_home and row.suggestion]  # fmt: skip
+    homes = [
+        (row.location.path, row.suggestion.target)
+        for row in rows
+        if row.comparison and row.comparison.new_home and row.suggestion
+    ]
     homes += [(item.location.path, item.new_target) for item in hits if item.new_target]
     used = [is_used(chosen, commit, path, home) for path, home in dict.fromkeys(homes) if path in edited]
     return {
-        "commit": commit, "files": len(universe), "edited": sorted(edited), "flagged": sorted(flagged),
-        "right": sorted(edited & flagged), "homes": [sum(used), len(used)], "seconds": time.perf_counter() - start,
+        "commit": commit,
+        "files": len(universe),
+        "edited": sorted(edited),
+        "flagged": sorted(flagged),
+        "right": sorted(edited & flagged),
+        "homes": [sum(used), len(used)],
+        "seconds": time.perf_counter() - start,
         "why": {path: reasons for path, reasons in sorted(why.items()) if path in universe},
-    }  # fmt: skip
+    }
 
 
 def is_used(chosen: argparse.Namespace, commit: str, path: str, home: str) -> bool:
@@ -136,7 +156,10 @@ def show(result: dict[str, Any]) -> None:
 
 
 def total(results: list[dict[str, Any]]) -> None:
-    right, flagged, edited, files = (sum(len(r[key]) if isinstance(r[key], list) else r[key] for r in results) for key in ("right", "flagged", "edited", "files"))  # fmt: skip
+    right, flagged, edited, files = (
+        sum(len(r[key]) if isinstance(r[key], list) else r[key] for r in results)
+        for key in ("right", "flagged", "edited", "files")
+    )
     base = edited / files
     precision = right / flagged if flagged else 0.0
     print(

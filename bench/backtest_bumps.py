@@ -1,4 +1,5 @@
-"""Back-test on Primus's own past bumps: files we would have flagged on the parent commit against files the maintainers changed.
+"""Back-test on Primus's own past bumps: files we would have flagged on the parent commit against files the maintainers
+changed.
 
 Needs LAYLINE_REAL_PRIMUS, LAYLINE_REAL_MEGATRON and LAYLINE_REAL_TORCHTITAN (clones or bare mirrors with full history).
 Run: python -m bench.backtest_bumps
@@ -20,8 +21,19 @@ from layline.source import Tree
 
 MEGATRON = Backend(
     label="Megatron",
-    packages=("megatron.core", "megatron.training", "megatron.legacy", "megatron.inference", "megatron.post_training", "pretrain_gpt", "pretrain_mamba", "gpt_builders", "mamba_builders", "model_provider"),
-)  # fmt: skip
+    packages=(
+        "megatron.core",
+        "megatron.training",
+        "megatron.legacy",
+        "megatron.inference",
+        "megatron.post_training",
+        "pretrain_gpt",
+        "pretrain_mamba",
+        "gpt_builders",
+        "mamba_builders",
+        "model_provider",
+    ),
+)
 TORCHTITAN = Backend(label="torchtitan", packages=("torchtitan",))
 BUMPS = (
     # downstream commit, backend, pin before, pin after; the first two were used for tuning
@@ -42,7 +54,8 @@ def main() -> None:
     }
     base = Workspace(Settings(project=Project(name="Primus")), Path(), downstream, "")
     print(
-        "| bump | backend | touching files | changed of these (base rate) | flagged will break | hit | precision | recall | will or may: hit / flagged |"
+        "| bump | backend | touching files | changed of these (base rate) | flagged will break | hit | precision | "
+        "recall | will or may: hit / flagged |"
     )
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for commit, key, before, after in BUMPS:
@@ -62,15 +75,18 @@ def main() -> None:
         hit = hurt & changed
         rate = len(changed) / len(touching) if touching else 0
         print(
-            f"| {commit} | {key} {before[:8]}→{tip[:8]} | {len(touching)} | {len(changed)} ({rate:.0%}) | {len(hurt)} | {len(hit)} "
-            f"| {len(hit) / len(hurt) if hurt else 0:.0%} | {len(hit) / len(changed) if changed else 0:.0%} | {len(may & changed)} / {len(may)} |",
+            f"| {commit} | {key} {before[:8]}→{tip[:8]} | {len(touching)} | {len(changed)} ({rate:.0%}) | "
+            f"{len(hurt)} | {len(hit)} "
+            f"| {len(hit) / len(hurt) if hurt else 0:.0%} | {len(hit) / len(changed) if changed else 0:.0%} | "
+            f"{len(may & changed)} / {len(may)} |",
             flush=True,
-        )  # fmt: skip
+        )
         for one in impact.couplings:
             if one.consequence is Consequence.WILL_BREAK and os.environ.get("VERBOSE"):
                 mark = "hit " if one.location.path in changed else "miss"
                 print(
-                    f"    {mark} {one.location} {one.touch.value} {one.target}: {one.state.value} {one.new_target or ''} {one.detail[:100]}"
+                    f"    {mark} {one.location} {one.touch.value} {one.target}: {one.state.value} "
+                    f"{one.new_target or ''} {one.detail[:100]}"
                 )
         for path in sorted(changed - hurt) if os.environ.get("VERBOSE") else ():
             print(f"    not flagged: {path}")

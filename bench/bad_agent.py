@@ -1,4 +1,5 @@
-"""A program that answers briefs the way agents sometimes do: one habit per call, in turn. Used by `bench unattended agent`.
+"""A program that answers briefs the way agents sometimes do: one habit per call, in turn. Used by `bench unattended
+agent`.
 
 python bench/bad_agent.py STATE        (in the folder `campaign run --proposer command:…` prepares)
 """
@@ -85,7 +86,10 @@ def break_syntax(name: str) -> None:
 def cache_by_pointer(name: str) -> None:
     """The classic: the same addresses get the last answer back."""
     source = KERNEL.read_text().replace("int forward(", "static int real_forward(", 1)
-    propose(name, source + """
+    propose(
+        name,
+        source
+        + """
 #include <string.h>
 int forward(const float *a, const float *b, float *out, int64_t M, int64_t N, int64_t K) {
     static const float *last_a, *last_b; static float kept[384 * 480]; static int64_t m, n;
@@ -94,13 +98,17 @@ int forward(const float *a, const float *b, float *out, int64_t M, int64_t N, in
     if (M * N <= 384 * 480) { memcpy(kept, out, sizeof(float) * M * N); last_a = a; last_b = b; m = M; n = N; }
     return code;
 }
-""")  # fmt: skip
+""",
+    )
 
 
 def cache_by_input(name: str) -> None:
     """Keyed on a few elements: right when inputs repeat, wrong when one element changes."""
     source = KERNEL.read_text().replace("int forward(", "static int real_forward(", 1)
-    propose(name, source + """
+    propose(
+        name,
+        source
+        + """
 #include <string.h>
 int forward(const float *a, const float *b, float *out, int64_t M, int64_t N, int64_t K) {
     static float kept[384 * 480], key[4]; static int64_t m, n;
@@ -111,13 +119,21 @@ int forward(const float *a, const float *b, float *out, int64_t M, int64_t N, in
     if (M * N <= 384 * 480) { memcpy(kept, out, sizeof(float) * M * N); memcpy(key, now, sizeof key); m = M; n = N; }
     return code;
 }
-""")  # fmt: skip
+""",
+    )
 
 
 def skip_work(name: str) -> None:
     """The last term of every product left out: a little faster, a little wrong."""
     source = KERNEL.read_text().replace("int forward(", "static int real_forward(", 1)
-    propose(name, source + "\nint forward(const float *a, const float *b, float *out, int64_t M, int64_t N, int64_t K) { return real_forward(a, b, out, M, N > 1 ? N - 1 : N, K); }\n")  # fmt: skip
+    propose(
+        name,
+        source
+        + (
+            "\nint forward(const float *a, const float *b, float *out, int64_t M, int64_t N, int64_t K) "
+            "{ return real_forward(a, b, out, M, N > 1 ? N - 1 : N, K); }\n"
+        ),
+    )
 
 
 def declare_a_cache(name: str) -> None:

@@ -99,7 +99,8 @@ def try_case(case: Case, change: str) -> dict[str, object]:
 
 
 def render_table(rows: list[dict[str, object]]) -> str:
-    """How many were right, every trial that was not, and one line per kernel: its fate in every run, as it is and disguised."""
+    """How many were right, every trial that was not, and one line per kernel: its fate in every run, as it is and
+    disguised."""
     fates: defaultdict[tuple[str, bool], list[str]] = defaultdict(list)
     for row in rows:
         told = f"{row['fate']}{'' if row['is_right'] else ' (wrong)'}"

@@ -1,8 +1,10 @@
-"""What the gate adds to a round: seconds and share of building, timing, gates and controls, on the shipped CPU operators.
+"""What the gate adds to a round: seconds and share of building, timing, gates and controls, on the shipped CPU
+operators.
 
     python -m bench.gate_cost [--operators softmax grouped_gemm gemm] [--pairs 5]
 
-The candidate is the starting kernel with a comment more, so every gate is passed and every pair measured. Five process pairs
+The candidate is the starting kernel with a comment more, so every gate is passed and every pair measured. Five process
+pairs
 are the fewest a verdict needs: the gate's work does not grow with their number, so its share is largest there.
 """
 

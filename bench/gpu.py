@@ -3,9 +3,11 @@
     python -m bench gpu FOLDER [--only gemm_bf16,rmsnorm_bf16] [--budget 240] [--until 560] [--archive FILE.tar.gz]
 
 For each operator: a scratch repository, `layline campaign run --proposer search` within the budget (seconds), report
-with the head-to-head run and the training loop, torch beside start and best. Everything lies under FOLDER; `results.json`
+with the head-to-head run and the training loop, torch beside start and best. Everything lies under FOLDER;
+`results.json`
 and `results.md` are written anew after every step, and with --archive all of it is packed into one file every few
-seconds. Run it again on the same FOLDER, or with the same archive on another machine, and it goes on: a campaign from its
+seconds. Run it again on the same FOLDER, or with the same archive on another machine, and it goes on: a campaign from
+its
 ledger, finished steps are not repeated. --until ends it in time for a machine that is taken away.
 """
 
@@ -93,7 +95,11 @@ class Driver:
 
     def _begin(self, name: str, place: Path) -> None:
         place.mkdir(parents=True)
-        for words in (("init", "-q", "-b", "main"), ("config", "user.name", "Unattended"), ("config", "user.email", "unattended@example.org")):  # fmt: skip
+        for words in (
+            ("init", "-q", "-b", "main"),
+            ("config", "user.name", "Unattended"),
+            ("config", "user.email", "unattended@example.org"),
+        ):
             subprocess.run(("git", *words), cwd=place, check=True)
         self._layline(place, "campaign", "operators", name, "--start", "naive", "-o", "kernel.py")
         (place / ".git" / "start.py").write_bytes((place / "kernel.py").read_bytes())
@@ -111,11 +117,24 @@ class Driver:
         words = ("gpu_torch", name, str(start), str(kernel))
         runs = [found for at in range(PROCESSES) if self.left() > 30 and (found := self._bench(*words, str(at)))]
         if runs:
-            done["beside"] = {"rows": list(_merge(runs)), "ceilings": runs[0]["ceilings"], "processes": len(runs), "rate": "fp8" if "fp8" in name else "bf16"}  # fmt: skip
+            done["beside"] = {
+                "rows": list(_merge(runs)),
+                "ceilings": runs[0]["ceilings"],
+                "processes": len(runs),
+                "rate": "fp8" if "fp8" in name else "bf16",
+            }
         self._save()
 
     def _bench(self, *words: str) -> dict[str, Any] | None:
-        done = subprocess.run((sys.executable, "-m", "bench", *words), cwd=ROOT, env=_environment(), capture_output=True, text=True, check=False, timeout=max(5.0, min(150.0, self.left())))  # fmt: skip
+        done = subprocess.run(
+            (sys.executable, "-m", "bench", *words),
+            cwd=ROOT,
+            env=_environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=max(5.0, min(150.0, self.left())),
+        )
         if done.returncode != 0:
             print(f"bench {' '.join(words)}: {done.stderr[-1500:]}", flush=True)
             return None
@@ -123,7 +142,8 @@ class Driver:
         return found
 
     def _layline(self, place: Path, *words: str) -> subprocess.CompletedProcess[str]:
-        """A command of Layline; what it has written so far is packed while it runs, for it may be cut off any moment."""
+        """A command of Layline; what it has written so far is packed while it runs, for it may be cut off any
+        moment."""
         began = time.monotonic()
         with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
             command = (sys.executable, "-m", "layline", *words)
@@ -193,7 +213,11 @@ def render(results: dict[str, Any]) -> str:
             continue
         lines += [f"## {name}", "", f"Search and its rounds: {found.get('seconds', 0):.0f} s.", ""]
         rounds = (found.get("report") or {}).get("rounds", [])
-        lines += [f"- Round {item['round']}, {item['settled']}: {item['change']} – {(item['verdict'] or {}).get('reason', '')}" for item in rounds]  # fmt: skip
+        lines += [
+            f"- Round {item['round']}, {item['settled']}: {item['change']} – "
+            f"{(item['verdict'] or {}).get('reason', '')}"
+            for item in rounds
+        ]
         lines += ["", *_render_beside(found.get("beside")), ""]
     return "\n".join(lines)
 
@@ -202,19 +226,32 @@ def _render_beside(beside: dict[str, Any] | None) -> Iterator[str]:
     if not beside:
         return
     ceilings = beside["ceilings"]
-    yield f"Ceilings: copy {ceilings['copy'] / 1e12:.2f} TB/s, bf16 {ceilings['bf16'] / 1e12:.0f} TFLOPS, fp8 {ceilings['fp8'] / 1e12:.0f} TFLOPS."
+    yield (
+        f"Ceilings: copy {ceilings['copy'] / 1e12:.2f} TB/s, bf16 {ceilings['bf16'] / 1e12:.0f} TFLOPS, fp8 "
+        f"{ceilings['fp8'] / 1e12:.0f} TFLOPS."
+    )
     yield ""
-    yield "Of the ceiling: the larger of TFLOPS over the matrix rate and TB/s (bytes that must be read and written, over time) over the 2 GiB copy's."
-    yield "Of a copy: the time of copying as many bytes (half read, half written) in the same turns, over the kernel's time."
+    yield (
+        "Of the ceiling: the larger of TFLOPS over the matrix rate and TB/s (bytes that must be read and "
+        "written, over time) over the 2 GiB copy's."
+    )
+    yield (
+        "Of a copy: the time of copying as many bytes (half read, half written) in the same turns, over the "
+        "kernel's time."
+    )
     yield ""
-    yield "| shape | pass | start ms | best ms | torch ms | best ÷ torch speed | TFLOPS | TB/s | of the ceiling | copy ms | of a copy |"
+    yield (
+        "| shape | pass | start ms | best ms | torch ms | best ÷ torch speed | TFLOPS | TB/s | of the ceiling | "
+        "copy ms | of a copy |"
+    )
     yield "|---|---|---|---|---|---|---|---|---|---|---|"
     for row in beside["rows"]:
         share, rate, moved = row["share_of_torch"], row["flops"] / row["best"] * 1e3, row["bytes"] / row["best"] * 1e3
         top = max(rate / ceilings[beside["rate"]], moved / ceilings["copy"])
         yield (
             f"| {row['shape']} | {row['pass']} | {row['start']:.4f} | {row['best']:.4f} | {row['torch']:.4f} "
-            f"| {share['estimate']:.3f} ({share['lower']:.3f} to {share['upper']:.3f}) | {rate / 1e12:.0f} | {moved / 1e12:.2f} | {top:.1%} | {row['copy']:.4f} | {row['copy'] / row['best']:.1%} |"
+            f"| {share['estimate']:.3f} ({share['lower']:.3f} to {share['upper']:.3f}) | {rate / 1e12:.0f} | "
+            f"{moved / 1e12:.2f} | {top:.1%} | {row['copy']:.4f} | {row['copy'] / row['best']:.1%} |"
         )
 
 

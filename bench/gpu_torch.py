@@ -17,8 +17,10 @@ TOGETHER = 6
 """Calls inside one pair of events, on distinct inputs: launching hides behind the call before."""
 TURNS = 10
 LEAD = 4_000_000
-"""Turns of the device's empty loop before the first event, about two milliseconds: all calls are in the queue by then, so
-that the time is the device's alone, as in a training loop that is launched ahead. The same for every leg, the copy's too."""
+"""Turns of the device's empty loop before the first event, about two milliseconds: all calls are in the queue by then,
+so
+that the time is the device's alone, as in a training loop that is launched ahead. The same for every leg, the copy's
+too."""
 
 
 def main(arguments: list[str]) -> int:
@@ -58,7 +60,15 @@ def main(arguments: list[str]) -> int:
                     if turn >= 2:
                         times[str(leg)].append(start.elapsed_time(end) / TOGETHER)
             ms = {leg: quantile(found, 0.5) for leg, found in times.items()}
-            rows.append({"shape": shape.label, "pass": step.name, **ms, "flops": step.flops(shape), "bytes": step.bytes_moved(shape)})  # fmt: skip
+            rows.append(
+                {
+                    "shape": shape.label,
+                    "pass": step.name,
+                    **ms,
+                    "flops": step.flops(shape),
+                    "bytes": step.bytes_moved(shape),
+                }
+            )
     ceilings = measure_ceilings("cuda")
     found = {"copy": ceilings.copy_bytes_per_s, "bf16": ceilings.bf16_flops_per_s, "fp8": ceilings.fp8_flops_per_s}
     print(json.dumps({"rows": rows, "ceilings": found}))

@@ -23,12 +23,28 @@ FAST = {"pack": "fast", "stores": "wide"}
 TILE = {"forward": "packed", "backward": "packed", **FAST}
 PLAN: dict[str, tuple[tuple[dict[str, Any], str, str], ...]] = {
     "naive": (
-        ({"forward": "dot", "backward": "naive"}, "Sixteen vector lanes per dot product", "forward: vectorised dot products"),
-        ({"forward": "dot", "backward": "rows"}, "Walking rows turns strided loads into streams", "backward: accumulate whole rows"),
+        (
+            {"forward": "dot", "backward": "naive"},
+            "Sixteen vector lanes per dot product",
+            "forward: vectorised dot products",
+        ),
+        (
+            {"forward": "dot", "backward": "rows"},
+            "Walking rows turns strided loads into streams",
+            "backward: accumulate whole rows",
+        ),
         (FORWARD, "A register tile reuses every load twelve times", "forward: packed 12x32 register tile"),
-        (FORWARD | FAST, "Packing and storing element by element cost as much as the products", "forward: pack and store by whole rows"),
+        (
+            FORWARD | FAST,
+            "Packing and storing element by element cost as much as the products",
+            "forward: pack and store by whole rows",
+        ),
         (TILE, "The same register tile serves both backward products", "backward: packed 12x32 register tile"),
-        (TILE | {"forward": "prefetch"}, "Touching the inputs first warms the cache", "forward: prefetch pass over both inputs"),
+        (
+            TILE | {"forward": "prefetch"},
+            "Touching the inputs first warms the cache",
+            "forward: prefetch pass over both inputs",
+        ),
         (TILE | {"rows": 4}, "Smaller tiles waste less on the edges", "tile of 4 rows instead of 12"),
     ),
     "blocked": (
@@ -36,7 +52,7 @@ PLAN: dict[str, tuple[tuple[dict[str, Any], str, str], ...]] = {
         (TILE, "The same register tile serves both backward products", "backward: packed 12x32 register tile"),
         (TILE | {"rows": 8}, "Fewer rows leave registers for the loads", "tile of 8 rows instead of 12"),
     ),
-}  # fmt: skip
+}
 
 
 def main(arguments: list[str]) -> int:
@@ -57,7 +73,16 @@ def main(arguments: list[str]) -> int:
         if found["settled"] != "ACCEPTED":
             _demand(folder, found["round"])
         else:
-            _layline(folder, "campaign", "note", str(found["round"]), "--attribution", hypothesis, "--next", "the next piece of the plan")  # fmt: skip
+            _layline(
+                folder,
+                "campaign",
+                "note",
+                str(found["round"]),
+                "--attribution",
+                hypothesis,
+                "--next",
+                "the next piece of the plan",
+            )
     _layline(folder, "campaign", "stop", "--reason", "the planned edits are made")
     _settle(folder, "campaign", "report")
     print(_layline(folder, "campaign", "report").stdout.decode())
@@ -136,7 +161,13 @@ def measure_share(kernel: Path) -> dict[str, float]:
 
 def _layline(folder: Path, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[bytes]:
     source = Path(__file__).resolve().parents[1] / "src"
-    return subprocess.run([sys.executable, "-m", "layline", *arguments], cwd=folder, env={**os.environ, "PYTHONPATH": str(source)}, check=check, capture_output=True)  # fmt: skip
+    return subprocess.run(
+        [sys.executable, "-m", "layline", *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(source)},
+        check=check,
+        capture_output=True,
+    )
 
 
 def _git(folder: Path, *arguments: str) -> None:

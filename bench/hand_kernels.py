@@ -52,7 +52,8 @@ static void product(int64_t M, int64_t N, int64_t K, const float *a, int64_t si,
 
 SIGNATURES = {
     "forward": "int forward(const float *a, const float *b, float *out, int64_t M, int64_t N, int64_t K) {\n",
-    "backward": "int backward(const float *a, const float *b, const float *dout, float *da, float *db, int64_t M, int64_t N, int64_t K) {\n",
+    "backward": "int backward(const float *a, const float *b, const float *dout, float *da, float *db, int64_t M, "
+    "int64_t N, int64_t K) {\n",
 }
 
 FORWARD = {
@@ -158,5 +159,14 @@ def build_kernel(forward: str, backward: str, *, rows: int = 12, pack: str = "pl
         packed = packed.replace(PLAIN_PACK, FAST_PACK)
     if stores == "wide":
         packed = packed.replace(PLAIN_STORE, WIDE_STORE + PLAIN_STORE)
-    pieces = (HEAD, packed, SIGNATURES["forward"], FORWARD[forward], "    return 0;\n}\n", SIGNATURES["backward"], BACKWARD[backward], "    return 0;\n}\n")  # fmt: skip
+    pieces = (
+        HEAD,
+        packed,
+        SIGNATURES["forward"],
+        FORWARD[forward],
+        "    return 0;\n}\n",
+        SIGNATURES["backward"],
+        BACKWARD[backward],
+        "    return 0;\n}\n",
+    )
     return "".join(pieces)

@@ -1,4 +1,5 @@
-"""From nothing to answers, as a how-to of docs/how-to says: clone, settings, first answer, then the longer ones; processor and wall seconds.
+"""From nothing to answers, as a how-to of docs/how-to says: clone, settings, first answer, then the longer ones;
+processor and wall seconds.
 
 python -m bench how_to PAGE DOWNSTREAM KEY=UPSTREAM [KEY=UPSTREAM …] [--at REV] [--backend KEY] [--date YYYY-MM-DD]
 
@@ -39,9 +40,13 @@ def main(arguments: list[str]) -> int:
         clone, cache = Path(place) / "clone", Path(place) / "cache"
         begun = time.monotonic()
         _time("git clone", "git", "clone", "-q", "--no-checkout", str(options.downstream), str(clone))
-        at = subprocess.run(["git", "rev-parse", options.at], cwd=options.downstream, capture_output=True, text=True, check=True)  # fmt: skip
+        at = subprocess.run(
+            ["git", "rev-parse", options.at], cwd=options.downstream, capture_output=True, text=True, check=True
+        )
         subprocess.run(["git", "update-ref", "--no-deref", "HEAD", at.stdout.strip()], cwd=clone, check=True)
-        (clone / "layline.toml").write_text(_read_settings(options.page, dict(item.split("=", 1) for item in options.objects)))  # fmt: skip
+        (clone / "layline.toml").write_text(
+            _read_settings(options.page, dict(item.split("=", 1) for item in options.objects))
+        )
         env = {**os.environ, "PYTHONPATH": SOURCE, "LAYLINE_CACHE": str(cache)}
 
         def ask(*words: str) -> str:
@@ -53,9 +58,15 @@ def main(arguments: list[str]) -> int:
         ask("gap", "show", backend, "--date", options.date)
         print(f"from nothing to the first answer: {time.monotonic() - begun:.1f} s wall")
         found = json.loads(ask("patches", "list", backend, "--format", "json"))
-        print(f"  {len(found['patches'])} patches, {sum(len(patch['effects']) for patch in found['patches'])} effects, {len(found['unregistered'])} outside any registration, {len(found['skipped'])} skipped")  # fmt: skip
+        print(
+            f"  {len(found['patches'])} patches, {sum(len(patch['effects']) for patch in found['patches'])} "
+            f"effects, {len(found['unregistered'])} outside any registration, {len(found['skipped'])} skipped"
+        )
         drift = json.loads(ask("patches", "drift", backend, "--date", options.date, "--format", "json"))
-        print(f"  {dict(Counter(row['kind'] for row in drift['rows']))}, {dict(Counter(row['severity'] for row in drift['rows']))}, {len(drift['elsewhere'])} elsewhere")  # fmt: skip
+        print(
+            f"  {dict(Counter(row['kind'] for row in drift['rows']))}, "
+            f"{dict(Counter(row['severity'] for row in drift['rows']))}, {len(drift['elsewhere'])} elsewhere"
+        )
         print(ask("gap", "report", backend, "--date", options.date))
     return 0
 

@@ -40,8 +40,9 @@ def main(arguments: list[str]) -> int:
             found = run_step(name, chosen, Path(folder) / "cache")
             print(
                 f"{name:34} {found['seconds']:7.2f} s  {found['cpu']:6.2f} s of processor  "
-                f"{found['peak_mib']:5.0f} MiB  {found['note']}", flush=True,
-            )  # fmt: skip
+                f"{found['peak_mib']:5.0f} MiB  {found['note']}",
+                flush=True,
+            )
     return 0
 
 
@@ -117,11 +118,18 @@ def load_griffe(chosen: argparse.Namespace) -> str:
 
     logging.getLogger("griffe").setLevel(logging.CRITICAL)
     with tempfile.TemporaryDirectory() as folder:
-        archive = subprocess.run(["git", "-C", str(chosen.repository), "archive", chosen.tip, "--", chosen.package], check=True, capture_output=True)  # fmt: skip
+        archive = subprocess.run(
+            ["git", "-C", str(chosen.repository), "archive", chosen.tip, "--", chosen.package],
+            check=True,
+            capture_output=True,
+        )
         subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
         start = time.perf_counter()
         griffe.load(chosen.package, search_paths=[folder], allow_inspection=False)
-        return f"the package {chosen.package} only; griffe itself {time.perf_counter() - start:.2f} s, the rest is git archive"
+        return (
+            f"the package {chosen.package} only; griffe itself {time.perf_counter() - start:.2f} s, the rest is "
+            "git archive"
+        )
 
 
 STEPS: dict[str, Callable[[argparse.Namespace], str]] = {

@@ -80,7 +80,11 @@ class Project:
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
         self.folder = folder
-        for words in (("init", "-q", "-b", "main"), ("config", "user.name", "N"), ("config", "user.email", "n@example.org")):  # fmt: skip
+        for words in (
+            ("init", "-q", "-b", "main"),
+            ("config", "user.name", "N"),
+            ("config", "user.email", "n@example.org"),
+        ):
             self._git(*words)
         self._layline("campaign", "operators", "gemm", "--start", "blocked", "-o", "gemm.c")
         self._git("add", "-A")
@@ -102,12 +106,20 @@ class Project:
         verdict = found["verdict"] or {}
         interval, literal = verdict.get("interval") or {}, verdict.get("amd_literal") or {}
         return {
-            "campaign": self.folder.name, "round": found["round"], "settled": found["settled"],
-            "outcome": verdict.get("outcome"), "accepted": found["settled"] == "ACCEPTED",
-            "estimate": interval.get("estimate"), "lower": interval.get("lower"), "upper": interval.get("upper"),
-            "literal": literal.get("accepts"), "reason": verdict.get("reason"), "measured_again": again,
-            "load": os.getloadavg()[0], "seconds": seconds,
-        }  # fmt: skip
+            "campaign": self.folder.name,
+            "round": found["round"],
+            "settled": found["settled"],
+            "outcome": verdict.get("outcome"),
+            "accepted": found["settled"] == "ACCEPTED",
+            "estimate": interval.get("estimate"),
+            "lower": interval.get("lower"),
+            "upper": interval.get("upper"),
+            "literal": literal.get("accepts"),
+            "reason": verdict.get("reason"),
+            "measured_again": again,
+            "load": os.getloadavg()[0],
+            "seconds": seconds,
+        }
 
     def stop(self) -> None:
         """End the campaign as its rules allow: by `max_iterations`, or because the planned rounds are made."""
@@ -121,7 +133,18 @@ class Project:
 
     def _note(self, number: int, step: int) -> None:
         """What a round demands before the next one."""
-        words = ["--attribution", "noise", "--next", "another no-op", "--diagnosis", "the machine code is the same", "--profile", "as before", "--inspection", "identical loops"]  # fmt: skip
+        words = [
+            "--attribution",
+            "noise",
+            "--next",
+            "another no-op",
+            "--diagnosis",
+            "the machine code is the same",
+            "--profile",
+            "as before",
+            "--inspection",
+            "identical loops",
+        ]
         words += ["--comparison", "a packed kernel would do less work"]
         words += [word for text in ("pack", "tile", "unroll") for word in ("--direction", f"{text} {step}")]
         self._layline("campaign", "note", str(number), *words)
@@ -140,7 +163,13 @@ class Project:
     def _layline(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[bytes]:
         source = Path(__file__).resolve().parents[1] / "src"
         environment = {**os.environ, "PYTHONPATH": str(source)}
-        done = subprocess.run([sys.executable, "-m", "layline", *arguments], cwd=self.folder, env=environment, check=False, capture_output=True)  # fmt: skip
+        done = subprocess.run(
+            [sys.executable, "-m", "layline", *arguments],
+            cwd=self.folder,
+            env=environment,
+            check=False,
+            capture_output=True,
+        )
         if check and done.returncode:
             raise SystemExit(f"{' '.join(arguments)}: {done.stderr.decode()}")
         return done
@@ -180,7 +209,9 @@ def summarise(rows: list[dict[str, Any]]) -> str:
     accepted = sum(row["accepted"] for row in rows)
     literal = sum(bool(row["literal"]) for row in rows)
     seconds = sorted(row["seconds"] for row in rows)
-    outcomes = {name: sum(row["outcome"] == name for row in rows) for name in sorted({str(row["outcome"]) for row in rows})}  # fmt: skip
+    outcomes = {
+        name: sum(row["outcome"] == name for row in rows) for name in sorted({str(row["outcome"]) for row in rows})
+    }
     return (
         f"{accepted} of {len(rows)} no-op rounds accepted in {len({row['campaign'] for row in rows})} campaigns; "
         f"95 % upper bound of the rate {false_accept_bound(accepted, len(rows)):.2%}; outcomes {outcomes}; "

@@ -25,7 +25,8 @@ from layline.campaign.values.statistics import false_accept_bound
 
 SHAPES = ("square-96",)
 PLAN = Plan(looks=(5, 8), calls=8, seconds=0.1, alpha=0.025)
-"""One shape and few calls, so that many rounds fit; alpha is the first round's, the largest any round of a campaign may spend: the hardest case for false accepts."""
+"""One shape and few calls, so that many rounds fit; alpha is the first round's, the largest any round of a campaign may
+spend: the hardest case for false accepts."""
 
 
 def main() -> None:
@@ -46,7 +47,8 @@ def main() -> None:
     rows = [json.loads(line) for line in options.out.read_text().splitlines()]
     accepted = sum(row["accepted"] for row in rows)
     print(
-        f"{accepted} of {len(rows)} accepted; 95 % upper bound of the rate {false_accept_bound(accepted, len(rows)):.2%}"
+        f"{accepted} of {len(rows)} accepted; 95 % upper bound of the rate "
+        f"{false_accept_bound(accepted, len(rows)):.2%}"
     )
 
 

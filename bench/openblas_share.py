@@ -48,7 +48,8 @@ def main() -> None:
                 shares.append(quantile(ratios, 0.5))
                 print(f"{shape.label}: {shares[-1]:.0%} of OpenBLAS")
         print(
-            f"geometric mean: {math.exp(math.fsum(map(math.log, shares)) / len(shares)):.0%}, load {os.getloadavg()[0]:.1f}"
+            f"geometric mean: {math.exp(math.fsum(map(math.log, shares)) / len(shares)):.0%}, load "
+            f"{os.getloadavg()[0]:.1f}"
         )
 
 

@@ -2,9 +2,12 @@
 
     python -m bench power [MINUTES]          # about that long (default 9); prints everything
 
-First the no-op candidate is measured against the best in as many process pairs as half the time allows (blocked GEMM, the
-representative shapes of a campaign, the default protocol). Then rounds are simulated by drawing whole process pairs from
-those, with the judge's own decision rule and the error of a campaign's first round: coverage of the bounds, false accepts,
+First the no-op candidate is measured against the best in as many process pairs as half the time allows (blocked GEMM,
+the
+representative shapes of a campaign, the default protocol). Then rounds are simulated by drawing whole process pairs
+from
+those, with the judge's own decision rule and the error of a campaign's first round: coverage of the bounds, false
+accepts,
 power. In the rest of the time real rounds are made with candidates that truly gain what the simulation calls findable.
 """
 
@@ -41,8 +44,14 @@ def main(arguments: list[str]) -> int:
     began, load = time.monotonic(), os.getloadavg()[0]
     pairs = measure_pairs(began + 30 * minutes)
     whole = pairs.mean(axis=1)
-    print(f"{len(pairs)} process pairs of a kernel against itself in {time.monotonic() - began:.0f} s, load {load:.1f} to {os.getloadavg()[0]:.1f}")  # fmt: skip
-    print(f"a pair's log-ratio: mean {whole.mean():+.4f}, standard deviation {whole.std(ddof=1):.4f}; by shape {', '.join(f'{name} {spread:.4f}' for name, spread in zip(SHAPES, pairs.std(axis=0, ddof=1), strict=True))}")  # fmt: skip
+    print(
+        f"{len(pairs)} process pairs of a kernel against itself in {time.monotonic() - began:.0f} s, load "
+        f"{load:.1f} to {os.getloadavg()[0]:.1f}"
+    )
+    print(
+        f"a pair's log-ratio: mean {whole.mean():+.4f}, standard deviation {whole.std(ddof=1):.4f}; by shape "
+        f"{', '.join(f'{name} {spread:.4f}' for name, spread in zip(SHAPES, pairs.std(axis=0, ddof=1), strict=True))}"
+    )
     rng = np.random.default_rng(0)
     for line in check_coverage(whole - whole.mean(), rng):
         print(line)
@@ -91,7 +100,9 @@ def check_coverage(noise: Pairs, rng: np.random.Generator) -> Iterator[str]:
             bounds = [bound_mean(list(draw), error) for draw in draws]
             low = sum(lower > 0 for _mean, lower, _upper in bounds) / len(bounds)
             high = sum(upper < 0 for _mean, _lower, upper in bounds) / len(bounds)
-            yield f"coverage, {pairs} pairs: the {1 - error:.0%} bounds miss in {low:.2%} (lower) and {high:.2%} (upper)"
+            yield (
+                f"coverage, {pairs} pairs: the {1 - error:.0%} bounds miss in {low:.2%} (lower) and {high:.2%} (upper)"
+            )
 
 
 def simulate(noise: Pairs, gain: float, plan: Plan, rng: np.random.Generator) -> float:
@@ -106,12 +117,20 @@ def simulate(noise: Pairs, gain: float, plan: Plan, rng: np.random.Generator) ->
 def _decide_round(drawn: Pairs, plan: Plan) -> Outcome:
     for look, share in zip(plan.looks, spend_looks(plan.looks, plan.alpha), strict=True):
         seen = drawn[:look]
-        ratios = Ratios(whole=tuple(seen.mean(axis=1)), shapes=tuple((name, tuple(seen[:, at])) for at, name in enumerate(SHAPES)))  # fmt: skip
+        ratios = Ratios(
+            whole=tuple(seen.mean(axis=1)), shapes=tuple((name, tuple(seen[:, at])) for at, name in enumerate(SHAPES))
+        )
         interval = gain_interval(ratios.whole, share)
         rows = tuple(
-            ShapeGain(shape=name, best_ms=1.0, candidate_ms=1.0, gain=gain_interval(values, share / len(SHAPES)), wall_gain=0.0)
+            ShapeGain(
+                shape=name,
+                best_ms=1.0,
+                candidate_ms=1.0,
+                gain=gain_interval(values, share / len(SHAPES)),
+                wall_gain=0.0,
+            )
             for name, values in ratios.shapes
-        )  # fmt: skip
+        )
         decided = _decide(plan, ratios, interval, rows)
         if decided is None and look == plan.looks[-1]:
             decided = _decide_at_the_end(plan, ratios, interval, rows)

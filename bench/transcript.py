@@ -1,4 +1,5 @@
-"""An MCP client that asks what users ask, over stdio, and tells what came back: tool, arguments, size, seconds, progress.
+"""An MCP client that asks what users ask, over stdio, and tells what came back: tool, arguments, size, seconds,
+progress.
 
 python -m bench transcript CLONE [--backend megatron] [--feature DeepEP] [--patch ID]
 """
@@ -32,8 +33,11 @@ def main(arguments: list[str]) -> int:
 async def _ask_all(options: argparse.Namespace) -> None:
     source = str(Path(layline.__file__).resolve().parent.parent)
     server = StdioServerParameters(
-        command=sys.executable, args=["-m", "layline", "mcp"], cwd=str(options.clone), env={**os.environ, "PYTHONPATH": source}
-    )  # fmt: skip
+        command=sys.executable,
+        args=["-m", "layline", "mcp"],
+        cwd=str(options.clone),
+        env={**os.environ, "PYTHONPATH": source},
+    )
     async with Client(server) as client:
         tools = (await client.list_tools()).tools
         print(f"{len(tools)} tools, {sum(len(tool.model_dump_json()) for tool in tools)} characters to list them")
@@ -71,11 +75,17 @@ async def _call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
     text = "".join(getattr(block, "text", "") for block in result.content)
     said = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
     print(f"\n{tool}({said})")
-    print(f"  {len(text)} characters (about {len(text) // 4} tokens), {time.monotonic() - begun:.1f} s, {len(told)} progress notes" + (": error" if result.is_error else ""))  # fmt: skip
+    print(
+        f"  {len(text)} characters (about {len(text) // 4} tokens), {time.monotonic() - begun:.1f} s, {len(told)} "
+        "progress notes" + (": error" if result.is_error else "")
+    )
     plain: dict[str, Any] = result.structured_content or {}
     page = plain.get("page")
     if page:
-        print(f"  {page['of']} {page['offset']}–{page['offset'] + page['shown']} of {page['total']}, next_offset {page['next_offset']}")  # fmt: skip
+        print(
+            f"  {page['of']} {page['offset']}–{page['offset'] + page['shown']} of {page['total']}, next_offset "
+            f"{page['next_offset']}"
+        )
     print("  " + "\n  ".join((plain.get("summary") or text).splitlines()[:8]))
     return plain
 

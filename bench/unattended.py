@@ -1,7 +1,9 @@
 """`campaign run` by itself on the CPU GEMM, through the commands a person types.
 
-    python -m bench unattended search FOLDER [BUDGET]     # from the naive kernel; prints rounds, gains, head-to-head, share
-    python -m bench unattended agent FOLDER [BUDGET]      # a program that crashes, hangs, cheats …; prints what the loop did
+    python -m bench unattended search FOLDER [BUDGET]     # from the naive kernel; prints rounds, gains, head-to-head,
+    share
+    python -m bench unattended agent FOLDER [BUDGET]      # a program that crashes, hangs, cheats …; prints what the
+    loop did
 
 FOLDER gets the repository with its campaign. BUDGET as `--budget` takes it (default 10m).
 """

@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""The steps of the GitHub Action, runnable anywhere: one summary for all backends, one SARIF file each, annotations on stdout.
+"""The steps of the GitHub Action, runnable anywhere: one summary for all backends, one SARIF file each, annotations on
+stdout.
 
-Reads LAYLINE_CONFIG, LAYLINE_BACKENDS, LAYLINE_BASE, LAYLINE_TO, LAYLINE_FETCH, LAYLINE_FAIL_ON, LAYLINE_BASELINE; writes
-below $RUNNER_TEMP (default: a new temporary folder) and appends to $GITHUB_STEP_SUMMARY and $GITHUB_OUTPUT where they are set.
+Reads LAYLINE_CONFIG, LAYLINE_BACKENDS, LAYLINE_BASE, LAYLINE_TO, LAYLINE_FETCH, LAYLINE_FAIL_ON, LAYLINE_BASELINE;
+writes
+below $RUNNER_TEMP (default: a new temporary folder) and appends to $GITHUB_STEP_SUMMARY and $GITHUB_OUTPUT where they
+are set.
 
 With a base commit (a pull request), only backends whose pin the pull request moves are looked at: what the move brings,
 what it does to the patches as the pull request has them, and how far upstream is then still ahead. Without one, every
@@ -78,7 +81,9 @@ def read_pins(workspace: layline.Workspace) -> dict[str, str]:
 
 
 def look_at(workspace: layline.Workspace, key: str, sarif: Path, move: Move) -> tuple[int, list[str]]:
-    """The exit code and the Markdown of one backend; what cannot be answered is said, with its hint, and is exit code 2."""
+    """The exit code and the Markdown of one backend; what cannot be answered is said, with its hint, and is exit code
+    2.
+    """
     try:
         if (os.environ.get("LAYLINE_FETCH") or "false") == "true" and workspace.settings.backend(key).objects is None:
             fetch_backend(workspace, key)

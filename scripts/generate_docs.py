@@ -84,7 +84,15 @@ def _describe_tools() -> Iterator[str]:
         inputs = ", ".join(
             code_span(item.name if item.default is item.empty else f"{item.name}?") for item in tool.inputs
         )
-        does = "acts" if tool.does.destroys else "reads" if tool.does.reads_only else "writes" if tool.does.repeatable else "adds"  # fmt: skip
+        does = (
+            "acts"
+            if tool.does.destroys
+            else "reads"
+            if tool.does.reads_only
+            else "writes"
+            if tool.does.repeatable
+            else "adds"
+        )
         said = inspect.getdoc(tool.function) or ""
         yield f"| {code_span(tool.name)} | {inputs} | {does} | {escape(said.splitlines()[0])} |"
 

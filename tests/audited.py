@@ -30,7 +30,14 @@ PYPROJECT = '[project]\nname = "keel"\nversion = "{version}"\ndependencies = [{n
 def make_project(root: Path) -> tuple[str, str]:
     """An upstream that raises a floor and adds a dependency; the pin and the tip."""
     upstream = History.start(root / "upstream")
-    pin = upstream.commit("Begin (#1)", {"pyproject.toml": PYPROJECT.format(version="1.0.0", needs='"torch>=2"'), "keel/run.py": "def run(): ...\n", "requirements.txt": "einops\n"})  # fmt: skip
+    pin = upstream.commit(
+        "Begin (#1)",
+        {
+            "pyproject.toml": PYPROJECT.format(version="1.0.0", needs='"torch>=2"'),
+            "keel/run.py": "def run(): ...\n",
+            "requirements.txt": "einops\n",
+        },
+    )
     upstream.commit("Raise (#2)", {"pyproject.toml": PYPROJECT.format(version="1.1.0", needs='"torch>=3", "av"')})
     tip = upstream.commit("More (#3)", {"keel/more.py": "x = 1\n"})
     downstream = History.start(root / "downstream")
@@ -44,15 +51,38 @@ def make_project(root: Path) -> tuple[str, str]:
 
 def gap_record(pin: str, tip: str, **changes: Any) -> dict[str, Any]:
     record: dict[str, Any] = {
-        "id": "keel-upstream-main", "title": "Keel", "backend": {"key": "keel", "label": "Keel"}, "generated_at": "2026-01-01",
-        "status": "verified", "scope": "all",
-        "local": {"source_path": "third_party/keel", "version": "1.0.0", "commit": pin[:8], "commit_date": "2026-01-01"},
-        "upstream": {"repo": "https://example.org/keel", "ref": "origin/main", "version": "1.1.0", "commit": tip[:8], "commit_date": "2026-01-03"},
+        "id": "keel-upstream-main",
+        "title": "Keel",
+        "backend": {"key": "keel", "label": "Keel"},
+        "generated_at": "2026-01-01",
+        "status": "verified",
+        "scope": "all",
+        "local": {
+            "source_path": "third_party/keel",
+            "version": "1.0.0",
+            "commit": pin[:8],
+            "commit_date": "2026-01-01",
+        },
+        "upstream": {
+            "repo": "https://example.org/keel",
+            "ref": "origin/main",
+            "version": "1.1.0",
+            "commit": tip[:8],
+            "commit_date": "2026-01-03",
+        },
         "stats": {"commit_gap": 2, "diff_files": 2, "insertions": 3, "deletions": 2},
         "integration": {"backend_files": 1, "tracked_files": 9},
         "highlights": ["Upstream main is 2 commits ahead."],
-        "artifacts": [{"label": "Report", "path": "./reports/keel/upstream-main/report.pdf", "format": "pdf", "language": "en", "kind": "detail"}],
-    }  # fmt: skip
+        "artifacts": [
+            {
+                "label": "Report",
+                "path": "./reports/keel/upstream-main/report.pdf",
+                "format": "pdf",
+                "language": "en",
+                "kind": "detail",
+            }
+        ],
+    }
     return record | changes
 
 

@@ -12,16 +12,51 @@ from typing import Any
 from record_samples import DROP, GOOD
 
 REQUIRED_GAP = (
-    "id", "title", "backend", "backend.key", "backend.label", "generated_at", "status", "scope", "local",
-    "local.source_path", "local.commit", "upstream", "upstream.repo", "upstream.ref", "upstream.commit", "stats",
-    "stats.commit_gap", "highlights", "artifacts", "artifacts.0.label", "artifacts.0.path", "artifacts.0.format",
-    "artifacts.0.language", "artifacts.0.kind",
-)  # fmt: skip
+    "id",
+    "title",
+    "backend",
+    "backend.key",
+    "backend.label",
+    "generated_at",
+    "status",
+    "scope",
+    "local",
+    "local.source_path",
+    "local.commit",
+    "upstream",
+    "upstream.repo",
+    "upstream.ref",
+    "upstream.commit",
+    "stats",
+    "stats.commit_gap",
+    "highlights",
+    "artifacts",
+    "artifacts.0.label",
+    "artifacts.0.path",
+    "artifacts.0.format",
+    "artifacts.0.language",
+    "artifacts.0.kind",
+)
 REQUIRED_WEEKLY = (
-    "report_id", "content_type", "title", "report_path", "report_github_url", "time_window", "time_window.timezone",
-    "time_window.start", "time_window.end", "generated_at", "merged_pr_count", "category_breakdown", "engine_status",
-    "loader_status", "recommendations", "recommendations.engine", "recommendations.loader", "key_findings",
-)  # fmt: skip
+    "report_id",
+    "content_type",
+    "title",
+    "report_path",
+    "report_github_url",
+    "time_window",
+    "time_window.timezone",
+    "time_window.start",
+    "time_window.end",
+    "generated_at",
+    "merged_pr_count",
+    "category_breakdown",
+    "engine_status",
+    "loader_status",
+    "recommendations",
+    "recommendations.engine",
+    "recommendations.loader",
+    "key_findings",
+)
 
 BAD_VALUES: list[tuple[str, str, Any, str]] = [
     *(("gap", place, DROP, "is missing") for place in REQUIRED_GAP),
@@ -161,7 +196,12 @@ BAD_VALUES: list[tuple[str, str, Any, str]] = [
     ("weekly", "time_window.end", "2026-05-32T00:00:00+08:00", "no calendar"),
     ("weekly", "time_window.timezone", "", "is blank"),
     ("weekly", "time_window.timezone", "../../etc/passwd", "not a time zone"),
-    ("weekly", "time_window", {"timezone": "UTC", "start": "2026-06-01T00:00:00Z", "end": "2026-06-02T00:00:00Z"}, "no day of 2026-W19"),
+    (
+        "weekly",
+        "time_window",
+        {"timezone": "UTC", "start": "2026-06-01T00:00:00Z", "end": "2026-06-02T00:00:00Z"},
+        "no day of 2026-W19",
+    ),
     ("weekly", "generated_at", "2026-05-08", "not a time written"),
     ("weekly", "generated_at", "soon", "not a time written"),
     ("weekly", "generated_at", 1778202060, "not text"),
@@ -203,7 +243,7 @@ BAD_VALUES: list[tuple[str, str, Any, str]] = [
     ("weekly", "report_github_url", "http://github.com/example/harbor", "not an https"),
     ("weekly", "report_github_url", "javascript:alert(1)", "not an https"),
     ("weekly", "report_github_url", "", "is blank"),
-]  # fmt: skip
+]
 
 
 def whole(kind: str, old: str = "", new: str = "") -> str:
@@ -227,7 +267,12 @@ BAD_TEXTS: list[tuple[str, str, str | bytes, str]] = [
     ("gap", "Latin-1", whole("gap", "Harbor", "H\u00e4rbor").encode("latin-1"), "not UTF-8"),
     ("gap", "UTF-16", whole("gap").encode("utf-16"), "not UTF-8"),
     ("gap", "duplicate key", whole("gap", '"title":', '"title": "Another", "title":'), "stands twice"),
-    ("gap", "duplicate key inside", whole("gap", '"commit_gap": 7', '"commit_gap": 999, "commit_gap": 7'), "stands twice"),
+    (
+        "gap",
+        "duplicate key inside",
+        whole("gap", '"commit_gap": 7', '"commit_gap": 999, "commit_gap": 7'),
+        "stands twice",
+    ),
     ("gap", "duplicate artifacts", whole("gap", '"artifacts":', '"artifacts": [], "artifacts":'), "stands twice"),
     ("gap", "NaN", whole("gap", '"commit_gap": 7', '"commit_gap": NaN'), "not a JSON number"),
     ("gap", "Infinity", whole("gap", '"insertions": 40', '"insertions": Infinity'), "not a JSON number"),
@@ -239,11 +284,26 @@ BAD_TEXTS: list[tuple[str, str, str | bytes, str]] = [
     ("gap", "a long number", whole("gap", '"deletions": 2', '"deletions": ' + "9" * 5000), "digits"),
     ("gap", "a blank key", whole("gap", '"status":', '" ": 1, "status":'), "is not a key"),
     ("weekly", "byte-order mark", b"\xef\xbb\xbf" + whole("weekly").encode(), "byte-order mark"),
-    ("weekly", "duplicate id", whole("weekly", '"report_id":', '"report_id": "2026-W20", "report_id":'), "stands twice"),
-    ("weekly", "duplicate count", whole("weekly", '"merged_pr_count":', '"merged_pr_count": 9, "merged_pr_count":'), "stands twice"),
+    (
+        "weekly",
+        "duplicate id",
+        whole("weekly", '"report_id":', '"report_id": "2026-W20", "report_id":'),
+        "stands twice",
+    ),
+    (
+        "weekly",
+        "duplicate count",
+        whole("weekly", '"merged_pr_count":', '"merged_pr_count": 9, "merged_pr_count":'),
+        "stands twice",
+    ),
     ("weekly", "NaN", whole("weekly", '"commit_gap": 7', '"commit_gap": NaN'), "not a JSON number"),
     ("weekly", "Infinity", whole("weekly", '"Other": 1', '"Other": Infinity'), "not a JSON number"),
     ("weekly", "HTML", "<html></html>", "not JSON"),
-    ("monthly", "duplicate status", whole("monthly", '"engine_status":', '"engine_status": {}, "engine_status":'), "stands twice"),
+    (
+        "monthly",
+        "duplicate status",
+        whole("monthly", '"engine_status":', '"engine_status": {}, "engine_status":'),
+        "stands twice",
+    ),
     ("monthly", "not JSON", "report", "not JSON"),
-]  # fmt: skip
+]

@@ -26,5 +26,6 @@ def real_repository(variable: str) -> Path:
 
 @pytest.fixture(scope="session")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Sample:
-    """The embedded sample, shared: read it, never write into it (`write_sample(tmp_path)` takes a fraction of a second)."""
+    """The embedded sample, shared: read it, never write into it (`write_sample(tmp_path)` takes a fraction of a
+    second)."""
     return write_sample(tmp_path_factory.mktemp("sample") / "world")

@@ -232,7 +232,26 @@ def never_written(log: Log) -> Iterator[str]:
 
 
 RULES: tuple[Rule, ...] = (
-    sarif1001, sarif1002, sarif1004, sarif1005, sarif1007, sarif1009, sarif1010, sarif1011, sarif2001, sarif2003,
-    sarif2004, sarif2005, sarif2007, sarif2008, sarif2009, sarif2012, sarif2016, sarif2017, gh1001, gh1004, gh1007,
+    sarif1001,
+    sarif1002,
+    sarif1004,
+    sarif1005,
+    sarif1007,
+    sarif1009,
+    sarif1010,
+    sarif1011,
+    sarif2001,
+    sarif2003,
+    sarif2004,
+    sarif2005,
+    sarif2007,
+    sarif2008,
+    sarif2009,
+    sarif2012,
+    sarif2016,
+    sarif2017,
+    gh1001,
+    gh1004,
+    gh1007,
     never_written,
-)  # fmt: skip
+)

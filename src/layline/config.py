@@ -68,7 +68,8 @@ class Backend:
     ref: str = "main"
     """The upstream ref compared with."""
     objects: str | None = None
-    """A local clone or bare mirror that holds the upstream objects; default: Layline's own mirror (made by --fetch), then the submodule."""
+    """A local clone or bare mirror that holds the upstream objects; default: Layline's own mirror (made by --fetch),
+    then the submodule."""
     packages: tuple[str, ...] = ()
     """Upstream packages, dotted (`megatron.core`); the longest root wins when backends share a namespace."""
     source_roots: tuple[str, ...] = (".", "src")
@@ -80,9 +81,11 @@ class Backend:
     configs: tuple[str, ...] = ()
     """Files or folders of the downstream with the YAML defaults of this backend's flags."""
     areas: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Named parts of the upstream tree, by path patterns (`*` crosses folders, the first match counts); default: models, distributed runtime, experiments, components, docs, workflows, tests and the like."""
+    """Named parts of the upstream tree, by path patterns (`*` crosses folders, the first match counts); default:
+    models, distributed runtime, experiments, components, docs, workflows, tests and the like."""
     churn: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Classes of changed files, by path patterns; what none matches is code. Default: lock files, generated and golden, tests, docs, workflows and builds."""
+    """Classes of changed files, by path patterns; what none matches is code. Default: lock files, generated and golden,
+    tests, docs, workflows and builds."""
     dependencies: tuple[str, ...] = ()
     """Files of the upstream tree that tell what it needs; default: the well-known ones."""
 

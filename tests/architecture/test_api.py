@@ -27,6 +27,9 @@ def test_importing_layline_imports_nothing_heavy() -> None:
 
 
 def test_the_command_line_starts_without_heavy_imports() -> None:
-    code = "import sys; from layline.cli.main import layline; print([n for n in ('pydantic', 'rich', 'jinja2', 'numpy') if n in sys.modules])"
+    code = (
+        "import sys; from layline.cli.main import layline; print([n for n in ('pydantic', 'rich', 'jinja2', "
+        "'numpy') if n in sys.modules])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -72,7 +72,9 @@ def test_the_site_builds_without_a_dead_link_or_anchor(tmp_path: Path) -> None:
     loaded = config.load_config(str(DOCS.parent / "mkdocs.yml"), site_dir=str(tmp_path / "site"), strict=True)
     build.build(loaded)  # raises Abort on the first warning
     assert (tmp_path / "site" / "start.html").is_file()
-    external = re.compile(r"""(?:src|href)=["']?(https?://(?!github\.com|squidfunk\.github\.io|docs\.oasis-open\.org)[^"'\s>]+)""")  # fmt: skip
+    external = re.compile(
+        r"""(?:src|href)=["']?(https?://(?!github\.com|squidfunk\.github\.io|docs\.oasis-open\.org)[^"'\s>]+)"""
+    )
     loads = {
         found
         for page in (tmp_path / "site").rglob("*.html")

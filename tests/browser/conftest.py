@@ -55,7 +55,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _patch(name: str, phase: str, style: str) -> dict[str, object]:
-    effect = {"style": style, "target": f"engine.{name}", "replacement": f"harbor.{name}", "mutates": [], "location": "harbor/p.py:9", "certain": True}  # fmt: skip
+    effect = {
+        "style": style,
+        "target": f"engine.{name}",
+        "replacement": f"harbor.{name}",
+        "mutates": [],
+        "location": "harbor/p.py:9",
+        "certain": True,
+    }
     return {
         "id": f"engine.{name}",
         "phase": phase,
@@ -86,7 +93,20 @@ DRIFT = {
     "pin": "b" * 40,
     "tip": "c" * 40,
     "rows": [
-        {"patch": "engine.attention", "target": "engine.attention", "kind": "signature", "severity": "breaks", "location": "harbor/p.py:9", "detail": "a parameter was added"},
-        {"patch": "engine.loader", "target": "engine.loader", "kind": "unchanged", "severity": "ok", "location": "harbor/p.py:9"},
+        {
+            "patch": "engine.attention",
+            "target": "engine.attention",
+            "kind": "signature",
+            "severity": "breaks",
+            "location": "harbor/p.py:9",
+            "detail": "a parameter was added",
+        },
+        {
+            "patch": "engine.loader",
+            "target": "engine.loader",
+            "kind": "unchanged",
+            "severity": "ok",
+            "location": "harbor/p.py:9",
+        },
     ],
-}  # fmt: skip
+}

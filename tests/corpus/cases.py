@@ -21,12 +21,14 @@ class Case:
     name: str
     operator: str = "gemm"
     caught_by: tuple[str, ...] = ()
-    """Properties whose violation is the right reason; `no-gain` where the trick simply has no effect; empty for honest."""
+    """Properties whose violation is the right reason; `no-gain` where the trick simply has no effect; empty for
+    honest."""
     is_fast_tier: bool = False
     fools_naive: bool = True
     """Whether the naive gate takes it; False where this trick aims at something the naive gate does not have."""
     architecture: str = ""
-    """The only one it is written for, by its name in `platform.machine()`; empty for all. It has a sibling for the other."""
+    """The only one it is written for, by its name in `platform.machine()`; empty for all. It has a sibling for the
+    other."""
 
     def runs_on(self, machine: str) -> bool:
         return self.architecture in ("", machine)
@@ -47,9 +49,7 @@ IMPRECISE = ("correct", "exact-integers", "error-not-worse", "hard-inputs")
 
 
 def _python(name: str, *caught_by: str, is_fast_tier: bool = False, fools_naive: bool = True) -> Case:
-    return Case(
-        name=name, operator="python", caught_by=caught_by, is_fast_tier=is_fast_tier, fools_naive=fools_naive
-    )  # fmt: skip
+    return Case(name=name, operator="python", caught_by=caught_by, is_fast_tier=is_fast_tier, fools_naive=fools_naive)
 
 
 EXPLOITS = (
@@ -171,7 +171,7 @@ HONEST = (
         Case(name=path.stem, operator="in_place_python" if path.stem == "H15_in_place_python" else "python")
         for path in sorted((FOLDER / "honest").glob("*.py"))
     ),
-)  # fmt: skip
+)
 IN_PLACE = """#include <math.h>
 #include <stdint.h>
 int forward(float *x, int64_t R, int64_t C) {

@@ -17,8 +17,53 @@ from layline.campaign.values.model import Operator, Snapshot
 
 DISGUISES = ("renamed", "restructured", "compiled")
 _WORD = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])\'|<[\w/.]+\.h>|#pragma[^\n]*|\d[\w.]*|[A-Za-z_]\w*')
-_KEPT = re.compile(r"__\w+|_mm\w*|forward|backward|include|define|pragma|GCC|optimize|O3|constructor|vector_size|aligned|may_alias|unused|omp|parallel|for|ll|ul|ull|[fxul]|defined|rw|v|rdtsc|memory|r|a|volatile|asm")  # fmt: skip
-_KEYWORDS = frozenset(["auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "_Bool", "_Atomic", "_Alignas", "_Float16", "__int128", "NULL"])  # fmt: skip
+_KEPT = re.compile(
+    r"__\w+|_mm\w*|forward|backward|include|define|pragma|GCC|optimize|O3|constructor|vector_size|aligned|may_alias|unused|omp|parallel|for|ll|ul|ull|[fxul]|defined|rw|v|rdtsc|memory|r|a|volatile|asm"
+)
+_KEYWORDS = frozenset(
+    [
+        "auto",
+        "break",
+        "case",
+        "char",
+        "const",
+        "continue",
+        "default",
+        "do",
+        "double",
+        "else",
+        "enum",
+        "extern",
+        "float",
+        "for",
+        "goto",
+        "if",
+        "inline",
+        "int",
+        "long",
+        "register",
+        "restrict",
+        "return",
+        "short",
+        "signed",
+        "sizeof",
+        "static",
+        "struct",
+        "switch",
+        "typedef",
+        "union",
+        "unsigned",
+        "void",
+        "volatile",
+        "while",
+        "_Bool",
+        "_Atomic",
+        "_Alignas",
+        "_Float16",
+        "__int128",
+        "NULL",
+    ]
+)
 
 
 def disguise(text: str, operator: Operator, change: str) -> Snapshot:
@@ -74,7 +119,10 @@ def _write_caller(operator: Operator) -> str:
         passed = ", ".join(f"p{at}" for at in range(len(kinds)))
         lines += [
             f"int inner_{step.symbol}({', '.join(kinds)});",
-            f"static int (*volatile {step.symbol}_table[2])({', '.join(kinds)}) = {{inner_{step.symbol}, inner_{step.symbol}}};",
+            (
+                f"static int (*volatile {step.symbol}_table[2])({', '.join(kinds)}) = {{inner_{step.symbol}, "
+                f"inner_{step.symbol}}};"
+            ),
             f"int {step.symbol}({named}) {{ return {step.symbol}_table[p{len(kinds) - 1} & 1]({passed}); }}",
         ]
     return "\n".join(lines) + "\n"

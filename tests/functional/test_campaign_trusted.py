@@ -79,7 +79,10 @@ def test_a_kernel_that_returns_nan_is_rolled_back(project: History, tmp_path: Pa
     place = project.path / "kernels/softmax.c"
     place.write_text(
         NAIVE.replace(HEAD, "static int plain(")
-        + "\nint forward(const float *x, float *y, int64_t R, int64_t C) {\n    int done = plain(x, y, R, C);\n    if (R * C) y[R * C - 1] = 0.0f / 0.0f;\n    return done;\n}\n"
+        + (
+            "\nint forward(const float *x, float *y, int64_t R, int64_t C) "
+            "{\n    int done = plain(x, y, R, C);\n    if (R * C) y[R * C - 1] = 0.0f / 0.0f;\n    return done;\n}\n"
+        )
     )
     with inside(project.path):
         answer = settle(partial(campaign_round, propose("returns NaN"), now=now))

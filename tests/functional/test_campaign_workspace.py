@@ -26,10 +26,12 @@ def project(tmp_path: Path) -> History:
     history = start_project(
         tmp_path / "project",
         **{
-            "lib/kernel.sh": "COST=1.00\n", "lib/common.sh": "# direct dependency\n", "tools/bench.sh": HARNESS,
+            "lib/kernel.sh": "COST=1.00\n",
+            "lib/common.sh": "# direct dependency\n",
+            "tools/bench.sh": HARNESS,
             "check.sh": '. ./lib/kernel.sh; [ "$COST" != 0.70 ]\n',
         },
-    )  # fmt: skip
+    )
     with inside(history.path):
         campaign_new(read_manifest(WORKSPACE), now=now)
         campaign_baseline(now=now)

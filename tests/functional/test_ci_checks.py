@@ -105,9 +105,14 @@ def pull_request(harbor: Path, tmp_path: Path) -> Path:
 
 def _run_action(folder: Path, out: Path, cache: dict[str, str], **settings: str) -> subprocess.CompletedProcess[str]:
     env = {
-        **os.environ, **cache, "PYTHONPATH": _SOURCE, "RUNNER_TEMP": str(out), "GITHUB_STEP_SUMMARY": str(out / "step.md"),
-        "GITHUB_OUTPUT": str(out / "output"), **settings,
-    }  # fmt: skip
+        **os.environ,
+        **cache,
+        "PYTHONPATH": _SOURCE,
+        "RUNNER_TEMP": str(out),
+        "GITHUB_STEP_SUMMARY": str(out / "step.md"),
+        "GITHUB_OUTPUT": str(out / "output"),
+        **settings,
+    }
     return subprocess.run(
         [sys.executable, "-P", str(ACTION)], cwd=folder, env=env, capture_output=True, text=True, check=False
     )

@@ -75,9 +75,13 @@ def test_same_records_same_bytes_and_nothing_rendered_twice(project: Path) -> No
     assert (again.json["rendered"], again.json["unchanged"]) == (0, first.json["rendered"])
     assert read_site(project.parent / "site") == made
     fresh = layline(
-        "dashboard", "build", "--output-dir", str(project.parent / "other"), cwd=project,
+        "dashboard",
+        "build",
+        "--output-dir",
+        str(project.parent / "other"),
+        cwd=project,
         env={"LAYLINE_CACHE": str(project.parent / "cache"), "TZ": "Asia/Tokyo", "LC_ALL": "C", "USER": "x"},
-    )  # fmt: skip
+    )
     assert fresh.code == 0
     assert read_site(project.parent / "other") == made
 
@@ -261,7 +265,14 @@ def test_summary_that_cannot_fit_one_page_is_named(project: Path) -> None:
     assert not (project.parent / "site").exists()
 
 
-TEXTS = ["<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 1234567 * 9 }}{% raw %}", "</title></style><svg onload=x>", "javascript:alert(1)", "' onmouseover='x"]  # fmt: skip
+TEXTS = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "{{ 1234567 * 9 }}{% raw %}",
+    "</title></style><svg onload=x>",
+    "javascript:alert(1)",
+    "' onmouseover='x",
+]
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -293,7 +304,25 @@ def test_script_in_every_text_field_stays_text(tmp_path: Path, text: str) -> Non
 def _poison(record: dict[str, Any], text: str) -> dict[str, Any]:
     """The record with `text` in every field that may hold any text."""
     spoiled = record
-    for place in ("title", "scope", "highlights.0", "dashboard_summary.headline", "dashboard_summary.why_it_matters.0", "dashboard_summary.feature_deltas.0", "dashboard_summary.dependency_deltas.0", "dashboard_summary.integration_risks.0", "artifacts.0.label", "backend.label", "local.version", "upstream.version", "upstream.ref", "key_findings.0", "local.source_path", "integration.integration_model", "loader_status.drift_type"):  # fmt: skip
+    for place in (
+        "title",
+        "scope",
+        "highlights.0",
+        "dashboard_summary.headline",
+        "dashboard_summary.why_it_matters.0",
+        "dashboard_summary.feature_deltas.0",
+        "dashboard_summary.dependency_deltas.0",
+        "dashboard_summary.integration_risks.0",
+        "artifacts.0.label",
+        "backend.label",
+        "local.version",
+        "upstream.version",
+        "upstream.ref",
+        "key_findings.0",
+        "local.source_path",
+        "integration.integration_model",
+        "loader_status.drift_type",
+    ):
         if place.split(".")[0] in spoiled:
             spoiled = spoil(spoiled, place, text)
     if "category_breakdown" in spoiled:

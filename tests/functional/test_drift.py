@@ -22,11 +22,13 @@ PIN = {
         "from dataclasses import dataclass\n\n\n@dataclass\nclass Config:\n    depth: int = 1\n    mode = 'plain'\n\n"
         "    def check(self):\n        return self.depth\n"
     ),
-    "keel/args.py": "def add(parser):\n    parser.add_argument('--old-key', default=False)\n    parser.add_argument('--kept')\n",
+    "keel/args.py": "def add(parser):\n    parser.add_argument('--old-key', default=False)\n    "
+    "parser.add_argument('--kept')\n",
 }
 TIP: dict[str, str | None] = {
     "pyproject.toml": '[project]\nname = "keel"\nversion = "2.0.0"\n',
-    "keel/run.py": f"def run(x, mode=None):\n{BODY}\n\ndef walk(x, pace=1):\n{BODY}\n\ndef shim(x):\n    return x\n\n\nclass Boat:\n    def sail(self, wind, *, gust=0):\n        return self.sail(wind, gust=1)\n",
+    "keel/run.py": f"def run(x, mode=None):\n{BODY}\n\ndef walk(x, pace=1):\n{BODY}\n\ndef shim(x):\n    return x\n"
+    "\n\nclass Boat:\n    def sail(self, wind, *, gust=0):\n        return self.sail(wind, gust=1)\n",
     "keel/extra.py": None,
     "keel/args.py": "def add(parser):\n    parser.add_argument('--kept')\n",
 }
@@ -171,12 +173,24 @@ RETIRED = [
     # (patch, what is said; None: nothing)
     ("gate.old", "its version gate <1.9 is false at the tip (2.0.0): the patch can go"),
     ("gate.new", None),
-    ("gate.torch", "its guard can no longer be true: the tip has no keel.run.legacy; it can go, unless its purpose has moved elsewhere"),
+    (
+        "gate.torch",
+        (
+            "its guard can no longer be true: the tip has no keel.run.legacy; it can go, unless its purpose has moved "
+            "elsewhere"
+        ),
+    ),
     ("fills.a.gap", "its guard can no longer be true: the tip has keel.run.shim; it can go"),
-    ("key.gone", "its guard can no longer be true: upstream dropped the config key old_key, and no config file of ours sets it; it can go"),
+    (
+        "key.gone",
+        (
+            "its guard can no longer be true: upstream dropped the config key old_key, and no config file of ours sets "
+            "it; it can go"
+        ),
+    ),
     ("key.kept", None),
     ("marker.of.ours", None),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("patch", "said"), RETIRED, ids=[row[0] for row in RETIRED])
@@ -205,7 +219,8 @@ ADDED = [
 
 @pytest.mark.parametrize(("target", "expected"), ADDED, ids=[row[0] for row in ADDED])
 def test_what_we_add_for_ourselves_is_not_dead(added: Any, target: str, expected: tuple[str, str, bool]) -> None:
-    """A name of ours that our code reads works; an attribute of a function object stands and falls with its function."""
+    """A name of ours that our code reads works; an attribute of a function object stands and falls with its
+    function."""
     rows = [row for row in added["rows"] if row["target"] == target]
     assert {(row["kind"], row["severity"], row["dead_today"]) for row in rows} == {expected}
     assert "typo of" not in rows[0]["detail"]

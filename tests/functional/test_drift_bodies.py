@@ -14,10 +14,12 @@ BODY = "    total = 0\n    for step in range(x):\n        total += step * x\n"
 PIN = {
     "pyproject.toml": '[project]\nname = "keel"\nversion = "1.4.0"\n',
     "keel/__init__.py": "",
-    "keel/config.py": "from dataclasses import dataclass\n\n\n@dataclass\nclass Training:\n    steps: int = 1\n    batch: int = 1\n\n\n@dataclass\nclass Config:\n    training: Training\n",
+    "keel/config.py": "from dataclasses import dataclass\n\n\n@dataclass\nclass Training:\n    steps: int = 1\n    "
+    "batch: int = 1\n\n\n@dataclass\nclass Config:\n    training: Training\n",
     "keel/old.py": "def helper(x):\n    return x\n",
     "keel/tools.py": "def tool(x):\n    return x\n",
-    "keel/tables.py": "from keel.tools import tool\n\nsizes = {'small': 1, 'large': 2}\n\n\nclass Raft:\n    def float(self, x):\n        return x + 1\n\n\ndef get(config, size=1):\n    return tool(config)\n",
+    "keel/tables.py": "from keel.tools import tool\n\nsizes = {'small': 1, 'large': 2}\n\n\nclass Raft:\n    def "
+    "float(self, x):\n        return x + 1\n\n\ndef get(config, size=1):\n    return tool(config)\n",
     "keel/block.py": "from keel.tools import tool\n\n\ndef work(x):\n    return tool(x)\n",
     "keel/run.py": f"""\
 from contextlib import contextmanager
@@ -78,11 +80,13 @@ def plain(x):
 """,
 }
 TIP: dict[str, str | None] = {
-    "keel/config.py": "from dataclasses import dataclass\n\n\n@dataclass\nclass Training:\n    steps: int = 1\n\n\n@dataclass\nclass Config:\n    training: Training\n",
+    "keel/config.py": "from dataclasses import dataclass\n\n\n@dataclass\nclass Training:\n    steps: int = 1\n\n\n"
+    "@dataclass\nclass Config:\n    training: Training\n",
     "keel/old.py": None,
     "keel/block.py": "from keel.hybrid import *\n",
     "keel/tools.py": "def tool(x):\n    return x\n\n\ndef work(x):\n    return tool(x)\n",
-    "keel/tables.py": "configs = {'small': print, 'large': abs}\n\n\nclass Vessel:\n    def float(self, x):\n        return x + 1\n\n\nclass Raft(Vessel):\n    pass\n\n\ndef get(*args, **kwargs):\n    return args\n",
+    "keel/tables.py": "configs = {'small': print, 'large': abs}\n\n\nclass Vessel:\n    def float(self, x):\n      "
+    "  return x + 1\n\n\nclass Raft(Vessel):\n    pass\n\n\ndef get(*args, **kwargs):\n    return args\n",
     "keel/hybrid.py": "from keel.tools import tool\n\n\ndef work(x):\n    return tool(x)\n",
     "keel/run.py": f"""\
 from functools import partial
@@ -149,7 +153,10 @@ def hire(boat):
     boat.crew = 3
 """,
 }
-ENGINE = "def register_patch(patch_id, backend=None):\n    def register(handler):\n        return handler\n\n    return register\n"
+ENGINE = (
+    "def register_patch(patch_id, backend=None):\n    def register(handler):\n        return handler\n\n    "
+    "return register\n"
+)
 PATCHES = """\
 import keel
 import keel.block
@@ -340,18 +347,46 @@ def every(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     ("target", "kind", "severity", "told"),
     [
         ("Boat.log", "unchanged", "breaks", "reads self.job, which keel.run.Boat does not have at the tip"),
-        ("Boat.steer", "unchanged", "breaks", "reads self.config.training.batch, which keel.config.Training does not have"),
+        (
+            "Boat.steer",
+            "unchanged",
+            "breaks",
+            "reads self.config.training.batch, which keel.config.Training does not have",
+        ),
         ("Boat.speed", "signature-changed", "breaks", "is no property, as upstream's is at the tip"),
-        ("Boat.anchor", "signature-changed", "breaks", "needs rope, which upstream calls depth; upstream leaves it out at"),
+        (
+            "Boat.anchor",
+            "signature-changed",
+            "breaks",
+            "needs rope, which upstream calls depth; upstream leaves it out at",
+        ),
         ("Boat.moor", "unchanged", "breaks", "uses keel.old.helper, which is gone"),
         ("step", "body-changed", "breaks", "returns 3 values, upstream's callers take 4"),
-        ("spec", "signature-changed", "look", "it returned Config and returns partial now; our wrapper reads .training of it"),
+        (
+            "spec",
+            "signature-changed",
+            "look",
+            "it returned Config and returns partial now; our wrapper reads .training of it",
+        ),
         ("watch", "signature-changed", "breaks", "is a contextmanager, which upstream's is not at the tip"),
         ("plain", "unchanged", "look", "uses keel.old.helper, which is gone"),
-        ("keel.block.tool", "unchanged", "breaks", "no code of keel.block uses it at the tip: rebinding it there reaches nobody, keel.hybrid.tool is what runs"),
-        ("Crew", "signature-changed", "breaks", "does not take name=None; upstream passes it where it builds from a slot"),
+        (
+            "keel.block.tool",
+            "unchanged",
+            "breaks",
+            (
+                "no code of keel.block uses it at the tip: rebinding it there reaches nobody, keel.hybrid.tool is what "
+                "runs"
+            ),
+        ),
+        (
+            "Crew",
+            "signature-changed",
+            "breaks",
+            "does not take name=None; upstream passes it where it builds from a slot",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_replacement_that_no_longer_works_is_no_fit(
     rows: dict[str, dict[str, Any]], target: str, kind: str, severity: str, told: str
 ) -> None:
@@ -365,28 +400,72 @@ def test_a_replacement_that_no_longer_works_is_no_fit(
     ("target", "kind", "severity", "home", "told"),
     [
         ("keel.tables.sizes", "renamed", "breaks", "keel.tables.configs", "now keel.tables.configs"),
-        ("keel.tables.Raft.float", "moved", "look", "keel.tables.Vessel.float", "it is inherited from keel.tables.Vessel now"),
-        ("keel.tables.get", "signature-changed", "look", None, "parameters config, size became *args, **kwargs; our replacement (config, size) still takes what upstream passes; no upstream code calls it at the tip"),
-        ("keel.tables.tool", "binding-lost", "look", "keel.tools.tool", "the same patch rebinds keel.tools.tool, which the tip uses at keel/tools.py:6"),
+        (
+            "keel.tables.Raft.float",
+            "moved",
+            "look",
+            "keel.tables.Vessel.float",
+            "it is inherited from keel.tables.Vessel now",
+        ),
+        (
+            "keel.tables.get",
+            "signature-changed",
+            "look",
+            None,
+            (
+                "parameters config, size became *args, **kwargs; our replacement (config, size) still takes what "
+                "upstream passes; no upstream code calls it at the tip"
+            ),
+        ),
+        (
+            "keel.tables.tool",
+            "binding-lost",
+            "look",
+            "keel.tools.tool",
+            "the same patch rebinds keel.tools.tool, which the tip uses at keel/tools.py:6",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_became_of_tables_members_and_bindings(
     rows: dict[str, dict[str, Any]], target: str, kind: str, severity: str, home: str | None, told: str
 ) -> None:
     row = rows[target]
-    assert (row["kind"], row["severity"], (row["suggestion"] or {}).get("target")) == (kind, severity, home), row["detail"]  # fmt: skip
+    assert (row["kind"], row["severity"], (row["suggestion"] or {}).get("target")) == (kind, severity, home), row[
+        "detail"
+    ]
     assert told in row["detail"]
 
 
 @pytest.mark.parametrize(
     ("patch", "target", "kind", "severity", "told"),
     [
-        ("steps.load", "keel.run.steps", "unchanged", "breaks", "needs keel.old, imported at harbour/store.py:1, which is gone"),
-        ("steps.dead", "keel.run.plain", "dead-at-pin", "look", "harbour.deadfile cannot be imported today: harbour/deadfile.py:1 imports keel.run.thing, which the pin does not have"),
-        ("steps.import", "keel.run.Boat.steer", "unchanged", "breaks", "is not reached: the import of keel.old.helper at line 27 fails"),
+        (
+            "steps.load",
+            "keel.run.steps",
+            "unchanged",
+            "breaks",
+            "needs keel.old, imported at harbour/store.py:1, which is gone",
+        ),
+        (
+            "steps.dead",
+            "keel.run.plain",
+            "dead-at-pin",
+            "look",
+            (
+                "harbour.deadfile cannot be imported today: harbour/deadfile.py:1 imports keel.run.thing, which the "
+                "pin does not have"
+            ),
+        ),
+        (
+            "steps.import",
+            "keel.run.Boat.steer",
+            "unchanged",
+            "breaks",
+            "is not reached: the import of keel.old.helper at line 27 fails",
+        ),
         ("steps.some", "keel.run.work", "body-changed", "look", "we call the original on some paths only"),
     ],
-)  # fmt: skip
+)
 def test_what_stands_in_the_way_of_an_effect(
     every: list[dict[str, Any]], patch: str, target: str, kind: str, severity: str, told: str
 ) -> None:

@@ -65,13 +65,31 @@ def test_sentences(tmp_path: Path, sentence: str, verdict: str) -> None:
 def test_a_periodic_record_is_held_against_the_history_of_its_time(tmp_path: Path) -> None:
     pin, tip = make_project(tmp_path)
     record = {
-        "report_id": "2026-W01", "content_type": "weekly-report", "title": "Week", "report_path": "docs/weekly_reports/x.md",
-        "report_github_url": "https://example.org/x", "generated_at": "2026-01-04T00:00:00+00:00", "merged_pr_count": 1,
+        "report_id": "2026-W01",
+        "content_type": "weekly-report",
+        "title": "Week",
+        "report_path": "docs/weekly_reports/x.md",
+        "report_github_url": "https://example.org/x",
+        "generated_at": "2026-01-04T00:00:00+00:00",
+        "merged_pr_count": 1,
         "time_window": {"timezone": "UTC", "start": "2025-12-29T00:00:00+00:00", "end": "2026-01-04T00:00:00+00:00"},
         "category_breakdown": {"Other": 2},
-        "keel_status": {"pin_commit": pin, "pin_date": "2026-01-01", "upstream_repo": "https://example.org/keel", "upstream_ref": "main", "upstream_head": tip, "upstream_head_date": "2026-01-04", "commit_gap": 2, "recommendation": "monitor"},
-        "recommendations": {"keel": "monitor"}, "key_findings": ["1 PR merged to main.", f"Keel: pin {pin[:8]} is now 5 commits behind upstream HEAD {tip[:8]}."],
-    }  # fmt: skip
+        "keel_status": {
+            "pin_commit": pin,
+            "pin_date": "2026-01-01",
+            "upstream_repo": "https://example.org/keel",
+            "upstream_ref": "main",
+            "upstream_head": tip,
+            "upstream_head_date": "2026-01-04",
+            "commit_gap": 2,
+            "recommendation": "monitor",
+        },
+        "recommendations": {"keel": "monitor"},
+        "key_findings": [
+            "1 PR merged to main.",
+            f"Keel: pin {pin[:8]} is now 5 commits behind upstream HEAD {tip[:8]}.",
+        ],
+    }
     found = verdicts(audit(tmp_path, record))
     assert found == {
         "merged_pr_count": "confirmed",
@@ -90,16 +108,24 @@ def test_a_periodic_record_is_held_against_the_history_of_its_time(tmp_path: Pat
 def test_the_parts_of_a_finding_that_can_be_computed(tmp_path: Path) -> None:
     pin, tip = make_project(tmp_path)
     record = {
-        "report_id": "2026-W01", "content_type": "weekly-report", "title": "Week", "report_path": "docs/weekly_reports/x.md",
-        "report_github_url": "https://example.org/x", "generated_at": "2026-01-04T00:00:00+00:00", "merged_pr_count": 1,
+        "report_id": "2026-W01",
+        "content_type": "weekly-report",
+        "title": "Week",
+        "report_path": "docs/weekly_reports/x.md",
+        "report_github_url": "https://example.org/x",
+        "generated_at": "2026-01-04T00:00:00+00:00",
+        "merged_pr_count": 1,
         "time_window": {"timezone": "UTC", "start": "2026-01-01T00:00:00+00:00", "end": "2026-01-04T00:00:00+00:00"},
-        "category_breakdown": {"Other": 1}, "keel_status": {"month_start_ts": "2026-01-01T00:00:00+00:00"},
+        "category_breakdown": {"Other": 1},
+        "keel_status": {"month_start_ts": "2026-01-01T00:00:00+00:00"},
         "recommendations": {"keel": "monitor"},
         "key_findings": [
             f"Pin advanced +2 commits ({pin[:8]} -> {tip[:8]}) and not ({pin[:8]} → {tip[:8]}, +7).",
-            "PR #7 layers; PR #999 does not.", "No news: no submodule SHA changed.", "All went well.",
+            "PR #7 layers; PR #999 does not.",
+            "No news: no submodule SHA changed.",
+            "All went well.",
         ],
-    }  # fmt: skip
+    }
     found = verdicts(audit(tmp_path, record))
     assert {field: verdict for field, verdict in found.items() if field.startswith(("key", "keel"))} == {
         "keel_status.month_start_ts": "contradicted",
@@ -113,7 +139,10 @@ def test_the_parts_of_a_finding_that_can_be_computed(tmp_path: Path) -> None:
 
 def test_dependency_tables_of_the_published_report_are_held_against_the_trees(tmp_path: Path) -> None:
     pin, tip = make_project(tmp_path)
-    table = "| Dependency | Ours | Upstream |\n| --- | --- | --- |\n| `einops` | Not present | Added |\n| `torch` | `>=2` | `>=4` |\n"
+    table = (
+        "| Dependency | Ours | Upstream |\n| --- | --- | --- |\n| `einops` | Not present | Added |\n| `torch` "
+        "| `>=2` | `>=4` |\n"
+    )
     history = History(tmp_path / "downstream", commits=["x"])
     history.commit("Publish (#8)", {"docs/backend-gap/reports/keel/upstream-main/report.md": table})
     found = verdicts(audit(tmp_path, gap_record(pin, tip)))

@@ -23,11 +23,19 @@ def field(answer: Any, name: str) -> tuple[str, Any]:
 
 def monthly(**changes: Any) -> dict[str, Any]:
     record: dict[str, Any] = {
-        "report_id": "2026-02", "content_type": "monthly-report", "title": "Month", "report_path": "docs/monthly_reports/x.md",
-        "report_github_url": "https://example.org/x", "generated_at": "2026-02-20T00:00:00+00:00", "merged_pr_count": 1,
+        "report_id": "2026-02",
+        "content_type": "monthly-report",
+        "title": "Month",
+        "report_path": "docs/monthly_reports/x.md",
+        "report_github_url": "https://example.org/x",
+        "generated_at": "2026-02-20T00:00:00+00:00",
+        "merged_pr_count": 1,
         "time_window": {"timezone": "UTC", "start": "2026-01-02T00:00:00+00:00", "end": "2026-02-20T00:00:00+00:00"},
-        "category_breakdown": {"Other": 1}, "keel_status": {}, "recommendations": {"keel": "monitor"}, "key_findings": ["Quiet."],
-    }  # fmt: skip
+        "category_breakdown": {"Other": 1},
+        "keel_status": {},
+        "recommendations": {"keel": "monitor"},
+        "key_findings": ["Quiet."],
+    }
     return record | changes
 
 
@@ -116,20 +124,40 @@ def test_the_previous_pin_is_read_at_the_start_of_the_window(tmp_path: Path) -> 
     ("zone", "report", "window", "name", "value"),
     [
         # a report made late, whose window begins where the last one ended: the period names the quarter
-        ("UTC", "2026-08", ("2026-06-02T17:53:00+00:00", "2026-08-03T17:03:00+00:00"), "quarter_start_ts", "2026-07-01T00:00:00+00:00"),
-        ("Europe/Berlin", "2026-06", ("2026-06-01T00:00:00+02:00", "2026-06-30T00:00:00+02:00"), "quarter_start_ts", "2026-04-01T00:00:00+02:00"),
+        (
+            "UTC",
+            "2026-08",
+            ("2026-06-02T17:53:00+00:00", "2026-08-03T17:03:00+00:00"),
+            "quarter_start_ts",
+            "2026-07-01T00:00:00+00:00",
+        ),
+        (
+            "Europe/Berlin",
+            "2026-06",
+            ("2026-06-01T00:00:00+02:00", "2026-06-30T00:00:00+02:00"),
+            "quarter_start_ts",
+            "2026-04-01T00:00:00+02:00",
+        ),
         # summer time began inside the quarter
-        ("Europe/Berlin", "2026-03", ("2026-03-30T00:00:00+02:00", "2026-03-31T00:00:00+02:00"), "quarter_start_ts", "2026-01-01T00:00:00+01:00"),
+        (
+            "Europe/Berlin",
+            "2026-03",
+            ("2026-03-30T00:00:00+02:00", "2026-03-31T00:00:00+02:00"),
+            "quarter_start_ts",
+            "2026-01-01T00:00:00+01:00",
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_start_of_a_quarter_is_the_one_the_generator_writes(
     tmp_path: Path, zone: str, report: str, window: tuple[str, str], name: str, value: str
 ) -> None:
     make_project(tmp_path)
     record = monthly(
-        report_id=report, generated_at=window[1], keel_status={name: value},
+        report_id=report,
+        generated_at=window[1],
+        keel_status={name: value},
         time_window={"timezone": zone, "start": window[0], "end": window[1]},
-    )  # fmt: skip
+    )
     assert field(audit(tmp_path, record), f"keel_status.{name}")[0] == "confirmed"
 
 
@@ -142,9 +170,11 @@ def test_a_branch_without_code_contradicts_nothing(tmp_path: Path) -> None:
     history.commit("Publish", {"docs/note.md": "words\n"}, at=1_767_139_200)
     records = (
         gap_record(pin, tip),
-        monthly(keel_status={"pin_commit": pin, "current_ci_commit": pin, "upstream_repo": "https://example.org/keel"},
-                key_findings=["No submodule SHA changed: no submodule SHA changed."]),
-    )  # fmt: skip
+        monthly(
+            keel_status={"pin_commit": pin, "current_ci_commit": pin, "upstream_repo": "https://example.org/keel"},
+            key_findings=["No submodule SHA changed: no submodule SHA changed."],
+        ),
+    )
     paths = []
     for number, record in enumerate(records):
         paths.append(tmp_path / f"r{number}.json")
@@ -170,7 +200,12 @@ def test_a_missing_blob_of_the_downstream_leaves_one_field_open(tmp_path: Path) 
     history = History(tmp_path / "downstream", commits=["x"])
     commit = history.commit("CI (#8)", {"ci.yaml": f"TURBO: {mark}\n", "big.txt": "lost\n"})
     _lose(tmp_path, "downstream", commit, "big.txt")
-    status = {"current_ci_commit": mark, "current_aiter_commit": "b" * 40, "pin_commit": pin, "upstream_repo": "https://example.org/keel"}  # fmt: skip
+    status = {
+        "current_ci_commit": mark,
+        "current_aiter_commit": "b" * 40,
+        "pin_commit": pin,
+        "upstream_repo": "https://example.org/keel",
+    }
     answer = audit(tmp_path, monthly(keel_status=status))
     assert field(answer, "keel_status.pin_commit")[0] == "confirmed"
     assert field(answer, "keel_status.current_ci_commit") == ("confirmed", "ci.yaml:1:TURBO: " + mark)

@@ -42,9 +42,20 @@ def test_the_four_files_are_written_and_a_second_run_changes_no_byte(tmp_path: P
     ("umask", "surroundings"),
     [
         (0o022, {"TZ": "Asia/Tokyo", "LC_ALL": "C", "PYTHONHASHSEED": "1"}),
-        (0o077, {"TZ": "America/New_York", "LC_ALL": "C.UTF-8", "LANG": "de_DE.UTF-8", "PYTHONHASHSEED": "2", "USER": "x", "HOME": "/nowhere", "COLUMNS": "40"}),
+        (
+            0o077,
+            {
+                "TZ": "America/New_York",
+                "LC_ALL": "C.UTF-8",
+                "LANG": "de_DE.UTF-8",
+                "PYTHONHASHSEED": "2",
+                "USER": "x",
+                "HOME": "/nowhere",
+                "COLUMNS": "40",
+            },
+        ),
     ],
-)  # fmt: skip
+)
 def test_place_cache_umask_zone_and_locale_change_no_byte(
     tmp_path: Path, umask: int, surroundings: dict[str, str]
 ) -> None:

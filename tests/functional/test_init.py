@@ -92,11 +92,14 @@ def test_where_nothing_is_pinned_the_readme_names_the_version(tmp_path: Path) ->
         "Unpin",
         {
             ".gitmodules": "",
-            "setup.py": "from setuptools import Extension, setup\nx = Extension(name='deck._c')\nsetup(name='deck', ext_modules=[x])\n",
+            "setup.py": "from setuptools import Extension, setup\nx = Extension(name='deck._c')\n"
+            "setup(name='deck', ext_modules=[x])\n",
             "deck/__init__.py": "import mast.core\nimport rope\n",
             "deck/more.py": "import rope\nimport rope.knots\n",
-            "README.md": "    git clone https://github.com/loft/Mast-LM.git\n    cd Mast-LM\n    git checkout core_v0.12.1\n",
-            "docs/start.md": "git clone -b core_v0.12.1 https://github.com/loft/Mast-LM\ngit clone https://github.com/loft/rope\ngit checkout master\n",
+            "README.md": "    git clone https://github.com/loft/Mast-LM.git\n    cd Mast-LM\n    git checkout "
+            "core_v0.12.1\n",
+            "docs/start.md": "git clone -b core_v0.12.1 https://github.com/loft/Mast-LM\ngit clone "
+            "https://github.com/loft/rope\ngit checkout master\n",
         },
     )
     assert layline("init", cwd=layered.downstream.path).code == 0
@@ -106,7 +109,11 @@ def test_where_nothing_is_pinned_the_readme_names_the_version(tmp_path: Path) ->
     assert list(settings.backends) == ["mast"], "a clone of a moving branch is no pin"
     mast = settings.backends["mast"]
     assert mast.pin is not None
-    assert (mast.pin.revision, mast.upstream, mast.integration) == ("core_v0.12.1", "https://github.com/loft/Mast-LM", ("deck",))  # fmt: skip
+    assert (mast.pin.revision, mast.upstream, mast.integration) == (
+        "core_v0.12.1",
+        "https://github.com/loft/Mast-LM",
+        ("deck",),
+    )
     assert "its texts say `git checkout core_v0.12.1` (README.md:3)" in text
 
 
@@ -116,7 +123,8 @@ def test_where_no_version_is_named_what_is_required_is_suggested(tmp_path: Path)
         "Unpin",
         {
             ".gitmodules": "",
-            "setup.py": "from setuptools import setup\nsetup(name='deck', install_requires=['hull>=1', 'rope >= 4.52.0'])\n",
+            "setup.py": "from setuptools import setup\nsetup(name='deck', install_requires=['hull>=1', 'rope >= "
+            "4.52.0'])\n",
             "deck/__init__.py": "import rope\nimport hull\n",
             "deck/more.py": "import hull\nimport rope\n",
             "deck/most.py": "import hull\n",

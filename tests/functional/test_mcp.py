@@ -43,12 +43,34 @@ def _call(harbor: Path, tool: str, arguments: dict[str, Any]) -> Any:
 
 
 ASKED_FOR = {
-    "patches_list", "patches_show", "patches_find", "patches_port", "patches_drift", "patches_diff",
-    "patches_retarget", "patches_notes", "gap_show", "gap_report", "gap_verify", "gap_audit",
-    "periodic_weekly", "periodic_monthly", "dashboard_index", "dashboard_check", "campaign_handoff", "campaign_status",
-    "campaign_round", "campaign_note", "campaign_log", "campaign_report", "campaign_audit", "lessons_list",
-    "lessons_show", "parse_bench_csv", "doctor",
-}  # fmt: skip
+    "patches_list",
+    "patches_show",
+    "patches_find",
+    "patches_port",
+    "patches_drift",
+    "patches_diff",
+    "patches_retarget",
+    "patches_notes",
+    "gap_show",
+    "gap_report",
+    "gap_verify",
+    "gap_audit",
+    "periodic_weekly",
+    "periodic_monthly",
+    "dashboard_index",
+    "dashboard_check",
+    "campaign_handoff",
+    "campaign_status",
+    "campaign_round",
+    "campaign_note",
+    "campaign_log",
+    "campaign_report",
+    "campaign_audit",
+    "lessons_list",
+    "lessons_show",
+    "parse_bench_csv",
+    "doctor",
+}
 WRITING = {"gap_report", "periodic_weekly", "periodic_monthly", "dashboard_index", "campaign_report", "patches_port"}
 ADDING = {"campaign_note"}
 ACTING = {"campaign_round"}
@@ -72,8 +94,12 @@ def test_every_tool_has_schemas_and_honest_annotations(harbor: Path) -> None:
 def test_the_prompts_are_the_questions_users_ask(harbor: Path) -> None:
     prompts = _ask(harbor, lambda client: client.list_prompts()).prompts
     assert {item.name for item in prompts} == {
-        "inventory_for_a_customer", "how_do_i_use", "port_this_patch", "write_this_weeks_report", "next_hypothesis"
-    }  # fmt: skip
+        "inventory_for_a_customer",
+        "how_do_i_use",
+        "port_this_patch",
+        "write_this_weeks_report",
+        "next_hypothesis",
+    }
     text = _ask(harbor, lambda client: client.get_prompt("how_do_i_use", {"feature": "DeepEP"}))
     assert "patches_find" in text.messages[0].content.text
     assert "DeepEP" in text.messages[0].content.text
@@ -191,9 +217,7 @@ def test_a_resource_that_is_not_there_says_so(harbor: Path, address: str, says: 
 
 def _over_stdio(harbor: Path, cache: Path) -> StdioServerParameters:
     env = {"PYTHONPATH": _SOURCE, "LAYLINE_CACHE": str(cache)}
-    return StdioServerParameters(
-        command=sys.executable, args=["-m", "layline", "mcp"], cwd=str(harbor), env=env
-    )  # fmt: skip
+    return StdioServerParameters(command=sys.executable, args=["-m", "layline", "mcp"], cwd=str(harbor), env=env)
 
 
 def test_over_stdio_as_a_child_process(harbor: Path, tmp_path: Path) -> None:
@@ -273,11 +297,23 @@ def test_long_tools_tell_how_far_they_are(harbor: Path, tool: str) -> None:
 
 
 def test_a_worker_does_not_outlive_its_server(harbor: Path, tmp_path: Path) -> None:
-    question = {"ask": "tool", "name": "patches_drift", "arguments": {"backend": "keel"}, "offset": 0, "limit": 9, "config": None, "today": None}  # fmt: skip
+    question = {
+        "ask": "tool",
+        "name": "patches_drift",
+        "arguments": {"backend": "keel"},
+        "offset": 0,
+        "limit": 9,
+        "config": None,
+        "today": None,
+    }
     process = subprocess.Popen(
-        [sys.executable, "-m", "layline.mcp.worker"], cwd=harbor, env={"PYTHONPATH": _SOURCE, "LAYLINE_CACHE": str(tmp_path)},
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
-    )  # fmt: skip
+        [sys.executable, "-m", "layline.mcp.worker"],
+        cwd=harbor,
+        env={"PYTHONPATH": _SOURCE, "LAYLINE_CACHE": str(tmp_path)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(json.dumps(question).encode() + b"\n")
@@ -291,9 +327,13 @@ def test_a_worker_does_not_outlive_its_server(harbor: Path, tmp_path: Path) -> N
 @pytest.fixture
 def server(harbor: Path) -> Iterator[subprocess.Popen[bytes]]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "layline", "mcp"], cwd=harbor, env={"PYTHONPATH": _SOURCE}, stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        [sys.executable, "-m", "layline", "mcp"],
+        cwd=harbor,
+        env={"PYTHONPATH": _SOURCE},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
     yield process
     process.kill()
     process.communicate()

@@ -86,9 +86,15 @@ def test_the_door_for_agents_says_the_same(bare: Path, sample: Sample, tmp_path:
     asked = {"ask": "tool", "name": "gap_show", "arguments": {"backend": "keel"}, "offset": 0, "limit": 50}
     question = json.dumps(asked | {"config": None, "today": None}) + "\n"
     with subprocess.Popen(
-        [str(bare), "-m", "layline.mcp.worker"], env={**os.environ, "PYTHONPATH": str(SOURCE)}, cwd=tmp_path,
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True, text=True,
-    ) as process:  # fmt: skip
+        [str(bare), "-m", "layline.mcp.worker"],
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        text=True,
+    ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(question)

@@ -122,8 +122,10 @@ def test_a_week_is_told_from_history_alone(project: Project) -> None:
     assert record["report_github_url"] == f"https://github.com/example/harbor/blob/main/{record['report_path']}"
     assert record["merged_pr_count"] == 3
     assert {name: count for name, count in record["category_breakdown"].items() if count} == {
-        "Dependencies": 1, "Bug Fix": 1, "Docs": 1,
-    }  # fmt: skip
+        "Dependencies": 1,
+        "Bug Fix": 1,
+        "Docs": 1,
+    }
     status = record["engine_status"]
     assert (status["pin_commit"], status["upstream_head"]) == (project.engine.commits[0], project.engine.commits[5])
     assert (status["commit_gap"], status["commit_gap_change"]) == (5, 3)

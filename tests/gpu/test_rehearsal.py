@@ -25,7 +25,8 @@ np = pytest.importorskip("numpy")
 IDLE = "def forward(*_): pass\ndef backward(*_): pass\n"
 REPLAY = HONEST.replace(
     "def forward(a, b, out):\n",
-    "kept = []\n\n\ndef forward(a, b, out):\n    if kept:\n        out.copy_(kept[0])\n        return\n    kept.append((a.float() @ b.float().T).to(torch.bfloat16))\n",
+    "kept = []\n\n\ndef forward(a, b, out):\n    if kept:\n        out.copy_(kept[0])\n        return\n    "
+    "kept.append((a.float() @ b.float().T).to(torch.bfloat16))\n",
 )
 CASES = [
     (IDLE, "writes-every-output"),
@@ -46,9 +47,14 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     request = ask(HONEST, None)
     with workshop() as shop:
         yield Stage(
-            operator=request.operator, shapes=request.shapes, plan=request.plan, shop=Path(shop), device="cpu",
-            arena_bytes=find_arena_bytes(request.operator, request.shapes, "cpu"), rng=np.random.default_rng(7),
-        )  # fmt: skip
+            operator=request.operator,
+            shapes=request.shapes,
+            plan=request.plan,
+            shop=Path(shop),
+            device="cpu",
+            arena_bytes=find_arena_bytes(request.operator, request.shapes, "cpu"),
+            rng=np.random.default_rng(7),
+        )
 
 
 def _call_twice(stage: Stage, text: str) -> None:
@@ -86,7 +92,9 @@ def _probe(stage: Stage, leg: GpuLeg) -> None:
 
 
 @pytest.mark.parametrize(("name", "changed", "reason"), PROBED, ids=[name for name, _changed, _reason in PROBED])
-def test_inputs_and_sizes_nobody_listed_find_a_shortcut(stage: Stage, name: str, changed: dict[str, str], reason: str) -> None:  # fmt: skip
+def test_inputs_and_sizes_nobody_listed_find_a_shortcut(
+    stage: Stage, name: str, changed: dict[str, str], reason: str
+) -> None:
     text = (Path(__file__).parent / "corpus" / "exploits" / f"{name}.py").read_text()
     for old, new in changed.items():
         text = text.replace(old, new)
@@ -111,7 +119,9 @@ def test_memory_that_is_never_given_back_is_found(stage: Stage) -> None:
 def test_rare_long_calls_take_a_gain_back(stage: Stage) -> None:
     stall = (Path(__file__).parent / "corpus" / "exploits" / "rare_stall.py").read_text()
     slow = HONEST.replace("out):\n", "out):\n    for _ in range(150):\n        a.float() @ b.float().T\n")
-    quick = [stage.open(Leg.CANDIDATE, take_own(stage, text), "test") for text in (stall.replace("400", "20_000"), HONEST)]  # fmt: skip
+    quick = [
+        stage.open(Leg.CANDIDATE, take_own(stage, text), "test") for text in (stall.replace("400", "20_000"), HONEST)
+    ]
     with live([*quick, stage.open(Leg.BEST, take_own(stage, slow), "best")]) as (trial, honest, best):
         for leg in (trial, honest, best):
             leg.worker.load()

@@ -14,7 +14,10 @@ from layline.campaign.values.manifest import parse_manifest, parse_yaml
 from layline.campaign.values.scores import compute_aggregates, compute_score, find_inconsistencies
 from layline.errors import Error
 
-CELLS = st.one_of(st.sampled_from(["PASS", "FAIL", "nan", "inf", "-", "", "0", "1", "1e308", "-1", "64", "0x1", '"', "1_0"]), st.text(max_size=6))  # fmt: skip
+CELLS = st.one_of(
+    st.sampled_from(["PASS", "FAIL", "nan", "inf", "-", "", "0", "1", "1e308", "-1", "64", "0x1", '"', "1_0"]),
+    st.text(max_size=6),
+)
 ROWS = st.lists(st.lists(CELLS, min_size=14, max_size=16).map(",".join), max_size=4)
 
 
@@ -32,7 +35,14 @@ def test_any_csv_is_a_table_or_a_sentence(data: bytes) -> None:
 
 
 @settings(deadline=None)
-@given(st.one_of(st.text(max_size=200), st.recursive(st.none() | st.text(max_size=5), lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=4), inner)).map(str)))  # fmt: skip
+@given(
+    st.one_of(
+        st.text(max_size=200),
+        st.recursive(
+            st.none() | st.text(max_size=5), lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=4), inner)
+        ).map(str),
+    )
+)
 def test_any_manifest_is_read_or_refused(text: str) -> None:
     with pytest.raises(Error):
         parse_manifest(text, where="x")
@@ -57,7 +67,14 @@ def test_any_ledger_is_a_chain_or_a_sentence(content: bytes) -> None:
         return
 
 
-PATHS = ("manifest.yaml", "logs/optimize.md", "logs/performance_trend.md", "rounds/round-1/summary.md", "rounds/round-1/artifacts/benchmark.csv", "rounds/round-2-x/kernel_snapshot/k.py")  # fmt: skip
+PATHS = (
+    "manifest.yaml",
+    "logs/optimize.md",
+    "logs/performance_trend.md",
+    "rounds/round-1/summary.md",
+    "rounds/round-1/artifacts/benchmark.csv",
+    "rounds/round-2-x/kernel_snapshot/k.py",
+)
 
 
 @settings(deadline=None)

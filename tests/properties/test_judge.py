@@ -9,8 +9,17 @@ from layline.campaign.values.judge import judge, look
 from layline.campaign.values.model import Environment, Leg, Measurement, Plan, Ratio, Sample, Status, Timing
 
 QUIET = Environment(
-    cpu="x", cores=2, governor=None, load_before=0, load_after=0, kernel="6", python="3", sandbox=(), weaker=(), is_contended=False
-)  # fmt: skip
+    cpu="x",
+    cores=2,
+    governor=None,
+    load_before=0,
+    load_after=0,
+    kernel="6",
+    python="3",
+    sandbox=(),
+    weaker=(),
+    is_contended=False,
+)
 LOG_RATIO = st.floats(-0.3, 0.6)
 
 
@@ -29,9 +38,17 @@ def measurements(draw: st.DrawFn) -> Measurement:
                 time = Timing(calls=9, low=ms, median=ms, mean=ms, stddev=0.0)
                 samples.append(Sample(pair=pair, leg=leg, shape=name, step="forward", cpu=time, wall=time))
     return Measurement(
-        status=Status.MEASURED, operator="gemm", shapes=names, plan=Plan(), environment=QUIET, seed_commitment="", seed="",
-        pairs=pairs, samples=tuple(samples), ratios=tuple(ratios),
-    )  # fmt: skip
+        status=Status.MEASURED,
+        operator="gemm",
+        shapes=names,
+        plan=Plan(),
+        environment=QUIET,
+        seed_commitment="",
+        seed="",
+        pairs=pairs,
+        samples=tuple(samples),
+        ratios=tuple(ratios),
+    )
 
 
 @settings(deadline=None, max_examples=60)

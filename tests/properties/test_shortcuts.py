@@ -29,13 +29,26 @@ _IGNORED = {"lineno", "col_offset", "end_lineno", "end_col_offset", "ctx", "kind
 
 blocks = st.sampled_from(
     (
-        "def f(a, b=g(1)):\n    return g(a)(f(a))", "class C(B):\n    x = f(1)\n    def g(self):\n        return (f)(1)",
-        "class D:\n    @f(3)\n    def g(self): return f(2); f(3)\n    class E:\n        def h(self):\n            def f(): g()",
-        "f(2)", "from m import (\n    f,\n    g\n)\n# why", "@f(3)\ndef k(): pass", "if g:\n    def f():\n        f \\\n        (4)",
-        "y = '''\ndef f(\n'''", "def q():\n    z = [f  # why\n     (5)]", "async def h(): await f()", "u = lambda: f(g(6))",
-        "# f(7)", "", "def w():\n    ｆ(8)", "try:\n\tdef f():\n\t\tg('é')\nexcept E: pass",
+        "def f(a, b=g(1)):\n    return g(a)(f(a))",
+        "class C(B):\n    x = f(1)\n    def g(self):\n        return (f)(1)",
+        (
+            "class D:\n    @f(3)\n    def g(self): return f(2); f(3)\n    class E:\n        def h(self):\n            "
+            "def f(): g()"
+        ),
+        "f(2)",
+        "from m import (\n    f,\n    g\n)\n# why",
+        "@f(3)\ndef k(): pass",
+        "if g:\n    def f():\n        f \\\n        (4)",
+        "y = '''\ndef f(\n'''",
+        "def q():\n    z = [f  # why\n     (5)]",
+        "async def h(): await f()",
+        "u = lambda: f(g(6))",
+        "# f(7)",
+        "",
+        "def w():\n    ｆ(8)",
+        "try:\n\tdef f():\n\t\tg('é')\nexcept E: pass",
     )
-)  # fmt: skip
+)
 programs = st.lists(blocks, min_size=1, max_size=6).map("\n".join)
 
 
@@ -91,7 +104,9 @@ def test_calls_in_excerpts_are_the_calls_of_the_file(text: str, names: set[str])
     parts = parse_around(text.encode(), module, pattern)
     assert not isinstance(parts, Skipped)
     found = [call for tree, offset in parts for call in calls_in(tree, names, offset)]
-    assert sorted(found, key=lambda call: call[0]) == sorted(calls_in(ast.parse(text), names, 0), key=lambda call: call[0])  # fmt: skip
+    assert sorted(found, key=lambda call: call[0]) == sorted(
+        calls_in(ast.parse(text), names, 0), key=lambda call: call[0]
+    )
 
 
 def test_a_call_outside_any_definition_needs_the_whole_file() -> None:
@@ -127,12 +142,36 @@ def test_mentions_by_words_are_mentions_by_pattern(text: str, keys: list[str]) -
 
 snippets = st.lists(
     st.sampled_from(
-        ("setattr(m, 'f', g)", "setattr(self, a)", "sys.modules['a']", "wrap_function(m)", "_wrap(a)", "rewrap()", "x_w(1)",
-         "_w(a)", "register_patches(1)", "getsource", "patch_to(C)", "apply_patch(1)", "sys.meta_path", "when_imported", "import mock", "o.__class__ = K", "MethodType(f, o)", "import up.m",
-         "from up.m import f as g", "from other import f", "import other as up", "up.m.f = 1", "g.h = 2", "del up.m", "f[1] = 2"),
+        (
+            "setattr(m, 'f', g)",
+            "setattr(self, a)",
+            "sys.modules['a']",
+            "wrap_function(m)",
+            "_wrap(a)",
+            "rewrap()",
+            "x_w(1)",
+            "_w(a)",
+            "register_patches(1)",
+            "getsource",
+            "patch_to(C)",
+            "apply_patch(1)",
+            "sys.meta_path",
+            "when_imported",
+            "import mock",
+            "o.__class__ = K",
+            "MethodType(f, o)",
+            "import up.m",
+            "from up.m import f as g",
+            "from other import f",
+            "import other as up",
+            "up.m.f = 1",
+            "g.h = 2",
+            "del up.m",
+            "f[1] = 2",
+        ),
     ),
     max_size=6,
-).map("\n".join)  # fmt: skip
+).map("\n".join)
 
 
 @settings(deadline=None, max_examples=300)

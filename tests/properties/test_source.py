@@ -21,7 +21,19 @@ def expressions(draw: st.DrawFn, depth: int = 2) -> str:
     if depth == 0:
         return draw(st.one_of(NAMES, st.integers(0, 99).map(str), st.sampled_from(["'x'", "None", "1.5", "b'q'"])))
     inner = expressions(depth=depth - 1)
-    form = draw(st.sampled_from(["{0} + {1}", "f({0}, k={1})", "[{0}, {1}]", "{0} if {1} else a", "a.b[{0}]", "lambda x: {0}", "(f'{{a}}!', {0}, {1})"]))  # fmt: skip
+    form = draw(
+        st.sampled_from(
+            [
+                "{0} + {1}",
+                "f({0}, k={1})",
+                "[{0}, {1}]",
+                "{0} if {1} else a",
+                "a.b[{0}]",
+                "lambda x: {0}",
+                "(f'{{a}}!', {0}, {1})",
+            ]
+        )
+    )
     left, right = draw(inner), draw(inner)
     return form.format(f"({left})", f"({right})")
 
@@ -92,8 +104,9 @@ def worlds(draw: st.DrawFn) -> dict[str, str]:
 
 def index_of(world: dict[str, str]) -> Index:
     entries = [
-        ModuleEntry(name=name, path=name.replace(".", "/") + ".py", blob=name, part=0, is_package=name == "p") for name in world
-    ]  # fmt: skip
+        ModuleEntry(name=name, path=name.replace(".", "/") + ".py", blob=name, part=0, is_package=name == "p")
+        for name in world
+    ]
     return (
         Index([], [], {})
         if not entries

@@ -75,7 +75,10 @@ def _with_lessons(answer: Answer, campaign: Campaign) -> Answer:
     """READ_HISTORICAL_TIPS: what earlier campaigns on the same hardware, operator and language learned."""
     found = [lesson for lesson in read_lessons(campaign) if not lesson.withdrawn]
     block = Bullets(tuple(f"{lesson.id}: {lesson.takeaway}" for lesson in found)) if found else Paragraph("None yet.")
-    report = replace(answer.report, sections=(*answer.report.sections, Section(title="Lessons of earlier campaigns", blocks=(block,))))  # fmt: skip
+    report = replace(
+        answer.report,
+        sections=(*answer.report.sections, Section(title="Lessons of earlier campaigns", blocks=(block,))),
+    )
     listed = [{"id": lesson.id, "takeaway": lesson.takeaway} for lesson in found]
     return replace(answer, report=report, data={**answer.data, "lessons": listed})
 
@@ -105,10 +108,13 @@ def _describe_origin(campaign: Campaign, manifest: Manifest, draft: str | None) 
     tree = campaign.tree
     identity = tree.identity() if manifest.git_commit else None
     origin = {
-        "commit": tree.head(), "branch": tree.branch(), "layline": __version__, "frozen": campaign.bench.frozen(),
+        "commit": tree.head(),
+        "branch": tree.branch(),
+        "layline": __version__,
+        "frozen": campaign.bench.frozen(),
         "identity": {"name": identity.name, "email": identity.email} if identity else None,
         "labels": list(campaign.bench.labels),
-    }  # fmt: skip
+    }
     if draft is not None:
         origin["draft"] = draft  # it may go on lying there, in no round's way
     return {
@@ -128,17 +134,28 @@ def _check_tree(tree: WorkTree, manifest: Manifest, draft: str | None) -> None:
     changes = find_dirt(tree.find_changes(), draft)
     if changes:
         listed = ", ".join(change.path for change in changes[:5])
-        raise ConfigError(f"The work tree is not clean: {listed}.", hint="Commit, stash or ignore these first: a rollback must be exact.")  # fmt: skip
+        raise ConfigError(
+            f"The work tree is not clean: {listed}.",
+            hint="Commit, stash or ignore these first: a rollback must be exact.",
+        )
     head = tree.head()
     for path in manifest.kernel_files:
         committed, place = tree.read_blob(head, path), tree.root / path
         if committed is None or not place.is_file():
-            raise ConfigError(f"{path} is not a committed file of this repository.", hint="Commit the starting kernel: it is the rollback root.")  # fmt: skip
+            raise ConfigError(
+                f"{path} is not a committed file of this repository.",
+                hint="Commit the starting kernel: it is the rollback root.",
+            )
         if committed[1] != place.read_bytes():
-            raise ConfigError(f"git changes {path} on checkout (a filter or line endings).", hint="Campaigns need the bytes as committed: switch the filter off for this file.")  # fmt: skip
+            raise ConfigError(
+                f"git changes {path} on checkout (a filter or line endings).",
+                hint="Campaigns need the bytes as committed: switch the filter off for this file.",
+            )
 
 
-def campaign_baseline(chosen: str | None = None, *, now: Callable[[], str] = clock, progress: Callable[[str], None] = quiet) -> Answer:  # fmt: skip
+def campaign_baseline(
+    chosen: str | None = None, *, now: Callable[[], str] = clock, progress: Callable[[str], None] = quiet
+) -> Answer:
     """BASELINE: full validation, score vector, representative shapes, rollback root."""
     with write_campaign(chosen, now=now, progress=progress) as campaign:
         state = campaign.state
@@ -157,7 +174,8 @@ def campaign_baseline(chosen: str | None = None, *, now: Callable[[], str] = clo
             open_round(
                 campaign,
                 Proposal(
-                    hypothesis="Baseline round. No optimization change yet; record the starting correctness and performance and choose representative shapes.",
+                    hypothesis="Baseline round. No optimization change yet; record the starting correctness and "
+                    "performance and choose representative shapes.",
                     change="No code change. Freeze the starting kernel and environment state.",
                     bucket=None,
                     level=Level.FULL,
@@ -166,7 +184,15 @@ def campaign_baseline(chosen: str | None = None, *, now: Callable[[], str] = clo
         return _finish(campaign)
 
 
-def campaign_round(proposal: Proposal, chosen: str | None = None, *, again: bool = False, stop_by: float | None = None, now: Callable[[], str] = clock, progress: Callable[[str], None] = quiet) -> Answer:  # fmt: skip
+def campaign_round(
+    proposal: Proposal,
+    chosen: str | None = None,
+    *,
+    again: bool = False,
+    stop_by: float | None = None,
+    now: Callable[[], str] = clock,
+    progress: Callable[[str], None] = quiet,
+) -> Answer:
     """VALIDATE the edit in the work tree: gates, measure, judge, accept (commit) or roll back."""
     with write_campaign(chosen, now=now, progress=progress) as campaign:
         campaign.stop_by = stop_by
@@ -186,7 +212,10 @@ def check_ready(campaign: Campaign) -> None:
     check_frozen(campaign)
     state = campaign.state
     if state.phase is not Phase.ANALYZE:
-        hints = {Phase.BASELINE: "Run `layline campaign baseline` first.", Phase.VALIDATE: "Run `layline campaign resume`: a round is open."}  # fmt: skip
+        hints = {
+            Phase.BASELINE: "Run `layline campaign baseline` first.",
+            Phase.VALIDATE: "Run `layline campaign resume`: a round is open.",
+        }
         raise ConfigError(f"No round can begin: the campaign is in {state.phase}.", hint=hints.get(state.phase))
     duties = list(find_duties(state))
     if duties:
@@ -207,7 +236,9 @@ def check_proposal(campaign: Campaign, proposal: Proposal, *, again: bool) -> No
         raise ConfigError("A round states its hypothesis and its one change before it is measured.")
     if proposal.bucket is None or proposal.bucket.is_refused:
         named = proposal.bucket or "no bucket"
-        raise ConfigError(f"{named} is not eligible: such a gain never reaches real training.", hint="K1–K4, or W1 with its bound.")  # fmt: skip
+        raise ConfigError(
+            f"{named} is not eligible: such a gain never reaches real training.", hint="K1–K4, or W1 with its bound."
+        )
     if proposal.bucket is Bucket.W1 and campaign.state.manifest.weight_share is None:
         raise ConfigError(
             "W1 needs its bound.", hint="Say `weight_share` (quant_time(weight) / step_time) in the manifest."
@@ -220,10 +251,17 @@ def check_proposal(campaign: Campaign, proposal: Proposal, *, again: bool) -> No
             "The kernel is the best one, byte for byte: there is nothing to judge.", hint="Edit it first."
         )
     if same and not again:
-        raise ConfigError(f"Round {same[-1]} measured exactly these bytes.", hint="Change something, or measure again with --again.")  # fmt: skip
-    near = [item.number for item in find_near_duplicates(campaign.state, {file.path: file.data for file in kernel.files})]  # fmt: skip
+        raise ConfigError(
+            f"Round {same[-1]} measured exactly these bytes.", hint="Change something, or measure again with --again."
+        )
+    near = [
+        item.number for item in find_near_duplicates(campaign.state, {file.path: file.data for file in kernel.files})
+    ]
     if near and not again:
-        raise ConfigError(f"This is round {near[-1]}'s kernel but for comments and spacing: there is nothing to judge.", hint="Change something, or measure it all the same with --again.")  # fmt: skip
+        raise ConfigError(
+            f"This is round {near[-1]}'s kernel but for comments and spacing: there is nothing to judge.",
+            hint="Change something, or measure it all the same with --again.",
+        )
 
 
 def _check_changes(campaign: Campaign) -> None:
@@ -241,7 +279,9 @@ def _check_changes(campaign: Campaign) -> None:
         )
 
 
-def campaign_note(round_: int, notes: list[tuple[str, str]], chosen: str | None = None, *, now: Callable[[], str] = clock) -> Answer:  # fmt: skip
+def campaign_note(
+    round_: int, notes: list[tuple[str, str]], chosen: str | None = None, *, now: Callable[[], str] = clock
+) -> Answer:
     """Write down a diagnosis, an attribution, the next direction, a lesson."""
     if not notes:
         raise ConfigError("Nothing to note.", hint=f"Kinds: {', '.join(NOTES)}.")
@@ -261,7 +301,9 @@ def campaign_status(chosen: str | None = None) -> Answer:
     return answer_status(campaign.state, campaign.place)
 
 
-def campaign_resume(chosen: str | None = None, *, now: Callable[[], str] = clock, progress: Callable[[str], None] = quiet) -> Answer:  # fmt: skip
+def campaign_resume(
+    chosen: str | None = None, *, now: Callable[[], str] = clock, progress: Callable[[str], None] = quiet
+) -> Answer:
     """Continue where a crash, a full disk or a failed measurement stopped; nothing happens twice."""
     with write_campaign(chosen, now=now, progress=progress) as campaign:
         if campaign.state.open_round is not None:
@@ -278,7 +320,10 @@ def campaign_stop(reason: str | None, chosen: str | None = None, *, now: Callabl
         checks = check_termination(state, reason)
         if not any(holds for _, holds, _ in checks):
             said = "; ".join(f"{name}: {why}" for name, _, why in checks)
-            raise ConfigError(f"No condition to stop holds. {said}.", hint="Go on, or stop by request: `layline campaign stop --reason \"…\"`.")  # fmt: skip
+            raise ConfigError(
+                f"No condition to stop holds. {said}.",
+                hint='Go on, or stop by request: `layline campaign stop --reason "…"`.',
+            )
         campaign.record(
             "stopped", checks=[{"condition": name, "holds": holds, "why": why} for name, holds, why in checks]
         )

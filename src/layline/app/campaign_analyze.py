@@ -16,8 +16,12 @@ if TYPE_CHECKING:
     from layline.campaign.values.model import Operator
 
 
-def campaign_analyze(chosen: str | None = None, *, now: Callable[[], str] = clock, progress: Callable[[str], None] = quiet) -> None:  # fmt: skip
-    """Measure ceilings and counters for the best kernel, unless that was done; a command's campaign has no operator to count by."""
+def campaign_analyze(
+    chosen: str | None = None, *, now: Callable[[], str] = clock, progress: Callable[[str], None] = quiet
+) -> None:
+    """Measure ceilings and counters for the best kernel, unless that was done; a command's campaign has no operator to
+    count by.
+    """
     if not _is_due(read_campaign(chosen)):
         return
     with write_campaign(chosen, now=now) as campaign:
@@ -39,9 +43,14 @@ def record_analysis(campaign: Campaign) -> None:
     counted = measure_counters(operator, to_snapshot(state.kernel(state.best.kernel)), largest)
     missing = (*(() if roof else ("no ceilings: there is no C compiler",)), *counted.missing)
     campaign.record(
-        "analyzed", best=state.best.number, flops_per_s=roof.flops_per_s if roof else None,
-        bytes_per_s=roof.bytes_per_s if roof else None, shape=largest.label, counters=counted.counters, missing=list(missing),
-    )  # fmt: skip
+        "analyzed",
+        best=state.best.number,
+        flops_per_s=roof.flops_per_s if roof else None,
+        bytes_per_s=roof.bytes_per_s if roof else None,
+        shape=largest.label,
+        counters=counted.counters,
+        missing=list(missing),
+    )
 
 
 def _is_due(campaign: Campaign) -> bool:

@@ -57,7 +57,8 @@ def _build_report(folder: CampaignFolder, place: str, violations: tuple[Violatio
         (
             Alert(
                 severity=Severity.BREAKS,
-                message=f"{len(broken)} violations of {len({item.rule for item in broken})} rules of the specification.",
+                message=f"{len(broken)} violations of {len({item.rule for item in broken})} rules of the "
+                "specification.",
             ),
         )
         if broken

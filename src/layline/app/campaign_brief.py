@@ -16,7 +16,10 @@ from layline.render import render_markdown
 if TYPE_CHECKING:
     from layline.campaign.rounds import Campaign
 
-ANSWER = "Edit the allowed files in this folder and write proposal.json beside this brief; anything else you leave is dropped."
+ANSWER = (
+    "Edit the allowed files in this folder and write proposal.json beside this brief; anything else you leave "
+    "is dropped."
+)
 EXAMPLE = (
     '{"hypothesis": "…", "change": "…", "bucket": "K1", "expect": "+4 %", "diagnosis": "why the last round failed"}'
 )
@@ -76,8 +79,16 @@ def _build_bottleneck(brief: Brief) -> Section:
     shapes = tuple(f"{item.shape} ({item.kind}): {item.rate:.1f} GFLOP/s; {item.reading}" for item in brief.bounds)
     if found is None:
         return _list("What holds it back", shapes)
-    lines = (f"bound by: {found.kind}", *found.evidence, f"what usually helps: {found.direction}", *(f"not known: {said}" for said in found.missing))  # fmt: skip
-    return Section(title="What holds it back", blocks=(Bullets(lines), Bullets(shapes) if shapes else Paragraph("No shape was measured.")))  # fmt: skip
+    lines = (
+        f"bound by: {found.kind}",
+        *found.evidence,
+        f"what usually helps: {found.direction}",
+        *(f"not known: {said}" for said in found.missing),
+    )
+    return Section(
+        title="What holds it back",
+        blocks=(Bullets(lines), Bullets(shapes) if shapes else Paragraph("No shape was measured.")),
+    )
 
 
 def _list(title: str, items: tuple[str, ...]) -> Section:

@@ -24,7 +24,10 @@ def define_target(name: str, draft: Path | None, **chosen: Any) -> Manifest:
             raise ConfigError(f"{draft} cannot be read: {error.strerror}.") from None
         return replace(parse_manifest(text, where=str(draft)), name=name)
     if not chosen["operator"] or not chosen["kernels"]:
-        raise ConfigError("A campaign needs --operator and --kernel, or --from a draft.", hint="`layline campaign handoff` writes a draft.")  # fmt: skip
+        raise ConfigError(
+            "A campaign needs --operator and --kernel, or --from a draft.",
+            hint="`layline campaign handoff` writes a draft.",
+        )
     return _from_operator(name, chosen)
 
 
@@ -71,5 +74,9 @@ def _find_gpu() -> str:
 
 def describe_target(manifest: Manifest) -> str:
     """What will be optimised, for the person who confirms it."""
-    hooks = "Accepted rounds are committed with git plumbing: hooks do not run and nothing is signed." if manifest.git_commit else "Accepted rounds are not committed."  # fmt: skip
+    hooks = (
+        "Accepted rounds are committed with git plumbing: hooks do not run and nothing is signed."
+        if manifest.git_commit
+        else "Accepted rounds are not committed."
+    )
     return f"{render_manifest(manifest)}\n{hooks}\n"

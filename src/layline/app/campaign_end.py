@@ -46,7 +46,12 @@ def campaign_verify(chosen: str | None = None) -> Answer:
         sections=(Section(title="", blocks=blocks),),
         alerts=tuple(Alert(severity=Severity.LOOK, message=item) for item in found),
     )
-    data = {"schema": "layline.campaign-verify/1", "entries": len(entries), "head": campaign.state.head, "deviations": list(found)}  # fmt: skip
+    data = {
+        "schema": "layline.campaign-verify/1",
+        "entries": len(entries),
+        "head": campaign.state.head,
+        "deviations": list(found),
+    }
     return Answer(report=report, data=data, needs_person=bool(found))
 
 
@@ -68,13 +73,31 @@ def campaign_log(chosen: str | None = None) -> Answer:
     """Everything that happened, entry by entry."""
     campaign = read_campaign(chosen)
     entries = [entry for entry in campaign.ledger.read().entries if entry.kind != "content"]
-    rows = tuple((str(entry.n), entry.at, entry.kind, str(entry.data.get("round", "")), _gist(entry.data), entry.hash[:12]) for entry in entries)  # fmt: skip
+    rows = tuple(
+        (str(entry.n), entry.at, entry.kind, str(entry.data.get("round", "")), _gist(entry.data), entry.hash[:12])
+        for entry in entries
+    )
     table = Table(columns=("n", "time", "what", "round", "gist", "hash"), rows=rows, numeric=frozenset({0, 3}))
     data = {
         "schema": "layline.campaign-log/1",
-        "entries": [{"n": entry.n, "at": entry.at, "kind": entry.kind, "round": entry.data.get("round"), "gist": _gist(entry.data), "hash": entry.hash} for entry in entries],
-    }  # fmt: skip
-    return Answer(report=Report(title=f"Campaign {campaign.state.manifest.name}: log", sections=(Section(title="", blocks=(table,)),)), data=data)  # fmt: skip
+        "entries": [
+            {
+                "n": entry.n,
+                "at": entry.at,
+                "kind": entry.kind,
+                "round": entry.data.get("round"),
+                "gist": _gist(entry.data),
+                "hash": entry.hash,
+            }
+            for entry in entries
+        ],
+    }
+    return Answer(
+        report=Report(
+            title=f"Campaign {campaign.state.manifest.name}: log", sections=(Section(title="", blocks=(table,)),)
+        ),
+        data=data,
+    )
 
 
 def _gist(data: dict[str, Any]) -> str:
@@ -86,7 +109,9 @@ def _gist(data: dict[str, Any]) -> str:
     return str(data["measurement"]["status"]) if "measurement" in data else ""
 
 
-def campaign_report(chosen: str | None = None, *, now: Callable[[], str] = clock, progress: Callable[[str], None] = quiet) -> Answer:  # fmt: skip
+def campaign_report(
+    chosen: str | None = None, *, now: Callable[[], str] = clock, progress: Callable[[str], None] = quiet
+) -> Answer:
     """REPORT: baseline against best in one run, then the whole story; before the end, the story so far."""
     campaign = read_campaign(chosen)
     if campaign.state.phase in (Phase.REPORT, Phase.REPORTED):
@@ -114,7 +139,10 @@ def _compare(campaign: Campaign) -> None:
     trial = Trial(best=start, candidate=best, start=start, labels=campaign.bench.labels, alpha=0.01)
     measured = campaign.bench.measure(trial)
     if measured.measurement.status is Status.CONTROLS_FAILED:
-        raise BenchError("The head-to-head run's controls failed: it says nothing.", hint="Run `layline campaign report` again when the machine is quieter.")  # fmt: skip
+        raise BenchError(
+            "The head-to-head run's controls failed: it says nothing.",
+            hint="Run `layline campaign report` again when the machine is quieter.",
+        )
     verdict = campaign.bench.judge(measured.measurement, None)
     campaign.record("compared", level=Level.FULL.value, verdict=codec.encode(verdict), **encode_measured(measured))
 
@@ -187,12 +215,18 @@ def _encode_report(campaign: Campaign) -> dict[str, Any]:
         "schema": "layline.campaign-report/1",
         "head_to_head": codec.encode(head) if head else None,
         "attribution": {
-            "S_benchmark": found.structural_benchmark, "S_real": found.structural, "W_benchmark": found.weight_benchmark,
-            "W_real": found.weight, "R": found.residual, "headline": find_headline(state), "real": found.real,
-            "inflation_gap": found.gap, "verdict": found.verdict,
+            "S_benchmark": found.structural_benchmark,
+            "S_real": found.structural,
+            "W_benchmark": found.weight_benchmark,
+            "W_real": found.weight,
+            "R": found.residual,
+            "headline": find_headline(state),
+            "real": found.real,
+            "inflation_gap": found.gap,
+            "verdict": found.verdict,
         },
         "termination": [list(check) for check in state.termination.checks] if state.termination else None,
-    }  # fmt: skip
+    }
 
 
 def campaign_accept(suite: str | None, chosen: str | None = None, *, now: Callable[[], str] = clock) -> Answer:
@@ -206,15 +240,32 @@ def campaign_accept(suite: str | None, chosen: str | None = None, *, now: Callab
         problems = list(_find_obstacles(campaign))
         command = suite or state.manifest.test_command
         if not problems and command:
-            done = subprocess.run(["/bin/sh", "-c", command], cwd=campaign.tree.root, capture_output=True, check=False, stdin=subprocess.DEVNULL)  # fmt: skip
+            done = subprocess.run(
+                ["/bin/sh", "-c", command],
+                cwd=campaign.tree.root,
+                capture_output=True,
+                check=False,
+                stdin=subprocess.DEVNULL,
+            )
             if done.returncode != 0:
                 last = (done.stdout + done.stderr).decode("utf-8", "replace").strip().splitlines()[-1:]
                 problems.append(f"the full suite failed ({done.returncode}): {last[0] if last else 'it said nothing'}")
         if not problems:
-            campaign.record("accepted", commit=campaign.tree.head(), suite=f"`{command}` passed" if command else "no suite was named")  # fmt: skip
+            campaign.record(
+                "accepted",
+                commit=campaign.tree.head(),
+                suite=f"`{command}` passed" if command else "no suite was named",
+            )
         blocks = (Bullets(tuple(problems)),) if problems else (Paragraph(f"Accepted at {campaign.tree.head()}."),)
-        report = Report(title=f"Campaign {state.manifest.name}: {'not accepted' if problems else 'accepted'}", sections=(Section(title="", blocks=blocks),))  # fmt: skip
-        return Answer(report=report, data={"schema": "layline.campaign-accept/1", "accepted": not problems, "problems": problems}, needs_person=bool(problems))  # fmt: skip
+        report = Report(
+            title=f"Campaign {state.manifest.name}: {'not accepted' if problems else 'accepted'}",
+            sections=(Section(title="", blocks=blocks),),
+        )
+        return Answer(
+            report=report,
+            data={"schema": "layline.campaign-accept/1", "accepted": not problems, "problems": problems},
+            needs_person=bool(problems),
+        )
 
 
 def _find_obstacles(campaign: Campaign) -> list[str]:

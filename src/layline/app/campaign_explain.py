@@ -65,10 +65,18 @@ def _answer(item: Round, measurement: Measurement, verdict: Verdict, place: str)
         "verdict": codec.encode(verdict),
         "gates": [codec.encode(gate) for gate in measurement.gates],
         "controls": [codec.encode(control) for control in measurement.controls],
-        "state": {"what": measurement.state, "bucket": measurement.bucket, "hit_trace": measurement.hit_trace, "weight_share": measurement.weight_share},
+        "state": {
+            "what": measurement.state,
+            "bucket": measurement.bucket,
+            "hit_trace": measurement.hit_trace,
+            "weight_share": measurement.weight_share,
+        },
         "accuracy": [codec.encode(accuracy) for accuracy in measurement.accuracy],
-        "confinement": {"sandbox": list(measurement.environment.sandbox), "weaker": list(measurement.environment.weaker)},
-    }  # fmt: skip
+        "confinement": {
+            "sandbox": list(measurement.environment.sandbox),
+            "weaker": list(measurement.environment.weaker),
+        },
+    }
     return Answer(report=Report(title=f"Round {item.number}, explained", sections=sections), data=data)
 
 
@@ -103,7 +111,10 @@ def _tell_state(measurement: Measurement, verdict: Verdict) -> Iterator[str]:
         told = describe_trace(measurement)
         yield f"{told[0].upper()}{told[1:]}."
     if measurement.weight_share is not None:
-        yield f"Share of the step time a remembered weight saved: {measurement.weight_share:.1%}; no larger gain is called real."
+        yield (
+            f"Share of the step time a remembered weight saved: {measurement.weight_share:.1%}; no larger gain "
+            "is called real."
+        )
     if verdict.transferred is not None:
         yield f"Gain that survives training: {verdict.transferred:+.1%}."
 

@@ -36,15 +36,25 @@ def read_earlier_draft(place: Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError):
         text = ""
     if not text.startswith("# layline: draft manifest"):
-        raise ConfigError(f"{place} exists and is not a draft of Layline.", hint="Choose another name, or remove it first.")  # fmt: skip
+        raise ConfigError(
+            f"{place} exists and is not a draft of Layline.", hint="Choose another name, or remove it first."
+        )
     try:
         found = yaml.safe_load(text)
     except yaml.YAMLError:
-        raise ConfigError(f"{place} is no longer YAML: what you wrote there cannot be kept.", hint="Mend it, or remove it first.") from None  # fmt: skip
+        raise ConfigError(
+            f"{place} is no longer YAML: what you wrote there cannot be kept.", hint="Mend it, or remove it first."
+        ) from None
     return found if isinstance(found, dict) else {}
 
 
-def campaign_handoff(request: Request, *, python: str = sys.executable, earlier: Mapping[str, Any] | None = None, now: Callable[[], str] = clock) -> Answer:  # fmt: skip
+def campaign_handoff(
+    request: Request,
+    *,
+    python: str = sys.executable,
+    earlier: Mapping[str, Any] | None = None,
+    now: Callable[[], str] = clock,
+) -> Answer:
     """Collect and check; what is missing is named, nothing is guessed."""
     tree = open_work_tree(Path.cwd())
     request = replace(request, trusted_metric=_find_metric(request))

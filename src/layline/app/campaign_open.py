@@ -51,7 +51,9 @@ def _known(base: Path) -> str:
     return f"Name one with --campaign: {', '.join(names)}." if names else "`layline campaign new` begins one."
 
 
-def choose_bench(manifest: Manifest, root: Path, folder: Path, frozen: dict[str, str] | None, progress: Callable[[str], None]) -> Bench:  # fmt: skip
+def choose_bench(
+    manifest: Manifest, root: Path, folder: Path, frozen: dict[str, str] | None, progress: Callable[[str], None]
+) -> Bench:
     """How this campaign measures."""
     if manifest.measuring is Measuring.COMMAND:
         from layline.campaign.command.run import CommandBench
@@ -95,7 +97,13 @@ def mend(ledger: Ledger, now: Callable[[], str]) -> None:
         ledger.append(now(), "recovered", {"bytes": torn})
 
 
-def _open(tree: WorkTree, folder: Path, progress: Callable[[str], None], ledger: Ledger | None = None, now: Callable[[], str] = clock) -> Campaign:  # fmt: skip
+def _open(
+    tree: WorkTree,
+    folder: Path,
+    progress: Callable[[str], None],
+    ledger: Ledger | None = None,
+    now: Callable[[], str] = clock,
+) -> Campaign:
     ledger = ledger or Ledger(folder)
     state = fold(ledger.read().entries)
     if state is None:

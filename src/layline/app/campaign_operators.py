@@ -41,5 +41,8 @@ def find_start(name: str, start: str) -> str:
 
     operator = load_operator(name)
     if start not in dict(operator.starts):
-        raise ConfigError(f"{name} has no starting kernel {start!r}.", hint=f"It has: {', '.join(each for each, _ in operator.starts)}.")  # fmt: skip
+        raise ConfigError(
+            f"{name} has no starting kernel {start!r}.",
+            hint=f"It has: {', '.join(each for each, _ in operator.starts)}.",
+        )
     return operator.start(start)

@@ -1,4 +1,6 @@
-"""`campaign run`: the loop by itself, with a search or with any program; every round takes the path a person's takes."""
+"""`campaign run`: the loop by itself, with a search or with any program; every round takes the path a person's
+takes.
+"""
 
 from __future__ import annotations
 
@@ -69,9 +71,14 @@ class _Loop:
 
 
 def campaign_run(
-    proposer: str, chosen: str | None = None, *, limits: Limits = Limits(), passed: tuple[str, ...] = (),  # noqa: B008  frozen
-    now: Callable[[], str] = clock, progress: Callable[[str], None] = quiet,
-) -> Answer:  # fmt: skip
+    proposer: str,
+    chosen: str | None = None,
+    *,
+    limits: Limits = Limits(),  # noqa: B008  frozen
+    passed: tuple[str, ...] = (),
+    now: Callable[[], str] = clock,
+    progress: Callable[[str], None] = quiet,
+) -> Answer:
     """Propose, validate, accept or roll back, until the target, the limits or the proposer's ideas are reached."""
     loop = _Loop(chosen, limits, now, progress)
     _begin(loop)
@@ -169,9 +176,13 @@ def _validate(loop: _Loop, proposer: Proposer, proposed: Proposed, brief: Brief)
         for path, data in proposed.files.items():
             (campaign.kernel_root / path).write_bytes(data)
     said = Proposal(
-        hypothesis=proposed.hypothesis, change=proposed.change, bucket=proposed.bucket, expect=proposed.expect,
-        proposer=proposer.name, level=Level.QUICK,
-    )  # fmt: skip
+        hypothesis=proposed.hypothesis,
+        change=proposed.change,
+        bucket=proposed.bucket,
+        expect=proposed.expect,
+        proposer=proposer.name,
+        level=Level.QUICK,
+    )
     try:
         campaign_round(said, loop.chosen, stop_by=loop.stop_by, now=loop.now, progress=loop.progress)
     except ConfigError as error:
@@ -229,7 +240,12 @@ def _close(loop: _Loop) -> None:
 def _attribute(item: Round) -> str:
     """Why a round helped, as far as figures tell: the hypothesis that was not refuted, and where the gain is."""
     rows = sorted(item.verdict.shapes, key=lambda row: -row.gain.estimate) if item.verdict else []
-    where = f"; most on {rows[0].shape} ({rows[0].gain.estimate:+.1%}), least on {rows[-1].shape} ({rows[-1].gain.estimate:+.1%})" if rows else ""  # fmt: skip
+    where = (
+        f"; most on {rows[0].shape} ({rows[0].gain.estimate:+.1%}), least on {rows[-1].shape} "
+        f"({rows[-1].gain.estimate:+.1%})"
+        if rows
+        else ""
+    )
     return f"{item.hypothesis.rstrip('.')}: not refuted{where}. Nobody looked for other causes."
 
 
@@ -262,8 +278,11 @@ def _build_answer(loop: _Loop, before: int) -> Answer:
     data = {
         "schema": "layline.campaign-run/1",
         "campaign": state.manifest.name,
-        "rounds": [{"round": int(number), "change": change, "became": became, "reason": reason} for number, change, became, reason in rows],
+        "rounds": [
+            {"round": int(number), "change": change, "became": became, "reason": reason}
+            for number, change, became, reason in rows
+        ],
         "declined": [{"round": number, "reason": reason} for number, reason in loop.declined],
         "ended": loop.why,
-    }  # fmt: skip
+    }
     return Answer(report=Report(title=f"Campaign {state.manifest.name}", sections=tuple(sections)), data=data)

@@ -61,9 +61,16 @@ def _verdict_lines(state: State, item: Round) -> list[str]:
 
 def _shape_table(verdict: Verdict) -> Table:
     rows = tuple(
-        (gain.shape, f"{gain.best_ms:.4f}", f"{gain.candidate_ms:.4f}", f"{gain.gain.estimate:+.2%}", f"{gain.gain.lower:+.2%} … {gain.gain.upper:+.2%}", f"{gain.wall_gain:+.2%}")
+        (
+            gain.shape,
+            f"{gain.best_ms:.4f}",
+            f"{gain.candidate_ms:.4f}",
+            f"{gain.gain.estimate:+.2%}",
+            f"{gain.gain.lower:+.2%} … {gain.gain.upper:+.2%}",
+            f"{gain.wall_gain:+.2%}",
+        )
         for gain in verdict.shapes
-    )  # fmt: skip
+    )
     columns = ("shape", "best ms", "candidate ms", "gain", "simultaneous bounds", "by wall clock")
     return Table(columns=columns, rows=rows, numeric=frozenset({1, 2, 3, 5}))
 

@@ -87,11 +87,13 @@ def load_content(loaded: Loaded) -> Content:
         periodic_articles=load_periodic_articles(root, records) if settings.dashboard.periodic_pages else {},
         evidence=load_evidence(root, docs, records),
         patches=_load(loaded, PATCHES_FOLDER, "layline.patches/1"),
-        drifts={key.removesuffix(".drift"): value for key, value in _load(loaded, PATCHES_FOLDER, "layline.drift/1").items()},
+        drifts={
+            key.removesuffix(".drift"): value for key, value in _load(loaded, PATCHES_FOLDER, "layline.drift/1").items()
+        },
         campaigns=_load(loaded, CAMPAIGNS_FOLDER, *SCHEMAS),
         sections=load_sections(root, settings.dashboard.sections) if settings.dashboard.sections else Sections(),
         skipped=records.skipped,
-    )  # fmt: skip
+    )
 
 
 def _load(loaded: Loaded, folder: str, *schemas: str) -> dict[str, dict[str, object]]:

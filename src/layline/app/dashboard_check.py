@@ -32,5 +32,10 @@ def build_check_answer(folder: Path, checked: Checked) -> Answer:
         "problems": [{"file": item.file, "place": item.place, "reason": item.reason} for item in checked.problems],
         "skipped": [{"what": item.what, "why": item.why} for item in checked.skipped],
     }
-    report = Report(title="Dashboard check", meta=(("Site", str(folder)),), sections=(Section(title="", blocks=blocks),), skipped=checked.skipped)  # fmt: skip
+    report = Report(
+        title="Dashboard check",
+        meta=(("Site", str(folder)),),
+        sections=(Section(title="", blocks=blocks),),
+        skipped=checked.skipped,
+    )
     return Answer(report=report, data=data, needs_person=bool(checked.problems))

@@ -91,7 +91,12 @@ def _build_answer(records: Records, indexes: dict[str, dict[str, Any]], stale: t
         (plain["contradictions"] for plain in indexes.values() if "contradictions" in plain), []
     )
     total = len(records.gap) + len(records.periodic)
-    alerts = [Alert(severity=Severity.LOOK, message=f"{path} is not what its records say; `layline dashboard index` rewrites it") for path in stale or ()]  # fmt: skip
+    alerts = [
+        Alert(
+            severity=Severity.LOOK, message=f"{path} is not what its records say; `layline dashboard index` rewrites it"
+        )
+        for path in stale or ()
+    ]
     report = Report(
         title="Dashboard indexes" if stale is None else "Dashboard indexes: checked, nothing written",
         sections=(Section(title="", blocks=(Paragraph(f"{total} records, all valid."), table)),),

@@ -84,7 +84,13 @@ def _look_at_tools() -> Iterator[Finding]:
         place = shutil.which(program)
         needed = program == "git"
         state = "ok" if place else "missing" if needed else "absent"
-        yield Finding(subject="machine", what=program, state=state, detail=_version(place) or f"used for {use}", remedy="" if place else remedy)  # fmt: skip
+        yield Finding(
+            subject="machine",
+            what=program,
+            state=state,
+            detail=_version(place) or f"used for {use}",
+            remedy="" if place else remedy,
+        )
     for module, use in (("typst", "PDFs"), ("numpy", "campaigns"), ("mcp", "agents")):
         found = importlib.util.find_spec(module) is not None
         extra = {"typst": "pdf", "numpy": "campaign"}.get(module, module)

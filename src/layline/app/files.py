@@ -14,7 +14,9 @@ _LONGEST_CHAIN = 40
 
 
 def write_named(path: Path, content: str | bytes) -> None:
-    """Save to the path a user names (`-o`): a symlink is followed, as every other tool does; a failure is a sentence."""
+    """Save to the path a user names (`-o`): a symlink is followed, as every other tool does; a failure is a
+    sentence.
+    """
     try:
         if _is_open_file(path):
             _write_into(path, content)
@@ -76,7 +78,9 @@ def _is_special(path: Path) -> bool:
 
 
 def _is_open_file(path: Path) -> bool:
-    """True for a name of a file that is open already (`/dev/stdout`, `/dev/fd/3`): whoever opened it says where it goes."""
+    """True for a name of a file that is open already (`/dev/stdout`, `/dev/fd/3`): whoever opened it says where it
+    goes.
+    """
     for _ in range(_LONGEST_CHAIN):
         if not path.is_symlink() or path.is_relative_to("/proc"):
             break

@@ -85,9 +85,13 @@ def _find_ground(workspace: Workspace, record: GapRecord) -> Ground:
     if made is None:
         raise MissingObject(f"a commit of {record.generated_at} or before", workspace.downstream.name)
     return Ground(
-        backend=backend, upstream=upstream, pin=upstream.resolve(record.local.commit),
-        tip=upstream.resolve(record.upstream.commit), downstream=workspace.downstream, downstream_commit=made,
-    )  # fmt: skip
+        backend=backend,
+        upstream=upstream,
+        pin=upstream.resolve(record.local.commit),
+        tip=upstream.resolve(record.upstream.commit),
+        downstream=workspace.downstream,
+        downstream_commit=made,
+    )
 
 
 def _surroundings(workspace: Workspace) -> Surroundings:
@@ -121,9 +125,12 @@ def _surroundings(workspace: Workspace) -> Surroundings:
 
 def _encode(field: AuditedField) -> dict[str, Any]:
     return {
-        "field": field.field, "published": field.published, "computed": field.computed, "verdict": field.verdict.value,
+        "field": field.field,
+        "published": field.published,
+        "computed": field.computed,
+        "verdict": field.verdict.value,
         "evidence": field.evidence,
-    }  # fmt: skip
+    }
 
 
 _ORDER = {AuditVerdict.CONTRADICTED: 0, AuditVerdict.CONFIRMED: 1, AuditVerdict.NOT_CHECKABLE: 2}
@@ -131,7 +138,10 @@ _ORDER = {AuditVerdict.CONTRADICTED: 0, AuditVerdict.CONFIRMED: 1, AuditVerdict.
 
 def _build_section(path: Path, fields: tuple[AuditedField, ...]) -> Section:
     counted = Counter(field.verdict for field in fields)
-    text = f"{counted[AuditVerdict.CONFIRMED]} confirmed, {counted[AuditVerdict.CONTRADICTED]} contradicted, {counted[AuditVerdict.NOT_CHECKABLE]} not checkable."
+    text = (
+        f"{counted[AuditVerdict.CONFIRMED]} confirmed, {counted[AuditVerdict.CONTRADICTED]} contradicted, "
+        f"{counted[AuditVerdict.NOT_CHECKABLE]} not checkable."
+    )
     rows = tuple(
         (field.verdict.value, Cell(field.field, code=True), _short(field.published), _short(field.computed))
         for field in sorted(fields, key=lambda field: _ORDER[field.verdict])

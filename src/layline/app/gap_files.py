@@ -37,7 +37,9 @@ class Places:
 
 
 def find_places(docs: Path, key: str, slug: str) -> Places:
-    """The files of backend + slug: those an existing record names, dated id and language suffix included, else new ones."""
+    """The files of backend + slug: those an existing record names, dated id and language suffix included, else new
+    ones.
+    """
     folder = docs / FOLDER
     record = _find_record(folder / "dashboard-data" / "reports", key, slug)
     existing = _load(record) if record.exists() else None

@@ -59,9 +59,13 @@ class Options:
 
 
 def measure_between(
-    workspace: Workspace, upstream: Repository, key: str, ends: Endpoints, options: Options | None = None,
+    workspace: Workspace,
+    upstream: Repository,
+    key: str,
+    ends: Endpoints,
+    options: Options | None = None,
     progress: Progress = silent,
-) -> Gap:  # fmt: skip
+) -> Gap:
     """Everything between pin and tip; git reads the history while worker processes parse our code and theirs."""
     backend = workspace.settings.backend(key)
     pin, tip = Tree(upstream, ends.pin), Tree(upstream, ends.tip)
@@ -144,7 +148,9 @@ def _read_history(upstream: Repository, backend: Backend, ends: Endpoints) -> Hi
 
 
 def read_patches(workspace: Workspace, key: str, tip: str) -> tuple[tuple[PatchRow, ...] | None, tuple[Skipped, ...]]:
-    """The drift of our patches, in the patch explorer's own words; a registry that cannot be read is said, not fatal."""
+    """The drift of our patches, in the patch explorer's own words; a registry that cannot be read is said, not
+    fatal.
+    """
     try:
         rows = patches_drift(workspace, key, DriftOptions(to=tip, culprits=True, elsewhere=False)).data["rows"]
     except Error as error:
@@ -164,10 +170,16 @@ def _patch_row(row: dict[str, Any]) -> PatchRow:
         if one is not None
     )
     return PatchRow(
-        patch=row["patch"] or "", target=row["target"] or "", kind=row["kind"], severity=row["severity"], location=row["location"],
-        detail=row["detail"] or "", active=row.get("active") is not False, evidence=evidence,
+        patch=row["patch"] or "",
+        target=row["target"] or "",
+        kind=row["kind"],
+        severity=row["severity"],
+        location=row["location"],
+        detail=row["detail"] or "",
+        active=row.get("active") is not False,
+        evidence=evidence,
         culprit=row["culprit"]["commit"] if row["culprit"] is not None else None,
-    )  # fmt: skip
+    )
 
 
 def read_dependencies(pin: Tree, tip: Tree, only: tuple[str, ...]) -> tuple[Dependencies, tuple[Skipped, ...]]:

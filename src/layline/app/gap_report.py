@@ -29,9 +29,15 @@ SCHEMA = "layline.evidence/1"
 
 
 def gap_report(
-    workspace: Workspace, keys: tuple[str, ...], *, to: str | None = None, today: date, take_over: bool = False,
-    patches: bool = True, progress: Progress = silent,
-) -> Answer:  # fmt: skip
+    workspace: Workspace,
+    keys: tuple[str, ...],
+    *,
+    to: str | None = None,
+    today: date,
+    take_over: bool = False,
+    patches: bool = True,
+    progress: Progress = silent,
+) -> Answer:
     """Write the report of every backend named; nothing is written if one of them cannot be measured."""
     if not keys:
         raise ConfigError("No backend is configured.", hint="`layline init` looks for them.")
@@ -83,16 +89,24 @@ def _make(workspace: Workspace, key: str, wanted: Wanted, progress: Progress) ->
         gap = measure_between(workspace, upstream, key, ends, Options(patches=wanted.patches), progress)
         texts, record, evidence = build_texts(workspace, gap, places, wanted.today)
         found = {
-            "texts": texts, "record": record, "evidence": render_evidence(evidence),
-            "tip_date": gap.tip.commit.date, "relation": gap.distance.relation.value,
-        }  # fmt: skip
+            "texts": texts,
+            "record": record,
+            "evidence": render_evidence(evidence),
+            "tip_date": gap.tip.commit.date,
+            "relation": gap.distance.relation.value,
+        }
         results.store(name, found)
     alerts = find_alerts(found["tip_date"], Relation(found["relation"]), ends.ref, wanted.today)
     label = workspace.settings.backend(key).label or key
     return Made(
-        key=key, label=label, places=places, texts=tuple(found["texts"]), record=found["record"],
-        evidence=found["evidence"], alerts=tuple(alerts),
-    )  # fmt: skip
+        key=key,
+        label=label,
+        places=places,
+        texts=tuple(found["texts"]),
+        record=found["record"],
+        evidence=found["evidence"],
+        alerts=tuple(alerts),
+    )
 
 
 def _result_key(
@@ -100,9 +114,17 @@ def _result_key(
 ) -> str:
     settings = workspace.settings
     return result_key(
-        settings, workspace.commit, key, ends.pin, ends.tip, ends.ref,
-        rest, places.id, [one.path for one in places.artifacts], upstream.refs("refs/tags"),
-    )  # fmt: skip
+        settings,
+        workspace.commit,
+        key,
+        ends.pin,
+        ends.tip,
+        ends.ref,
+        rest,
+        places.id,
+        [one.path for one in places.artifacts],
+        upstream.refs("refs/tags"),
+    )
 
 
 def build_texts(

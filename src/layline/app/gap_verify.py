@@ -118,10 +118,15 @@ def _compare_files(now: _Now, path: Path, record: dict[str, Any]) -> list[Findin
     """The record and both texts must be what the facts say; remarks are the reader's own."""
     was, is_ = dict(_flatten(record)), dict(_flatten(now.record))
     found = [
-        Finding(what=f"{path.name}: {field}", verdict="edited", was=_show(was.get(field, "—")), now=_show(is_.get(field, "—")))
+        Finding(
+            what=f"{path.name}: {field}",
+            verdict="edited",
+            was=_show(was.get(field, "—")),
+            now=_show(is_.get(field, "—")),
+        )
         for field in dict.fromkeys((*is_, *was))
         if was.get(field) != is_.get(field)
-    ]  # fmt: skip
+    ]
     for place, text in zip(now.files, now.texts, strict=True):
         if not place.exists():
             found.append(Finding(what=str(place.name), verdict="gone", was="", now="the file is missing"))
@@ -161,7 +166,12 @@ def _build_answer(verified: list[Verified]) -> Answer:
             rows = tuple(
                 (Cell(item.what, code=True), item.verdict, item.was, item.now) for item in one.findings[:MOST_ROWS]
             )
-            table = Table(columns=("fact", "verdict", "was", "now"), rows=rows, more=max(0, len(one.findings) - MOST_ROWS), more_where="--format json")  # fmt: skip
+            table = Table(
+                columns=("fact", "verdict", "was", "now"),
+                rows=rows,
+                more=max(0, len(one.findings) - MOST_ROWS),
+                more_where="--format json",
+            )
             text = f"{one.facts} facts recomputed, {len(one.findings)} differ."
             sections.append(Section(title=one.path, blocks=(Paragraph(text), table)))
         else:
@@ -172,11 +182,15 @@ def _build_answer(verified: list[Verified]) -> Answer:
         "schema": "layline.verify/1",
         "records": [
             {
-                "path": one.path, "facts": one.facts,
-                "findings": [{"what": item.what, "verdict": item.verdict, "was": item.was, "now": item.now} for item in one.findings],
+                "path": one.path,
+                "facts": one.facts,
+                "findings": [
+                    {"what": item.what, "verdict": item.verdict, "was": item.was, "now": item.now}
+                    for item in one.findings
+                ],
             }
             for one in verified
         ],
-    }  # fmt: skip
+    }
     needs = any(one.findings for one in verified)
     return Answer(report=Report(title="Verification", sections=tuple(sections)), data=data, needs_person=needs)

@@ -225,9 +225,11 @@ def _draft_checkouts(tree: Tree, imported: Counter[str], project: dict[str, str]
             f"pin = {{ revision = {_toml(item.revision)} }}  # {item.location}" for item in _first_of_each(places)
         )
         remarks = (
-            f"nothing pins it; its texts say `git checkout {revisions[0]}` ({places[0].location})" if len(revisions) == 1 else "its texts name several versions: choose one",
+            f"nothing pins it; its texts say `git checkout {revisions[0]}` ({places[0].location})"
+            if len(revisions) == 1
+            else "its texts name several versions: choose one",
             *(f"also cloned from {address}" for address in addresses[1:]),
-        )  # fmt: skip
+        )
         backend = Backend(
             label=posixpath.basename(addresses[0]),
             pin=Pin(revision=revisions[0]) if len(revisions) == 1 else None,
@@ -260,15 +262,23 @@ def _suggest_unpinned(tree: Tree, imported: Counter[str]) -> Iterator[str]:
     ]
     addresses = survey.find_addresses(tree)
     foreign.sort(key=lambda name: survey.normalise(name) not in addresses)
-    yield "# No submodule or written pin was found. Uncomment the upstream that this project patches, and choose its pin:"
+    yield (
+        "# No submodule or written pin was found. Uncomment the upstream that this project patches, and choose its pin:"
+    )
     for name in foreign[:4]:
         address = addresses.get(survey.normalise(name), "https://…")
         demand = find_demand(tree, name)
         yield f"# [backends.{name}]  # imported by {imported[name]} files"
         if demand is not None:
-            yield f'# pin = {{ revision = "v{demand.version}" }}  # {demand.location} asks for {demand.text}; is this a tag there?'
+            yield (
+                f'# pin = {{ revision = "v{demand.version}" }}  # {demand.location} asks for {demand.text}; is '
+                "this a tag there?"
+            )
         else:
-            yield '# pin = { revision = "…" }  # the tag or commit it is written for, or: pin = { file = …, requirement = … }'
+            yield (
+                '# pin = { revision = "…" }  # the tag or commit it is written for, or: pin = '
+                "{ file = …, requirement = … }"
+            )
         yield f"# upstream = {_toml(address)}"
         yield '# objects = "…"'
         yield f"# packages = {_toml([name])}"

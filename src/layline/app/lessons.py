@@ -57,7 +57,11 @@ def lessons_list(root: Path | None = None, *, withdrawn: bool = False) -> Answer
             )
         )
         data.append(_encode(lesson, place))
-    block = Table(columns=("id", "hardware / operator / language", "lesson", "withdrawn because"), rows=tuple(rows)) if rows else Paragraph("No lesson yet.")  # fmt: skip
+    block = (
+        Table(columns=("id", "hardware / operator / language", "lesson", "withdrawn because"), rows=tuple(rows))
+        if rows
+        else Paragraph("No lesson yet.")
+    )
     report = Report(title="Lessons", sections=(Section(title="", blocks=(block,)),))
     return Answer(report=report, data={"schema": "layline.lessons/1", "lessons": data})
 
@@ -76,7 +80,15 @@ def lessons_show(lesson_id: str, root: Path | None = None) -> Answer:
     )
 
 
-def lessons_add(place: tuple[str, str, str], fields: dict[str, str], *, anti_pattern: bool = False, origin: str = "added by hand", root: Path | None = None, now: Callable[[], str] = clock) -> Answer:  # fmt: skip
+def lessons_add(
+    place: tuple[str, str, str],
+    fields: dict[str, str],
+    *,
+    anti_pattern: bool = False,
+    origin: str = "added by hand",
+    root: Path | None = None,
+    now: Callable[[], str] = clock,
+) -> Answer:
     """Append a lesson to its file."""
     base = root or open_work_tree(Path.cwd()).root
     file = find_file(base, *place)
@@ -87,7 +99,14 @@ def lessons_add(place: tuple[str, str, str], fields: dict[str, str], *, anti_pat
     return lessons_show(find_id(entry), base)
 
 
-def lessons_correct(lesson_id: str, reason: str, takeaway: str | None = None, *, root: Path | None = None, now: Callable[[], str] = clock) -> Answer:  # fmt: skip
+def lessons_correct(
+    lesson_id: str,
+    reason: str,
+    takeaway: str | None = None,
+    *,
+    root: Path | None = None,
+    now: Callable[[], str] = clock,
+) -> Answer:
     """Withdraw a lesson with a tombstone; what it said stays readable."""
     base = root or open_work_tree(Path.cwd()).root
     file, lesson = _find(base, lesson_id)
@@ -112,7 +131,11 @@ def publish_lessons(campaign: Campaign) -> None:
     for item in state.rounds:
         for note in item.notes:
             if note.kind == "lesson":
-                entry = render_lesson(note.at, f"round-{item.number} — {item.settled or 'OPEN'} (campaign {manifest.name})", _fields(state, item, note.text))  # fmt: skip
+                entry = render_lesson(
+                    note.at,
+                    f"round-{item.number} — {item.settled or 'OPEN'} (campaign {manifest.name})",
+                    _fields(state, item, note.text),
+                )
                 if find_id(entry) not in known:
                     _append(file, entry, (manifest.target_gpu, manifest.target_op, manifest.target_backend))
 
@@ -129,7 +152,8 @@ def _fields(state: State, item: Round, text: str) -> dict[str, str]:
         "Context": f"{state.manifest.target_op}, {one_line(item.change)}",
         "Signal": seen,
         "Takeaway": takeaway,
-        "Applicability": f"{state.manifest.target_gpu}, {state.manifest.target_lang}; {'a direction to avoid' if item.settled is Settled.ROLLED_BACK else 'where the same bottleneck shows'}",
+        "Applicability": f"{state.manifest.target_gpu}, {state.manifest.target_lang}; "
+        f"{'a direction to avoid' if item.settled is Settled.ROLLED_BACK else 'where the same bottleneck shows'}",
     }
 
 
@@ -148,7 +172,10 @@ def _read_all(root: Path) -> Iterator[tuple[Path, Lesson]]:
 def _find(root: Path, lesson_id: str) -> tuple[Path, Lesson]:
     found = [(file, lesson) for file, lesson in _read_all(root) if lesson.id.startswith(lesson_id)] if lesson_id else []
     if len(found) != 1:
-        raise ConfigError(f"{'No' if not found else 'More than one'} lesson is called {lesson_id!r}.", hint="`layline lessons list` shows the ids.")  # fmt: skip
+        raise ConfigError(
+            f"{'No' if not found else 'More than one'} lesson is called {lesson_id!r}.",
+            hint="`layline lessons list` shows the ids.",
+        )
     return found[0]
 
 
@@ -157,4 +184,12 @@ def _text(file: Path) -> str:
 
 
 def _encode(lesson: Lesson, place: str) -> dict[str, Any]:
-    return {"id": lesson.id, "file": place, "line": lesson.line, "at": lesson.at, "origin": lesson.origin, **{name.lower(): text for name, text in lesson.fields.items()}, "withdrawn": lesson.withdrawn}  # fmt: skip
+    return {
+        "id": lesson.id,
+        "file": place,
+        "line": lesson.line,
+        "at": lesson.at,
+        "origin": lesson.origin,
+        **{name.lower(): text for name, text in lesson.fields.items()},
+        "withdrawn": lesson.withdrawn,
+    }

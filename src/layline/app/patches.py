@@ -122,7 +122,9 @@ def _read_kept(workspace: Workspace, backends: tuple[str, ...], open_: Callable[
 
 
 def find_inputs(workspace: Workspace) -> tuple[object, ...]:
-    """Everything an inventory depends on besides our code: the downstream, its settings, each pin and whether it is here."""
+    """Everything an inventory depends on besides our code: the downstream, its settings, each pin and whether it is
+    here.
+    """
     pins: list[tuple[str, str]] = []
     for key, backend in workspace.settings.backends.items():
         try:
@@ -159,7 +161,24 @@ def render_list(workspace: Workspace, answer: Answer, format_: str) -> str:
     return render_csv(CSV_COLUMNS, (row for inventory in inventories for row in _find_csv_rows(inventory)))
 
 
-CSV_COLUMNS = ("backend", "patch", "description", "phase", "priority", "active", "guard", "style", "target", "replacement", "moment", "certain", "target_kind", "alias_of", "location", "registered_at")  # fmt: skip
+CSV_COLUMNS = (
+    "backend",
+    "patch",
+    "description",
+    "phase",
+    "priority",
+    "active",
+    "guard",
+    "style",
+    "target",
+    "replacement",
+    "moment",
+    "certain",
+    "target_kind",
+    "alias_of",
+    "location",
+    "registered_at",
+)
 
 
 def _find_csv_rows(inventory: dict[str, Any]) -> Iterator[tuple[object, ...]]:
@@ -170,17 +189,42 @@ def _find_csv_rows(inventory: dict[str, Any]) -> Iterator[tuple[object, ...]]:
     for patch in inventory["patches"]:
         for effect in patch["effects"] or [empty]:
             yield (
-                inventory["backend"], patch["id"], " ".join(patch["description"].split()), patch["phase"],
-                patch["priority"], patch["active"], patch["guard"]["expression"], effect["style"], effect["target"],
-                effect["replacement"], effect["moment"], effect["certain"], effect["target_kind"], effect["alias_of"],
-                effect["location"], f"{patch['file']}:{patch['line']}",
-            )  # fmt: skip
+                inventory["backend"],
+                patch["id"],
+                " ".join(patch["description"].split()),
+                patch["phase"],
+                patch["priority"],
+                patch["active"],
+                patch["guard"]["expression"],
+                effect["style"],
+                effect["target"],
+                effect["replacement"],
+                effect["moment"],
+                effect["certain"],
+                effect["target_kind"],
+                effect["alias_of"],
+                effect["location"],
+                f"{patch['file']}:{patch['line']}",
+            )
     for item in inventory["unregistered"]:
         yield (
-            inventory["backend"], f"unregistered: {item['within']}", "", "", "", "", item["when"], item["style"],
-            item["target"], item["replacement"], item["moment"], item["certain"], item["target_kind"], item["alias_of"],
-            item["location"], "",
-        )  # fmt: skip
+            inventory["backend"],
+            f"unregistered: {item['within']}",
+            "",
+            "",
+            "",
+            "",
+            item["when"],
+            item["style"],
+            item["target"],
+            item["replacement"],
+            item["moment"],
+            item["certain"],
+            item["target_kind"],
+            item["alias_of"],
+            item["location"],
+            "",
+        )
 
 
 def find_patch(inventories: list[Inventory], patch_id: str) -> tuple[Inventory, Patch]:

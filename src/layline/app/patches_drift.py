@@ -99,18 +99,28 @@ def patches_drift(workspace: Workspace, backend: str, options: DriftOptions, *, 
     elsewhere, elsewhere_accepted = split_accepted(found.elsewhere, baseline, options.today)
     used = (item for _, item in (*accepted, *elsewhere_accepted))
     drift = DriftReport(
-        backend=backend, label=workspace.settings.backend(backend).label or backend,
+        backend=backend,
+        label=workspace.settings.backend(backend).label or backend,
         downstream=Evidence(repo=workspace.downstream.name, commit=workspace.commit),
-        pin=read_commit(asked.upstream, found.pin), tip=read_commit(asked.upstream, found.tip), rows=counted,
-        accepted=accepted, stale=find_stale(baseline, used), skipped=found.skipped, culprits=options.culprits,
-        elsewhere=elsewhere, elsewhere_accepted=elsewhere_accepted,
-    )  # fmt: skip
+        pin=read_commit(asked.upstream, found.pin),
+        tip=read_commit(asked.upstream, found.tip),
+        rows=counted,
+        accepted=accepted,
+        stale=find_stale(baseline, used),
+        skipped=found.skipped,
+        culprits=options.culprits,
+        elsewhere=elsewhere,
+        elsewhere_accepted=elsewhere_accepted,
+    )
     severities = {*(row.severity for row in counted), *(item.severity for item in drift.elsewhere)}
     needs = bool(counted) if options.dead else bool(severities & set(FAIL_ON[options.fail_on]))
     return Answer(
-        report=build_report(drift), data=encode_drift(drift), needs_person=needs, findings=build_findings(drift),
+        report=build_report(drift),
+        data=encode_drift(drift),
+        needs_person=needs,
+        findings=build_findings(drift),
         subject=Subject(repo=workspace.downstream.name, commit=workspace.commit, question=f"patches-drift/{backend}"),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,7 +185,7 @@ def find_pin(workspace: Workspace, backend: str) -> str:
 
 def open_drift(
     workspace: Workspace, backend: str, to: str | None, progress: Progress = silent, *, since: str | None = None
-) -> Opened:  # fmt: skip
+) -> Opened:
     """Read the inventory and both upstream refs."""
     workspace = know_packages(workspace)
     settings = workspace.settings.backend(backend)
@@ -195,15 +205,27 @@ def open_drift(
     keys = read_mentions((then, now), 0, find_keys(inventory))
     replacements = Replacements(ours)
     sides = Sides(
-        comparer=comparer, replacements=replacements, part=0, reader=Reader(comparer, replacements, then.parts[0].packages, workspace.settings.project.source_roots), keys=keys, own=_own_names(workspace, ours),
+        comparer=comparer,
+        replacements=replacements,
+        part=0,
+        reader=Reader(comparer, replacements, then.parts[0].packages, workspace.settings.project.source_roots),
+        keys=keys,
+        own=_own_names(workspace, ours),
         targets=frozenset(effect.target for patch in inventory.patches for effect in patch.effects if effect.target),
         ground=Ground(
-            comparer=comparer, packages=settings.packages, keys=keys, declares=_declares(ours, settings.configs),
+            comparer=comparer,
+            packages=settings.packages,
+            keys=keys,
+            declares=_declares(ours, settings.configs),
             versions=(_version(upstream, pin, settings.packages), _version(upstream, tip, settings.packages)),
-            subjects=frozenset(word for name in (backend, *settings.packages) for word in re.split(r"[._]", name.lower())),
+            subjects=frozenset(
+                word for name in (backend, *settings.packages) for word in re.split(r"[._]", name.lower())
+            ),
         ),
-        foreign=tuple(name for key, other in workspace.settings.backends.items() if key != backend for name in other.packages),
-    )  # fmt: skip
+        foreign=tuple(
+            name for key, other in workspace.settings.backends.items() if key != backend for name in other.packages
+        ),
+    )
     skipped = tuple(dict.fromkeys((*inventory.skipped, *skipped_of(sides))))
     return Opened(inventory, sides, upstream, pin, tip, skipped)
 
@@ -245,10 +267,15 @@ def _find_elsewhere(read_ours: Callable[[], Finder], opened: Opened, progress: P
     for item in judge_ours(read_ours(), opened):
         if item.touch in {Touch.OVERRIDE, Touch.CALL} and item.consequence in severities:
             yield Elsewhere(
-                touch=item.touch.value, target=item.target, location=item.location, culprit=item.culprit,
-                severity=severities[item.consequence], detail=item.detail or item.state.value,
-                new_target=item.new_target, tip_evidence=item.tip_evidence,
-            )  # fmt: skip
+                touch=item.touch.value,
+                target=item.target,
+                location=item.location,
+                culprit=item.culprit,
+                severity=severities[item.consequence],
+                detail=item.detail or item.state.value,
+                new_target=item.new_target,
+                tip_evidence=item.tip_evidence,
+            )
 
 
 def find_couplings(workspace: Workspace, opened: Opened) -> tuple[Coupling, ...]:
@@ -303,7 +330,7 @@ def patches_diff(workspace: Workspace, patch: str, *, to: str | None = None) -> 
     here = Evidence(repo=workspace.downstream.name, commit=workspace.commit)
     return Answer(
         report=build_diff_report(patch, views, here), data=encode_views(patch, backend, opened.pin, opened.tip, views)
-    )  # fmt: skip
+    )
 
 
 def patches_retarget(workspace: Workspace, backend: str, *, to: str | None = None) -> tuple[Answer, str]:
@@ -322,10 +349,14 @@ def patches_retarget(workspace: Workspace, backend: str, *, to: str | None = Non
         skipped=tuple(dict.fromkeys(found.left)),
     )
     data = {
-        "schema": "layline.retarget/1", "backend": backend, "pin": opened.pin, "tip": opened.tip,
-        "done": list(dict.fromkeys(found.done)), "diff": found.diff,
+        "schema": "layline.retarget/1",
+        "backend": backend,
+        "pin": opened.pin,
+        "tip": opened.tip,
+        "done": list(dict.fromkeys(found.done)),
+        "diff": found.diff,
         "left": [{"what": item.what, "why": item.why} for item in dict.fromkeys(found.left)],
-    }  # fmt: skip
+    }
     return Answer(report=report, data=data), found.diff
 
 

@@ -81,9 +81,16 @@ def _report(file: Path, claims: list[Claim], counts: Counter[str]) -> Report:
 
 def _table(claims: list[Claim]) -> Table:
     rows: list[tuple[Inline, ...]] = [
-        (str(claim.line or ""), Cell(claim.flag, code=True), claim.kind, claim.said, claim.reason, Cell(claim.evidence, code=True))
+        (
+            str(claim.line or ""),
+            Cell(claim.flag, code=True),
+            claim.kind,
+            claim.said,
+            claim.reason,
+            Cell(claim.evidence, code=True),
+        )
         for claim in claims
-    ]  # fmt: skip
+    ]
     return Table(columns=("Line", "Flag", "Claim", "Notes say", "Code says", "Evidence"), rows=tuple(rows))
 
 

@@ -40,19 +40,40 @@ def patches_port(workspace: Workspace, patch_id: str, *, to: Path | None = None,
     opened.upstreams.save()
     keys = read_keys(workspace, opened, inventory, patch)
     plan = build_plan(patch, found, modules, keys, consumers, registers=registers)
-    report = Report(title=f"Port of {patch.id}", sections=(plan,), meta=(("downstream", f"{workspace.downstream.name} at {workspace.commit}"), ("pin", inventory.pin or "unknown")))  # fmt: skip
+    report = Report(
+        title=f"Port of {patch.id}",
+        sections=(plan,),
+        meta=(
+            ("downstream", f"{workspace.downstream.name} at {workspace.commit}"),
+            ("pin", inventory.pin or "unknown"),
+        ),
+    )
     files = _write(workspace, opened, patch, found, report, to) if to is not None else ()
     if to is not None:
-        written = Section(title="Bundle", blocks=(Paragraph((Cell(str(to), code=True), f": {len(files)} files, package {name_package(patch.id)}.")),))  # fmt: skip
+        written = Section(
+            title="Bundle",
+            blocks=(Paragraph((Cell(str(to), code=True), f": {len(files)} files, package {name_package(patch.id)}.")),),
+        )
         report = Report(title=report.title, sections=(plan, written), meta=report.meta)
     data = {
-        "schema": "layline.port/1", "patch": patch.id, "commit": workspace.commit, "pin": inventory.pin,
-        "package": name_package(patch.id), "modules": found.modules, "needs": sorted(found.outside),
+        "schema": "layline.port/1",
+        "patch": patch.id,
+        "commit": workspace.commit,
+        "pin": inventory.pin,
+        "package": name_package(patch.id),
+        "modules": found.modules,
+        "needs": sorted(found.outside),
         "stubbed": sorted({stub for stubs in found.stubs.values() for stub in stubs}),
         "targets": [effect.target for effect in patch.effects if effect.target],
-        "guard": {"text": patch.guard.text, "expression": patch.guard.expression, "source": [asdict(quote) for quote in quote_guard(patch, modules, registers)]},
-        "consumers": [asdict(item) for item in consumers], "problems": found.problems, "files": list(files),
-    }  # fmt: skip
+        "guard": {
+            "text": patch.guard.text,
+            "expression": patch.guard.expression,
+            "source": [asdict(quote) for quote in quote_guard(patch, modules, registers)],
+        },
+        "consumers": [asdict(item) for item in consumers],
+        "problems": found.problems,
+        "files": list(files),
+    }
     return Answer(report=report, data=data)
 
 

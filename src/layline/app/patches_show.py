@@ -60,9 +60,26 @@ def patches_show(workspace: Workspace, patch_id: str, backend: str | None = None
         _build_history(workspace, patch),
         _build_plan(workspace, opened, patch, keys),
     ]
-    data = {"schema": "layline.patch/1", "commit": workspace.commit, "pin": inventory.pin, "patch": encode_patch(patch), "upstream": _encode_upstream(opened, patch), "history": _encode_history(workspace, patch)}  # fmt: skip
+    data = {
+        "schema": "layline.patch/1",
+        "commit": workspace.commit,
+        "pin": inventory.pin,
+        "patch": encode_patch(patch),
+        "upstream": _encode_upstream(opened, patch),
+        "history": _encode_history(workspace, patch),
+    }
     opened.upstreams.save()
-    return Answer(report=Report(title=patch.id, sections=tuple(sections), meta=(("downstream", f"{workspace.downstream.name} at {workspace.commit}"), ("pin", inventory.pin or "unknown"))), data=data)  # fmt: skip
+    return Answer(
+        report=Report(
+            title=patch.id,
+            sections=tuple(sections),
+            meta=(
+                ("downstream", f"{workspace.downstream.name} at {workspace.commit}"),
+                ("pin", inventory.pin or "unknown"),
+            ),
+        ),
+        data=data,
+    )
 
 
 def _build_summary(inventory: Inventory, patch: Patch) -> Section:
@@ -163,14 +180,32 @@ def _describe_target(opened: Opened, effect: Effect) -> Iterator[Block]:
         return
     if effect.target_kind is TargetKind.ABSENT:
         hint = explain_absence(effect)
-        yield Paragraph((Cell(effect.target or "", code=True), f" does not exist at the pin{hint}: the write creates it, nobody reads it unless the replacement's users do."))  # fmt: skip
+        yield Paragraph(
+            (
+                Cell(effect.target or "", code=True),
+                (
+                    f" does not exist at the pin{hint}: the write creates it, nobody reads it unless the replacement's "
+                    "users do."
+                ),
+            )
+        )
         return
     if symbol.definition is None or symbol.module is None:
-        yield Paragraph((Cell(effect.target or "", code=True), f" is {_A_KIND[effect.target_kind]} at the pin{f', of {effect.alias_of}' if effect.alias_of else ''}."))  # fmt: skip
+        yield Paragraph(
+            (
+                Cell(effect.target or "", code=True),
+                f" is {_A_KIND[effect.target_kind]} at the pin{f', of {effect.alias_of}' if effect.alias_of else ''}.",
+            )
+        )
         return
     where = opened.upstreams.index.evidence(symbol.module, symbol.definition.lines)
     alias = f" (an imported name of {effect.alias_of})" if effect.alias_of else ""
-    yield Paragraph((Cell(effect.target or "", where, code=True), f"{alias}, lines {symbol.definition.lines[0]}–{symbol.definition.lines[1]} of {where.path}"))  # fmt: skip
+    yield Paragraph(
+        (
+            Cell(effect.target or "", where, code=True),
+            f"{alias}, lines {symbol.definition.lines[0]}–{symbol.definition.lines[1]} of {where.path}",
+        )
+    )
     theirs = show_signature(symbol.definition)
     ours = _read_ours(opened, effect)
     shown = f"upstream  {theirs}" + (f"\nours      {show_signature(ours)}" if ours else "")
@@ -180,7 +215,8 @@ def _describe_target(opened: Opened, effect: Effect) -> Iterator[Block]:
         yield Bullets(tuple(differences))
     if symbol.shadowed_by:
         yield Paragraph(
-            f"A package binds the submodule's name to {symbol.shadowed_by}: `import … as m` reaches that, not the module."
+            f"A package binds the submodule's name to {symbol.shadowed_by}: `import … as m` reaches that, not the "
+            "module."
         )
 
 
@@ -194,7 +230,11 @@ def _encode_upstream(opened: Opened, patch: Patch) -> list[dict[str, Any]]:
     for effect in _distinct(patch):
         symbol = opened.upstreams.resolver.resolve(effect.target or "")
         definition = symbol.definition
-        where = opened.upstreams.index.evidence(symbol.module, definition.lines) if definition and symbol.module in opened.upstreams.index.entries else None  # fmt: skip
+        where = (
+            opened.upstreams.index.evidence(symbol.module, definition.lines)
+            if definition and symbol.module in opened.upstreams.index.entries
+            else None
+        )
         ours = _read_ours(opened, effect)
         rows.append(
             {
@@ -225,10 +265,19 @@ def _build_rivals(inventory: Inventory, patch: Patch) -> Iterator[Section]:
 def _build_history(workspace: Workspace, patch: Patch) -> Section:
     commits = list(read_log(workspace.downstream, None, workspace.commit, paths=(patch.file,)))
     rows: tuple[tuple[Inline, ...], ...] = tuple(
-        (commit.date, Cell(commit.hash[:12], Evidence(repo=workspace.downstream.name, commit=commit.hash), code=True), commit.subject)
+        (
+            commit.date,
+            Cell(commit.hash[:12], Evidence(repo=workspace.downstream.name, commit=commit.hash), code=True),
+            commit.subject,
+        )
         for commit in commits[:_MOST_COMMITS]
-    )  # fmt: skip
-    table = Table(columns=("Date", "Commit", "Subject"), rows=rows, more=max(0, len(commits) - _MOST_COMMITS), more_where="the log of the file")  # fmt: skip
+    )
+    table = Table(
+        columns=("Date", "Commit", "Subject"),
+        rows=rows,
+        more=max(0, len(commits) - _MOST_COMMITS),
+        more_where="the log of the file",
+    )
     return Section(title="History of the installer", blocks=(table,))
 
 
@@ -244,5 +293,10 @@ def _build_plan(workspace: Workspace, opened: Opened, patch: Patch, keys: Keys) 
     registers = find_handler_calls(workspace.settings)
     found = Slicer(modules, registers).follow(module, patch.handler.partition(".")[0])
     plan = build_plan(patch, found, modules, keys, [], registers=registers)
-    hint: Inline = (Cell(f"layline patches port {patch.id}", code=True), " adds who copies the target by value; ", Cell("--to DIR", code=True), " writes a bundle that installs.")  # fmt: skip
+    hint: Inline = (
+        Cell(f"layline patches port {patch.id}", code=True),
+        " adds who copies the target by value; ",
+        Cell("--to DIR", code=True),
+        " writes a bundle that installs.",
+    )
     return Section(title=plan.title, blocks=(*plan.blocks, Paragraph(hint)))

@@ -12,7 +12,9 @@ LARGEST = 5_000_000
 _FONTS = frozenset({".ttf", ".otf", ".ttc", ".otc"})
 
 
-def pdf(markdown: Path, sheet: Sheet, *, engine: str = "typst", style: Path | None = None, fonts: Path | None = None) -> bytes:  # fmt: skip
+def pdf(
+    markdown: Path, sheet: Sheet, *, engine: str = "typst", style: Path | None = None, fonts: Path | None = None
+) -> bytes:
     """The PDF of a Markdown file; the file is all that is read, whatever it says."""
     look = None if style is None else _read(style)
     chosen = Engine(name=engine, style=look, fonts=None if fonts is None else find_fonts(fonts))

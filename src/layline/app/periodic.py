@@ -76,12 +76,19 @@ def _report(workspace: Workspace, cadence: Cadence, span: Span, *, write: bool, 
     places = find_places(workspace.settings.project, window.period)
     link = _link(workspace, settings.branch or activity.ref, places.report)
     categories = tuple(category.name for category in settings.categories)
-    record = build_record(activity, project=workspace.settings.project.name, path=places.report, link=link, categories=categories)  # fmt: skip
+    record = build_record(
+        activity, project=workspace.settings.project.name, path=places.report, link=link, categories=categories
+    )
     report = build_report(activity, title=record.title, categories=categories)
     plain = encode_record(record)
     if write:
         write_report(workspace.root, places, render_markdown(report), plain, replace_foreign=replace_foreign)
-    data = {"schema": "layline.periodic/1", "record": plain, "written": [places.report, places.record] if write else [], **_tell(activity)}  # fmt: skip
+    data = {
+        "schema": "layline.periodic/1",
+        "record": plain,
+        "written": [places.report, places.record] if write else [],
+        **_tell(activity),
+    }
     if write:  # the files themselves do not say so
         report = replace(report, meta=(*report.meta, ("written", f"{places.report}, {places.record}")))
     return Answer(report=report, data=data)
@@ -161,7 +168,12 @@ def _find_previous(workspace: Workspace, window: Window) -> tuple[dict[str, Prev
         for key in record.statuses:
             status = record.status(key)
             if status is not None and status.commit_gap is not None and status.upstream_head is not None:
-                told = Previous(since=record.report_id, behind=status.commit_gap, tip=status.upstream_head, recommendation=status.recommendation)  # fmt: skip
+                told = Previous(
+                    since=record.report_id,
+                    behind=status.commit_gap,
+                    tip=status.upstream_head,
+                    recommendation=status.recommendation,
+                )
                 found.setdefault(key, told)
     invalid = {
         problem.file: problem.reason for problem in reversed(records.problems) if f"{GAP_FOLDER}/" not in problem.file
@@ -207,26 +219,46 @@ def _link(workspace: Workspace, branch: str, path: str) -> str:
 
 def _tell(activity: Activity) -> dict[str, Any]:
     return {
-        "downstream": {"repository": activity.repo, "ref": activity.ref, "before": activity.before, "tip": activity.tip},
+        "downstream": {
+            "repository": activity.repo,
+            "ref": activity.ref,
+            "before": activity.before,
+            "tip": activity.tip,
+        },
         "pull_requests": [
             {
-                "number": pull.number, "title": pull.title, "author": pull.author, "merged": pull.merged.isoformat(),
-                "commit": pull.commit.hash, "category": pull.category, "reason": pull.reason, "files": pull.files,
+                "number": pull.number,
+                "title": pull.title,
+                "author": pull.author,
+                "merged": pull.merged.isoformat(),
+                "commit": pull.commit.hash,
+                "category": pull.category,
+                "reason": pull.reason,
+                "files": pull.files,
             }
             for pull in activity.pulls
         ],
         "direct_commits": [commit.hash for commit in activity.direct],
         "pins": [
             {
-                "kind": item.move.kind, "name": item.move.name, "file": item.move.file, "before": item.move.before,
-                "after": item.move.after, "commit": item.move.commit.hash, "pull_request": item.move.commit.pull_request,
-                "distance": item.distance.behind if item.distance else None, "why": item.why,
+                "kind": item.move.kind,
+                "name": item.move.name,
+                "file": item.move.file,
+                "before": item.move.before,
+                "after": item.move.after,
+                "commit": item.move.commit.hash,
+                "pull_request": item.move.commit.pull_request,
+                "distance": item.distance.behind if item.distance else None,
+                "why": item.why,
             }
             for item in activity.moves
         ],
         "notable": {
-            drift.key: [{"area": item.area, "number": item.number, "title": item.title, "commit": item.commit} for item in drift.notable]
+            drift.key: [
+                {"area": item.area, "number": item.number, "title": item.title, "commit": item.commit}
+                for item in drift.notable
+            ]
             for drift in activity.drifts
         },
         "skipped": [{"what": item.what, "why": item.why} for item in activity.skipped],
-    }  # fmt: skip
+    }

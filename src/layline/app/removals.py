@@ -64,7 +64,8 @@ class _Doubt:
 
 
 def find_removals(targets: Iterable[str], upstreams: Upstreams) -> Iterator[tuple[str, Removal | None]]:
-    """Each absent target with the last commit before the pin that took its name out of its file; None: it cannot be told.
+    """Each absent target with the last commit before the pin that took its name out of its file; None: it cannot be
+    told.
 
     A history is walked once for all targets, and what it says is kept: it is the same for ever.
     """

@@ -85,9 +85,7 @@ def open_upstreams(workspace: Workspace) -> Upstreams:
         except Error as error:
             skipped.append(Skipped(f"upstream {key}", f"its targets are not looked up: {error.message}"))
             continue
-        parts.append(
-            Part(tree=Tree(repository, pin), source_roots=backend.source_roots, packages=backend.packages)
-        )  # fmt: skip
+        parts.append(Part(tree=Tree(repository, pin), source_roots=backend.source_roots, packages=backend.packages))
         pins[key] = pin
     cache = open_cache(cache_directory())
     index, texts = open_index(parts, cache)

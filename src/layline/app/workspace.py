@@ -37,7 +37,8 @@ class Workspace:
         read_pin(self.downstream, self.commit, key, backend)  # an undecided pin is the first thing to mend
         raise ConfigError(
             f"The upstream objects of {key!r} are nowhere to be found.",
-            hint=f"Set `backends.{key}.objects` to a clone or bare mirror, run `git submodule update --init`, or use --fetch.",
+            hint=f"Set `backends.{key}.objects` to a clone or bare mirror, run `git submodule update --init`, or "
+            "use --fetch.",
         )
 
 
@@ -76,7 +77,9 @@ def cache_directory() -> Path:
 
 
 def fetch_backend(workspace: Workspace, key: str) -> Path:
-    """Bring the newest commits of a backend's upstream into Layline's own mirror; the user's clones stay as they are."""
+    """Bring the newest commits of a backend's upstream into Layline's own mirror; the user's clones stay as they
+    are.
+    """
     backend = workspace.settings.backend(key)
     if backend.upstream is None:
         raise ConfigError(f"backends.{key} has no `upstream` address to fetch from.", hint="Add its https address.")

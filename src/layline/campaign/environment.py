@@ -26,12 +26,20 @@ def check_environment(root: Path, request: Request, python: str) -> tuple[list[P
     seen = {name: value for name, value in (("gpu", find_gpu()), ("driver", find_driver())) if value}
     rows = [
         check_install(root, request.gpu, python),
-        _row("Compiler", find_compiler(request.language), "on the PATH", f"no {' or '.join(COMPILERS.get(request.language, ALL_COMPILERS))} on the PATH"),
+        _row(
+            "Compiler",
+            find_compiler(request.language),
+            "on the PATH",
+            f"no {' or '.join(COMPILERS.get(request.language, ALL_COMPILERS))} on the PATH",
+        ),
         _row("GPU and architecture", seen.get("gpu"), "rocminfo or nvidia-smi", "no GPU tool answers here"),
         _row("Driver", seen.get("driver"), "the kernel module", "no amdgpu or nvidia module is loaded"),
-    ]  # fmt: skip
+    ]
     if request.gpu == "cpu":
-        rows[2:] = [replace(row, value=row.value or "not needed", found=row.found if row.value else "the target is the CPU") for row in rows[2:]]  # fmt: skip
+        rows[2:] = [
+            replace(row, value=row.value or "not needed", found=row.found if row.value else "the target is the CPU")
+            for row in rows[2:]
+        ]
     return rows, seen
 
 

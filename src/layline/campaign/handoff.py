@@ -43,7 +43,8 @@ class Request:
     options: Mapping[str, str | None] = field(default_factory=dict)
     new_kernel: bool = False
     trusted_metric: str | None = None
-    """The metric of the operator definition that ships for this target, where one does: nothing of the user's measures then."""
+    """The metric of the operator definition that ships for this target, where one does: nothing of the user's measures
+    then."""
 
     @property
     def language(self) -> str:
@@ -84,22 +85,34 @@ def find_prerequisites(request: Request, files: Sequence[str]) -> Iterator[Prere
     yield kernel
     yield from _find_trusted(request) if request.trusted_metric else _find_commands(request, files)
     yield Prerequisite(
-        name="Benchmark output format", value="frozen CSV",
+        name="Benchmark output format",
+        value="frozen CSV",
         found="label,B,M,N,K,Check,… with `--summary-csv`; `layline bench csv` reads it",
-    )  # fmt: skip
+    )
     yield Prerequisite(
         name="Correctness column", value="Check", found="PASS or FAIL per shape; any FAIL rejects the candidate"
     )
     metric = request.option("metric") or request.trusted_metric
     yield Prerequisite(
-        name="Performance metric columns", value=metric,
-        found="given" if request.option("metric") else "the operator's" if metric else f"missing: say --metric, one of {', '.join(METRICS)}",
-    )  # fmt: skip
-    yield Prerequisite(name="Scoring rule", value="geometric mean", found="of the primary metric over all shapes; 0 if one does not pass")  # fmt: skip
+        name="Performance metric columns",
+        value=metric,
+        found="given"
+        if request.option("metric")
+        else "the operator's"
+        if metric
+        else f"missing: say --metric, one of {', '.join(METRICS)}",
+    )
+    yield Prerequisite(
+        name="Scoring rule",
+        value="geometric mean",
+        found="of the primary metric over all shapes; 0 if one does not pass",
+    )
     chosen = request.option("mode") or mode.execution_mode
     yield Prerequisite(name="execution_mode", value=chosen, found="given" if request.option("mode") else mode.why)
     rebuild = request.option("rebuild") or mode.rebuild
-    yield Prerequisite(name="Rebuild after a change", value=rebuild or "none", found="given" if request.option("rebuild") else mode.why)  # fmt: skip
+    yield Prerequisite(
+        name="Rebuild after a change", value=rebuild or "none", found="given" if request.option("rebuild") else mode.why
+    )
 
 
 def _find_commands(request: Request, files: Sequence[str]) -> Iterator[Prerequisite]:
@@ -109,7 +122,9 @@ def _find_commands(request: Request, files: Sequence[str]) -> Iterator[Prerequis
 
 
 def _find_trusted(request: Request) -> Iterator[Prerequisite]:
-    """Where an operator definition ships, Layline feeds, checks and times; a command of the user's may still be given."""
+    """Where an operator definition ships, Layline feeds, checks and times; a command of the user's may still be
+    given.
+    """
     named = (
         ("test", "Focused test command", "the operator's fp64 oracle checks every timed call"),
         ("bench", "Focused benchmark command", "`layline campaign measure --full`"),
@@ -117,7 +132,9 @@ def _find_trusted(request: Request) -> Iterator[Prerequisite]:
     )
     for option, name, instead in named:
         given = request.option(option)
-        yield Prerequisite(name=name, value=given or "not needed", found="given" if given else f"trusted measuring: {instead}")  # fmt: skip
+        yield Prerequisite(
+            name=name, value=given or "not needed", found="given" if given else f"trusted measuring: {instead}"
+        )
 
 
 def _choose(request: Request, option: str, candidates: list[str], name: str) -> Prerequisite:
@@ -127,7 +144,11 @@ def _choose(request: Request, option: str, candidates: list[str], name: str) -> 
     if len(candidates) == 1:
         return Prerequisite(name=name, value=candidates[0], found=f"the only match in the tree: {candidates[0]}")
     if candidates:
-        return Prerequisite(name=name, value=None, found=f"missing: {len(candidates)} candidates ({', '.join(candidates[:4])} …); say --{option}")  # fmt: skip
+        return Prerequisite(
+            name=name,
+            value=None,
+            found=f"missing: {len(candidates)} candidates ({', '.join(candidates[:4])} …); say --{option}",
+        )
     return Prerequisite(name=name, value=None, found=f"missing: nothing in the tree says it; say --{option}")
 
 
@@ -145,7 +166,10 @@ def _find_bench(request: Request, files: Sequence[str]) -> Prerequisite:
     shared = find_benches(files, [family(request.operator)])
     if request.option("bench") or own or not shared:
         return _command(request, "bench", own, name, "python {}")
-    said = f"missing: {shared[0]} serves every precision of {family(request.operator)}; say --bench with the options of this one"
+    said = (
+        f"missing: {shared[0]} serves every precision of {family(request.operator)}; say --bench with the "
+        "options of this one"
+    )
     return Prerequisite(name=name, value=None, found=said)
 
 

@@ -69,7 +69,9 @@ def name_processor() -> str:
 
 
 def parse_name(lines: Iterable[str]) -> str:
-    """The name in a text like /proc/cpuinfo; different cores of one chip joined by a plus; empty where it tells none."""
+    """The name in a text like /proc/cpuinfo; different cores of one chip joined by a plus; empty where it tells
+    none.
+    """
     fields = [(key.strip(), value.strip()) for key, _, value in (line.partition(":") for line in lines)]
     named = next((value for key, value in fields if key == "model name" and value), "")
     if named:

@@ -85,7 +85,11 @@ def prepare(campaign: Campaign) -> None:
     if branch is not None and campaign.tree.branch() != branch:
         campaign.tree.create_branch(branch, state.origin["commit"])
         crash_point()
-    copied = copy_files(state.manifest, campaign.tree, state.origin["commit"], campaign.folder) if is_workspace(state.manifest) else {}  # fmt: skip
+    copied = (
+        copy_files(state.manifest, campaign.tree, state.origin["commit"], campaign.folder)
+        if is_workspace(state.manifest)
+        else {}
+    )
     campaign.record("prepared", branch=campaign.tree.branch(), upstream=state.origin["commit"], copied=copied)
 
 
@@ -94,7 +98,9 @@ def check_branch(campaign: Campaign) -> None:
     state = campaign.state
     wanted, now = state.manifest.branch or state.origin["branch"], campaign.tree.branch()
     if wanted is not None and now != wanted:
-        raise ConfigError(f"The campaign works on {wanted}, you stand on {now or 'no branch'}.", hint=f"`git switch {wanted}` first.")  # fmt: skip
+        raise ConfigError(
+            f"The campaign works on {wanted}, you stand on {now or 'no branch'}.", hint=f"`git switch {wanted}` first."
+        )
 
 
 def check_frozen(campaign: Campaign) -> None:
@@ -169,14 +175,21 @@ def _measure(campaign: Campaign, item: Round, level: Level) -> None:
     state = campaign.state
     labels = state.representative if level is Level.QUICK else campaign.bench.labels
     trial = Trial(
-        best=state.kernel(state.round(item.best).kernel), candidate=state.kernel(item.kernel) if item.number > 1 else None,
-        start=state.kernel(state.rounds[0].kernel), labels=labels, alpha=_alpha(state, item), stop_by=campaign.stop_by,
-    )  # fmt: skip
+        best=state.kernel(state.round(item.best).kernel),
+        candidate=state.kernel(item.kernel) if item.number > 1 else None,
+        start=state.kernel(state.rounds[0].kernel),
+        labels=labels,
+        alpha=_alpha(state, item),
+        stop_by=campaign.stop_by,
+    )
     measured = campaign.bench.measure(trial)
     problem = _find_problem(state, item, measured)
     if problem is not None:
         campaign.record("unmeasured", round=item.number, reason=problem)
-        raise BenchError(f"Round {item.number} could not be measured: {problem}", hint="The round stays open: `layline campaign resume` measures it again.")  # fmt: skip
+        raise BenchError(
+            f"Round {item.number} could not be measured: {problem}",
+            hint="The round stays open: `layline campaign resume` measures it again.",
+        )
     campaign.record("measured", round=item.number, level=level.value, **encode_measured(measured))
 
 

@@ -1,4 +1,6 @@
-"""Measuring with Layline's own parent and workers: an operator definition and a candidate, nothing of the user's runs."""
+"""Measuring with Layline's own parent and workers: an operator definition and a candidate, nothing of the user's
+runs.
+"""
 
 from __future__ import annotations
 
@@ -48,19 +50,23 @@ class TrustedBench:
             else Plan(alpha=trial.alpha, min_effect=self.manifest.min_effect)
         )
         request = Request(
-            operator=self.operator, shapes=shapes, best=to_snapshot(trial.best),
+            operator=self.operator,
+            shapes=shapes,
+            best=to_snapshot(trial.best),
             plan=replace(plan, core_shapes=self.manifest.core_shapes),
-            candidate=to_snapshot(trial.candidate) if trial.candidate else None, start=to_snapshot(trial.start),
+            candidate=to_snapshot(trial.candidate) if trial.candidate else None,
+            start=to_snapshot(trial.start),
             stop_by=trial.stop_by,
-        )  # fmt: skip
+        )
         if trial.candidate is None:
             measurement = (measure_device if is_device else measure_baseline)(request, progress=self._progress)
             return Measured(measurement=measurement, csv=build_csv(self.operator, measurement, Leg.BEST))
         measurement = (measure_device if is_device else measure_pair)(request, progress=self._progress)
         return Measured(
-            measurement=measurement, csv=build_csv(self.operator, measurement, Leg.CANDIDATE),
+            measurement=measurement,
+            csv=build_csv(self.operator, measurement, Leg.CANDIDATE),
             best_csv=build_csv(self.operator, measurement, Leg.BEST),
-        )  # fmt: skip
+        )
 
     def judge(self, measurement: Measurement, bucket: Bucket | None) -> Verdict:
         return judge(measurement, bucket=bucket, weight_share=self.manifest.weight_share)

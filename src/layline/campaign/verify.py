@@ -19,7 +19,10 @@ def find_deviations(campaign: Campaign) -> Iterator[str]:
     """Everything that is not as the ledger says; reading the ledger has already checked its chain."""
     chain = campaign.ledger.read()
     if chain.torn:
-        yield f"ledger.jsonl: an unfinished entry of {len(chain.torn)} bytes at the end; `layline campaign resume` removes it"
+        yield (
+            f"ledger.jsonl: an unfinished entry of {len(chain.torn)} bytes at the end; `layline campaign resume` "
+            "removes it"
+        )
     yield from _find_changed_files(campaign)
     yield from _find_changed_commits(campaign)
     yield from _find_other_verdicts(campaign)
@@ -67,7 +70,10 @@ def _find_other_verdicts(campaign: Campaign) -> Iterator[str]:
             continue
         again = campaign.bench.judge(item.last_run.measurement, item.bucket)
         if again.outcome is not item.verdict.outcome:
-            yield f"round {item.number}: judged again, the recorded measurement gives {again.outcome}, the ledger says {item.verdict.outcome}"
+            yield (
+                f"round {item.number}: judged again, the recorded measurement gives {again.outcome}, the ledger "
+                f"says {item.verdict.outcome}"
+            )
 
 
 def _find_changed_kernel(campaign: Campaign) -> Iterator[str]:
@@ -75,4 +81,6 @@ def _find_changed_kernel(campaign: Campaign) -> Iterator[str]:
     if state.baseline is None or state.phase is Phase.VALIDATE:
         return
     if campaign.read_kernel().id != state.best.kernel:
-        yield f"the kernel in the work tree is not that of round {state.best.number} (an edit that waits for its round?)"
+        yield (
+            f"the kernel in the work tree is not that of round {state.best.number} (an edit that waits for its round?)"
+        )

@@ -1,8 +1,10 @@
 """Whether a call binds to a signature, and whether a replacement accepts what its callers pass.
 
     shape = read_call(node)                                        # of an ast.Call
-    check_call(shape, definition.parameters, bound=True)           # → problems, () where the call binds; bound: `self` is supplied
-    check_replacement(ours.parameters, theirs.parameters)          # → problems of calls that upstream's signature allows
+    check_call(shape, definition.parameters, bound=True)           # → problems, () where the call binds; bound: `self`
+    is supplied
+    check_replacement(ours.parameters, theirs.parameters)          # → problems of calls that upstream's signature
+    allows
     sites = find_call_sites(tip, {"pkg.m.f", "pkg.m.C.step"})      # upstream's own calls of these names at the tip
     [p for site in sites["pkg.m.f"] for p in check_call(site.shape, ours.parameters, bound=False)]
 
@@ -206,7 +208,8 @@ def _without_self(parameters: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
 def find_call_sites(resolver: Resolver, names: Iterable[str]) -> dict[str, list[CallSite]]:
     """Every call in the index of these dotted names: functions and classes by meaning, methods by name.
 
-    Only modules whose text holds `name(`, or that import it under another name, are parsed. A method call counts as certain only where no other class of
+    Only modules whose text holds `name(`, or that import it under another name, are parsed. A method call counts as
+    certain only where no other class of
     the index has a method of that name; names that many classes share (`forward`) say nothing and are not searched.
     """
     wanted = _Wanted(resolver, names)
@@ -240,11 +243,17 @@ def read_modules(resolver: Resolver) -> Iterator[tuple[str, bytes]]:
 
 
 def _receiver(tree: ast.Module, call: ast.Call, holder: Module | None, offset: int) -> str | None:
-    """The class that the receiver of a method call is known to have: of `self`, or of an annotated or constructed variable."""
+    """The class that the receiver of a method call is known to have: of `self`, or of an annotated or constructed
+    variable.
+    """
     match call.func:
         case ast.Attribute(value=ast.Name(id="self")):
             line = call.lineno + offset
-            around = [one for one in holder.rows if one[ROW_KIND] == _CLASS and one[ROW_FIRST] <= line <= one[ROW_LAST]] if holder else []  # fmt: skip
+            around = (
+                [one for one in holder.rows if one[ROW_KIND] == _CLASS and one[ROW_FIRST] <= line <= one[ROW_LAST]]
+                if holder
+                else []
+            )
             return str(max(around, key=lambda row: row[ROW_FIRST])[ROW_QUALNAME]) if around else None
         case ast.Attribute(value=ast.Name(id=name)):
             kinds = {kind for function in _find_functions(tree, call) for kind in _find_kinds(function, name)}
@@ -255,7 +264,9 @@ def _receiver(tree: ast.Module, call: ast.Call, holder: Module | None, offset: i
 def _find_functions(tree: ast.Module, call: ast.Call) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """The functions around a call."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno <= call.lineno <= (node.end_lineno or 0):  # fmt: skip
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno <= call.lineno <= (
+            node.end_lineno or 0
+        ):
             yield node
 
 
@@ -283,14 +294,20 @@ class _Wanted:
         self.homes = {name: resolver.resolve(name) for name in sorted(set(names))}
         self.by_last: dict[str, list[str]] = defaultdict(list)
         self.in_home: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-        """Methods whose name many classes share: only receivers whose class is known, in their own module, tell whose they are."""
+        """Methods whose name many classes share: only receivers whose class is known, in their own module, tell whose
+        they are."""
         self._owners: dict[str, int] = defaultdict(int)
         for _, module in resolver.index.modules():
             for qualname in module.names():
                 self._owners[qualname.rpartition(".")[2]] += "." in qualname
         for name, symbol in self.homes.items():
             last = name.rpartition(".")[2]
-            if symbol.definition is not None and symbol.definition.owner and self._owners[last] > _SHARED and last not in _MAKERS:  # fmt: skip
+            if (
+                symbol.definition is not None
+                and symbol.definition.owner
+                and self._owners[last] > _SHARED
+                and last not in _MAKERS
+            ):
                 self.in_home[str(symbol.module)][last].append(name)
                 continue
             dunder = last in _MAKERS and symbol.definition is not None
@@ -313,7 +330,15 @@ class _Wanted:
                         for dotted in (*words.get(last, ()), *(own.get(last, ()) if klass else ())):
                             certain = self._is_call_of(module, node, dotted, klass)
                             if certain is not None:
-                                yield dotted, CallSite(module=module, location=Location(path, node.lineno + offset), shape=read_call(node), certain=certain)  # fmt: skip
+                                yield (
+                                    dotted,
+                                    CallSite(
+                                        module=module,
+                                        location=Location(path, node.lineno + offset),
+                                        shape=read_call(node),
+                                        certain=certain,
+                                    ),
+                                )
 
     def has_alias(self, module: str) -> bool:
         holder = self._resolver.index.module(module)

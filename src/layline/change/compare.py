@@ -88,14 +88,28 @@ class Comparer:
         before, after = start.before, start.after
         if before.definition is None or after.definition is None:
             same = before.home == after.home or before.kind is after.kind is SymbolKind.SUBMODULE
-            return start if same else replace(start, kind=DriftKind.BODY_CHANGED, detail=f"it was {before.home}, it is {after.home}")  # fmt: skip
+            return (
+                start
+                if same
+                else replace(start, kind=DriftKind.BODY_CHANGED, detail=f"it was {before.home}, it is {after.home}")
+            )
         found = self._compare_definitions(start, before, after)
         if before.kind is SymbolKind.DEFINITION and after.kind is SymbolKind.IMPORTED_NAME and after.home is not None:
             home = Suggestion(after.home, 1.0, "the old module imports it from there now")
-            return replace(found, kind=DriftKind.MOVED, suggestions=(home,), detail=_join(found.detail, "the old path only re-exports it"))  # fmt: skip
+            return replace(
+                found,
+                kind=DriftKind.MOVED,
+                suggestions=(home,),
+                detail=_join(found.detail, "the old path only re-exports it"),
+            )
         if after.inherited_from and not before.inherited_from and after.home is not None:
             home = Suggestion(after.home, 1.0, "the class inherits it from there now")
-            return replace(found, kind=DriftKind.MOVED, suggestions=(home,), detail=_join(found.detail, f"it is inherited from {after.inherited_from} now"))  # fmt: skip
+            return replace(
+                found,
+                kind=DriftKind.MOVED,
+                suggestions=(home,),
+                detail=_join(found.detail, f"it is inherited from {after.inherited_from} now"),
+            )
         if before.home != after.home and before.kind is not SymbolKind.DEFINITION:
             return replace(found, detail=_join(found.detail, f"it comes from {after.home} now, {before.home} before"))
         return found
@@ -156,7 +170,9 @@ class Comparer:
         return self._tracers[entry.part] if entry is not None and entry.part < len(self._tracers) else None
 
     def find_loss(self, found: Comparison) -> str | None:
-        """The first commit since which the module where a lost name was found does not have it: what broke its users."""
+        """The first commit since which the module where a lost name was found does not have it: what broke its
+        users.
+        """
         holder = found.before.bound_in or found.before.module
         tracer = self.tracer(holder) if holder is not None else None
         if tracer is None or holder is None or not f"{found.name}.".startswith(f"{holder}."):
@@ -220,7 +236,9 @@ class Comparer:
             best = owner.suggestions[0]
             moved = Suggestion(f"{home}.{definition.name}", best.score, f"its class: {best.reason}")
             return self._moved(replace(start, detail=""), [moved])
-        return replace(start, detail=f"its class is {home} now and has no {definition.name}", suggestions=owner.suggestions)  # fmt: skip
+        return replace(
+            start, detail=f"its class is {home} now and has no {definition.name}", suggestions=owner.suggestions
+        )
 
     def _can_replace(self, definition: Definition, target: str) -> bool:
         """A part that was cut out of a method under another name is not what its callers should call instead."""
@@ -244,7 +262,9 @@ class Comparer:
             return self.homes.find_module(module)
         path = tracer.follow_file(entry.path)
         name = module_name(path, self.pin.index.parts[entry.part].source_roots) if path else None
-        return Suggestion(name, 0.9, "history: the file moved there") if name in self.tip.index.entries and name else None  # fmt: skip
+        return (
+            Suggestion(name, 0.9, "history: the file moved there") if name in self.tip.index.entries and name else None
+        )
 
     def _find_with_users(self, before: Symbol, holder: str | None, last: str) -> Iterator[Suggestion]:
         """Where functions that used an outside name went, if they are found beside the same name there."""
@@ -272,7 +292,12 @@ class Comparer:
             home = self._find_module(holder)
             if home is not None and self.tip.resolve(f"{home.target}.{last}").exists:
                 moved = Suggestion(f"{home.target}.{last}", home.score, f"its module: {home.reason}")
-                return replace(start, kind=DriftKind.MOVED, suggestions=(moved,), detail=f"the module {holder} is now {home.target}")  # fmt: skip
+                return replace(
+                    start,
+                    kind=DriftKind.MOVED,
+                    suggestions=(moved,),
+                    detail=f"the module {holder} is now {home.target}",
+                )
         gone = "" if holder in self.tip.index.entries else f"the module {holder} is gone"
         if before.module is None:
             detail = _join(gone, f"it was only imported here, from {before.home}")
@@ -282,13 +307,29 @@ class Comparer:
         if origin.kind in _STAYED and before.home is not None:
             lives = Suggestion(before.home, 1.0, "it is still defined there")
             detail = _join(gone, f"{holder} no longer binds {last}; {before.home} still has it", origin.detail)
-            return replace(start, kind=DriftKind.BINDING_LOST, suggestions=(lives,), changes=origin.changes, body_changed=origin.body_changed, detail=detail)  # fmt: skip
+            return replace(
+                start,
+                kind=DriftKind.BINDING_LOST,
+                suggestions=(lives,),
+                changes=origin.changes,
+                body_changed=origin.body_changed,
+                detail=detail,
+            )
         if origin.new_home is not None:
             there = self._find_module(holder) if gone and holder is not None else None
             start = self._with_local_name(start, there.target if there is not None else holder, origin)
             detail = _join(gone, f"{holder} no longer binds {last}, which moved to {origin.new_home}")
-            return replace(start, kind=DriftKind.BINDING_LOST, suggestions=(*start.suggestions, *origin.suggestions), changes=origin.changes, detail=detail, commits=origin.commits)  # fmt: skip
-        return replace(start, suggestions=origin.suggestions, detail=_join(gone, f"{before.home}, which it imported, is gone"))  # fmt: skip
+            return replace(
+                start,
+                kind=DriftKind.BINDING_LOST,
+                suggestions=(*start.suggestions, *origin.suggestions),
+                changes=origin.changes,
+                detail=detail,
+                commits=origin.commits,
+            )
+        return replace(
+            start, suggestions=origin.suggestions, detail=_join(gone, f"{before.home}, which it imported, is gone")
+        )
 
 
 def _with_history(found: Comparison, trail: Trail | None) -> Comparison:

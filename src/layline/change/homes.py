@@ -82,14 +82,20 @@ class Homes:
         return sorted(kept, key=lambda item: (-item.score, item.target))[:5]
 
     def _find_alike(self, module: str, definition: Definition) -> Iterator[Suggestion]:
-        """Where nothing else is found: a new table of the same module with the same keys; names spelled nearly like it, never a move."""
+        """Where nothing else is found: a new table of the same module with the same keys; names spelled nearly like it,
+        never a move.
+        """
         keys = self._read_keys(self.pin, module, definition)
         for item, _ in self._new_definitions(definition.kind):
             if item.module != module:
                 continue
             shared = compare_names(keys, self._read_keys(self.tip, module, definition_of(item.row))) if keys else 0.0
             if shared >= _SAME_TABLE:
-                yield Suggestion(item.dotted, round(0.5 + 0.4 * shared, 2), f"a table of the same module, new since the pin, with {shared:.0%} of the same keys")  # fmt: skip
+                yield Suggestion(
+                    item.dotted,
+                    round(0.5 + 0.4 * shared, 2),
+                    f"a table of the same module, new since the pin, with {shared:.0%} of the same keys",
+                )
                 continue
             ratio = SequenceMatcher(None, item.qualname, definition.name).ratio()
             if ratio >= _SPELLED_ALIKE:
@@ -140,7 +146,11 @@ class Homes:
             return None
         best = max(votes, key=lambda name: (votes[name], compare_names(name.split("."), module.split(".")), name))
         share = votes[best] / len(rows)
-        return Suggestion(best, round(share, 2), f"{votes[best]} of {len(rows)} definitions are there") if share >= 0.6 else None  # fmt: skip
+        return (
+            Suggestion(best, round(share, 2), f"{votes[best]} of {len(rows)} definitions are there")
+            if share >= 0.6
+            else None
+        )
 
     def similarity(self, module: str, definition: Definition, dotted: str, other: Definition) -> float:
         """How alike a definition of the pin and one of the tip (in module `dotted`) are, by their trees."""
@@ -184,7 +194,11 @@ class Homes:
             return self._merged(item, body) if not is_small and same_name else None
         traits = compare_names(self._traits(self.pin, module, definition), self._traits(self.tip, item.module, other))
         near = compare_names(module.split("."), item.module.split("."))
-        score = _score_small(same_name, body, traits, near) if is_small else _score(same_name, max(body, 0.85 * kept), traits, near)  # fmt: skip
+        score = (
+            _score_small(same_name, body, traits, near)
+            if is_small
+            else _score(same_name, max(body, 0.85 * kept), traits, near)
+        )
         reason = _reason(same_name, body, traits)
         rival = self._rival(f"{module}.{definition.qualname}", item, two, body) if score >= MOVE else None
         if rival is not None:

@@ -35,7 +35,9 @@ class ParameterChange(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SignatureChange:
-    """One difference; `may_break` says whether some call that was right before is wrong (or means another thing) now."""
+    """One difference; `may_break` says whether some call that was right before is wrong (or means another thing)
+    now.
+    """
 
     change: ParameterChange
     name: str
@@ -46,7 +48,10 @@ class SignatureChange:
     def __str__(self) -> str:
         match self.change:
             case ParameterChange.ADDED:
-                return f"{'required ' if self.may_break and '=' not in (self.after or '') else ''}parameter {self.after} added"
+                return (
+                    f"{'required ' if self.may_break and '=' not in (self.after or '') else ''}parameter "
+                    f"{self.after} added"
+                )
             case ParameterChange.REMOVED:
                 return f"parameter {self.name} removed"
             case ParameterChange.RENAMED:
@@ -94,7 +99,9 @@ def _compare_parameters(before: tuple[Parameter, ...], after: tuple[Parameter, .
 
 
 def _find_swallowed(before: tuple[Parameter, ...], after: tuple[Parameter, ...]) -> list[Parameter]:
-    """Parameters that are no longer named because the function now takes anything and hands it on: none of them is gone."""
+    """Parameters that are no longer named because the function now takes anything and hands it on: none of them is
+    gone.
+    """
     if not {item.kind for item in after} >= _STARS or {item.kind for item in before} >= _STARS:
         return []
     named = {item.name for item in after}
@@ -166,7 +173,9 @@ def _listed(words: Sequence[str]) -> str | None:
 
 
 def returns_another(before: str | None, after: str | None) -> bool:
-    """True if the declared return type became another one; a narrower spelling of the same (`type` → `type[X]`) is none."""
+    """True if the declared return type became another one; a narrower spelling of the same (`type` → `type[X]`) is
+    none.
+    """
     if before is None or after is None or before == after:
         return False
     plain = [text.replace("typing.", "").replace("Optional[", "").strip("\"'").lower() for text in (before, after)]

@@ -16,7 +16,9 @@ Shingles = Counter[tuple[str, ...]]
 
 
 def read_shingles(node: ast.stmt) -> Shingles:
-    """All runs of four words of the normalised body; the name and signature of the outermost definition do not count."""
+    """All runs of four words of the normalised body; the name and signature of the outermost definition do not
+    count.
+    """
     words: list[str] = []
     match node:
         case ast.FunctionDef(body=body) | ast.AsyncFunctionDef(body=body) | ast.ClassDef(body=body):

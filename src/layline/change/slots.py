@@ -32,7 +32,8 @@ def find_refusing(
     theirs: tuple[Parameter, ...],
     refused: frozenset[str] | set[str],
 ) -> list[CallSite]:
-    """Slot calls that fit upstream's class at the tip, and ours but for an argument that it refuses; the most telling first.
+    """Slot calls that fit upstream's class at the tip, and ours but for an argument that it refuses; the most telling
+    first.
 
     What a call does not pass may have been given before (`functools.partial`, the parameters of a spec).
     """
@@ -47,7 +48,9 @@ def find_refusing(
 
 
 def find_slot_calls(resolver: Resolver, arguments: frozenset[str]) -> list[CallSite]:
-    """Calls through slots of the first part, outside tests, that name one of the arguments; in the order of files and lines."""
+    """Calls through slots of the first part, outside tests, that name one of the arguments; in the order of files and
+    lines.
+    """
     if not arguments:
         return []
     words = b"|".join(re.escape(name.encode()) for name in sorted(arguments))

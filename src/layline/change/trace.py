@@ -125,7 +125,9 @@ class Tracer:
             place, start = hop.arrival, number + 1
 
     def follow_file(self, path: str) -> str | None:
-        """Where a file went whole (most of its definitions in one new file of the commit that deleted it), hop by hop."""
+        """Where a file went whole (most of its definitions in one new file of the commit that deleted it), hop by
+        hop.
+        """
         start = 0
         while True:
             losses = [(number, change) for number, change in self.timeline.by_path.get(path, ()) if number >= start]
@@ -148,7 +150,9 @@ class Tracer:
         return compare_names(gone.names(), there.names()) if gone is not None and there is not None else 0.0
 
     def find_first(self, path: str, qualname: str, holds: Callable[[Definition | None], bool]) -> str | None:
-        """The first commit from which on the claim about the definition at `path` holds without a break up to the tip."""
+        """The first commit from which on the claim about the definition at `path` holds without a break up to the
+        tip.
+        """
         return self.find_first_text(path, lambda text: holds(read_definition(text, qualname)))
 
     def find_first_change(self, path: str, qualname: str, pin: Definition) -> str | None:
@@ -217,16 +221,23 @@ class Tracer:
                 return Hop(commit=step.commit, origin=place, arrival=item.place, similarity=round(item.alike, 3))
         merged = self._find_merger(step, place, body, ranked)
         if merged is not None:
-            return Hop(commit=step.commit, origin=place, arrival=merged.place, similarity=round(merged.kept, 3), is_merger=True)  # fmt: skip
+            return Hop(
+                commit=step.commit, origin=place, arrival=merged.place, similarity=round(merged.kept, 3), is_merger=True
+            )
         return None
 
     def _find_merger(self, step: Step, place: Place, body: Shingles, ranked: list[_Arrival]) -> _Arrival | None:
-        """Several near copies of one name made into one of another name: a sibling moved there, most of ours is there too."""
+        """Several near copies of one name made into one of another name: a sibling moved there, most of ours is there
+        too.
+        """
         renamed = (item for item in ranked if not item.same_name)
         best = max(renamed, key=lambda item: (item.kept, item.place.path), default=None)
         if best is None or best.kept < _MERGED or best.size < 2 * SMALL or "." in place.qualname:
             return None
-        arrival = next((self._shingles(one.after, best.place.qualname) for one in step.changes if one.path == best.place.path), None)  # fmt: skip
+        arrival = next(
+            (self._shingles(one.after, best.place.qualname) for one in step.changes if one.path == best.place.path),
+            None,
+        )
         for other in step.changes if arrival is not None else ():
             if other.path == place.path or slice_definition(self.read_text(other.before), place.qualname) is None:
                 continue
@@ -234,7 +245,9 @@ class Tracer:
             is_gone = slice_definition(self.read_text(other.after), place.qualname) is None
             if sibling is None or arrival is None or not is_gone or compare_shingles(body, sibling) < _SIBLING:
                 continue
-            there = _Arrival(best.place, compare_shingles(sibling, arrival), share_kept(sibling, arrival), False, sibling.total())  # fmt: skip
+            there = _Arrival(
+                best.place, compare_shingles(sibling, arrival), share_kept(sibling, arrival), False, sibling.total()
+            )
             if _is_move(there, Place(other.path, place.qualname), 0.0):
                 return best
         return None
@@ -248,9 +261,14 @@ class Tracer:
                     same = there.rpartition(".")[2] == gone.name and ("." in there) == ("." in place.qualname)
                     size, shared = min(body.total(), arrival.total()), count_shared(body, arrival)
                     yield _Arrival(
-                        Place(other.path, there), compare_counts(shared, body, arrival), share_count(shared, body), same, size,
-                        share_count(shared, arrival), _compare_parameters(gone, self._definition(other.after, there)),
-                    )  # fmt: skip
+                        Place(other.path, there),
+                        compare_counts(shared, body, arrival),
+                        share_count(shared, body),
+                        same,
+                        size,
+                        share_count(shared, arrival),
+                        _compare_parameters(gone, self._definition(other.after, there)),
+                    )
 
     def _find_new(self, change: BlobChange, gone: Definition) -> Iterator[str]:
         """Qualified names that the change adds to its file and that could be `gone`."""
@@ -297,7 +315,11 @@ class Tracer:
         if found is None or tree is None:
             return None
         for node in ast.walk(tree):
-            if isinstance(node, ast.stmt) and node.lineno == found.line and getattr(node, "name", found.name) == found.name:  # fmt: skip
+            if (
+                isinstance(node, ast.stmt)
+                and node.lineno == found.line
+                and getattr(node, "name", found.name) == found.name
+            ):
                 return read_shingles(node)
         return None
 
@@ -328,7 +350,9 @@ def _find_blobs(step: Step) -> Iterator[str]:
 
 
 def _is_move(item: _Arrival, place: Place, runner_up: float) -> bool:
-    """Whether the arrival is what the commit took out; members share their names with strangers, so theirs count for less."""
+    """Whether the arrival is what the commit took out; members share their names with strangers, so theirs count for
+    less.
+    """
     if item.same_name and "." not in place.qualname:
         return item.alike >= _KEPT or item.size < SMALL
     if item.size < SMALL:

@@ -19,7 +19,12 @@ def campaign() -> None:
 
 @campaign.command()
 @click.argument("folder")
-@click.option("--repo", type=click.Path(file_okay=False, path_type=Path), default=None, help="Read FOLDER from this repository instead of the disk.")  # fmt: skip
+@click.option(
+    "--repo",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=None,
+    help="Read FOLDER from this repository instead of the disk.",
+)
 @click.option("--at", default="HEAD", show_default=True, help="With --repo: the commit to read.")
 @format_option("text", "json", "md")
 def audit(folder: str, repo: Path | None, at: str, format_: str, output: Path | None) -> int:
@@ -31,7 +36,9 @@ def audit(folder: str, repo: Path | None, at: str, format_: str, output: Path | 
 
 def recording(function: Function) -> Function:
     """Options of every command that works on a campaign."""
-    chosen = click.option("--campaign", "chosen", default=None, help="Name or folder of the campaign; default: the one that is going on.")  # fmt: skip
+    chosen = click.option(
+        "--campaign", "chosen", default=None, help="Name or folder of the campaign; default: the one that is going on."
+    )
     return chosen(function)
 
 
@@ -42,7 +49,13 @@ def _progress(said: str) -> None:
 
 @campaign.command()
 @click.argument("name")
-@click.option("--from", "draft", type=click.Path(dir_okay=False, path_type=Path), default=None, help="A manifest (a draft of `campaign handoff`).")  # fmt: skip
+@click.option(
+    "--from",
+    "draft",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=None,
+    help="A manifest (a draft of `campaign handoff`).",
+)
 @click.option(
     "--operator", default=None, help="Operator to optimise with trusted measuring: gemm, softmax, grouped_gemm."
 )
@@ -72,9 +85,14 @@ def _confirm_target() -> None:
         if sys.stdin.isatty():
             raise
         click.echo(err=True)
-        raise Error("The target needs a confirmation, and there is no terminal to ask on.", hint="Pass --yes once the target is confirmed.") from None  # fmt: skip
+        raise Error(
+            "The target needs a confirmation, and there is no terminal to ask on.",
+            hint="Pass --yes once the target is confirmed.",
+        ) from None
     if not confirmed:
-        raise Error("Nothing was begun: the target was not confirmed.", hint="Change the draft or the options, then try again.")  # fmt: skip
+        raise Error(
+            "Nothing was begun: the target was not confirmed.", hint="Change the draft or the options, then try again."
+        )
 
 
 @campaign.command()
@@ -90,7 +108,12 @@ def baseline(chosen: str | None, format_: str, output: Path | None) -> int:
 @campaign.command("round")
 @click.option("--hypothesis", required=True, help="What you expect to improve, and why; said before it is measured.")
 @click.option("--change", required=True, help="The one change, in one line.")
-@click.option("--bucket", required=True, type=click.Choice(["K1", "K2", "K3", "K4", "W1", "W2", "W3"]), help="Why it would be faster in real training.")  # fmt: skip
+@click.option(
+    "--bucket",
+    required=True,
+    type=click.Choice(["K1", "K2", "K3", "K4", "W1", "W2", "W3"]),
+    help="Why it would be faster in real training.",
+)
 @click.option("--expect", default=None, help="Expected effect, e.g. `+4 %`.")
 @click.option("--full", is_flag=True, help="Validate on all target shapes at once.")
 @click.option("--again", is_flag=True, help="Measure bytes that an earlier round measured.")
@@ -151,7 +174,9 @@ def explain(number: int, chosen: str | None, format_: str, output: Path | None) 
 
 
 @campaign.command()
-@click.option("--measure", "measures", is_flag=True, help="First measure the machine's ceilings and the best kernel's counters.")  # fmt: skip
+@click.option(
+    "--measure", "measures", is_flag=True, help="First measure the machine's ceilings and the best kernel's counters."
+)
 @recording
 @format_option("text", "json", "md")
 def brief(measures: bool, chosen: str | None, format_: str, output: Path | None) -> int:
@@ -184,7 +209,12 @@ def stop(reason: str | None, chosen: str | None, format_: str, output: Path | No
 
 @campaign.command()
 @click.option("--full", is_flag=True, help="All target shapes instead of the representative ones.")
-@click.option("--summary-csv", type=click.Path(dir_okay=False, path_type=Path), default=None, help="Write the CSV here instead of printing it.")  # fmt: skip
+@click.option(
+    "--summary-csv",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=None,
+    help="Write the CSV here instead of printing it.",
+)
 @recording
 def measure(full: bool, summary_csv: Path | None, chosen: str | None) -> int:
     """Look at the kernel as it stands, alone: figures as CSV, no record and no verdict."""
@@ -270,12 +300,29 @@ def operators(name: str | None, start: str | None, format_: str, output: Path | 
 @click.option("--quick", default=None, help="Quick validation command (`--summary-csv` is appended).")
 @click.option("--metric", default=None, help="Primary metric, e.g. `Combined Step TFLOPS`.")
 @click.option("--lang", default=None, help="Implementation language.")
-@click.option("--mode", default=None, type=click.Choice(["repo", "workspace"]), help="execution_mode, against the recommendation.")  # fmt: skip
+@click.option(
+    "--mode", default=None, type=click.Choice(["repo", "workspace"]), help="execution_mode, against the recommendation."
+)
 @click.option("--rebuild", default=None, help="Rebuild command after a change.")
 @click.option("--target", default=None, help="Performance target.")
-@click.option("--draft", type=click.Path(dir_okay=False, path_type=Path), default=None, help="Write the draft manifest here; an earlier draft is replaced and what you filled in is kept.")  # fmt: skip
+@click.option(
+    "--draft",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=None,
+    help="Write the draft manifest here; an earlier draft is replaced and what you filled in is kept.",
+)
 @format_option("text", "json", "md")
-def handoff(operator: str, backend: str, gpu: str, new_kernel: bool, python: str, draft: Path | None, format_: str, output: Path | None, **options: str | None) -> int:  # fmt: skip
+def handoff(
+    operator: str,
+    backend: str,
+    gpu: str,
+    new_kernel: bool,
+    python: str,
+    draft: Path | None,
+    format_: str,
+    output: Path | None,
+    **options: str | None,
+) -> int:
     """Collect and check every prerequisite; say what is missing; write the draft manifest."""
     from layline.app.campaign_handoff import campaign_handoff, read_earlier_draft
     from layline.campaign.handoff import Request

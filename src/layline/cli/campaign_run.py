@@ -24,17 +24,47 @@ def parse_duration(_context: click.Context, _option: click.Parameter, text: str 
 
 
 @campaign.command("run")
-@click.option("--proposer", required=True, metavar="search|command:…", help="Who proposes: the built-in search, or a program run once per round.")  # fmt: skip
+@click.option(
+    "--proposer",
+    required=True,
+    metavar="search|command:…",
+    help="Who proposes: the built-in search, or a program run once per round.",
+)
 @click.option("--rounds", type=click.IntRange(1), default=None, help="End after so many rounds.")
-@click.option("--budget", default=None, callback=parse_duration, metavar="TIME", help="End after this long, e.g. 30m; the round going on is finished.")  # fmt: skip
-@click.option("--time-limit", default="10m", show_default=True, callback=parse_duration, metavar="TIME", help="For one answer of a program.")  # fmt: skip
-@click.option("--pass-env", "passed", multiple=True, metavar="NAME", help="Environment variable the program needs; nothing else of yours is passed.")  # fmt: skip
+@click.option(
+    "--budget",
+    default=None,
+    callback=parse_duration,
+    metavar="TIME",
+    help="End after this long, e.g. 30m; the round going on is finished.",
+)
+@click.option(
+    "--time-limit",
+    default="10m",
+    show_default=True,
+    callback=parse_duration,
+    metavar="TIME",
+    help="For one answer of a program.",
+)
+@click.option(
+    "--pass-env",
+    "passed",
+    multiple=True,
+    metavar="NAME",
+    help="Environment variable the program needs; nothing else of yours is passed.",
+)
 @recording
 @format_option("text", "json", "md")
 def run(
-    proposer: str, rounds: int | None, budget: float | None, time_limit: float, passed: tuple[str, ...],
-    chosen: str | None, format_: str, output: Path | None,
-) -> int:  # fmt: skip
+    proposer: str,
+    rounds: int | None,
+    budget: float | None,
+    time_limit: float,
+    passed: tuple[str, ...],
+    chosen: str | None,
+    format_: str,
+    output: Path | None,
+) -> int:
     """Run the loop unattended: propose, validate, accept or roll back; run it again to go on where it stopped."""
     from layline.app.campaign_run import Limits, campaign_run
 

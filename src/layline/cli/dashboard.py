@@ -32,7 +32,12 @@ def index(only: str | None, check: bool, format_: str, output: Path | None, conf
 
 
 @dashboard.command("build")
-@click.option("--output-dir", required=True, type=click.Path(file_okay=False, path_type=Path), help="Folder for the site; made new, or one that an earlier build made.")  # fmt: skip
+@click.option(
+    "--output-dir",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for the site; made new, or one that an earlier build made.",
+)
 @click.option("--no-pdf", is_flag=True, help="Leave the PDFs out.")
 @format_option("text", "json", "md")
 @config_option

@@ -48,7 +48,10 @@ def demo(directory: Path, walk: bool, quick: bool) -> int:
         _show(outcomes[-1])
     app_demo.write_transcript(sample, outcomes)
     failed = [outcome for outcome in outcomes if not outcome.is_expected]
-    click.echo(f"\n{len(outcomes)} commands, {len(failed)} of them not as expected; {directory / app_demo.TRANSCRIPT} holds all they said.")  # fmt: skip
+    click.echo(
+        f"\n{len(outcomes)} commands, {len(failed)} of them not as expected; {directory / app_demo.TRANSCRIPT} "
+        "holds all they said."
+    )
     return _OUR_BUG if failed else 0
 
 

@@ -22,15 +22,28 @@ def gap() -> None:
 @to_option
 @at_option
 @click.option("--evidence", is_flag=True, help="Show the command that reproduces each figure.")
-@click.option("--fail-on", multiple=True, metavar="NAME>NUMBER", help="Exit with 1 when a figure is above a limit, e.g. 'behind>200'.")  # fmt: skip
+@click.option(
+    "--fail-on",
+    multiple=True,
+    metavar="NAME>NUMBER",
+    help="Exit with 1 when a figure is above a limit, e.g. 'behind>200'.",
+)
 @fetch_option
 @date_option
 @format_option("text", "json", "md")
 @config_option
 def gap_show(
-    backend: str, to: str | None, at: str, evidence: bool, fail_on: tuple[str, ...], fetch: bool, today: date,
-    format_: str, output: Path | None, config: Path | None,
-) -> int:  # fmt: skip
+    backend: str,
+    to: str | None,
+    at: str,
+    evidence: bool,
+    fail_on: tuple[str, ...],
+    fetch: bool,
+    today: date,
+    format_: str,
+    output: Path | None,
+    config: Path | None,
+) -> int:
     """Pin, tip, dates, versions, commits behind and ahead, relation, diff size and age of BACKEND."""
     from layline.app import gap as app_gap
     from layline.app.workspace import fetch_backend, open_workspace

@@ -24,9 +24,18 @@ from layline.cli.show import at_option, config_option, date_option, fetch_option
 @format_option("text", "json", "md")
 @config_option
 def gap_report(
-    backend: str | None, every: bool, take_over: bool, no_patches: bool, to: str | None, at: str, fetch: bool, today: date,
-    format_: str, output: Path | None, config: Path | None,
-) -> int:  # fmt: skip
+    backend: str | None,
+    every: bool,
+    take_over: bool,
+    no_patches: bool,
+    to: str | None,
+    at: str,
+    fetch: bool,
+    today: date,
+    format_: str,
+    output: Path | None,
+    config: Path | None,
+) -> int:
     """Write report.md, summary.md, the dashboard record and its evidence for BACKEND."""
     from layline.app import gap_report as app
     from layline.app.workspace import fetch_backend, open_workspace
@@ -63,7 +72,13 @@ def gap_verify(records: tuple[Path, ...], format_: str, output: Path | None, con
 
 
 @click.command("audit")
-@click.argument("records", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="RECORD...")  # fmt: skip
+@click.argument(
+    "records",
+    nargs=-1,
+    required=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="RECORD...",
+)
 @at_option
 @format_option("text", "json", "md")
 @config_option

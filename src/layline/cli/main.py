@@ -32,7 +32,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 _OBJECTS_BETWEEN_COLLECTIONS = 2_000_000
-"""Syntax trees are many small objects that live long and hold no cycles: looking for cycles every 700 is a quarter of the time,
+"""Syntax trees are many small objects that live long and hold no cycles: looking for cycles every 700 is a quarter of
+the time,
 and every 200,000 still a tenth; the garbage of two million is small beside the trees."""
 
 
@@ -61,7 +62,9 @@ def layline() -> None:
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
-    """The error boundary: what a user or the machine got wrong is one sentence and a hint (2), a bug of ours says so (3), ^C is 130."""
+    """The error boundary: what a user or the machine got wrong is one sentence and a hint (2), a bug of ours says so
+    (3), ^C is 130.
+    """
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, 20, 50)
     try:
         code = layline.main(args=arguments, prog_name="layline", standalone_mode=False)

@@ -26,9 +26,15 @@ def patches() -> None:
 @format_option("text", "json", "md", "csv", "html")
 @config_option
 def patches_list(
-    backend: str | None, at: str, phase: str | None, style: str | None, active: bool | None,
-    format_: str, output: Path | None, config: Path | None,
-) -> int:  # fmt: skip
+    backend: str | None,
+    at: str,
+    phase: str | None,
+    style: str | None,
+    active: bool | None,
+    format_: str,
+    output: Path | None,
+    config: Path | None,
+) -> int:
     """Every patch of BACKEND (or of all backends): target, guard, place, phase and priority."""
     from layline.app import patches as app_patches
     from layline.app.workspace import open_workspace
@@ -50,7 +56,7 @@ def patches_list(
 @config_option
 def patches_show(
     patch_id: str, backend: str | None, at: str, format_: str, output: Path | None, config: Path | None
-) -> int:  # fmt: skip
+) -> int:
     """One patch in depth: logic, places, upstream beside ours, rivals, history."""
     from layline.app.patches_show import patches_show as deep_dive
     from layline.app.workspace import open_workspace
@@ -66,7 +72,7 @@ def patches_show(
 @config_option
 def patches_find(
     word: str, backend: str | None, at: str, format_: str, output: Path | None, config: Path | None
-) -> int:  # fmt: skip
+) -> int:
     """Where WORD stands: ids, descriptions, targets, guards, config keys, implementation names."""
     from layline.app.patches_find import patches_find as find
     from layline.app.workspace import open_workspace
@@ -89,14 +95,19 @@ def patches_notes(file: Path, at: str, format_: str, output: Path | None, config
 
 @patches.command("port")
 @click.argument("patch_id", metavar="ID")
-@click.option("--to", type=click.Path(file_okay=False, path_type=Path), default=None, help="Write a bundle that installs into this folder.")  # fmt: skip
+@click.option(
+    "--to",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=None,
+    help="Write a bundle that installs into this folder.",
+)
 @click.option("--backend", default=None, help="Only look in this backend.")
 @at_option
 @format_option("text", "json", "md")
 @config_option
 def patches_port(
     patch_id: str, to: Path | None, backend: str | None, at: str, format_: str, output: Path | None, config: Path | None
-) -> int:  # fmt: skip
+) -> int:
     """How to bring patch ID into another framework: the plan, and with --to a bundle that installs."""
     from layline.app.patches_port import patches_port as port
     from layline.app.workspace import open_workspace

@@ -21,22 +21,55 @@ from layline.cli.show import (
 
 @click.command("drift")
 @click.argument("backend", required=False)
-@click.option("--all", "every", is_flag=True, help="Every configured backend; one whose objects are not here is skipped, and named.")  # fmt: skip
+@click.option(
+    "--all",
+    "every",
+    is_flag=True,
+    help="Every configured backend; one whose objects are not here is skipped, and named.",
+)
 @to_option
-@click.option("--from", "since", default=None, metavar="REV", help="Upstream commit to compare from; default: the pin. Where a pull request moves the pin: where it was.")  # fmt: skip
+@click.option(
+    "--from",
+    "since",
+    default=None,
+    metavar="REV",
+    help="Upstream commit to compare from; default: the pin. Where a pull request moves the pin: where it was.",
+)
 @at_option
-@click.option("--dead", is_flag=True, help="Only what does nothing today already: the pin against itself; exit 1 if there is any.")  # fmt: skip
+@click.option(
+    "--dead", is_flag=True, help="Only what does nothing today already: the pin against itself; exit 1 if there is any."
+)
 @click.option("--culprits", is_flag=True, help="Name the upstream commit that made each row so.")
-@click.option("--fail-on", type=click.Choice(("breaks", "look", "none")), default="breaks", show_default=True, help="Exit with 1 when a row is this bad.")  # fmt: skip
-@click.option("--baseline", type=click.Path(dir_okay=False, path_type=Path), default=None, help="TOML file of accepted findings.")  # fmt: skip
+@click.option(
+    "--fail-on",
+    type=click.Choice(("breaks", "look", "none")),
+    default="breaks",
+    show_default=True,
+    help="Exit with 1 when a row is this bad.",
+)
+@click.option(
+    "--baseline", type=click.Path(dir_okay=False, path_type=Path), default=None, help="TOML file of accepted findings."
+)
 @fetch_option
 @date_option
 @format_option("text", "md", "json", "sarif", "github")
 @config_option
 def patches_drift(
-    backend: str | None, every: bool, to: str | None, since: str | None, at: str, dead: bool, culprits: bool, fail_on: str, baseline: Path | None,
-    fetch: bool, today: date, format_: str, output: Path | None, config: Path | None,
-) -> int:  # fmt: skip
+    backend: str | None,
+    every: bool,
+    to: str | None,
+    since: str | None,
+    at: str,
+    dead: bool,
+    culprits: bool,
+    fail_on: str,
+    baseline: Path | None,
+    fetch: bool,
+    today: date,
+    format_: str,
+    output: Path | None,
+    config: Path | None,
+) -> int:
     """What became of every target of BACKEND's patches between pin and tip; exit 1 when something needs a person."""
     from layline.app.patches_drift import DriftOptions
     from layline.app.patches_drift import patches_drift as answer_drift
@@ -85,7 +118,9 @@ def patches_diff(patch: str, to: str | None, at: str, format_: str, output: Path
 def patches_retarget(
     backend: str, to: str | None, at: str, format_: str, output: Path | None, config: Path | None
 ) -> int:
-    """The edit for moved and renamed targets of BACKEND, as a diff ready for `git apply`; the rest is told on stderr."""
+    """The edit for moved and renamed targets of BACKEND, as a diff ready for `git apply`; the rest is told on
+    stderr.
+    """
     from layline.app.patches_drift import patches_retarget as answer_retarget
     from layline.app.workspace import open_workspace
 

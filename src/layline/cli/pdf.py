@@ -17,8 +17,18 @@ import click
 @click.option("--date", default="", help="Date in the page header and inside the file, YYYY-MM-DD.")
 @click.option("--one-page", is_flag=True, help="Set it as large as one page allows; refuse what cannot fit.")
 @click.option("--engine", type=click.Choice(["typst", "weasyprint"]), default="typst", show_default=True)
-@click.option("--style", type=click.Path(dir_okay=False, path_type=Path), default=None, help="A stylesheet of your own (weasyprint).")  # fmt: skip
-@click.option("--fonts", type=click.Path(file_okay=False, path_type=Path), default=None, help="A folder of fonts for scripts Typst's own lack.")  # fmt: skip
+@click.option(
+    "--style",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=None,
+    help="A stylesheet of your own (weasyprint).",
+)
+@click.option(
+    "--fonts",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=None,
+    help="A folder of fonts for scripts Typst's own lack.",
+)
 def pdf(
     file: Path, output: Path, engine: str, style: Path | None, fonts: Path | None, **header: str | bool | None
 ) -> int:

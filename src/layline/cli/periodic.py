@@ -14,10 +14,24 @@ if TYPE_CHECKING:
 
     from layline.core.report import Answer
 
-since_option = click.option("--since", default=None, metavar="TIME", help="Begin here instead of with the period, e.g. where the last report ended.")  # fmt: skip
-until_option = click.option("--until", default=None, metavar="TIME", help="Look only up to this moment, e.g. 2026-05-08T09:01 in the configured time zone.")  # fmt: skip
-write_option = click.option("--write/--no-write", default=True, show_default=True, help="Write the report and its record, or only show them.")  # fmt: skip
-couplings_option = click.option("--couplings", is_flag=True, help="Also count what of our code breaks at each tip; slower, needs `packages`.")  # fmt: skip
+since_option = click.option(
+    "--since",
+    default=None,
+    metavar="TIME",
+    help="Begin here instead of with the period, e.g. where the last report ended.",
+)
+until_option = click.option(
+    "--until",
+    default=None,
+    metavar="TIME",
+    help="Look only up to this moment, e.g. 2026-05-08T09:01 in the configured time zone.",
+)
+write_option = click.option(
+    "--write/--no-write", default=True, show_default=True, help="Write the report and its record, or only show them."
+)
+couplings_option = click.option(
+    "--couplings", is_flag=True, help="Also count what of our code breaks at each tip; slower, needs `packages`."
+)
 replace_option = click.option(
     "--replace", "replace_foreign", is_flag=True, help="Take over files that Layline did not write."
 )
@@ -29,7 +43,13 @@ def periodic() -> None:
 
 
 @periodic.command("weekly")
-@click.option("--week", "period", default=None, metavar="YYYY-Www", help="The ISO week; default: that of --until, else of the newest commit.")  # fmt: skip
+@click.option(
+    "--week",
+    "period",
+    default=None,
+    metavar="YYYY-Www",
+    help="The ISO week; default: that of --until, else of the newest commit.",
+)
 @since_option
 @until_option
 @couplings_option
@@ -46,7 +66,13 @@ def weekly(**options: Any) -> int:
 
 
 @periodic.command("monthly")
-@click.option("--month", "period", default=None, metavar="YYYY-MM", help="The month; default: that of --until, else of the newest commit.")  # fmt: skip
+@click.option(
+    "--month",
+    "period",
+    default=None,
+    metavar="YYYY-MM",
+    help="The month; default: that of --until, else of the newest commit.",
+)
 @since_option
 @until_option
 @couplings_option
@@ -63,9 +89,16 @@ def monthly(**options: Any) -> int:
 
 
 def _run(
-    report: Callable[..., Answer], *, config: Path | None, fetch: bool, format_: str, output: Path | None,
-    write: bool, replace_foreign: bool, **span: Any,
-) -> int:  # fmt: skip
+    report: Callable[..., Answer],
+    *,
+    config: Path | None,
+    fetch: bool,
+    format_: str,
+    output: Path | None,
+    write: bool,
+    replace_foreign: bool,
+    **span: Any,
+) -> int:
     from layline.app.periodic import Span
     from layline.app.workspace import fetch_backend, open_workspace
 

@@ -11,7 +11,12 @@ from layline.cli.show import at_option, config_option, format_option, show
 
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False, exists=True, path_type=Path), default=".")
-@click.option("--git", type=click.Path(exists=True, path_type=Path), default=None, help="The downstream's clone or bare mirror; default: FOLDER.")  # fmt: skip
+@click.option(
+    "--git",
+    type=click.Path(exists=True, path_type=Path),
+    default=None,
+    help="The downstream's clone or bare mirror; default: FOLDER.",
+)
 @at_option
 @click.option("--force", is_flag=True, help="Replace an existing layline.toml.")
 @format_option("text", "json", "md")

@@ -18,13 +18,25 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
 config_option = click.option(
-    "-c", "--config", type=click.Path(dir_okay=False, path_type=Path), default=None,
+    "-c",
+    "--config",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=None,
     help="layline.toml to use; default: the nearest one here or above.",
-)  # fmt: skip
+)
 at_option = click.option("--at", default="HEAD", show_default=True, help="Downstream commit to look at.")
 to_option = click.option("--to", default=None, help="Upstream ref to compare with; default: the configured `ref`.")
-fetch_option = click.option("--fetch", is_flag=True, help="First bring the upstream's newest commits (the only use of the network).")  # fmt: skip
-_day = click.option("--date", "today", default=None, metavar="YYYY-MM-DD", callback=lambda _, __, text: parse_date(text), help="The day the answer is given on; default: today.")  # fmt: skip
+fetch_option = click.option(
+    "--fetch", is_flag=True, help="First bring the upstream's newest commits (the only use of the network)."
+)
+_day = click.option(
+    "--date",
+    "today",
+    default=None,
+    metavar="YYYY-MM-DD",
+    callback=lambda _, __, text: parse_date(text),
+    help="The day the answer is given on; default: today.",
+)
 
 
 def date_option(function: Function) -> Function:
@@ -45,8 +57,21 @@ def format_option(*formats: str) -> Callable[[Function], Function]:
     """`--format` and `-o`, with the formats that apply to this command."""
 
     def add(function: Function) -> Function:
-        option = click.option("--format", "format_", type=click.Choice(formats), default=formats[0], show_default=True, help="How to show the answer.")  # fmt: skip
-        output = click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), default=None, help="Save to a file instead of printing.")  # fmt: skip
+        option = click.option(
+            "--format",
+            "format_",
+            type=click.Choice(formats),
+            default=formats[0],
+            show_default=True,
+            help="How to show the answer.",
+        )
+        output = click.option(
+            "-o",
+            "--output",
+            type=click.Path(dir_okay=False, path_type=Path),
+            default=None,
+            help="Save to a file instead of printing.",
+        )
         return option(output(function))
 
     return add

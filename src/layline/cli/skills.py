@@ -25,10 +25,18 @@ def skills_list(format_: str, output: Path | None) -> int:
 
 @skills.command("install")
 @click.argument("folder", type=click.Path(file_okay=False, exists=True, path_type=Path), default=".")
-@click.option("--into", "places", multiple=True, metavar="DIR", help="Below FOLDER; default: the agents' folders that exist (.claude, .cursor, .agents).")  # fmt: skip
+@click.option(
+    "--into",
+    "places",
+    multiple=True,
+    metavar="DIR",
+    help="Below FOLDER; default: the agents' folders that exist (.claude, .cursor, .agents).",
+)
 @format_option("text", "json")
 def skills_install(folder: Path, places: tuple[str, ...], format_: str, output: Path | None) -> int:
-    """Copy the skills where the agents of the project FOLDER look; a foreign skill of the same name is never overwritten."""
+    """Copy the skills where the agents of the project FOLDER look; a foreign skill of the same name is never
+    overwritten.
+    """
     from layline.app import skills as app_skills
 
     return show(app_skills.skills_install(folder, places=places), format_, output)

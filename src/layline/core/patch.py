@@ -181,7 +181,8 @@ class Unregistered:
     within: str
     """Dotted name of the enclosing function, class or module."""
     called_from: tuple[str, ...] = ()
-    """What calls, imports or hands it on, by what names resolve to: `path:line`, with a word where it is no plain call."""
+    """What calls, imports or hands it on, by what names resolve to: `path:line`, with a word where it is no plain
+    call."""
     unknown_callers: int = 0
     """Calls of a method of the same name on objects whose class is not known; they are not in `called_from`."""
     registry: str | None = None

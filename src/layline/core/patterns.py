@@ -12,7 +12,11 @@ class Classes:
 
     def __init__(self, patterns: Mapping[str, tuple[str, ...]], rest: str) -> None:
         self.rest = rest
-        self._compiled = [(name, re.compile("|".join(_translate(one) for one in listed))) for name, listed in patterns.items() if listed]  # fmt: skip
+        self._compiled = [
+            (name, re.compile("|".join(_translate(one) for one in listed)))
+            for name, listed in patterns.items()
+            if listed
+        ]
         self._known: dict[str, str] = {}
 
     @property

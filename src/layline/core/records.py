@@ -217,7 +217,9 @@ def read_gap_record(plain: Any) -> GapRecord | tuple[Problem, ...]:
     return problems or _build_gap(plain)
 
 
-def read_periodic_record(plain: Any, cadence: Cadence, required: tuple[str, ...] = ()) -> PeriodicRecord | tuple[Problem, ...]:  # fmt: skip
+def read_periodic_record(
+    plain: Any, cadence: Cadence, required: tuple[str, ...] = ()
+) -> PeriodicRecord | tuple[Problem, ...]:
     """The record that `plain` tells, or everything that is wrong with it; `required` are the configured status keys."""
     problems = tuple(find_periodic_problems(plain, cadence, required))
     return problems or _build_periodic(plain)
@@ -232,7 +234,9 @@ def encode_record(record: Record) -> dict[str, Any]:
             name = record.id
         case PeriodicRecord():
             plain = _spread_statuses(plain)
-            problems = tuple(find_periodic_problems(plain, record.cadence, tuple(record.statuses), strict=True, extra=record.extra))  # fmt: skip
+            problems = tuple(
+                find_periodic_problems(plain, record.cadence, tuple(record.statuses), strict=True, extra=record.extra)
+            )
             name = record.report_id
     if problems:
         raise RecordError(f"the record {name}", tuple(map(str, problems)))
@@ -247,7 +251,8 @@ def recommendation_label(text: str | None) -> str | None:
 def _build_gap(plain: Mapping[str, Any]) -> GapRecord:
     summary, integration = plain.get("dashboard_summary"), plain.get("integration")
     return _build(
-        GapRecord, plain,
+        GapRecord,
+        plain,
         backend=_build(BackendName, plain["backend"]),
         status=RecordStatus(plain["status"]),
         local=_build(LocalSide, plain["local"]),
@@ -256,7 +261,7 @@ def _build_gap(plain: Mapping[str, Any]) -> GapRecord:
         integration=None if integration is None else _build(Integration, integration),
         dashboard_summary=None if summary is None else _build(Summary, summary),
         artifacts=tuple(_build(Artifact, item) for item in plain["artifacts"]),
-    )  # fmt: skip
+    )
 
 
 def _build_periodic(plain: Mapping[str, Any]) -> PeriodicRecord:

@@ -1,4 +1,6 @@
-"""Names that a patch adds to upstream's objects for our own code to read: nothing of upstream's is replaced, nothing is dead."""
+"""Names that a patch adds to upstream's objects for our own code to read: nothing of upstream's is replaced, nothing is
+dead.
+"""
 
 from __future__ import annotations
 

@@ -33,7 +33,12 @@ def find_nature_problems(comparison: Comparison, ours: Definition, wrapping: str
     for word in sorted((was - now) & mine):
         yield Problem(word, f"is a {word}, which upstream's is not at the tip")
     if after.is_async not in {before.is_async, ours.is_async}:
-        yield Problem("async", "is not async, as upstream's is at the tip" if after.is_async else "is async, which upstream's is not at the tip")  # fmt: skip
+        yield Problem(
+            "async",
+            "is not async, as upstream's is at the tip"
+            if after.is_async
+            else "is async, which upstream's is not at the tip",
+        )
 
 
 def _natures(definition: Definition) -> frozenset[str]:
@@ -93,7 +98,9 @@ def _arity(side: Resolver, symbol: Symbol) -> int | None:
 
 
 def find_arities(node: ast.AST) -> Iterator[int | None]:
-    """Of each `return` of a function the number of values; None where it is no written tuple. Inner functions do not count."""
+    """Of each `return` of a function the number of values; None where it is no written tuple. Inner functions do not
+    count.
+    """
     for item in walk_own(node):
         if isinstance(item, ast.Return):
             match item.value:
@@ -113,7 +120,9 @@ def find_shape_problems(change: ReturnChange, ours: ast.AST, originals: frozense
             case ast.Assign(targets=[ast.Tuple(elts=names) | ast.List(elts=names)], value=ast.Call(func=func)):
                 starred = any(isinstance(one, ast.Starred) for one in names)
                 if len(names) == change.before and not starred and ast.unparse(func) in originals:
-                    yield Problem("return", f"takes {change.before} values from the original, which returns {change.after} now")  # fmt: skip
+                    yield Problem(
+                        "return", f"takes {change.before} values from the original, which returns {change.after} now"
+                    )
 
 
 def find_used_attributes(ours: ast.AST, originals: frozenset[str]) -> list[str]:
@@ -128,7 +137,9 @@ def find_used_attributes(ours: ast.AST, originals: frozenset[str]) -> list[str]:
         match item:
             case ast.Attribute(value=ast.Name(id=name), attr=word) if name in held:
                 found[word] = None
-            case ast.Call(func=ast.Name(id="hasattr" | "getattr"), args=[ast.Name(id=name), ast.Constant(value=str(word)), *_]) if name in held:  # fmt: skip
+            case ast.Call(
+                func=ast.Name(id="hasattr" | "getattr"), args=[ast.Name(id=name), ast.Constant(value=str(word)), *_]
+            ) if name in held:
                 found[word] = None
     return list(found)
 

@@ -22,7 +22,9 @@ _STAYS = frozenset({DriftKind.UNCHANGED, DriftKind.BODY_CHANGED, DriftKind.SIGNA
 
 
 def judge_bypass(row: Drift, sides: Sides) -> Drift:
-    """A rebinding in a module whose own code used the name at the pin, and neither it nor an importer of it does at the tip."""
+    """A rebinding in a module whose own code used the name at the pin, and neither it nor an importer of it does at the
+    tip.
+    """
     comparison = row.comparison
     if comparison is None or row.style not in _REBINDS or row.kind not in _STAYS or not comparison.after.exists:
         return row
@@ -38,9 +40,13 @@ def judge_bypass(row: Drift, sides: Sides) -> Drift:
         return row
     text = f"no code of {holder} uses it at the tip: rebinding it there reaches nobody, {users[0].target} is what runs"
     return replace(
-        row, severity=Severity.BREAKS, suggestion=users[0], bypassed=True, risks=(*row.risks, text),
+        row,
+        severity=Severity.BREAKS,
+        suggestion=users[0],
+        bypassed=True,
+        risks=(*row.risks, text),
         detail="; ".join(part for part in (row.detail, text) if part),
-    )  # fmt: skip
+    )
 
 
 def judge_source(row: Drift, targets: Iterable[str | None], sides: Sides) -> Drift:
@@ -69,7 +75,9 @@ def _find_outside(home: str, sides: Sides) -> list[str]:
 
 
 def _find_inside(home: str, sides: Sides, targets: frozenset[str]) -> list[str]:
-    """Where the tip calls a function in the module that defines it, as an attribute of that module, or under a name we rebind."""
+    """Where the tip calls a function in the module that defines it, as an attribute of that module, or under a name we
+    rebind.
+    """
     symbol = sides.tip.resolve(home)
     if symbol.module is None or symbol.definition is None or symbol.home != home:
         return []
@@ -90,9 +98,12 @@ def _search(spelled: str, sides: Sides, only: frozenset[str]) -> list[str]:
     return sorted(
         str(index.location(module, line))
         for module, data in read_modules(sides.tip)
-        if index.entries[module].part == sides.part and (not only or module in only) and word in data
-        and not module.startswith("tests.") and (line := next(find_calls(data, spelled), None)) is not None
-    )  # fmt: skip
+        if index.entries[module].part == sides.part
+        and (not only or module in only)
+        and word in data
+        and not module.startswith("tests.")
+        and (line := next(find_calls(data, spelled), None)) is not None
+    )
 
 
 def _is_used(side: Resolver, module: str, name: str) -> bool:

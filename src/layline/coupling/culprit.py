@@ -205,7 +205,9 @@ def _place(module: str | None, sides: Sides) -> tuple[Tracer, str] | None:
 
 
 def find_last_seen(rows: Iterable[Drift], sides: Sides, upstream: Repository, pin: str) -> Iterator[Drift]:
-    """Tells, of targets that are dead at the pin, whether upstream ever had them: else they are a typo or an addition."""
+    """Tells, of targets that are dead at the pin, whether upstream ever had them: else they are a typo or an
+    addition.
+    """
     listed = list(rows)
     places = {row.target: tuple(_guess_places(row.target, sides)) for row in listed if _is_unknown(row) and row.target}
     paths = tuple(sorted({path for found in places.values() for path, _ in found}))

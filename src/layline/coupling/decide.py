@@ -1,4 +1,6 @@
-"""Can a patch go? Its guard is decided at pin and tip as far as upstream's names, versions and config keys decide it."""
+"""Can a patch go? Its guard is decided at pin and tip as far as upstream's names, versions and config keys decide
+it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from layline.source.names import longest_root
 from layline.source.symbols import SymbolKind
 
 _ABOUT_UPSTREAM = frozenset({"backend", "upstream", "target", "base"})
-_NOT_A_SUBJECT = frozenset({"version", "versions", "min", "max", "supported", "range", "gate", "gates", "pattern", "patterns"})  # fmt: skip
+_NOT_A_SUBJECT = frozenset(
+    {"version", "versions", "min", "max", "supported", "range", "gate", "gates", "pattern", "patterns"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +148,9 @@ def _decide_version(text: str, ground: Ground, side: int) -> Decision:
     if version is None or not longest_root(name, ground.packages):
         return Decision(None)
     holds = satisfies(version, f"{operator}{wanted}")
-    return Decision(holds, (f"{text} is {str(holds).lower()} at the {_side(side)} ({version})",) if holds is not None else ())  # fmt: skip
+    return Decision(
+        holds, (f"{text} is {str(holds).lower()} at the {_side(side)} ({version})",) if holds is not None else ()
+    )
 
 
 def judge_gates(gates: Iterable[str], ground: Ground) -> Outlook | None:
@@ -159,12 +165,20 @@ def judge_gates(gates: Iterable[str], ground: Ground) -> Outlook | None:
         if not _is_about(parameter, ground.subjects):
             continue
         if version is None:
-            return Outlook(reason=f"undecided whether its version gate {shown} holds: the tip declares no version", can_go=False)  # fmt: skip
+            return Outlook(
+                reason=f"undecided whether its version gate {shown} holds: the tip declares no version", can_go=False
+            )
         verdicts = [satisfies(version, pattern) for pattern in patterns]
         if all(verdict is False for verdict in verdicts):
-            return Outlook(reason=f"its version gate {shown} is false at the tip ({version}): the patch can go", can_go=True, is_planned=True)  # fmt: skip
+            return Outlook(
+                reason=f"its version gate {shown} is false at the tip ({version}): the patch can go",
+                can_go=True,
+                is_planned=True,
+            )
         if None in verdicts and True not in verdicts:
-            return Outlook(reason=f"undecided whether its version gate {shown} holds at the tip ({version})", can_go=False)  # fmt: skip
+            return Outlook(
+                reason=f"undecided whether its version gate {shown} holds at the tip ({version})", can_go=False
+            )
     return None
 
 
@@ -175,7 +189,9 @@ def _is_about(parameter: str, subjects: frozenset[str]) -> bool:
 
 
 def satisfies(version: str, pattern: str) -> bool | None:
-    """Whether a version passes `>=1.2`, `<2`, `1.2.*`, `1.2.3` or `1.2~1.4`; None where that depends on how one reads it."""
+    """Whether a version passes `>=1.2`, `<2`, `1.2.*`, `1.2.3` or `1.2~1.4`; None where that depends on how one reads
+    it.
+    """
     from packaging.specifiers import InvalidSpecifier, SpecifierSet
     from packaging.version import InvalidVersion, Version
 

@@ -66,20 +66,30 @@ def _unregistered(item: Unregistered, idle: frozenset[str]) -> Patch:
     """Effects outside any registration are listed under the function or module that does them."""
     name = next((name for name in (item.within, *parents(item.within)) if name in idle), None)
     return Patch(
-        id=item.within, backend=None, phase=None, priority=None, location=item.effect.location, handler=item.within,
-        handler_lines=(item.effect.location.line, item.effect.location.line), active=name is None,
+        id=item.within,
+        backend=None,
+        phase=None,
+        priority=None,
+        location=item.effect.location,
+        handler=item.within,
+        handler_lines=(item.effect.location.line, item.effect.location.line),
+        active=name is None,
         active_reason=f"nothing registers, calls or hands on {name}" if name is not None else "",
-    )  # fmt: skip
+    )
 
 
 def _find_doubts(inventory: Inventory, sides: Sides) -> tuple[set[str], set[str]]:
-    """Names, and arguments of constructors, whose upstream calls may decide a row: read together, because reading costs."""
+    """Names, and arguments of constructors, whose upstream calls may decide a row: read together, because reading
+    costs.
+    """
     names: set[str] = set()
     arguments: set[str] = set()
     effects = [effect for patch in inventory.patches for effect in patch.effects]
     for effect in (*effects, *(item.effect for item in inventory.unregistered)):
         found = sides.comparer.compare(effect.target) if effect.target else None
-        if found is None or not (found.kind is DriftKind.SIGNATURE_CHANGED or (found.kind is DriftKind.MOVED and found.after.exists)):  # fmt: skip
+        if found is None or not (
+            found.kind is DriftKind.SIGNATURE_CHANGED or (found.kind is DriftKind.MOVED and found.after.exists)
+        ):
             continue
         names.add(called_name(found))
         if makes_instances(found):
@@ -91,26 +101,39 @@ def _find_doubts(inventory: Inventory, sides: Sides) -> tuple[set[str], set[str]
 def judge_effect(patch: Patch, effect: Effect, sides: Sides, fitter: Fitter) -> Drift:
     """The row of one effect."""
     start = Drift(
-        patch=patch.id, active=patch.active, target=effect.target, style=effect.style, kind=DriftKind.UNRESOLVED,
-        severity=Severity.LOOK, dead_today=False, location=effect.location, effect=effect,
+        patch=patch.id,
+        active=patch.active,
+        target=effect.target,
+        style=effect.style,
+        kind=DriftKind.UNRESOLVED,
+        severity=Severity.LOOK,
+        dead_today=False,
+        location=effect.location,
+        effect=effect,
         detail=effect.reason or "the target cannot be read from the code",
-    )  # fmt: skip
+    )
     target = effect.target or _called_target(effect)
     start = replace(start, target=target)
     if target is None:
         return _judge_mutation(start, effect, sides)
     comparison = _compare(target, sides)
     start = replace(
-        start, kind=comparison.kind, comparison=comparison, detail=_join(comparison.detail, "" if effect.certain else f"not certain: {effect.reason}"),
-        pin_evidence=_evidence(sides.pin, comparison.before), tip_evidence=_tip_evidence(sides, comparison),
+        start,
+        kind=comparison.kind,
+        comparison=comparison,
+        detail=_join(comparison.detail, "" if effect.certain else f"not certain: {effect.reason}"),
+        pin_evidence=_evidence(sides.pin, comparison.before),
+        tip_evidence=_tip_evidence(sides, comparison),
         suggestion=comparison.suggestions[0] if comparison.suggestions else None,
-    )  # fmt: skip
+    )
     row = _judge_anchors(start, effect, sides) if effect.anchors else _judge_fit(start, effect, sides, fitter)
     row = judge_bypass(_judge_effectiveness(row, effect, sides), sides)
     row = judge_source(row, (other.target for other in patch.effects), sides)
     row = _judge_guard(row, patch, effect, sides)
     if not patch.active and row.severity is Severity.BREAKS:
-        row = replace(row, severity=Severity.LOOK, detail=_join(row.detail, f"the patch is not active: {patch.active_reason}"))  # fmt: skip
+        row = replace(
+            row, severity=Severity.LOOK, detail=_join(row.detail, f"the patch is not active: {patch.active_reason}")
+        )
     return row
 
 
@@ -137,7 +160,9 @@ def _compare(target: str, sides: Sides) -> Comparison:
     if found.kind is DriftKind.UNRESOLVED and "." in target:
         holder = sides.comparer.compare(target.rpartition(".")[0])
         if holder.kind is DriftKind.UNCHANGED and holder.before.kind is SymbolKind.MODULE_ASSIGNMENT:
-            return replace(found, kind=DriftKind.UNCHANGED, detail=f"a member of the value {holder.name}, which is made as before")  # fmt: skip
+            return replace(
+                found, kind=DriftKind.UNCHANGED, detail=f"a member of the value {holder.name}, which is made as before"
+            )
     home = sides.pin.index.entries.get(before.bound_in or before.module or "")
     if found.kind is DriftKind.EXTERNAL and sides.pin.index.owns(target):
         owner = sides.comparer.compare(target.rpartition(".")[0])
@@ -155,7 +180,9 @@ def _compare(target: str, sides: Sides) -> Comparison:
 
 
 def _follow_function(found: Comparison, sides: Sides) -> Comparison:
-    """An attribute of a function object (`serve.is_distributed = True`) is set by nobody's definition: it goes with its function."""
+    """An attribute of a function object (`serve.is_distributed = True`) is set by nobody's definition: it goes with its
+    function.
+    """
     holder, _, name = found.name.rpartition(".")
     symbol = sides.pin.resolve(holder)
     if symbol.definition is None or symbol.definition.kind is not DefinitionKind.FUNCTION:
@@ -173,11 +200,17 @@ def _judge_fit(row: Drift, effect: Effect, sides: Sides, fitter: Fitter) -> Drif
     if row.comparison is None:
         return row
     if ours is not None:
-        ours = replace(ours, installed=sides.replacements.read_line(effect.location), tree=sides.replacements.read_tree(ours.location.path))  # fmt: skip
+        ours = replace(
+            ours,
+            installed=sides.replacements.read_line(effect.location),
+            tree=sides.replacements.read_tree(ours.location.path),
+        )
     row = _judge_kind(_judge_copy(row, ours, sides), row.comparison, ours, fitter)
     dead = sides.reader.find_dead(ours, effect.location) if row.kind is not DriftKind.EXTERNAL else None
     if dead is not None:
-        return replace(row, kind=DriftKind.DEAD_AT_PIN, dead_today=True, severity=Severity.LOOK, detail=_join(dead, row.detail))  # fmt: skip
+        return replace(
+            row, kind=DriftKind.DEAD_AT_PIN, dead_today=True, severity=Severity.LOOK, detail=_join(dead, row.detail)
+        )
     if row.kind in {DriftKind.EXTERNAL, DriftKind.DEAD_AT_PIN, DriftKind.UNRESOLVED}:
         return row
     return _judge_reads(judge_returns(row, ours, sides), ours, sides)
@@ -199,7 +232,9 @@ def _judge_kind(row: Drift, comparison: Comparison, ours: Replacement | None, fi
             told = (
                 "we call the original on some paths only" if partly else "we still call the original" if wraps else ""
             )
-            return replace(row, severity=Severity.OK if wraps and not partly else Severity.LOOK, detail=_join(row.detail, told))  # fmt: skip
+            return replace(
+                row, severity=Severity.OK if wraps and not partly else Severity.LOOK, detail=_join(row.detail, told)
+            )
         case DriftKind.SIGNATURE_CHANGED if row.style is Style.SOURCE_REWRITE:
             return replace(row, severity=Severity.LOOK)
         case DriftKind.SIGNATURE_CHANGED:
@@ -221,9 +256,12 @@ def _judge_reads(row: Drift, ours: Replacement | None, sides: Sides) -> Drift:
     more = f", and {len(lost) - 3} more" if len(lost) > 3 else ""
     text = f"our replacement {', '.join(messages[:3])}{more}"
     return replace(
-        row, lost=lost, problems=(*row.problems, *messages), detail=_join(row.detail, text),
+        row,
+        lost=lost,
+        problems=(*row.problems, *messages),
+        detail=_join(row.detail, text),
         severity=Severity.BREAKS if breaks else Severity.LOOK,
-    )  # fmt: skip
+    )
 
 
 def _with_fit(row: Drift, fit: Fit, least: Severity) -> Drift:
@@ -271,18 +309,28 @@ def _judge_guard(row: Drift, patch: Patch, effect: Effect, sides: Sides) -> Drif
         return row
     off = found.is_planned and row.severity is Severity.BREAKS
     return replace(
-        row, retire=row.retire or (found.reason if found.can_go else None), detail=_join(row.detail, found.reason),
+        row,
+        retire=row.retire or (found.reason if found.can_go else None),
+        detail=_join(row.detail, found.reason),
         severity=Severity.LOOK if off else row.severity,
-    )  # fmt: skip
+    )
 
 
 def _judge_anchors(row: Drift, effect: Effect, sides: Sides) -> Drift:
     """A source rewrite lives on the text that it searches for in the source of its target."""
     comparison = row.comparison
-    if comparison is None or row.kind in LOST or row.kind in {DriftKind.DEAD_AT_PIN, DriftKind.EXTERNAL, DriftKind.UNRESOLVED}:  # fmt: skip
+    if (
+        comparison is None
+        or row.kind in LOST
+        or row.kind in {DriftKind.DEAD_AT_PIN, DriftKind.EXTERNAL, DriftKind.UNRESOLVED}
+    ):
         severities = dict.fromkeys(LOST, Severity.BREAKS) | {DriftKind.EXTERNAL: Severity.OK}
-        return replace(row, dead_today=row.kind is DriftKind.DEAD_AT_PIN, severity=severities.get(row.kind, Severity.LOOK))  # fmt: skip
-    then, now = (read_source(side, symbol) for side, symbol in ((sides.pin, comparison.before), (sides.tip, comparison.after)))  # fmt: skip
+        return replace(
+            row, dead_today=row.kind is DriftKind.DEAD_AT_PIN, severity=severities.get(row.kind, Severity.LOOK)
+        )
+    then, now = (
+        read_source(side, symbol) for side, symbol in ((sides.pin, comparison.before), (sides.tip, comparison.after))
+    )
     gone_then = [anchor for anchor in effect.anchors if anchor not in then]
     gone_now = [anchor for anchor in effect.anchors if anchor not in now]
     if gone_then:
@@ -291,7 +339,9 @@ def _judge_anchors(row: Drift, effect: Effect, sides: Sides) -> Drift:
     if gone_now:
         detail = _join(f"the text it searches for is gone: {quote(gone_now[0])}", row.detail)
         home = find_in_bases(sides.tip, comparison.after, effect.anchors)
-        return replace(row, kind=DriftKind.ANCHOR_LOST, severity=Severity.BREAKS, detail=detail, suggestion=home or row.suggestion)  # fmt: skip
+        return replace(
+            row, kind=DriftKind.ANCHOR_LOST, severity=Severity.BREAKS, detail=detail, suggestion=home or row.suggestion
+        )
     severity = Severity.OK if row.kind is DriftKind.UNCHANGED else Severity.LOOK
     return replace(row, severity=severity, detail=_join("the text it searches for is still there", row.detail))
 
@@ -309,15 +359,28 @@ def _judge_mutation(row: Drift, effect: Effect, sides: Sides) -> Drift:
     if not effect.mutates:
         return row
     if all("." in key and key.partition(".")[0] in sides.own for key in effect.mutates):
-        return replace(row, target=", ".join(effect.mutates), kind=DriftKind.EXTERNAL, severity=Severity.OK, detail="it is our own code, not upstream's")  # fmt: skip
+        return replace(
+            row,
+            target=", ".join(effect.mutates),
+            kind=DriftKind.EXTERNAL,
+            severity=Severity.OK,
+            detail="it is our own code, not upstream's",
+        )
     unknown = [key for key in effect.mutates if not sides.keys.get(key, (False, False))[0]]
     dropped = [key for key in effect.mutates if sides.keys.get(key) == (True, False)]
     row = replace(row, target=", ".join(effect.mutates))
     if dropped:
         names = ", ".join(dropped)
-        return replace(row, kind=DriftKind.REMOVED, severity=Severity.LOOK, detail=f"upstream no longer mentions {names}")  # fmt: skip
+        return replace(
+            row, kind=DriftKind.REMOVED, severity=Severity.LOOK, detail=f"upstream no longer mentions {names}"
+        )
     if len(unknown) == len(effect.mutates):
-        return replace(row, kind=DriftKind.EXTERNAL, severity=Severity.OK, detail="upstream does not mention it: it is ours or another library's")  # fmt: skip
+        return replace(
+            row,
+            kind=DriftKind.EXTERNAL,
+            severity=Severity.OK,
+            detail="upstream does not mention it: it is ours or another library's",
+        )
     return replace(row, kind=DriftKind.UNCHANGED, severity=Severity.OK, detail="upstream mentions it at both refs")
 
 
@@ -327,10 +390,16 @@ def _find_dropped_keys(patch: Patch, sides: Sides) -> Iterator[Drift]:
     for key in dict.fromkeys((*patch.guard.keys, *patch.body_keys)):
         if key not in written and sides.keys.get(key) == (True, False):
             yield Drift(
-                patch=patch.id, active=patch.active, target=key, style=Style.CONFIG_REWRITE, kind=DriftKind.REMOVED,
-                severity=Severity.LOOK, dead_today=False, location=patch.location,
+                patch=patch.id,
+                active=patch.active,
+                target=key,
+                style=Style.CONFIG_REWRITE,
+                kind=DriftKind.REMOVED,
+                severity=Severity.LOOK,
+                dead_today=False,
+                location=patch.location,
                 detail=f"the patch depends on the config key {key}, which upstream no longer mentions",
-            )  # fmt: skip
+            )
 
 
 def _evidence(side: Resolver, symbol: object) -> Evidence | None:

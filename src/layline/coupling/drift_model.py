@@ -69,7 +69,13 @@ class Drift:
     @property
     def order(self) -> tuple[int, bool, str, int, str]:
         """Worst first, then by place."""
-        return (_WORST_FIRST.index(self.severity), not self.active, self.location.path, self.location.line, self.target or "")  # fmt: skip
+        return (
+            _WORST_FIRST.index(self.severity),
+            not self.active,
+            self.location.path,
+            self.location.line,
+            self.target or "",
+        )
 
 
 def finding_id(*words: str) -> str:

@@ -1,4 +1,6 @@
-"""Does a write reach what runs? By-value importers, shadowed submodules, and fields of dataclasses that are made already."""
+"""Does a write reach what runs? By-value importers, shadowed submodules, and fields of dataclasses that are made
+already.
+"""
 
 from __future__ import annotations
 
@@ -36,9 +38,15 @@ def _find_late_fields(target: str, comparison: Comparison, pin: Resolver) -> Ite
     if comparison.before.exists and definition is not None and definition.returns is None:
         return  # a plain class attribute, not a field
     if comparison.before.exists:
-        yield f"{made} is a dataclass: its __init__ was made with the old default of {name}, which every object it makes keeps"
+        yield (
+            f"{made} is a dataclass: its __init__ was made with the old default of {name}, which every object it "
+            "makes keeps"
+        )
     else:
-        yield f"{made} is a dataclass: {name}, set after the class is made, is no field of it (not in __init__, fields(), replace(), ==)"
+        yield (
+            f"{made} is a dataclass: {name}, set after the class is made, is no field of it (not in __init__, "
+            "fields(), replace(), ==)"
+        )
 
 
 def _find_dataclass(pin: Resolver, symbol: Symbol, depth: int = 0) -> str | None:

@@ -58,12 +58,19 @@ class Fitter:
         if ours is None or pair is None:
             return found if found.breaks else Fit(summary=_unread(comparison, ours))
         if not found.messages:
-            return Fit(summary=f"our replacement {_signature(pair[0])} still takes what upstream passes{self._tell_uncalled(comparison)}")  # fmt: skip
+            return Fit(
+                summary=f"our replacement {_signature(pair[0])} still takes what upstream "
+                f"passes{self._tell_uncalled(comparison)}"
+            )
         if found.breaks:
             return found
         problems = find_problems(comparison, ours, self.comparer)
         arguments = frozenset(item.argument for item in problems)
-        passed = [site for site, argument in self._find_refused(comparison, pair[0], ours) if argument in arguments or argument.startswith("#")]  # fmt: skip
+        passed = [
+            site
+            for site, argument in self._find_refused(comparison, pair[0], ours)
+            if argument in arguments or argument.startswith("#")
+        ]
         passed = list(dict.fromkeys(passed))
         sure = [site for site in passed if site.certain]
         if not sure and makes_instances(comparison) and (built := find_refusing(self._read_slots(), *pair, arguments)):
@@ -78,9 +85,11 @@ class Fitter:
         name = called_name(comparison).removesuffix(".__init__").rpartition(".")[2]
         told = Passed(name=name, arguments=arguments, paths=tuple(dict.fromkeys(site.location.path for site in sure)))
         return Fit(
-            messages=found.messages, breaks=bool(sure), summary=f"{found.summary}; {word} {_places(sure or passed)}",
+            messages=found.messages,
+            breaks=bool(sure),
+            summary=f"{found.summary}; {word} {_places(sure or passed)}",
             passed=told if sure and not needs else None,
-        )  # fmt: skip
+        )
 
     def _tell_uncalled(self, comparison: Comparison) -> str:
         """Of a function that nothing at the tip calls or imports: what we put in its place does nothing there."""
@@ -137,8 +146,10 @@ def find_new_problems(comparison: Comparison, ours: Replacement | None, comparer
     """What our replacement refuses of the tip's signature and did not refuse of the pin's."""
     found = find_problems(comparison, ours, comparer)
     return Fit(
-        messages=tuple(item.message for item in found), breaks=any(item.certain for item in found), summary=_summary(found)
-    )  # fmt: skip
+        messages=tuple(item.message for item in found),
+        breaks=any(item.certain for item in found),
+        summary=_summary(found),
+    )
 
 
 def find_problems(comparison: Comparison, ours: Replacement | None, comparer: Comparer) -> list[Problem]:
@@ -163,7 +174,11 @@ def _find_lost(comparison: Comparison, ours: tuple[Parameter, ...], known: list[
         told = any(item.name == one.argument or f", {item.name} stands" in one.message for one in known)
         if item.required and item.name in lost and not told:
             new = lost[item.name].after
-            yield Problem(item.name, f"needs {item.name}, which upstream {f'calls {new}' if new else 'no longer has'}", certain=False)  # fmt: skip
+            yield Problem(
+                item.name,
+                f"needs {item.name}, which upstream {f'calls {new}' if new else 'no longer has'}",
+                certain=False,
+            )
 
 
 def _maker(symbol: Symbol, resolver: Resolver) -> Definition | None:

@@ -16,9 +16,12 @@ def find_idle(inventory: Inventory) -> frozenset[str]:
     return frozenset(
         item.within
         for item in inventory.unregistered
-        if not item.called_from and not item.unknown_callers and item.registry is None and _is_plain(item.within)
+        if not item.called_from
+        and not item.unknown_callers
+        and item.registry is None
+        and _is_plain(item.within)
         and any(folder in item.effect.location.path for folder in ("/patches/", "/patch/"))
-    )  # fmt: skip
+    )
 
 
 def _is_plain(within: str) -> bool:

@@ -55,7 +55,8 @@ class Judge:
         self._sites: dict[str, list[CallSite]] = {}
         """Upstream's own calls at the tip of the methods that an override of ours may not fit."""
         self._slots: list[CallSite] = []
-        """Upstream's calls at the tip that build what stands in a slot, with arguments that a class of ours does not take."""
+        """Upstream's calls at the tip that build what stands in a slot, with arguments that a class of ours does not
+        take."""
 
     def _find_doubtful(self, places: Iterable[Place]) -> Iterator[str]:
         """Methods of the tip with parameters that an override of ours does not take: upstream's calls decide."""
@@ -137,11 +138,17 @@ class Judge:
             stays = here.get(name)
             held = self._instances[0].find(place.imported).get(name)
             if stays is not None and held is not None and held.kind and stays.kind and held.kind != stays.kind:
-                return Verdict(state=State.SIGNATURE, consequence=Consequence.LOOK, detail=f"it held {held.kind} and holds {stays.kind} now")  # fmt: skip
+                return Verdict(
+                    state=State.SIGNATURE,
+                    consequence=Consequence.LOOK,
+                    detail=f"it held {held.kind} and holds {stays.kind} now",
+                )
             return Verdict(state=State.OK, consequence=Consequence.OK)
         doubt = place.guarded or self._instances[1].mentions(home, name)
         consequence = Consequence.MAY_BREAK if doubt else Consequence.WILL_BREAK
-        return Verdict(state=State.REMOVED, consequence=consequence, detail=f"no method of {home} sets self.{name} at the tip")  # fmt: skip
+        return Verdict(
+            state=State.REMOVED, consequence=consequence, detail=f"no method of {home} sets self.{name} at the tip"
+        )
 
     @staticmethod
     def _judge_unknown(place: Place, found: Comparison) -> Verdict | None:
@@ -185,7 +192,13 @@ class Judge:
             )
             consequence = Consequence.MAY_BREAK if place.guarded else Consequence.WILL_BREAK
             return Verdict(state=State.SIGNATURE, consequence=consequence, detail=f"at the tip it {words}")
-        shifted = () if problems else find_shifted(call, before[0].parameters or (), after[0].parameters or (), bound=place.bound or after[1])  # fmt: skip
+        shifted = (
+            ()
+            if problems
+            else find_shifted(
+                call, before[0].parameters or (), after[0].parameters or (), bound=place.bound or after[1]
+            )
+        )
         if not problems and not shifted:
             return self._judge_present(place, found)
         problems = problems or shifted
@@ -224,9 +237,13 @@ class Judge:
         return [
             str(site.location)
             for site in self._sites.get(found.after.home or found.name, ())
-            if site.certain and not site.module.startswith("tests.")
-            and any(one.argument in arguments or one.argument.startswith("#") for one in check_call(site.shape, ours.parameters or (), bound=True))
-        ]  # fmt: skip
+            if site.certain
+            and not site.module.startswith("tests.")
+            and any(
+                one.argument in arguments or one.argument.startswith("#")
+                for one in check_call(site.shape, ours.parameters or (), bound=True)
+            )
+        ]
 
     def _find_refused_arguments(self, places: Iterable[Place]) -> Iterator[str]:
         """What constructors of classes that upstream may build refuse of the tip's signature."""
@@ -236,7 +253,9 @@ class Judge:
                     yield problem.argument
 
     def _find_building(self, place: Place, ours: Definition, found: Comparison) -> list[str]:
-        """Upstream calls at the tip that build what stands in a slot, fit upstream's class and not ours, which we hand on."""
+        """Upstream calls at the tip that build what stands in a slot, fit upstream's class and not ours, which we hand
+        on.
+        """
         theirs = found.after.definition
         if ours.name != "__init__" or not place.handed or theirs is None or ours.parameters is None:
             return []
@@ -291,11 +310,18 @@ class Judge:
         more = f"also line{'s' if len(lines) > 1 else ''} {listed(list(map(str, lines)), most=6)}" if lines else ""
         pin, tip = self._attribute_evidence(place) if place.instance else self._evidence(place.target, verdict)
         return Coupling(
-            touch=place.touch, target=place.target, location=place.location, state=verdict.state,
-            consequence=verdict.consequence, detail="; ".join(part for part in (verdict.detail, more) if part),
-            new_target=verdict.new_target, guarded=place.guarded, pin_evidence=pin, tip_evidence=tip,
+            touch=place.touch,
+            target=place.target,
+            location=place.location,
+            state=verdict.state,
+            consequence=verdict.consequence,
+            detail="; ".join(part for part in (verdict.detail, more) if part),
+            new_target=verdict.new_target,
+            guarded=place.guarded,
+            pin_evidence=pin,
+            tip_evidence=tip,
             culprit=self._culprit(place, verdict),
-        )  # fmt: skip
+        )
 
     def _culprit(self, place: Place, verdict: Verdict) -> str | None:
         """The upstream commit after which our place no longer fits, where one can be told."""
@@ -327,7 +353,9 @@ class Judge:
 
 
 def _find_gone_state(found: Comparison) -> State:
-    """`renamed` where the last word changed, whatever else did; a module that stopped importing a name moved nothing."""
+    """`renamed` where the last word changed, whatever else did; a module that stopped importing a name moved
+    nothing.
+    """
     if found.kind is DriftKind.BINDING_LOST and found.new_home == found.before.home:
         return State.UNBOUND
     new = found.new_home

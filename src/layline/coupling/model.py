@@ -78,14 +78,25 @@ class Coupling:
 
 _RANK = {Consequence.WILL_BREAK: 0, Consequence.MAY_BREAK: 1, Consequence.LOOK: 2, Consequence.OK: 3}
 _TOUCH_RANK = {
-    Touch.IMPORT: 0, Touch.MODULE: 1, Touch.SUBCLASS: 2, Touch.PATCH: 3, Touch.CALL: 4, Touch.ATTRIBUTE: 5,
-    Touch.OVERRIDE: 6, Touch.FIELD: 7, Touch.SCRIPT: 8,
-}  # fmt: skip
+    Touch.IMPORT: 0,
+    Touch.MODULE: 1,
+    Touch.SUBCLASS: 2,
+    Touch.PATCH: 3,
+    Touch.CALL: 4,
+    Touch.ATTRIBUTE: 5,
+    Touch.OVERRIDE: 6,
+    Touch.FIELD: 7,
+    Touch.SCRIPT: 8,
+}
 
 
 def breaks_first(coupling: Coupling) -> tuple[object, ...]:
     """Sort key: what fails earliest (an import at start-up) before what fails when reached (a call), then by place."""
     return (
-        _RANK[coupling.consequence], coupling.guarded, _TOUCH_RANK[coupling.touch], coupling.location.path,
-        coupling.location.line, coupling.target,
-    )  # fmt: skip
+        _RANK[coupling.consequence],
+        coupling.guarded,
+        _TOUCH_RANK[coupling.touch],
+        coupling.location.path,
+        coupling.location.line,
+        coupling.target,
+    )

@@ -1,4 +1,6 @@
-"""Upstream names that our own files import when they are loaded, followed through our modules: one that is missing fails them all."""
+"""Upstream names that our own files import when they are loaded, followed through our modules: one that is missing
+fails them all.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ class OwnImports:
         return {path: name for name, path in self.paths.items()}
 
     def find_failing(self, module: str, depth: int = 0) -> FailingImport | None:
-        """The first import that fails when a module of ours is loaded, the packages around it first; None where all work."""
+        """The first import that fails when a module of ours is loaded, the packages around it first; None where all
+        work.
+        """
         for name in (*reversed(list(parents(module))), module):
             if name in self._known or name not in self.paths or depth > _DEEPEST:
                 found = self._known.get(name)

@@ -83,10 +83,12 @@ class Finder:
             whole = item.name in {None, "*"}
             target = item.module if whole else f"{item.module}.{item.name}"
             yield Place(
-                touch=self._script(target) or (Touch.MODULE if whole else Touch.IMPORT), target=target,
-                location=Location(entry.path, item.line), guarded=item.line in guarded,
+                touch=self._script(target) or (Touch.MODULE if whole else Touch.IMPORT),
+                target=target,
+                location=Location(entry.path, item.line),
+                guarded=item.line in guarded,
                 type_checking=item.type_checking,
-            )  # fmt: skip
+            )
 
     def _find_uses(self, entry: ModuleEntry, imports: tuple[Import, ...]) -> Iterator[Place]:
         found = self.uses.get(entry.blob)
@@ -104,9 +106,14 @@ class Finder:
                 target = f"{imported}.{rest}" if rest else imported
             touch = Touch.CALL if use.call is not None else Touch.PATCH if use.assigned else Touch.ATTRIBUTE
             yield Place(
-                touch=touch, target=target, location=Location(entry.path, use.line), call=use.call,
-                guarded=use.guarded, imported=imported, type_checking=item.type_checking,
-            )  # fmt: skip
+                touch=touch,
+                target=target,
+                location=Location(entry.path, use.line),
+                call=use.call,
+                guarded=use.guarded,
+                imported=imported,
+                type_checking=item.type_checking,
+            )
 
     def _find_classes(self, entry: ModuleEntry, definitions: tuple[Definition, ...]) -> Iterator[Place]:
         found = self.uses.get(entry.blob)
@@ -124,7 +131,14 @@ class Finder:
                 for use in calls:
                     if use.scope.rpartition(".")[0] == definition.qualname and use.call is not None:
                         target = f"{base}.{use.chain.removeprefix('super().')}"
-                        yield Place(touch=Touch.CALL, target=target, location=Location(entry.path, use.line), call=use.call, bound=True, guarded=use.guarded)  # fmt: skip
+                        yield Place(
+                            touch=Touch.CALL,
+                            target=target,
+                            location=Location(entry.path, use.line),
+                            call=use.call,
+                            bound=True,
+                            guarded=use.guarded,
+                        )
 
     def _find_inherited(self, entry: ModuleEntry, owner: Definition) -> Iterator[Place]:
         """`self.name` in our class, where upstream's class is the one that has the name."""
@@ -138,7 +152,14 @@ class Finder:
             theirs = self.resolver.resolve(f"{entry.name}.{owner.qualname}.{name}")
             if theirs.exists and theirs.home and self.owns(theirs.home) and not theirs.is_implicit:
                 touch = Touch.CALL if use.call is not None else Touch.ATTRIBUTE
-                yield Place(touch=touch, target=theirs.home, location=Location(entry.path, use.line), call=use.call, bound=True, guarded=use.guarded)  # fmt: skip
+                yield Place(
+                    touch=touch,
+                    target=theirs.home,
+                    location=Location(entry.path, use.line),
+                    call=use.call,
+                    bound=True,
+                    guarded=use.guarded,
+                )
 
     def _find_attributes(self, entry: ModuleEntry, owner: Definition, base: str) -> Iterator[Place]:
         """`self.name` in our class, where only methods of upstream's class set the name."""
@@ -154,9 +175,14 @@ class Finder:
             if self.resolver.resolve(f"{base}.{name}").exists:
                 continue  # a member of the class, told as such
             yield Place(
-                touch=Touch.ATTRIBUTE, target=f"{attribute.owner}.{name}", location=Location(entry.path, use.line),
-                imported=base, guarded=use.guarded, instance=True, bound=True,
-            )  # fmt: skip
+                touch=Touch.ATTRIBUTE,
+                target=f"{attribute.owner}.{name}",
+                location=Location(entry.path, use.line),
+                imported=base,
+                guarded=use.guarded,
+                instance=True,
+                bound=True,
+            )
 
     def _own_names(self, module: str, owner: Definition, depth: int) -> frozenset[str]:
         """What our class and our own classes above it define or set on `self`."""
@@ -164,7 +190,11 @@ class Finder:
         found = self.uses.get(entry.blob) if entry is not None else None
         names = set(holder.members(owner.qualname)) if holder else set()
         prefix = f"{owner.qualname}."
-        names |= {use.chain.removeprefix("self.") for use in (found.uses if found else ()) if use.assigned and use.scope.startswith(prefix)}  # fmt: skip
+        names |= {
+            use.chain.removeprefix("self.")
+            for use in (found.uses if found else ())
+            if use.assigned and use.scope.startswith(prefix)
+        }
         for text in owner.bases if depth < 6 else ():
             symbol = self.resolver.resolve_in(module, text.partition("[")[0])
             if symbol.definition is not None and symbol.module is not None and not self.owns(symbol.home or ""):
@@ -180,9 +210,12 @@ class Finder:
             theirs = self.resolver.resolve(f"{base}.{name}")
             if theirs.exists and theirs.home and self.owns(theirs.home) and not theirs.is_implicit:
                 yield Place(
-                    touch=Touch.OVERRIDE, target=theirs.home, location=Location(entry.path, ours.line), override=ours,
+                    touch=Touch.OVERRIDE,
+                    target=theirs.home,
+                    location=Location(entry.path, ours.line),
+                    override=ours,
                     handed=name == "__init__" and self.handing.is_handed(owner.name),
-                )  # fmt: skip
+                )
 
     def _upstream_bases(self, module: str, definition: Definition, depth: int) -> Iterator[str]:
         """Upstream classes among the ancestors, nearest first; our own classes in between are followed."""
@@ -205,7 +238,13 @@ class Finder:
                 continue
             if kind == "name" or not text:
                 if text == "args" and "." not in read.attributes:
-                    yield Place(touch=Touch.FIELD, target=f"args.{read.attributes}", location=location, guarded=read.guarded, certain=False)  # fmt: skip
+                    yield Place(
+                        touch=Touch.FIELD,
+                        target=f"args.{read.attributes}",
+                        location=location,
+                        guarded=read.guarded,
+                        certain=False,
+                    )
                 continue
             root, _, rest = text.partition(".")
             item = _visible(imports, root, read.scope)
@@ -224,13 +263,26 @@ class Finder:
     def _find_held(self, entry: ModuleEntry, read: FieldRead) -> Iterator[Place]:
         """`self.config.field` in our class: upstream's class says what `config` holds."""
         module, name = self.index.module(entry.name), read.origin.partition(":")[2]
-        owner = next((one for one in (module.definitions if module else ()) if one.kind is DefinitionKind.CLASS and read.scope.startswith(f"{one.qualname}.")), None)  # fmt: skip
+        owner = next(
+            (
+                one
+                for one in (module.definitions if module else ())
+                if one.kind is DefinitionKind.CLASS and read.scope.startswith(f"{one.qualname}.")
+            ),
+            None,
+        )
         bases = list(self._upstream_bases(entry.name, owner, 0)) if owner is not None else []
         held = self.instances.find(bases[0]).get(name) if bases else None
         target = self._follow_fields(held.kind, read.attributes.split(".")) if held is not None and held.kind else None
         if target is not None and owner is not None:
             certain = name not in self._own_names(entry.name, owner, 0)
-            yield Place(touch=Touch.FIELD, target=target, location=Location(entry.path, read.line), guarded=read.guarded, certain=certain)  # fmt: skip
+            yield Place(
+                touch=Touch.FIELD,
+                target=target,
+                location=Location(entry.path, read.line),
+                guarded=read.guarded,
+                certain=certain,
+            )
 
     def _class_of(self, named: str, kind: str) -> str | None:
         """The upstream class that a variable holds: annotated, constructed, or told by what the function returns."""

@@ -1,4 +1,5 @@
-"""What our replacement reads of upstream and the tip does not have: the target may fit, and the first call fails all the same.
+"""What our replacement reads of upstream and the tip does not have: the target may fit, and the first call fails all
+the same.
 
 Attributes of the patched object, fields of what it holds, names of upstream modules.
 """
@@ -158,7 +159,10 @@ class Reader:
         for module in (*((own,) if own is not None else ()), *self._find_own_steps(at)):
             found = self._imports[0].find_failing(module)
             if found is not None:
-                return f"{module} cannot be imported today: {found.location} imports {found.name}, which the pin does not have"
+                return (
+                    f"{module} cannot be imported today: {found.location} imports {found.name}, which the pin "
+                    "does not have"
+                )
         return None
 
     def _find_own_steps(self, at: Location) -> Iterator[str]:

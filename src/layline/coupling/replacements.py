@@ -39,7 +39,10 @@ class Replacement:
         if not self.definition.is_dataclass or self.definition.bases:
             return None
         fields = [item for item in body if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)]
-        words = [f"{ast.unparse(item.target)}{'' if item.value is None else f' = {ast.unparse(item.value)}'}" for item in fields]  # fmt: skip
+        words = [
+            f"{ast.unparse(item.target)}{'' if item.value is None else f' = {ast.unparse(item.value)}'}"
+            for item in fields
+        ]
         made = parse_tree("", f"def __init__(self, {', '.join(words)}): ...".encode())
         node = made.body[0] if isinstance(made, ast.Module) else None
         return define(node) if isinstance(node, ast.FunctionDef) else None

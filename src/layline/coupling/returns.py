@@ -34,7 +34,9 @@ def judge_returns(row: Drift, ours: Replacement | None, sides: Sides) -> Drift:
             found = (f"returns what it makes itself on some paths, made for {change.before} values",)
         told = f"our replacement {', '.join(found)}" if found else ""
         severity = Severity.BREAKS if found else Severity.LOOK if row.severity is Severity.OK else row.severity
-        row = replace(row, severity=severity, problems=(*row.problems, *found), detail=_join(row.detail, str(change), told))  # fmt: skip
+        row = replace(
+            row, severity=severity, problems=(*row.problems, *found), detail=_join(row.detail, str(change), told)
+        )
     if not returns_another(before.returns, after.returns):
         return row
     used = find_used_attributes(ours.node, held) if ours is not None else []

@@ -1,4 +1,6 @@
-"""What the code around and in a replacement of ours says: its imports, the dotted chains it reads, what it holds on to."""
+"""What the code around and in a replacement of ours says: its imports, the dotted chains it reads, what it holds on
+to.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ def find_imports(tree: ast.Module, node: ast.AST) -> dict[str, Imported]:
 
 
 def find_steps(tree: ast.Module, line: int) -> Iterator[Imported]:
-    """What the functions around a line import before it, come what may: statements of their own, in no branch and no `try`."""
+    """What the functions around a line import before it, come what may: statements of their own, in no branch and no
+    `try`.
+    """
     for function in ast.walk(tree):
         if isinstance(function, _FUNCTIONS) and function.lineno <= line <= (function.end_lineno or 0):
             for item in function.body:
@@ -70,13 +74,18 @@ def find_originals(tree: ast.Module, node: ast.AST, target: str) -> frozenset[st
             match item:
                 case ast.Assign(targets=[ast.Name(id=name)], value=ast.Attribute(attr=attr)) if attr == last:
                     found.add(name)
-                case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=attr), *_])) if attr == last:  # fmt: skip
+                case ast.Assign(
+                    targets=[ast.Name(id=name)],
+                    value=ast.Call(func=ast.Name(id="getattr"), args=[_, ast.Constant(value=attr), *_]),
+                ) if attr == last:
                     found.add(name)
     return frozenset(found)
 
 
 def find_held(tree: ast.Module | None, node: ast.AST, target: str) -> frozenset[str]:
-    """What a replacement may call as the original: names that hold it, and names of the functions around that sound like it."""
+    """What a replacement may call as the original: names that hold it, and names of the functions around that sound
+    like it.
+    """
     if tree is None:
         return frozenset()
     scopes = find_scopes(tree, node)
@@ -86,7 +95,9 @@ def find_held(tree: ast.Module | None, node: ast.AST, target: str) -> frozenset[
 
 
 def find_chains(node: ast.AST) -> Iterator[Chain]:
-    """Every dotted chain that a function or class reads, the longest spelling of each; decorators and bases included."""
+    """Every dotted chain that a function or class reads, the longest spelling of each; decorators and bases
+    included.
+    """
     asked = set(_find_asked(node))
     for item, guarded in _walk_scope(node, deep=True):
         words = _read_chain(item)
@@ -122,7 +133,9 @@ def _read_chain(node: ast.AST) -> tuple[str, ...] | None:
 
 
 def _walk_scope(scope: ast.AST, *, deep: bool) -> Iterator[tuple[ast.AST, bool]]:
-    """Nodes with whether a `try` around them catches their failure; inner functions only where `deep`; of a chain its whole."""
+    """Nodes with whether a `try` around them catches their failure; inner functions only where `deep`; of a chain its
+    whole.
+    """
     todo: list[tuple[ast.AST, bool]] = [(item, False) for item in ast.iter_child_nodes(scope)]
     while todo:
         node, guarded = todo.pop()

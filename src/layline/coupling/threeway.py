@@ -51,7 +51,14 @@ def build_three_way(row: Drift, sides: Sides) -> ThreeWay | None:
     if not then and not ours:
         return None
     is_copy = row.copied is not None
-    return ThreeWay(row=row, then=then, now=now, ours=ours, is_copy=is_copy, hunks=tuple(_find_hunks(then, now, ours if is_copy else then)))  # fmt: skip
+    return ThreeWay(
+        row=row,
+        then=then,
+        now=now,
+        ours=ours,
+        is_copy=is_copy,
+        hunks=tuple(_find_hunks(then, now, ours if is_copy else then)),
+    )
 
 
 def _symbol_now(comparison: Comparison, sides: Sides) -> Symbol:
@@ -65,7 +72,9 @@ def _find_hunks(then: str, now: str, ours: str) -> Iterator[Hunk]:
     touched = [span for _, *span in _changes(old, ours.splitlines())]
     for _, start, end, low, high in _changes(old, new):
         conflict = any(_overlap((start, end), (mine[0], mine[1])) for mine in touched)
-        yield Hunk(first=start + 1, last=end, removed=tuple(old[start:end]), added=tuple(new[low:high]), is_conflict=conflict)  # fmt: skip
+        yield Hunk(
+            first=start + 1, last=end, removed=tuple(old[start:end]), added=tuple(new[low:high]), is_conflict=conflict
+        )
 
 
 def _changes(old: list[str], new: list[str]) -> Iterator[tuple[str, int, int, int, int]]:

@@ -46,7 +46,10 @@ def _read_mentions(
         if isinstance(blob, Blob):
             # one split for all words: hundreds of searches would each read the text again, mostly in vain
             found = words.intersection(blob.data.translate(_SPACES).split())
-            yield blob.oid, found | {word for word, pattern in odd.items() if word in blob.data and pattern.search(blob.data)}  # fmt: skip
+            yield (
+                blob.oid,
+                found | {word for word, pattern in odd.items() if word in blob.data and pattern.search(blob.data)},
+            )
 
 
 _SPACES = bytes(byte if re.match(rb"[\w-]", bytes([byte])) else 32 for byte in range(256))

@@ -145,8 +145,12 @@ class Standing:
         )
 
 
-def find_standings(gaps: Iterable[GapRecord], periodic: Iterable[PeriodicRecord], labels: Mapping[str, str]) -> tuple[Standing, ...]:  # fmt: skip
-    """One per backend that any report measured, in alphabetical order of label; superseded and draft reports count too."""
+def find_standings(
+    gaps: Iterable[GapRecord], periodic: Iterable[PeriodicRecord], labels: Mapping[str, str]
+) -> tuple[Standing, ...]:
+    """One per backend that any report measured, in alphabetical order of label; superseded and draft reports count
+    too.
+    """
     gaps, periodic = tuple(gaps), tuple(periodic)
     named = {
         record.backend.key: record.backend.label for record in sorted(gaps, key=lambda record: record.generated_at)
@@ -195,12 +199,24 @@ def _stand(key: str, label: str, items: list[Measurement], newest: str | None) -
 def _from_gaps(gaps: Iterable[GapRecord]) -> Iterator[tuple[str, Measurement]]:
     for record in gaps:
         summary = record.dashboard_summary
-        yield record.backend.key, Measurement(
-            source=record.id, kind="gap report", page=gap_page(record), date=record.generated_at,
-            behind=record.stats.commit_gap, pin=record.local.commit, pin_date=record.local.commit_date,
-            tip=record.upstream.commit, tip_date=record.upstream.commit_date, repo=_https(record.upstream.repo),
-            ref=record.upstream.ref, recommendation=summary.recommendation if summary else None, fields={},
-        )  # fmt: skip
+        yield (
+            record.backend.key,
+            Measurement(
+                source=record.id,
+                kind="gap report",
+                page=gap_page(record),
+                date=record.generated_at,
+                behind=record.stats.commit_gap,
+                pin=record.local.commit,
+                pin_date=record.local.commit_date,
+                tip=record.upstream.commit,
+                tip_date=record.upstream.commit_date,
+                repo=_https(record.upstream.repo),
+                ref=record.upstream.ref,
+                recommendation=summary.recommendation if summary else None,
+                fields={},
+            ),
+        )
 
 
 def _from_periodic(periodic: Iterable[PeriodicRecord]) -> Iterator[tuple[str, Measurement]]:
@@ -213,11 +229,20 @@ def _from_periodic(periodic: Iterable[PeriodicRecord]) -> Iterator[tuple[str, Me
 
 def _from_status(record: PeriodicRecord, status: Status) -> Measurement:
     return Measurement(
-        source=record.report_id, kind=record.cadence.value, page=periodic_page(record), date=record.generated_at[:10],
-        behind=status.commit_gap, pin=status.pin_commit, pin_date=status.pin_date, tip=status.upstream_head,
-        tip_date=status.upstream_head_date, repo=_https(status.upstream_repo), ref=status.upstream_ref,
-        recommendation=status.recommendation, fields=status.fields,
-    )  # fmt: skip
+        source=record.report_id,
+        kind=record.cadence.value,
+        page=periodic_page(record),
+        date=record.generated_at[:10],
+        behind=status.commit_gap,
+        pin=status.pin_commit,
+        pin_date=status.pin_date,
+        tip=status.upstream_head,
+        tip_date=status.upstream_head_date,
+        repo=_https(status.upstream_repo),
+        ref=status.upstream_ref,
+        recommendation=status.recommendation,
+        fields=status.fields,
+    )
 
 
 def gap_page(record: GapRecord) -> str:

@@ -72,7 +72,10 @@ def build_site(content: Content, cached: Cache, *, engine: Engine | None = None,
     skipped = list(content.skipped + content.sections.skipped)
     for path, page, dead in _build_pages(plan, pages, progress):
         files[path] = page
-        skipped += [Skipped(f"a link in {path}", f"{address} leads nowhere on the site; its words were kept") for address in dead]  # fmt: skip
+        skipped += [
+            Skipped(f"a link in {path}", f"{address} leads nowhere on the site; its words were kept")
+            for address in dead
+        ]
     files |= dict(build_badges(plan.standings))
     listed = []
     for path, data, what in build_data(content, plan.standings):
@@ -116,9 +119,12 @@ def _describe(plan: Plan) -> Site:
     told = [f"{kinds[kind]} {kind}" for kind in ("weekly", "monthly") if kinds[kind]]
     told += [count_words(len(content.gaps), "gap report")] if content.gaps else []
     return Site(
-        project=content.project, name=content.title, date=newest_date(content.gaps, content.periodic),
-        counts=f"Reports: {join_words(told)}" if told else "No reports", nav=tuple(_navigate(plan)),
-    )  # fmt: skip
+        project=content.project,
+        name=content.title,
+        date=newest_date(content.gaps, content.periodic),
+        counts=f"Reports: {join_words(told)}" if told else "No reports",
+        nav=tuple(_navigate(plan)),
+    )
 
 
 def _navigate(plan: Plan) -> Iterator[NavItem]:
@@ -137,7 +143,13 @@ def _navigate(plan: Plan) -> Iterator[NavItem]:
         yield NavItem(title=section.title, href=f"{section.name}/index.html")
     for link in plan.content.sections.links:
         external = link.path.startswith("https://")
-        yield NavItem(title=link.title, href=link.path if external else link.path.removeprefix("./"), external=external, probe=link.probe, hint=link.hint)  # fmt: skip
+        yield NavItem(
+            title=link.title,
+            href=link.path if external else link.path.removeprefix("./"),
+            external=external,
+            probe=link.probe,
+            hint=link.hint,
+        )
 
 
 Page = tuple[str, bytes, tuple[str, ...]]
@@ -159,20 +171,33 @@ def _home(plan: Plan, pages: Pages) -> bytes:
     archive = view_archive(plan.periodic, plan.content.gaps)
     total = sum(len(group.entries) for group in archive)
     return pages.render(
-        "index.html", "home", title=pages.site.name, lead=plan.periodic[0] if plan.periodic else None,
-        standings=plan.standings, dives=plan.dives, boards=plan.boards, archive=archive,
-        archive_count=count_words(total, "report"), filters=view_filters(archive),
-        description=f"{plan.content.project}: latest report, distance of every backend from upstream, and what an upgrade asks.",
-    )  # fmt: skip
+        "index.html",
+        "home",
+        title=pages.site.name,
+        lead=plan.periodic[0] if plan.periodic else None,
+        standings=plan.standings,
+        dives=plan.dives,
+        boards=plan.boards,
+        archive=archive,
+        archive_count=count_words(total, "report"),
+        filters=view_filters(archive),
+        description=f"{plan.content.project}: latest report, distance of every backend from upstream, and what an "
+        "upgrade asks.",
+    )
 
 
 def _backend(plan: Plan, pages: Pages, standing: Standing) -> bytes:
     return pages.render(
-        f"backends/{standing.key}.html", "backend", title=standing.label, standing=standing,
-        facts=view_facts(standing), dives=tuple(dive for dive in plan.dives if dive.record.backend.key == standing.key),
-        evidence_sections=_evidence(plan, standing.key), boards=tuple(board for board in plan.boards if board.backend == standing.key),
+        f"backends/{standing.key}.html",
+        "backend",
+        title=standing.label,
+        standing=standing,
+        facts=view_facts(standing),
+        dives=tuple(dive for dive in plan.dives if dive.record.backend.key == standing.key),
+        evidence_sections=_evidence(plan, standing.key),
+        boards=tuple(board for board in plan.boards if board.backend == standing.key),
         badge_words=" ".join(badge_words(standing)[:2]),
-    )  # fmt: skip
+    )
 
 
 def _periodic(plan: Plan, pages: Pages, number: int, view: PeriodicView) -> Page:
@@ -188,11 +213,15 @@ def _periodic(plan: Plan, pages: Pages, number: int, view: PeriodicView) -> Page
         set_article(markdown, view.page, plan.content, plan.addresses, pages.cache, folder=None) if markdown else None
     )
     page = pages.render(
-        view.page, "periodic", title=view.title, report=view, statuses=statuses,
+        view.page,
+        "periodic",
+        title=view.title,
+        report=view,
+        statuses=statuses,
         article=article.markup if article else None,
         newer=plan.periodic[number - 1] if number else None,
         older=plan.periodic[number + 1] if number + 1 < len(plan.periodic) else None,
-    )  # fmt: skip
+    )
     return view.page, page, article.dead_links if article else ()
 
 
@@ -224,24 +253,40 @@ def _article(plan: Plan, pages: Pages, record: GapRecord, artifact: Any) -> Page
         plan.content.articles[artifact.source], path, plan.content, plan.addresses, pages.cache, folder=artifact.source
     )
     links = [
-        {"label": f"The {artifact_words(other.kind, other.language)}", "href": article_page(other.path), "here": other is artifact, "button": False}
+        {
+            "label": f"The {artifact_words(other.kind, other.language)}",
+            "href": article_page(other.path),
+            "here": other is artifact,
+            "button": False,
+        }
         for other in record.artifacts
-    ]  # fmt: skip
+    ]
     if plan.with_pdf:
         links.insert(
             0, {"label": artifact.label, "href": artifact.path.removeprefix("./"), "here": False, "button": True}
         )
     page = pages.render(
-        path, "report", title=article.title or record.title, record=record, links=links, lang=artifact.language,
+        path,
+        "report",
+        title=article.title or record.title,
+        record=record,
+        links=links,
+        lang=artifact.language,
         repo=record.upstream.repo if record.upstream.repo.startswith("https://") else None,
         headings=tuple(heading for heading in article.headings if heading.level <= 3),
-        article=article.markup, note=newer_note(record, plan.standing(record.backend.key)),
-    )  # fmt: skip
+        article=article.markup,
+        note=newer_note(record, plan.standing(record.backend.key)),
+    )
     return path, page, article.dead_links
 
 
 def _badges(plan: Plan) -> list[dict[str, str]]:
     return [
-        {"label": item.label, "svg": f"badges/{item.key}.svg", "json": f"badges/{item.key}.json", "words": " ".join(badge_words(item)[:2])}
+        {
+            "label": item.label,
+            "svg": f"badges/{item.key}.svg",
+            "json": f"badges/{item.key}.json",
+            "words": " ".join(badge_words(item)[:2]),
+        }
         for item in plan.standings
-    ]  # fmt: skip
+    ]

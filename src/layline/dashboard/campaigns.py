@@ -102,15 +102,25 @@ def _view_round(item: Mapping[str, Any]) -> RoundView:
     number = item.get("round")
     return RoundView(
         number=number if isinstance(number, int) else 0,
-        status=settled, tone="none" if outcome == "INCONCLUSIVE" else tone,
-        hypothesis=_text(item.get("hypothesis")), change=_text(item.get("change")),
-        facts=tuple((name, _text(item[key])[:12 if key == "commit" else 40]) for key, name in told if item.get(key)),
+        status=settled,
+        tone="none" if outcome == "INCONCLUSIVE" else tone,
+        hypothesis=_text(item.get("hypothesis")),
+        change=_text(item.get("change")),
+        facts=tuple((name, _text(item[key])[: 12 if key == "commit" else 40]) for key, name in told if item.get(key)),
         gain=_percents(verdict.get("interval")) if verdict else None,
-        reason=" ".join(part for part in (outcome.replace("_", " ").lower(), _text(verdict.get("reason"))) if part) if verdict else "",
+        reason=" ".join(part for part in (outcome.replace("_", " ").lower(), _text(verdict.get("reason"))) if part)
+        if verdict
+        else "",
         literal=_literal(verdict.get("amd_literal")) if verdict else "",
-        shapes=tuple((_text(row.get("shape")), gain[0]) for row in _objects(verdict.get("shapes")) if (gain := _percents(row.get("gain")))) if verdict else (),
+        shapes=tuple(
+            (_text(row.get("shape")), gain[0])
+            for row in _objects(verdict.get("shapes"))
+            if (gain := _percents(row.get("gain")))
+        )
+        if verdict
+        else (),
         diff=_text(item.get("diff"))[:MOST_DIFF],
-    )  # fmt: skip
+    )
 
 
 def _headline(found: Any) -> str:

@@ -14,23 +14,52 @@ from layline.dashboard.content import Content
 from layline.dashboard.index import build_cadence_index, build_combined_index, build_gap_index
 from layline.render.charts import badge, shields_endpoint
 
-COLUMNS = ("backend", "date", "source", "kind", "behind", "pin", "pin_date", "tip", "tip_date", "recommendation", "evidence", "command")  # fmt: skip
+COLUMNS = (
+    "backend",
+    "date",
+    "source",
+    "kind",
+    "behind",
+    "pin",
+    "pin_date",
+    "tip",
+    "tip_date",
+    "recommendation",
+    "evidence",
+    "command",
+)
 
 
 def build_data(content: Content, standings: tuple[Standing, ...]) -> Iterator[tuple[str, bytes, str]]:
     """Yields (path, bytes, what it holds); the published indexes keep their places and shapes."""
-    yield "data/standings.json", _json({"schema": "layline.standings/1", "standings": [_standing(item) for item in standings]}), "Where each backend stands, with its evidence"  # fmt: skip
+    yield (
+        "data/standings.json",
+        _json({"schema": "layline.standings/1", "standings": [_standing(item) for item in standings]}),
+        "Where each backend stands, with its evidence",
+    )
     yield "data/standings.csv", _csv([_row(item, item.latest) for item in standings]), "The same, one line per backend"
-    yield "data/measurements.csv", _csv([_row(standing, item) for standing in standings for item in standing.measurements]), "Every measurement of every report"  # fmt: skip
+    yield (
+        "data/measurements.csv",
+        _csv([_row(standing, item) for standing in standings for item in standing.measurements]),
+        "Every measurement of every report",
+    )
     yield "dashboard-data/index.json", _json(build_gap_index(content.records)), "Index of the gap reports"
     yield "reports-data/index.json", _json(build_combined_index(content.records)), "Index of weekly and monthly reports"
     for cadence in Cadence:
         if content.records.of(cadence):
-            yield f"data/{cadence.value}.json", _json(build_cadence_index(content.records, cadence)), f"Index of the {cadence.value} reports"  # fmt: skip
+            yield (
+                f"data/{cadence.value}.json",
+                _json(build_cadence_index(content.records, cadence)),
+                f"Index of the {cadence.value} reports",
+            )
     for item in content.records.gap:
         yield f"dashboard-data/reports/{item.record.id}.json", _json(dict(item.plain)), f"Record: {item.record.title}"
         if item.record.id in content.evidence:
-            yield f"dashboard-data/evidence/{item.record.id}.json", _json(dict(content.evidence[item.record.id])), f"Evidence of {item.record.title}"  # fmt: skip
+            yield (
+                f"dashboard-data/evidence/{item.record.id}.json",
+                _json(dict(content.evidence[item.record.id])),
+                f"Evidence of {item.record.title}",
+            )
     for key, inventory in content.patches.items():
         yield f"data/patches/{key}.json", _json(dict(inventory)), f"Patch inventory of {content.labels.get(key, key)}"
     for key, drift in content.drifts.items():
@@ -76,7 +105,20 @@ def _standing(standing: Standing) -> dict[str, Any]:
 
 
 def _row(standing: Standing, item: Any) -> list[Any]:
-    values = [standing.key, item.date, item.source, item.kind, item.behind, item.pin, item.pin_date, item.tip, item.tip_date, item.recommendation, item.compare_link, item.command]  # fmt: skip
+    values = [
+        standing.key,
+        item.date,
+        item.source,
+        item.kind,
+        item.behind,
+        item.pin,
+        item.pin_date,
+        item.tip,
+        item.tip_date,
+        item.recommendation,
+        item.compare_link,
+        item.command,
+    ]
     return [_harmless(value) for value in values]
 
 

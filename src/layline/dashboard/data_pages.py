@@ -38,9 +38,14 @@ def _find_patch_boards(content: Content) -> Iterator[Board]:
         broken = f", {count_words(view.broken, 'target')} broken upstream" if view.broken else ""
         short = "Patches" if len(content.patches) == 1 else f"{label} patches"
         yield Board(
-            title=f"{label} patches", short=short, href=f"patches/{key}.html", template="patches", backend=key,
-            note=f"{count_words(len(view.rows), 'patch', 'patches')}{broken}", context={"view": view, "label": label, "key": key},
-        )  # fmt: skip
+            title=f"{label} patches",
+            short=short,
+            href=f"patches/{key}.html",
+            template="patches",
+            backend=key,
+            note=f"{count_words(len(view.rows), 'patch', 'patches')}{broken}",
+            context={"view": view, "label": label, "key": key},
+        )
 
 
 def _find_campaign_boards(content: Content) -> Iterator[Board]:
@@ -48,6 +53,10 @@ def _find_campaign_boards(content: Content) -> Iterator[Board]:
         view = view_campaign(campaign)
         short = "Campaign" if len(content.campaigns) == 1 else view.name
         yield Board(
-            title=f"Campaign {view.name}", short=short, href=f"campaigns/{key}.html", template="campaign",
-            note=f"{count_words(len(view.rounds), 'round')}, best: {view.best}", context={"view": view, "key": key},
-        )  # fmt: skip
+            title=f"Campaign {view.name}",
+            short=short,
+            href=f"campaigns/{key}.html",
+            template="campaign",
+            note=f"{count_words(len(view.rounds), 'round')}, best: {view.best}",
+            context={"view": view, "key": key},
+        )

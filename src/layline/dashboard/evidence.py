@@ -36,11 +36,20 @@ def _couplings(facts: Facts, commits: Facts) -> Section | None:
     counted = Counter(str(fact["value"].get("consequence")) for fact in found)
     order = [*(name for name in _CONSEQUENCES if name in counted), *sorted(set(counted) - set(_CONSEQUENCES))]
     amounts = tuple((name, float(counted[name])) for name in order)
-    chart = Chart(kind="bars", title=f"{len(found):,} places where our code touches upstream", series=(("places", amounts),), unit="places")  # fmt: skip
+    chart = Chart(
+        kind="bars",
+        title=f"{len(found):,} places where our code touches upstream",
+        series=(("places", amounts),),
+        unit="places",
+    )
     hurting = [fact for fact in found if fact["value"].get("consequence") in _HURTING]
     hurting.sort(key=lambda fact: _HURTING.index(fact["value"]["consequence"]))
     rows = tuple(_coupling_row(fact, commits) for fact in hurting[:MOST_ROWS])
-    table = Table(columns=("consequence", "our code", "upstream", "what became of it"), rows=rows, more=max(len(hurting) - MOST_ROWS, 0))  # fmt: skip
+    table = Table(
+        columns=("consequence", "our code", "upstream", "what became of it"),
+        rows=rows,
+        more=max(len(hurting) - MOST_ROWS, 0),
+    )
     return Section(
         title="Coupling", blocks=(chart, *((table,) if rows else (Paragraph("Nothing we use breaks at the tip."),)))
     )
@@ -82,7 +91,15 @@ def _area_row(fact: Mapping[str, Any], commits: Facts) -> tuple[Inline, ...]:
     added, removed, renamed, modified, insertions, deletions, touched = fact["value"]
     places = [_evidence(item, commits) for item in _list(fact.get("evidence"))]
     lines = Cell(f"+{insertions:,} −{deletions:,}", evidence=places[0] if places else None)
-    return (fact["name"].removeprefix("area."), f"{touched:,}", f"{added:,}", f"{removed:,}", f"{renamed:,}", f"{modified:,}", lines)  # fmt: skip
+    return (
+        fact["name"].removeprefix("area."),
+        f"{touched:,}",
+        f"{added:,}",
+        f"{removed:,}",
+        f"{renamed:,}",
+        f"{modified:,}",
+        lines,
+    )
 
 
 def _dependencies(facts: Facts, commits: Facts) -> Section | None:
@@ -93,7 +110,16 @@ def _dependencies(facts: Facts, commits: Facts) -> Section | None:
         return None
     rows = tuple(_dependency_row(fact, commits) for fact in found[:MOST_ROWS])
     table = Table(columns=("package", "scope", "pin", "tip", "change"), rows=rows, more=max(len(found) - MOST_ROWS, 0))
-    return Section(title="Dependencies", blocks=(Paragraph("From package metadata, the strongest evidence; requirement files, workflows and containers stand in the detailed report."), table))  # fmt: skip
+    return Section(
+        title="Dependencies",
+        blocks=(
+            Paragraph(
+                "From package metadata, the strongest evidence; requirement files, workflows and containers stand "
+                "in the detailed report."
+            ),
+            table,
+        ),
+    )
 
 
 def _dependency_row(fact: Mapping[str, Any], commits: Facts) -> tuple[Inline, ...]:
@@ -119,9 +145,12 @@ def _evidence(item: Any, commits: Facts) -> Evidence | None:
     span = (lines[0], lines[1]) if _numbers(lines, 2) else None
     path, command = item.get("path"), item.get("command")
     return Evidence(
-        repo=str(at.get("repo")), commit=str(at.get("commit")), path=path if isinstance(path, str) else None, lines=span,
+        repo=str(at.get("repo")),
+        commit=str(at.get("commit")),
+        path=path if isinstance(path, str) else None,
+        lines=span,
         command=command if isinstance(command, str) else None,
-    )  # fmt: skip
+    )
 
 
 def _numbers(value: Any, count: int) -> bool:

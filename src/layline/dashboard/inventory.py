@@ -123,12 +123,15 @@ def view_inventory(
         for item in _objects(inventory.get("unregistered"))
     )
     return InventoryView(
-        commit=commit, commit_link=Evidence(repo=repo, commit=commit).permalink if commit else None, rows=rows,
+        commit=commit,
+        commit_link=Evidence(repo=repo, commit=commit).permalink if commit else None,
+        rows=rows,
         unregistered=tuple(effect for effects in loose for effect in effects),
         skipped=tuple(_tell_skipped(item) for item in _list(inventory.get("skipped"))),
         choices=tuple(_choices(rows)),
-        pin=_commit(drift, "pin"), tip=_commit(drift, "tip"),
-    )  # fmt: skip
+        pin=_commit(drift, "pin"),
+        tip=_commit(drift, "tip"),
+    )
 
 
 def _choices(rows: Sequence[PatchView]) -> Iterator[Choice]:
@@ -137,24 +140,36 @@ def _choices(rows: Sequence[PatchView]) -> Iterator[Choice]:
     styles = tuple(sorted({style for row in rows for style in row.styles}))
     drifts = tuple(sorted({kind for row in rows for kind in row.drifts}))
     states = tuple(sorted({row.active for row in rows if row.active}))
-    for label, name, options in (("Phase", "phase", phases), ("Style", "style", styles), ("Drift", "drift", drifts), ("Active", "active", states)):  # fmt: skip
+    for label, name, options in (
+        ("Phase", "phase", phases),
+        ("Style", "style", styles),
+        ("Drift", "drift", drifts),
+        ("Active", "active", states),
+    ):
         if len(options) > 1:
             yield Choice(label=label, name=name, options=options)
 
 
-def _view_patch(item: Mapping[str, Any], drifts: Mapping[str, list[Mapping[str, Any]]], repo: str, commit: str, taken: set[str]) -> PatchView:  # fmt: skip
+def _view_patch(
+    item: Mapping[str, Any], drifts: Mapping[str, list[Mapping[str, Any]]], repo: str, commit: str, taken: set[str]
+) -> PatchView:
     name = _text(item.get("id")) or "unnamed"
     guard = item.get("guard") if isinstance(item.get("guard"), Mapping) else {}
     location = f"{_text(item.get('file'))}:{_text(item.get('line'))}" if item.get("line") else _text(item.get("file"))
     return PatchView(
-        anchor=_anchor(name, taken), id=name, description=_text(item.get("description")), phase=_text(item.get("phase")),
-        priority=_text(item.get("priority")), active=_state(item.get("active")),
+        anchor=_anchor(name, taken),
+        id=name,
+        description=_text(item.get("description")),
+        phase=_text(item.get("phase")),
+        priority=_text(item.get("priority")),
+        active=_state(item.get("active")),
         guard=_text(guard.get("expression") or guard.get("text")) if guard else "",
         keys=tuple(_text(key) for key in _list(guard.get("keys"))) if guard else (),
-        location=location, link=_permalink(repo, commit, location),
+        location=location,
+        link=_permalink(repo, commit, location),
         effects=_effects(item, drifts.get(name, []), repo, commit),
         notes=tuple(_text(note) for note in _list(item.get("notes"))),
-    )  # fmt: skip
+    )
 
 
 def _effects(
@@ -171,13 +186,20 @@ def _view_effect(effect: Mapping[str, Any], drifts: list[Mapping[str, Any]], rep
     rows = [item for item in drifts if item.get("target") in names]
     row = min(rows, key=lambda item: item.get("location") not in (location, None), default={})
     return EffectView(
-        style=_text(effect.get("style")), target=target, replacement=_text(effect.get("replacement")),
-        mutates=tuple(_text(key) for key in _list(effect.get("mutates"))), location=location,
-        link=_permalink(repo, commit, location), moment=_text(effect.get("moment")),
+        style=_text(effect.get("style")),
+        target=target,
+        replacement=_text(effect.get("replacement")),
+        mutates=tuple(_text(key) for key in _list(effect.get("mutates"))),
+        location=location,
+        link=_permalink(repo, commit, location),
+        moment=_text(effect.get("moment")),
         doubt=_text(effect.get("reason")) or "not certain" if effect.get("certain") is False else "",
-        drift=_text(row.get("kind")), severity=_text(row.get("severity")), detail=_text(row.get("detail")),
-        suggestion=_suggest(row.get("suggestion")), culprit=_blame(row.get("culprit")),
-    )  # fmt: skip
+        drift=_text(row.get("kind")),
+        severity=_text(row.get("severity")),
+        detail=_text(row.get("detail")),
+        suggestion=_suggest(row.get("suggestion")),
+        culprit=_blame(row.get("culprit")),
+    )
 
 
 def _suggest(found: Any) -> str:
@@ -187,7 +209,11 @@ def _suggest(found: Any) -> str:
 def _blame(found: Any) -> str:
     if not isinstance(found, Mapping):
         return ""
-    return " ".join(part for part in (_text(found.get("commit"))[:12], _text(found.get("date")), _text(found.get("subject"))) if part)  # fmt: skip
+    return " ".join(
+        part
+        for part in (_text(found.get("commit"))[:12], _text(found.get("date")), _text(found.get("subject")))
+        if part
+    )
 
 
 def _drift_rows(drift: Mapping[str, Any] | None) -> dict[str, list[Mapping[str, Any]]]:

@@ -130,7 +130,10 @@ def _spark(standing: Standing) -> str:
 def _trend(standing: Standing, width: int) -> str:
     points = standing.points
     first, last = points[0], points[-1]
-    said = f"{standing.label}: from {first[1]:g} commits behind on {first[0]} to {last[1]:g} on {last[0]}, {len(points)} measurements"
+    said = (
+        f"{standing.label}: from {first[1]:g} commits behind on {first[0]} to {last[1]:g} on {last[0]}, "
+        f"{len(points)} measurements"
+    )
     marks = tuple(Mark(at=at, label="pin moved") for at, _ in standing.moves)
     return trend(
         ((standing.label, points),), said, unit="commits", marks=marks, width=width, height=280 if width > 500 else 220

@@ -1,4 +1,6 @@
-"""The PDFs of a site: made from the Markdown, cached by content, rendered by several processes where there are several."""
+"""The PDFs of a site: made from the Markdown, cached by content, rendered by several processes where there are
+several.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,14 @@ def find_jobs(content: Content) -> Iterator[Job]:
                 continue
             seen.add(path)
             commit = f"{record.backend.label} {record.local.commit[:12]}"
-            sheet = Sheet(project=content.project, commit=commit, date=record.generated_at, title=record.title, lang=artifact.language, one_page=artifact.kind == "summary")  # fmt: skip
+            sheet = Sheet(
+                project=content.project,
+                commit=commit,
+                date=record.generated_at,
+                title=record.title,
+                lang=artifact.language,
+                one_page=artifact.kind == "summary",
+            )
             yield Job(path, artifact.source, content.articles[artifact.source], sheet)
 
 

@@ -32,13 +32,19 @@ def find_place(wanted: Path, project: Path) -> Path:
     )
     root = project.resolve()
     if place == root or place in root.parents:
-        raise ConfigError(f"{wanted} is the project itself or holds it; a build would replace it.", hint="Name a new folder, such as ./site.")  # fmt: skip
+        raise ConfigError(
+            f"{wanted} is the project itself or holds it; a build would replace it.",
+            hint="Name a new folder, such as ./site.",
+        )
     if not place.exists():
         return place
     if not place.is_dir():
         raise ConfigError(f"{wanted} is not a folder.")
     if any(place.iterdir()) and not is_ours(place):
-        raise ConfigError(f"{wanted} is not empty and was not made by `layline dashboard build`.", hint="Name a new folder, or empty this one yourself.")  # fmt: skip
+        raise ConfigError(
+            f"{wanted} is not empty and was not made by `layline dashboard build`.",
+            hint="Name a new folder, or empty this one yourself.",
+        )
     return place
 
 

@@ -201,7 +201,9 @@ def _find_duplicates(items: list[Loaded[Any]]) -> Iterator[Problem]:
     """Ids must differ by more than case: they become file names and addresses."""
     seen: dict[str, str] = {}
     for item in items:
-        name, place = (item.record.id, "id") if isinstance(item.record, GapRecord) else (item.record.report_id, "report_id")  # fmt: skip
+        name, place = (
+            (item.record.id, "id") if isinstance(item.record, GapRecord) else (item.record.report_id, "report_id")
+        )
         first = seen.setdefault(name.casefold(), item.file)
         if first != item.file:
             yield Problem(place, f"{name!r} is also the id of {first}", file=item.file)

@@ -19,7 +19,21 @@ from layline.dashboard.records import find_path_problem
 from layline.errors import RecordError
 from layline.render.markup import safe_link
 
-RESERVED = frozenset("assets backends badges campaigns dashboard-data data monthly patches reports reports-data weekly".split())  # fmt: skip  # noqa: SIM905
+RESERVED = frozenset(
+    {
+        "assets",
+        "backends",
+        "badges",
+        "campaigns",
+        "dashboard-data",
+        "data",
+        "monthly",
+        "patches",
+        "reports",
+        "reports-data",
+        "weekly",
+    }
+)
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}\Z")
 _MOST_FILES = 5_000
 _MOST_BYTES = 200_000_000
@@ -52,7 +66,19 @@ class Sections:
     @property
     def index(self) -> dict[str, Any]:
         """`sections.json`, as the published site has always had it."""
-        links = [{key: value for key, value in (("title", item.title), ("path", item.path), ("probe", item.probe), ("hint", item.hint)) if value} for item in self.links]  # fmt: skip
+        links = [
+            {
+                key: value
+                for key, value in (
+                    ("title", item.title),
+                    ("path", item.path),
+                    ("probe", item.probe),
+                    ("hint", item.hint),
+                )
+                if value
+            }
+            for item in self.links
+        ]
         return {
             "sections": [{"name": item.name, "title": item.title, "path": f"./{item.name}/"} for item in self.sections],
             "links": links,
@@ -78,7 +104,12 @@ def load_sections(root: Path, manifest: str) -> Sections:
             raise RecordError(manifest, (f"section {section.name!r}: {reason}",))
         else:
             skipped.append(Skipped(f"section {section.name!r}", reason))
-    links = tuple(SectionLink(title=item["title"], path=item["path"], probe=bool(item.get("probe")), hint=str(item.get("hint") or "")) for item in plain.get("links", []))  # fmt: skip
+    links = tuple(
+        SectionLink(
+            title=item["title"], path=item["path"], probe=bool(item.get("probe")), hint=str(item.get("hint") or "")
+        )
+        for item in plain.get("links", [])
+    )
     return Sections(sections=tuple(sections), links=links, skipped=tuple(skipped))
 
 
@@ -94,7 +125,9 @@ def find_manifest_problems(plain: Any) -> Iterator[str]:
     for index, item in enumerate(plain.get("sections", [])):
         yield from (f"sections[{index}]: {reason}" for reason in _find_section_problems(item, seen))
     for index, item in enumerate(plain.get("links", [])):
-        if not isinstance(item, Mapping) or not all(isinstance(item.get(key), str) and item[key].strip() for key in ("title", "path")):  # fmt: skip
+        if not isinstance(item, Mapping) or not all(
+            isinstance(item.get(key), str) and item[key].strip() for key in ("title", "path")
+        ):
             yield f"links[{index}]: needs a title and a path"
         elif not safe_link(item["path"]) or ".." in item["path"].split("/"):
             yield f"links[{index}]: {item['path']!r} is neither https nor a path below the site"

@@ -143,21 +143,29 @@ def find_addresses(standings: Iterable[Standing], repository: str | None) -> Add
                     if commit:
                         known[commit] = f"{web_address(item.repo)}/commit/{commit}"
     longest = [commit for commit in known if not any(other != commit and other.startswith(commit) for other in known)]
-    return Addresses(web_address(repository) if repository else None, tuple((commit, known[commit]) for commit in sorted(longest)))  # fmt: skip
+    return Addresses(
+        web_address(repository) if repository else None, tuple((commit, known[commit]) for commit in sorted(longest))
+    )
 
 
 def view_periodic(item: Loaded[PeriodicRecord], labels: Mapping[str, str], addresses: Addresses) -> PeriodicView:
     record, window = item.record, item.record.time_window
     return PeriodicView(
-        id=record.report_id, kind=record.cadence.value, page=periodic_page(record), title=record.title,
-        date=record.generated_at[:10], window=window_words(window.start, window.end, window.timezone),
+        id=record.report_id,
+        kind=record.cadence.value,
+        page=periodic_page(record),
+        title=record.title,
+        date=record.generated_at[:10],
+        window=window_words(window.start, window.end, window.timezone),
         merged=record.merged_pr_count,
         categories=tuple((name, count) for name, count in record.category_breakdown.items() if count),
-        advice=tuple(_advise(record, labels)), link=record.report_github_url,
+        advice=tuple(_advise(record, labels)),
+        link=record.report_github_url,
         findings=tuple(set_finding(text, addresses) for text in record.key_findings),
         merged_link=merged_link(addresses.repository, window) or record.report_github_url,
-        command=audit_command(item.file), contradictions=tuple(find_in_periodic(record, labels)),
-    )  # fmt: skip
+        command=audit_command(item.file),
+        contradictions=tuple(find_in_periodic(record, labels)),
+    )
 
 
 def _advise(record: PeriodicRecord, labels: Mapping[str, str]) -> Iterator[Advice]:
@@ -165,7 +173,9 @@ def _advise(record: PeriodicRecord, labels: Mapping[str, str]) -> Iterator[Advic
         yield Advice(label=labels.get(key, key), text=text, tone=tone_of(text))
 
 
-def view_dive(item: Loaded[GapRecord], standing: Standing | None, addresses: Addresses, *, with_pdf: bool, proved: bool) -> Dive:  # fmt: skip
+def view_dive(
+    item: Loaded[GapRecord], standing: Standing | None, addresses: Addresses, *, with_pdf: bool, proved: bool
+) -> Dive:
     """`proved` where an evidence file stands beside the record."""
     record = item.record
     summary = record.dashboard_summary
@@ -267,11 +277,22 @@ def view_archive(views: Sequence[PeriodicView], gaps: Sequence[GapRecord]) -> tu
 
 def _periodic_entry(view: PeriodicView) -> Entry:
     return Entry(
-        date=view.date, kind=view.kind, page=view.page, title=view.title, advice=view.advice,
+        date=view.date,
+        kind=view.kind,
+        page=view.page,
+        title=view.title,
+        advice=view.advice,
         note=f"{count_words(view.merged, 'merged pull request')}, {view.window}",
         labels="|".join(sorted({recommendation_label(item.text) or "" for item in view.advice} - {""})),
-        text=" ".join([view.id, view.title, *(f"{item.head} {item.shown.striptags()}"[:160] for item in view.findings), *(item.short for item in view.advice)]),
-    )  # fmt: skip
+        text=" ".join(
+            [
+                view.id,
+                view.title,
+                *(f"{item.head} {item.shown.striptags()}"[:160] for item in view.findings),
+                *(item.short for item in view.advice),
+            ]
+        ),
+    )
 
 
 def _gap_entry(record: GapRecord) -> Entry:
@@ -283,11 +304,15 @@ def _gap_entry(record: GapRecord) -> Entry:
         )
     state = "" if record.status is RecordStatus.VERIFIED else f", {record.status.value}"
     return Entry(
-        date=record.generated_at, kind="gap report", page=gap_page(record), title=record.title, advice=advice,
+        date=record.generated_at,
+        kind="gap report",
+        page=gap_page(record),
+        title=record.title,
+        advice=advice,
         note=f"{count_words(record.stats.commit_gap, 'commit')} behind on that day{state}",
         labels=(recommendation_label(summary.recommendation) or "") if summary else "",
         text=" ".join([record.id, record.title, record.backend.label, record.scope, *record.highlights]),
-    )  # fmt: skip
+    )
 
 
 def view_filters(groups: Sequence[Group]) -> tuple[Filter, ...]:
@@ -306,7 +331,16 @@ def view_filters(groups: Sequence[Group]) -> tuple[Filter, ...]:
 
 def view_facts(standing: Standing) -> tuple[tuple[str, str], ...]:
     """What the newest report says beside the distance: counts and pins of its own, in its own words."""
-    known = {"pin_commit", "pin_date", "upstream_repo", "upstream_ref", "upstream_head", "upstream_head_date", "commit_gap", "recommendation"}  # fmt: skip
+    known = {
+        "pin_commit",
+        "pin_date",
+        "upstream_repo",
+        "upstream_ref",
+        "upstream_head",
+        "upstream_head_date",
+        "commit_gap",
+        "recommendation",
+    }
     return tuple(
         (key.replace("_", " "), _fact(value))
         for key, value in standing.newest.fields.items()
@@ -334,4 +368,7 @@ def newer_note(record: GapRecord, standing: Standing | None) -> str:
     if newer is None or newer.behind is None:
         return ""
     moved = "" if same_commit(newer.pin, record.local.commit) else " The pin has moved since."
-    return f"This report counts {record.stats.commit_gap:,} commits; {newer.source} ({newer.date}) counts {newer.behind:,}.{moved}"  # fmt: skip
+    return (
+        f"This report counts {record.stats.commit_gap:,} commits; {newer.source} ({newer.date}) counts "
+        f"{newer.behind:,}.{moved}"
+    )

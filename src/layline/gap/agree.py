@@ -13,9 +13,13 @@ if TYPE_CHECKING:
 
 _CONSEQUENCES = {"breaks": Consequence.WILL_BREAK, "look": Consequence.LOOK, "ok": Consequence.OK}
 _STATES = {
-    "moved": State.MOVED, "renamed": State.RENAMED, "removed": State.REMOVED, "binding-lost": State.UNBOUND,
-    "body-changed": State.BODY, "unchanged": State.OK,
-}  # fmt: skip
+    "moved": State.MOVED,
+    "renamed": State.RENAMED,
+    "removed": State.REMOVED,
+    "binding-lost": State.UNBOUND,
+    "body-changed": State.BODY,
+    "unchanged": State.OK,
+}
 _WORST_FIRST = ("breaks", "look", "ok")
 
 

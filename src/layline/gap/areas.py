@@ -25,15 +25,36 @@ DEFAULT_AREAS: Mapping[str, tuple[str, ...]] = {
     "checkpointing": ("**/dist_checkpointing/**", "**/checkpoint*/**", "**/*checkpoint*.py"),
     "optimizer": ("**/optimizer/**", "**/optimizers/**", "**/optim/**", "**/*optimizer*.py"),
     "distributed runtime": (
-        "**/distributed/**", "**/tensor_parallel/**", "**/pipeline_parallel/**", "**/context_parallel/**", "**/parallel/**",
-        "**/fsdp/**", "**/parallel*.py", "**/resharding/**",
+        "**/distributed/**",
+        "**/tensor_parallel/**",
+        "**/pipeline_parallel/**",
+        "**/context_parallel/**",
+        "**/parallel/**",
+        "**/fsdp/**",
+        "**/parallel*.py",
+        "**/resharding/**",
     ),
-    "models": ("**/models/**", "**/model/**", "**/transformer/**", "**/ssm/**", "**/modules/**", "**/layers/**", "**/moe/**"),
-    "data": ("**/data/**", "**/dataset/**", "**/datasets/**", "**/tokenizers/**", "**/tokenizer/**", "**/hf_datasets/**"),
+    "models": (
+        "**/models/**",
+        "**/model/**",
+        "**/transformer/**",
+        "**/ssm/**",
+        "**/modules/**",
+        "**/layers/**",
+        "**/moe/**",
+    ),
+    "data": (
+        "**/data/**",
+        "**/dataset/**",
+        "**/datasets/**",
+        "**/tokenizers/**",
+        "**/tokenizer/**",
+        "**/hf_datasets/**",
+    ),
     "reinforcement learning": ("**/rl/**",),
     "training": ("**/training/**", "**/train*.py", "pretrain_*.py"),
     "components": ("**/components/**", "**/config/**", "**/core/**"),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,12 +91,18 @@ def measure_areas(
         count["deletions"] += change.deletions
     return tuple(
         AreaChange(
-            name=name, added=count["A"], removed=count["D"], renamed=count["R"], modified=count["M"] + count["T"],
-            insertions=count["insertions"], deletions=count["deletions"], commits=commits[name],
+            name=name,
+            added=count["A"],
+            removed=count["D"],
+            renamed=count["R"],
+            modified=count["M"] + count["T"],
+            insertions=count["insertions"],
+            deletions=count["deletions"],
+            commits=commits[name],
         )
         for name, count in counts.items()
         if count or commits[name]
-    )  # fmt: skip
+    )
 
 
 def area_classes(patterns: Mapping[str, tuple[str, ...]]) -> Classes:

@@ -13,15 +13,46 @@ if TYPE_CHECKING:
 
 CODE = "code"
 DEFAULT_CHURN_CLASSES: Mapping[str, tuple[str, ...]] = {
-    "lock files": ("**/uv.lock", "**/poetry.lock", "**/pdm.lock", "**/Pipfile.lock", "**/pylock*.toml", "**/package-lock.json", "**/yarn.lock", "**/Cargo.lock"),
+    "lock files": (
+        "**/uv.lock",
+        "**/poetry.lock",
+        "**/pdm.lock",
+        "**/Pipfile.lock",
+        "**/pylock*.toml",
+        "**/package-lock.json",
+        "**/yarn.lock",
+        "**/Cargo.lock",
+    ),
     "generated and golden": (
-        "**/golden_values*.json", "**/golden*/**", "tests/**/*.json", "**/test*/**/losses/*", "tests/assets/**",
-        "**/*_pb2.py", "**/*_pb2_grpc.py", "**/*.pb.*", "**/*.min.js", "**/*.min.css", "**/__snapshots__/**", "**/*.snap",
+        "**/golden_values*.json",
+        "**/golden*/**",
+        "tests/**/*.json",
+        "**/test*/**/losses/*",
+        "tests/assets/**",
+        "**/*_pb2.py",
+        "**/*_pb2_grpc.py",
+        "**/*.pb.*",
+        "**/*.min.js",
+        "**/*.min.css",
+        "**/__snapshots__/**",
+        "**/*.snap",
     ),
     "tests": ("tests/**", "test/**", "**/tests/**", "**/test_*.py", "**/*_test.py", "**/conftest.py"),
     "docs": ("docs/**", "doc/**", "**/*.md", "**/*.rst", "**/*.ipynb", "**/*.png", "**/*.svg", "**/*.jpg", "LICENSE*"),
-    "workflows and builds": (".github/**", ".gitlab/**", ".gitlab-ci.yml", ".ci/**", "ci/**", "docker/**", "**/Dockerfile*", "**/requirements*.txt", "**/pyproject.toml", "**/setup.py", "**/setup.cfg"),
-}  # fmt: skip
+    "workflows and builds": (
+        ".github/**",
+        ".gitlab/**",
+        ".gitlab-ci.yml",
+        ".ci/**",
+        "ci/**",
+        "docker/**",
+        "**/Dockerfile*",
+        "**/requirements*.txt",
+        "**/pyproject.toml",
+        "**/setup.py",
+        "**/setup.cfg",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -84,9 +84,14 @@ def find_further(couplings: Iterable[Coupling], patches: Iterable[PatchRow]) -> 
     more = {
         row.location: row
         for row in patches
-        if row.severity == "breaks" and row.active and row.location not in places
-        and not any(is_within(row.target, name) or is_within(name, row.target) for name in told.get(row.location.rpartition(":")[0], ()))
-    }  # fmt: skip
+        if row.severity == "breaks"
+        and row.active
+        and row.location not in places
+        and not any(
+            is_within(row.target, name) or is_within(name, row.target)
+            for name in told.get(row.location.rpartition(":")[0], ())
+        )
+    }
     return list(more.values())
 
 

@@ -32,17 +32,25 @@ def build_record(gap: Gap, *, id_: str, day: date, artifacts: tuple[Artifact, ..
         backend=BackendName(key=gap.key, label=gap.label),
         generated_at=day.isoformat(),
         status=RecordStatus.VERIFIED,
-        scope=f"{gap.label} as {gap.project} pins it at {gap.downstream_commit.hash[:12]}, against {gap.ref} of {gap.upstream}.",
+        scope=f"{gap.label} as {gap.project} pins it at {gap.downstream_commit.hash[:12]}, against {gap.ref} of "
+        f"{gap.upstream}.",
         local=LocalSide(
-            source_path=gap.source_path or gap.key, version=gap.pin.version.text if gap.pin.version else None,
-            commit=gap.pin.commit.hash, commit_date=gap.pin.commit.date,
+            source_path=gap.source_path or gap.key,
+            version=gap.pin.version.text if gap.pin.version else None,
+            commit=gap.pin.commit.hash,
+            commit_date=gap.pin.commit.date,
         ),
         upstream=UpstreamSide(
-            repo=gap.upstream, ref=gap.ref, version=gap.tip.version.text if gap.tip.version else None,
-            commit=gap.tip.commit.hash, commit_date=gap.tip.commit.date,
+            repo=gap.upstream,
+            ref=gap.ref,
+            version=gap.tip.version.text if gap.tip.version else None,
+            commit=gap.tip.commit.hash,
+            commit_date=gap.tip.commit.date,
         ),
         stats=Stats(
-            commit_gap=gap.distance.behind, diff_files=len(gap.diff.files), insertions=gap.diff.insertions,
+            commit_gap=gap.distance.behind,
+            diff_files=len(gap.diff.files),
+            insertions=gap.diff.insertions,
             deletions=gap.diff.deletions,
         ),
         integration=_integration(gap),
@@ -56,7 +64,7 @@ def build_record(gap: Gap, *, id_: str, day: date, artifacts: tuple[Artifact, ..
             integration_risks=statements.integration_risks(gap),
         ),
         artifacts=artifacts,
-    )  # fmt: skip
+    )
 
 
 def default_artifacts(key: str, slug: str) -> tuple[Artifact, ...]:

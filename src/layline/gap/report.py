@@ -101,10 +101,15 @@ def _integration(gap: Gap) -> Section:
     where = listed(list(foot.folders), most=3)
     outside = statements.outside_sentence(gap)
     lines = (
-        [f"{count(foot.tracked, 'tracked file')} ({foot.non_empty} non-empty, {foot.python} Python) in {where}.{f' {outside}' if outside else ''}"]
+        [
+            (
+                f"{count(foot.tracked, 'tracked file')} ({foot.non_empty} non-empty, {foot.python} Python) in "
+                f"{where}.{f' {outside}' if outside else ''}"
+            )
+        ]
         if foot.folders
         else []
-    )  # fmt: skip
+    )
     lines += [next(iter(statements.find_reasons(gap)))] if gap.surface else []
     risks = tuple(shorten(risk, 210) for risk in statements.integration_risks(gap, most=4))
     more = (gap.recommendation.inputs.will_break or 0) - len(risks)

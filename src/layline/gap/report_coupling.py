@@ -50,7 +50,14 @@ def _totals(gap: Gap) -> Section:
         for touch in dict.fromkeys(one.touch.value for one in sorted(gap.couplings, key=lambda one: one.touch.name))
     )
     states = Counter(one.state.value for one in gap.couplings)
-    text = "By state: " + listed([f"{number} {state}" for state, number in sorted(states.items(), key=lambda pair: (-pair[1], pair[0]))], most=12) + "."  # fmt: skip
+    text = (
+        "By state: "
+        + listed(
+            [f"{number} {state}" for state, number in sorted(states.items(), key=lambda pair: (-pair[1], pair[0]))],
+            most=12,
+        )
+        + "."
+    )
     table = Table(columns=("how we depend", *kinds, "all"), rows=rows, numeric=frozenset(range(1, 6)))
     return Section(
         title="Totals", blocks=(table, Paragraph(text)) if rows else (Paragraph("Our code touches no upstream name."),)
@@ -65,8 +72,9 @@ def _consequence(gap: Gap, consequence: Consequence) -> Section:
     most = MOST_COUPLINGS if consequence is not Consequence.LOOK else MOST_COUPLINGS // 2
     table = Table(
         columns=("our place", "how", "upstream name", "state", "detail", "pin", "tip"),
-        rows=tuple(_coupling_row(gap, one) for one in rows[:most]), more=max(0, len(rows) - most),
-    )  # fmt: skip
+        rows=tuple(_coupling_row(gap, one) for one in rows[:most]),
+        more=max(0, len(rows) - most),
+    )
     return Section(title=title, blocks=(table,))
 
 
@@ -74,16 +82,29 @@ def _coupling_row(gap: Gap, one: Coupling) -> tuple[Inline, ...]:
     detail = one.detail if not one.new_target else f"now {one.new_target}" + (f"; {one.detail}" if one.detail else "")
     guarded = " (guarded)" if one.guarded else ""
     return (
-        place_cell(gap.downstream, gap.downstream_commit.hash, one.location), one.touch.value, Cell(one.target, code=True),
-        one.state.value + guarded, shorten(detail, 160), evidence_cell(one.pin_evidence, text="pin"), evidence_cell(one.tip_evidence, text="tip"),
-    )  # fmt: skip
+        place_cell(gap.downstream, gap.downstream_commit.hash, one.location),
+        one.touch.value,
+        Cell(one.target, code=True),
+        one.state.value + guarded,
+        shorten(detail, 160),
+        evidence_cell(one.pin_evidence, text="pin"),
+        evidence_cell(one.tip_evidence, text="tip"),
+    )
 
 
 def _files(gap: Gap) -> Section:
     counted: dict[str, Counter[Consequence]] = {}
     for one in gap.couplings:
         counted.setdefault(one.location.path, Counter())[one.consequence] += 1
-    order = sorted(counted, key=lambda path: (-counted[path][Consequence.WILL_BREAK], -counted[path][Consequence.MAY_BREAK], -counted[path][Consequence.LOOK], path))  # fmt: skip
+    order = sorted(
+        counted,
+        key=lambda path: (
+            -counted[path][Consequence.WILL_BREAK],
+            -counted[path][Consequence.MAY_BREAK],
+            -counted[path][Consequence.LOOK],
+            path,
+        ),
+    )
     hurt = [path for path in order if sum(counted[path].values()) > counted[path][Consequence.OK]]
     rows: tuple[tuple[Inline, ...], ...] = tuple(
         (Cell(path, code=True), *(str(counted[path][kind]) for kind in Consequence)) for path in hurt[:MOST_FILES]
@@ -91,8 +112,11 @@ def _files(gap: Gap) -> Section:
     if not rows:
         return Section(title="Files of ours", blocks=(Paragraph("No file of ours is affected."),))
     table = Table(
-        columns=("file", *(kind.value for kind in Consequence)), rows=rows, numeric=frozenset(range(1, 5)), more=max(0, len(hurt) - MOST_FILES)
-    )  # fmt: skip
+        columns=("file", *(kind.value for kind in Consequence)),
+        rows=rows,
+        numeric=frozenset(range(1, 5)),
+        more=max(0, len(hurt) - MOST_FILES),
+    )
     return Section(title="Files of ours", blocks=(table,))
 
 
@@ -100,7 +124,11 @@ def _definitions(gap: Gap) -> Section:
     surface = gap.surface
     if surface is None:
         return Section(title="Upstream surface")
-    sizes = Table(columns=("counted", "pin", "tip"), rows=tuple((name, str(was), str(now)) for name, was, now in surface.sizes), numeric=frozenset({1, 2}))  # fmt: skip
+    sizes = Table(
+        columns=("counted", "pin", "tip"),
+        rows=tuple((name, str(was), str(now)) for name, was, now in surface.sizes),
+        numeric=frozenset({1, 2}),
+    )
     counted = statements.count_surface(gap, "definitions")
     changes = listed([f"{counted[change]} {change.value}" for change in SurfaceChange if counted[change]], most=12)
     blocks: list[Block] = [sizes, Paragraph(f"Definitions, private ones included: {changes}.")]
@@ -118,12 +146,18 @@ def _options(gap: Gap, title: str, which: str) -> Section:
     table = Table(
         columns=("name", "change", "pin", "tip", "pin file:line", "tip file:line"),
         rows=tuple(
-            (Cell(row.name, code=True), row.change.value, shorten(row.was or "—", 60), shorten(row.now or "—", 60),
-             evidence_cell(row.pin_evidence), evidence_cell(row.tip_evidence))
+            (
+                Cell(row.name, code=True),
+                row.change.value,
+                shorten(row.was or "—", 60),
+                shorten(row.now or "—", 60),
+                evidence_cell(row.pin_evidence),
+                evidence_cell(row.tip_evidence),
+            )
             for row in ranked[:MOST_SURFACE]
         ),
         more=max(0, len(ranked) - MOST_SURFACE),
-    )  # fmt: skip
+    )
     return Section(title=title, blocks=(Paragraph(text), table))
 
 
@@ -133,31 +167,56 @@ def _stale(gap: Gap) -> Section:
         return Section(title=title, blocks=(Paragraph("None."),))
     rows = tuple(
         (
-            Cell(stale.key, code=True), place_cell(gap.downstream, gap.downstream_commit.hash, stale.location), str(stale.others),
-            evidence_cell(stale.pin_evidence), stale.suggestion or "—",
+            Cell(stale.key, code=True),
+            place_cell(gap.downstream, gap.downstream_commit.hash, stale.location),
+            str(stale.others),
+            evidence_cell(stale.pin_evidence),
+            stale.suggestion or "—",
         )
         for stale in gap.stale_keys[:MOST_COUPLINGS]
-    )  # fmt: skip
-    table = Table(columns=("key", "first place", "further places", "known at the pin", "near name at the tip"), rows=rows, numeric=frozenset({2}), more=max(0, len(gap.stale_keys) - MOST_COUPLINGS))  # fmt: skip
+    )
+    table = Table(
+        columns=("key", "first place", "further places", "known at the pin", "near name at the tip"),
+        rows=rows,
+        numeric=frozenset({2}),
+        more=max(0, len(gap.stale_keys) - MOST_COUPLINGS),
+    )
     return Section(title=title, blocks=(table,))
 
 
 def _patches(gap: Gap) -> Section:
     rows = [row for row in gap.patches or () if row.severity != "ok"]
     total = len(gap.patches or ())
-    text = f"{count(total, 'patch target')} compared, {sum(row.severity == 'breaks' for row in rows) or 'none'} break, {sum(row.severity == 'look' for row in rows) or 'none'} deserve a look."
+    text = (
+        f"{count(total, 'patch target')} compared, {sum(row.severity == 'breaks' for row in rows) or 'none'} "
+        f"break, {sum(row.severity == 'look' for row in rows) or 'none'} deserve a look."
+    )
     counted = (gap.recommendation.inputs.will_break or 0) - statements.count_consequences(gap)[Consequence.WILL_BREAK]
-    bridge = f" Of those that break, {count(max(counted, 0), 'place')} add to the places that will break; the others stand where an import or use of the same name is counted already, share a place, or are not active."
+    bridge = (
+        f" Of those that break, {count(max(counted, 0), 'place')} add to the places that will break; the "
+        "others stand where an import or use of the same name is counted already, share a place, or are not active."
+    )
     text += bridge if any(row.severity == "breaks" for row in rows) else ""
     blocks: list[Block] = [Paragraph(text[:1].upper() + text[1:])]
     if rows:
         blocks.append(
             Table(
                 columns=("patch", "target", "drift", "severity", "place", "detail"),
-                rows=tuple((row.patch, Cell(row.target, code=True), row.kind, row.severity, row.location, shorten(row.detail, 120)) for row in rows[:MOST_COUPLINGS]),
-                more=max(0, len(rows) - MOST_COUPLINGS), more_where="layline patches drift",
+                rows=tuple(
+                    (
+                        row.patch,
+                        Cell(row.target, code=True),
+                        row.kind,
+                        row.severity,
+                        row.location,
+                        shorten(row.detail, 120),
+                    )
+                    for row in rows[:MOST_COUPLINGS]
+                ),
+                more=max(0, len(rows) - MOST_COUPLINGS),
+                more_where="layline patches drift",
             )
-        )  # fmt: skip
+        )
     return Section(title="Patches", blocks=tuple(blocks))
 
 
@@ -177,8 +236,9 @@ def build_sources(gap: Gap, evidence_path: str) -> Section:
         for folder in gap.footprint.folders
     ]
     table = Table(
-        columns=("fact", "command", "in a clone of"), rows=tuple((name, Cell(command, code=True), repo) for name, command, repo in commands)
-    )  # fmt: skip
+        columns=("fact", "command", "in a clone of"),
+        rows=tuple((name, Cell(command, code=True), repo) for name, command, repo in commands),
+    )
     files = f"Read for dependencies at both commits: {listed(list(gap.dependencies.files), most=25)}."
     every = (
         "Every fact with its commit, path, line or command is in ",

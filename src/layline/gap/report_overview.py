@@ -117,7 +117,11 @@ def build_recommendation(gap: Gap) -> Section:
 def _plan(gap: Gap) -> Section:
     items: list[Inline] = []
     for step in gap.plan:
-        text: list[str | Cell] = ["Upgrade to ", commit_cell(gap.upstream, step.commit), f" ({step.date}, {count(step.behind, 'commit')} after the pin): {step.reason}."]  # fmt: skip
+        text: list[str | Cell] = [
+            "Upgrade to ",
+            commit_cell(gap.upstream, step.commit),
+            f" ({step.date}, {count(step.behind, 'commit')} after the pin): {step.reason}.",
+        ]
         if step.breaks_next:
             text.append(f" Then mend, before going on: {listed(list(step.breaks_next), most=4)}.")
         items.append(tuple(text))

@@ -28,7 +28,10 @@ def build_dependencies(gap: Gap) -> Section:
     if gap.dependencies.locks:
         items = tuple(_lock_text(was, now) for was, now in gap.dependencies.locks)
         inner.append(Section(title="Lock files", blocks=(Bullets(items),)))
-    intro = f"{statements.dependency_sentence(gap)} Each rank of evidence is compared with the same rank on the other side; strongest first."
+    intro = (
+        f"{statements.dependency_sentence(gap)} Each rank of evidence is compared with the same rank on the "
+        "other side; strongest first."
+    )
     return Section(title="Dependencies", blocks=(Paragraph(intro),), sections=tuple(inner))
 
 
@@ -81,24 +84,34 @@ def _whole_files(rows: list[Difference]) -> list[Inline]:
         if one is not None:
             files.setdefault((one.scope, row.now is not None), []).append(f"{row.name} {one.spec}".strip())
     return [
-        (Cell(path, code=True), f" {'is new' if added else 'is gone'}; it {'declares' if added else 'declared'} {shorten(listed(names, most=8), 260)}.")
+        (
+            Cell(path, code=True),
+            (
+                f" {'is new' if added else 'is gone'}; it {'declares' if added else 'declared'} "
+                f"{shorten(listed(names, most=8), 260)}."
+            ),
+        )
         for (path, added), names in files.items()
-    ]  # fmt: skip
+    ]
 
 
 def _conflicts(gap: Gap) -> Section:
     rows = tuple(
         (
-            one.name, requirement_text(one.stronger), place_cell(gap.upstream, gap.tip.commit.hash, one.stronger.place),
-            requirement_text(one.weaker), place_cell(gap.upstream, gap.tip.commit.hash, one.weaker.place),
+            one.name,
+            requirement_text(one.stronger),
+            place_cell(gap.upstream, gap.tip.commit.hash, one.stronger.place),
+            requirement_text(one.weaker),
+            place_cell(gap.upstream, gap.tip.commit.hash, one.weaker.place),
             "no version satisfies both" if one.excludes else "they differ",
         )
         for one in gap.dependencies.conflicts
-    )  # fmt: skip
+    )
     table = Table(
-        columns=("what", "package metadata", "where", "requirement file", "where", "verdict"), rows=rows[:MOST_ROWS],
+        columns=("what", "package metadata", "where", "requirement file", "where", "verdict"),
+        rows=rows[:MOST_ROWS],
         more=max(0, len(rows) - MOST_ROWS),
-    )  # fmt: skip
+    )
     return Section(title="Ranks that disagree at the tip", blocks=(table,))
 
 
@@ -112,7 +125,8 @@ def _lock_text(was: LockedSet | None, now: LockedSet | None) -> str:
     changed = sum(1 for name in before.keys() & after.keys() if before[name] != after[name])
     return (
         f"{now.path}: {count(len(after), 'package')} at the tip, {len(before)} at the pin;"
-        f" {len(after.keys() - before.keys())} new, {len(before.keys() - after.keys())} gone, {changed} at another version."
+        f" {len(after.keys() - before.keys())} new, {len(before.keys() - after.keys())} gone, {changed} at another "
+        "version."
     )
 
 
@@ -125,11 +139,17 @@ def build_capabilities(gap: Gap) -> Section:
 def _areas(gap: Gap) -> Section:
     rows = tuple(
         (
-            area.name, str(area.files), str(area.added), str(area.removed), str(area.renamed), f"+{area.insertions}",
-            f"−{area.deletions}", str(area.commits),
+            area.name,
+            str(area.files),
+            str(area.added),
+            str(area.removed),
+            str(area.renamed),
+            f"+{area.insertions}",
+            f"−{area.deletions}",
+            str(area.commits),
         )
         for area in sorted(gap.areas, key=lambda area: (-area.commits, area.name))
-    )  # fmt: skip
+    )
     columns = ("area", "files", "new", "gone", "renamed", "added lines", "deleted lines", "commits")
     table = Table(
         columns=columns,
@@ -173,7 +193,8 @@ def _shims(gap: Gap) -> Section:
 def _changes(gap: Gap) -> Section:
     changes = gap.changes
     intro = (
-        f"{count(len(changes.kept), 'change')} of code by pull request; left out: {changes.reverted} commits that cancel out"
+        f"{count(len(changes.kept), 'change')} of code by pull request; left out: {changes.reverted} commits that "
+        "cancel out"
         f" (reverted inside the gap) and {changes.housekeeping} of bots, CI, builds, docs and tests."
         " ● marks what touches a file we import or patch."
     )

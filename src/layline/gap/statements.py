@@ -59,9 +59,15 @@ def distance_sentence(gap: Gap) -> str:
 def version_sentence(gap: Gap) -> str:
     was, now = gap.pin.version, gap.tip.version
     if was is None or now is None:
-        return f"The pin is of {gap.pin.commit.date}, the tip of {gap.tip.commit.date}; no version is declared on both sides."
+        return (
+            f"The pin is of {gap.pin.commit.date}, the tip of {gap.tip.commit.date}; no version is declared on "
+            "both sides."
+        )
     if was.text == now.text:
-        return f"Pin and tip both declare version {was.text}; the pin is of {gap.pin.commit.date}, the tip of {gap.tip.commit.date}."
+        return (
+            f"Pin and tip both declare version {was.text}; the pin is of {gap.pin.commit.date}, the tip of "
+            f"{gap.tip.commit.date}."
+        )
     return f"The pin declares version {was.text} ({gap.pin.commit.date}), the tip {now.text} ({gap.tip.commit.date})."
 
 
@@ -72,7 +78,10 @@ def churn_sentence(gap: Gap) -> str:
         return "The trees of pin and tip are the same."
     shown = [f"{share(churn.lines, lines)} {churn.name}" for churn in parts[:3]]
     files = len(gap.diff.files)
-    return f"{count(files, 'file')} {verb(files, 'differs')} by +{gap.diff.insertions} −{gap.diff.deletions} lines: {listed(shown)}."
+    return (
+        f"{count(files, 'file')} {verb(files, 'differs')} by +{gap.diff.insertions} −{gap.diff.deletions} "
+        f"lines: {listed(shown)}."
+    )
 
 
 def dependency_sentence(gap: Gap) -> str:
@@ -84,7 +93,16 @@ def dependency_sentence(gap: Gap) -> str:
     needed = [row for row in runtime if row.now is not None]
     dropped = len(runtime) - len(needed)
     others = len(metadata) - len(python)
-    parts = [f"{count(others, 'dependency entry')} ({len(needed) or 'none'} required at run time at the tip{f', {dropped} no longer' if dropped else ''})"] if others else []  # fmt: skip
+    parts = (
+        [
+            (
+                f"{count(others, 'dependency entry')} ({len(needed) or 'none'} required at run time at the "
+                f"tip{f', {dropped} no longer' if dropped else ''})"
+            )
+        ]
+        if others
+        else []
+    )
     parts += [f"the range of Python{f' ({len(python)} files)' if len(python) > 1 else ''}"] if python else []
     return f"The package metadata differs in {listed(parts)}."
 
@@ -126,7 +144,11 @@ def tags_phrase(gap: Gap) -> str:
     if not others:
         return found if names else "none"
     versions = [name for name in others if is_version(name)][::-1]
-    named = f": {listed(versions, most=6)}" if len(versions) == len(others) else f", {count(len(versions), 'version')} among them" + (f" ({listed(versions, most=6)})" if versions else "")  # fmt: skip
+    named = (
+        f": {listed(versions, most=6)}"
+        if len(versions) == len(others)
+        else f", {count(len(versions), 'version')} among them" + (f" ({listed(versions, most=6)})" if versions else "")
+    )
     return f"{found}; {count(len(others), 'tag')} dated in between on other branches{named}"
 
 
@@ -142,11 +164,18 @@ def _coupling_sentences(gap: Gap) -> Iterator[str]:
     where = f" in {count(files, 'file')}" if breaks else ""
     look = counted[Consequence.LOOK]
     more = (gap.recommendation.inputs.will_break or 0) - breaks
-    patched = f" {count(more, 'further place')[:1].upper()}{count(more, 'further place')[1:]} {verb(more, 'installs')} patches whose targets break: {breaks + more} in all." if more > 0 else ""  # fmt: skip
+    patched = (
+        f" {count(more, 'further place')[:1].upper()}{count(more, 'further place')[1:]} {verb(more, 'installs')} "
+        f"patches whose targets break: {breaks + more} in all."
+        if more > 0
+        else ""
+    )
     yield (
-        f"Of {count(total, 'place')} where our code touches {gap.label} (one for each file, upstream name and way of use;"
+        f"Of {count(total, 'place')} where our code touches {gap.label} (one for each file, upstream name and way "
+        "of use;"
         f" what hangs on an import that fails counts with the import), {breaks or 'none'} will break{where},"
-        f" {counted[Consequence.MAY_BREAK] or 'none'} may break and {look or 'none'} {'deserves' if look == 1 else 'deserve'} a look.{patched}"
+        f" {counted[Consequence.MAY_BREAK] or 'none'} may break and {look or 'none'} "
+        f"{'deserves' if look == 1 else 'deserve'} a look.{patched}"
     )
     imports = broken_imports(gap)
     if imports:
@@ -160,7 +189,8 @@ def _coupling_sentences(gap: Gap) -> Iterator[str]:
 def feature_deltas(gap: Gap, most: int = 5) -> tuple[str, ...]:
     """New capabilities: packages the pin had not, then the broadest changes."""
     found = [
-        f"{_plain(change.title)} ({_number(change.number)}{change.date}, {change.area}, {count(change.files, 'code file')})"
+        f"{_plain(change.title)} ({_number(change.number)}{change.date}, {change.area}, "
+        f"{count(change.files, 'code file')})"
         for change in sorted(gap.changes.kept, key=lambda change: (-change.files, change.date))[: most - 1]
     ]
     added = [one for one in gap.packages if one.kind == "added" and not is_test_path(one.path)]
@@ -169,7 +199,8 @@ def feature_deltas(gap: Gap, most: int = 5) -> tuple[str, ...]:
         names = listed([one.path for one in biggest], most=4)
         found.insert(
             0,
-            f"{count(len(added), 'new package')[:1].upper()}{count(len(added), 'new package')[1:]} absent at the pin: {names}",
+            f"{count(len(added), 'new package')[:1].upper()}{count(len(added), 'new package')[1:]} absent at the "
+            f"pin: {names}",
         )
     return tuple(sentence(shorten(item, 300)) for item in found[:most]) or (
         "No upstream change of code lies between pin and tip.",
@@ -182,7 +213,8 @@ def dependency_deltas(gap: Gap, most: int = 5) -> tuple[str, ...]:
     found = [difference_sentence(row) for row in rows[:most]]
     if len(rows) > most:
         found[-1] = (
-            f"{count(len(rows) - most + 1, 'further difference')} in package metadata, requirement files, installs and docs."
+            f"{count(len(rows) - most + 1, 'further difference')} in package metadata, requirement files, installs "
+            "and docs."
         )
         found[-1] = found[-1][:1].upper() + found[-1][1:]
     return tuple(found) or ("No dependency declaration differs between pin and tip.",)
@@ -199,7 +231,10 @@ def integration_risks(gap: Gap, most: int = 5) -> tuple[str, ...]:
     found += [coupling_sentence(coupling) for coupling in _one_per_target(gap, Consequence.MAY_BREAK)]
     if gap.stale_keys:
         names = listed([stale.key for stale in gap.stale_keys], most=4)
-        found.append(f"{count(len(gap.stale_keys), 'key')[:1].upper()}{count(len(gap.stale_keys), 'key')[1:]} of our YAML files {verb(len(gap.stale_keys), 'is')} unknown to the tip: {names}.")  # fmt: skip
+        found.append(
+            f"{count(len(gap.stale_keys), 'key')[:1].upper()}{count(len(gap.stale_keys), 'key')[1:]} of our YAML "
+            f"files {verb(len(gap.stale_keys), 'is')} unknown to the tip: {names}."
+        )
     if not found:
         return (
             ("No place of our code breaks at the tip.",)

@@ -70,9 +70,13 @@ def run(
         raise GitError("git is not installed.", hint="Install git 2.30 or newer and try again.")
     try:
         done = subprocess.run(
-            command, env=environment(env), input=stdin if stdin is not None else b"", capture_output=True,
-            timeout=timeout_s, check=False,
-        )  # fmt: skip
+            command,
+            env=environment(env),
+            input=stdin if stdin is not None else b"",
+            capture_output=True,
+            timeout=timeout_s,
+            check=False,
+        )
     except subprocess.TimeoutExpired:
         raise GitError(f"`{show_command(command)}` did not end within {timeout_s:.0f} s.") from None
     if done.returncode != 0:

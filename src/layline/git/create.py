@@ -90,12 +90,19 @@ def create_work_tree(bare: Path, work_tree: Path, *, remote: str) -> None:
 
 
 def create_submodule(work_tree: Path, path: str, mirror: Path, *, commit: str, remote: str) -> None:
-    """Check out `commit` of the bare repository at `mirror` as the submodule `path`, as `git submodule update` would."""
+    """Check out `commit` of the bare repository at `mirror` as the submodule `path`, as `git submodule update`
+    would.
+    """
     git_dir = work_tree / ".git" / "modules" / path
     git_dir.parent.mkdir(parents=True, exist_ok=True)
     _init(git_dir)
     shutil.copytree(mirror / "objects", git_dir / "objects", dirs_exist_ok=True)
-    heads = run(argv(mirror, ("for-each-ref", "--format=create refs/remotes/origin/%(refname:lstrip=2) %(objectname)", "refs/heads")))  # fmt: skip
+    heads = run(
+        argv(
+            mirror,
+            ("for-each-ref", "--format=create refs/remotes/origin/%(refname:lstrip=2) %(objectname)", "refs/heads"),
+        )
+    )
     tags = run(argv(mirror, ("for-each-ref", "--format=create %(refname) %(objectname)", "refs/tags")))
     run(argv(git_dir, ("update-ref", "--stdin")), stdin=heads + tags)
     (git_dir / "HEAD").write_text(f"{commit}\n", encoding="ascii")

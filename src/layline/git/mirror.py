@@ -17,7 +17,16 @@ _NETWORK = (
     "maintenance.auto=false",
     "http.followRedirects=initial",
 )
-_WAY_OUT = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH")  # fmt: skip
+_WAY_OUT = (
+    "HTTPS_PROXY",
+    "https_proxy",
+    "ALL_PROXY",
+    "all_proxy",
+    "NO_PROXY",
+    "no_proxy",
+    "GIT_SSL_CAINFO",
+    "GIT_SSL_CAPATH",
+)
 """What of the caller's environment a fetch needs behind a proxy or a company's own certificates."""
 _REFSPECS = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
 

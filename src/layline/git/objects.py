@@ -118,9 +118,12 @@ class ObjectReader:
 def _open_batch(directory: Path, *, buffered: bool) -> subprocess.Popen[bytes]:
     options = ("cat-file", "--batch", "--buffer") if buffered else ("cat-file", "--batch")
     return subprocess.Popen(
-        argv(directory, options), env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        argv(directory, options),
+        env=environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    )
 
 
 def _pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:

@@ -48,7 +48,9 @@ class Repository:
             raise GitError(f"{ref!r} is not a ref.", hint="Name a branch, tag or commit hash.")
         name = ref if _FULL_HASH.match(ref) else self._look_up(ref)
         # --end-of-options: a ref may begin with a dash after all (refs/heads/-x)
-        peeled = run_or_none(argv(self._shadow.directory, ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")))  # fmt: skip
+        peeled = run_or_none(
+            argv(self._shadow.directory, ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"))
+        )
         if peeled is None:
             raise self._explain_missing(ref, name)
         return peeled.decode("ascii").strip()

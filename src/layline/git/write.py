@@ -66,7 +66,15 @@ class WorkTree:
     def find_changes(self) -> list[Change]:
         """Every path that differs from the last commit, untracked ones included, ignored ones not."""
         excludes = self._user_setting("core.excludesFile") or str(_default_excludes())
-        out = self.git("-c", f"core.excludesFile={excludes}", "status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames")  # fmt: skip
+        out = self.git(
+            "-c",
+            f"core.excludesFile={excludes}",
+            "status",
+            "--porcelain=v1",
+            "-z",
+            "--untracked-files=all",
+            "--no-renames",
+        )
         rows = out.decode("utf-8", "surrogateescape").split("\0")
         return [Change(row[:2], row[3:]) for row in rows if row]
 
@@ -95,7 +103,9 @@ class WorkTree:
             )
         self.git("symbolic-ref", "-m", "layline: begin campaign", "HEAD", f"refs/heads/{name}")
 
-    def build_commit(self, parent: str, files: Mapping[str, tuple[str, bytes] | None], message: str, identity: Identity, when: str) -> str:  # fmt: skip
+    def build_commit(
+        self, parent: str, files: Mapping[str, tuple[str, bytes] | None], message: str, identity: Identity, when: str
+    ) -> str:
         """A commit that changes just these files (None removes one); equal arguments give an equal hash."""
         with tempfile.TemporaryDirectory(prefix="layline-index-") as folder:
             index = {"GIT_INDEX_FILE": str(Path(folder) / "index")}
@@ -103,9 +113,13 @@ class WorkTree:
             self.git("update-index", "-z", "--index-info", stdin=self._index_info(files), env=index)
             tree = self.git("write-tree", env=index).decode().strip()
         person = {
-            "GIT_AUTHOR_NAME": identity.name, "GIT_AUTHOR_EMAIL": identity.email, "GIT_AUTHOR_DATE": when,
-            "GIT_COMMITTER_NAME": identity.name, "GIT_COMMITTER_EMAIL": identity.email, "GIT_COMMITTER_DATE": when,
-        }  # fmt: skip
+            "GIT_AUTHOR_NAME": identity.name,
+            "GIT_AUTHOR_EMAIL": identity.email,
+            "GIT_AUTHOR_DATE": when,
+            "GIT_COMMITTER_NAME": identity.name,
+            "GIT_COMMITTER_EMAIL": identity.email,
+            "GIT_COMMITTER_DATE": when,
+        }
         return (
             self.git("commit-tree", tree, "-p", parent, "-F", "-", stdin=message.encode(), env=person).decode().strip()
         )
@@ -131,7 +145,9 @@ class WorkTree:
         """Who the user's own configuration says commits."""
         name, email = self._user_setting("user.name"), self._user_setting("user.email")
         if not name or not email:
-            raise ConfigError("git does not know who you are.", hint="Set user.name and user.email, or use git_commit: false.")  # fmt: skip
+            raise ConfigError(
+                "git does not know who you are.", hint="Set user.name and user.email, or use git_commit: false."
+            )
         return Identity(name, email)
 
     def _index_info(self, files: Mapping[str, tuple[str, bytes] | None]) -> bytes:
@@ -156,7 +172,14 @@ class WorkTree:
                 env.pop(name, None)
         import subprocess
 
-        command = ["git", f"--git-dir={self.git_dir}", "config", "--get", "--type=path" if key.endswith("File") else "--no-type", key]  # fmt: skip
+        command = [
+            "git",
+            f"--git-dir={self.git_dir}",
+            "config",
+            "--get",
+            "--type=path" if key.endswith("File") else "--no-type",
+            key,
+        ]
         done = subprocess.run(command, env=env, capture_output=True, check=False, timeout=60)
         return done.stdout.decode("utf-8", "replace").strip() or None if done.returncode == 0 else None
 

@@ -46,9 +46,11 @@ def find_deletions(repository: Repository, tip: str, groups: Iterable[tuple[str,
 def find_binding_changes(
     repository: Repository, tip: str, names: Mapping[str, set[str]]
 ) -> dict[tuple[str, str], Found]:
-    """(path, name) → the last commit that added or removed a line of the file that defines, assigns or imports the name.
+    """(path, name) → the last commit that added or removed a line of the file that defines, assigns or imports the
+    name.
 
-    Git finds the commits that touch a line about any of the names; which of them it is, is read from their changed lines.
+    Git finds the commits that touch a line about any of the names; which of them it is, is read from their changed
+    lines.
     """
     asked = {path: set(listed) for path, listed in names.items() if listed}
     if not asked:

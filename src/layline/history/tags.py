@@ -39,7 +39,9 @@ def find_releases(repository: Repository, base: str, tip: str) -> tuple[tuple[st
 
 
 def is_version(name: str) -> bool:
-    """`v2`, `core_v0.16.1`, `2026.1`, `release/1.2`; not `nightly-x`, `loss-v1`, `ciflow/8gpu/4160`, `ciflow/h100.8/4224`."""
+    """`v2`, `core_v0.16.1`, `2026.1`, `release/1.2`; not `nightly-x`, `loss-v1`, `ciflow/8gpu/4160`,
+    `ciflow/h100.8/4224`.
+    """
     folder, _, last = name.rpartition("/")
     if folder and re.fullmatch(r"\d+", last):
         return False  # a number that counts something: runs, pull requests

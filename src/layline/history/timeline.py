@@ -56,9 +56,19 @@ def read_timeline(
     Without a base the whole history up to the tip is read.
     """
     out = repository.git(
-        "log", "--first-parent", "-m", "--reverse", "--raw", "--no-renames", "--no-abbrev", "-z", "--format=%x01%H",
-        tip if base is None else f"{base}..{tip}", "--", *patterns,
-    )  # fmt: skip
+        "log",
+        "--first-parent",
+        "-m",
+        "--reverse",
+        "--raw",
+        "--no-renames",
+        "--no-abbrev",
+        "-z",
+        "--format=%x01%H",
+        tip if base is None else f"{base}..{tip}",
+        "--",
+        *patterns,
+    )
     return Timeline(tuple(_parse(out.decode("utf-8", "surrogateescape"))))
 
 

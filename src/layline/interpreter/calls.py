@@ -55,7 +55,9 @@ _TALKS = re.compile(r"_?(?:log|debug|info|warn|warning|error|print|trace)(?:_|$)
 
 _SHORT = 60
 """Lines of a function that is read again where it calls itself."""
-IMPORT_HOOKS = frozenset(["when_imported", "register_post_import_hook", "register_module_hook", "after_module_imported", "on_import"])  # fmt: skip
+IMPORT_HOOKS = frozenset(
+    ["when_imported", "register_post_import_hook", "register_module_hook", "after_module_imported", "on_import"]
+)
 """Calls that hand a module to a function once it is imported, by last name: wrapt, ddtrace and their kin."""
 WRAPT = frozenset(["wrap_object", "resolve_path", "apply_patch", "wrap_function_wrapper"])
 """Functions of the wrapt library, which many projects carry along as a copy."""
@@ -125,7 +127,11 @@ class Interpreter(Namings, Writes):
             if found is not None:
                 return found
         if isinstance(callee, Member | Called):
-            found = call_method(self, callee, arguments, keywords, node) if isinstance(callee, Member) else call_made(self, callee, arguments)  # fmt: skip
+            found = (
+                call_method(self, callee, arguments, keywords, node)
+                if isinstance(callee, Member)
+                else call_made(self, callee, arguments)
+            )
             if found is not None:
                 return found
         match callee:
@@ -242,7 +248,11 @@ class Interpreter(Namings, Writes):
     ) -> Value:
         """A call of the registering function: its arguments by name, waiting for the handler."""
         if isinstance(registry, Function):
-            name, given, decorates = registry.dotted, bind_arguments(registry, arguments, keywords), _returns_decorator(registry)  # fmt: skip
+            name, given, decorates = (
+                registry.dotted,
+                bind_arguments(registry, arguments, keywords),
+                _returns_decorator(registry),
+            )
         else:
             name, given, decorates = registry.path, _name_arguments(arguments, keywords), False
         entries: list[tuple[Value, Value]] = [(Literal(key), value) for key, value in given.items()]

@@ -32,8 +32,26 @@ from layline.interpreter.values import (
     truth,
 )
 
-_OPPOSITE = {"==": "!=", "!=": "==", "is": "is not", "is not": "is", "in": "not in", "not in": "in", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}  # fmt: skip
-_OPERATORS = {"operator.add": "+", "operator.sub": "-", "operator.mult": "*", "operator.floordiv": "//", "operator.div": "/", "operator.mod": "%"}  # fmt: skip
+_OPPOSITE = {
+    "==": "!=",
+    "!=": "==",
+    "is": "is not",
+    "is not": "is",
+    "in": "not in",
+    "not in": "in",
+    "<": ">=",
+    ">=": "<",
+    ">": "<=",
+    "<=": ">",
+}
+_OPERATORS = {
+    "operator.add": "+",
+    "operator.sub": "-",
+    "operator.mult": "*",
+    "operator.floordiv": "//",
+    "operator.div": "/",
+    "operator.mod": "%",
+}
 _VERSION = re.compile(r"version|_min_|_ge_|_below|_above|packaging", re.IGNORECASE)
 _PLATFORM = re.compile(r"cuda|hip|rocm|xpu|npu|gpu|device|platform|arch|sys\.version_info|is_available", re.IGNORECASE)
 
@@ -206,7 +224,9 @@ def find_chains(value: Value) -> Iterator[tuple[str, ...]]:
 
 
 def walk(value: Value, stops: Callable[[Value], bool]) -> Iterator[Value]:
-    """Every value inside, outermost first; not below one that `stops`, and each list or table once (they may be cyclic)."""
+    """Every value inside, outermost first; not below one that `stops`, and each list or table once (they may be
+    cyclic).
+    """
     waiting, seen = [value], set()
     while waiting:
         found = waiting.pop(0)

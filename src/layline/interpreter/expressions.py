@@ -38,9 +38,17 @@ if TYPE_CHECKING:
     from layline.interpreter.scope import Scope
 
 _COMPARISONS: dict[type[ast.cmpop], str] = {
-    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
-    ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
-}  # fmt: skip
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.In: "in",
+    ast.NotIn: "not in",
+}
 
 
 class Expressions(Machine):
@@ -269,7 +277,9 @@ class Expressions(Machine):
         kind = owner.of if isinstance(owner, Instance) else owner
         home = function.name.rpartition(".")[0]
         order = find_order(kind) if isinstance(kind, Class) else []
-        around = next((c for c in order if isinstance(c, Class) and c.name == home and c.module is function.module), None)  # fmt: skip
+        around = next(
+            (c for c in order if isinstance(c, Class) and c.name == home and c.module is function.module), None
+        )
         return Called(Outside("builtins.super"), (owner,) if around is None else (owner, around))
 
     def iterate(self, value: Value) -> list[Value] | None:

@@ -86,7 +86,11 @@ def call_made(machine: Interpreter, made: Called, arguments: Arguments) -> Value
 
 
 LIBRARIES: dict[str, Known] = {
-    "pkgutil.resolve_name": _resolve_name, "pydoc.locate": _resolve_name, "functools.reduce": _reduce,
-    "django.utils.module_loading.import_string": _resolve_name, "werkzeug.utils.import_string": _resolve_name,
-    "wrapt.resolve_path": _resolve_path, "wrapt.wrap_object": _wrap_object,
-}  # fmt: skip
+    "pkgutil.resolve_name": _resolve_name,
+    "pydoc.locate": _resolve_name,
+    "functools.reduce": _reduce,
+    "django.utils.module_loading.import_string": _resolve_name,
+    "werkzeug.utils.import_string": _resolve_name,
+    "wrapt.resolve_path": _resolve_path,
+    "wrapt.wrap_object": _wrap_object,
+}

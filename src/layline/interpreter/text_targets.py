@@ -173,7 +173,9 @@ class Namings(Statements):
             self.log.events.insert(start, event)
 
     def note_decorated(self, name: str, value: Value, node: ast.Call) -> None:
-        """`@register_rewriter("a.b.C.m", backend="x") def f`: f is for the path; else what was named holds while f runs."""
+        """`@register_rewriter("a.b.C.m", backend="x") def f`: f is for the path; else what was named holds while f
+        runs.
+        """
         for event in reversed(self.log.events):
             if isinstance(event, Naming) and event.node is node:
                 event.transient = True
@@ -197,9 +199,16 @@ class Namings(Statements):
 
     def _build_naming(self, name: str, pairs: tuple[tuple[str, Value], ...], node: ast.AST) -> Naming:
         return Naming(
-            registry=name, pairs=pairs, node=node, at=self.place(node), deferred=self.deferred,
-            activation=self.frame.number, within=self.frame.within, when=self.conditions(), trail=self.trail(),
-        )  # fmt: skip
+            registry=name,
+            pairs=pairs,
+            node=node,
+            at=self.place(node),
+            deferred=self.deferred,
+            activation=self.frame.number,
+            within=self.frame.within,
+            when=self.conditions(),
+            trail=self.trail(),
+        )
 
     def _find_shown(self, event: Event) -> Iterator[str]:
         """Targets that an event already stands for: a write, or a known call that names the path itself."""

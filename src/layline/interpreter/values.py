@@ -374,6 +374,12 @@ def find_order(owner: Class, depth: int = 0) -> list[Value]:
 def bind(function: Function, owner: Value) -> Function:
     """The function as a bound method."""
     return Function(
-        function.node, function.module, function.scope, function.name, owner, function.kind, function.defaults,
+        function.node,
+        function.module,
+        function.scope,
+        function.name,
+        owner,
+        function.kind,
+        function.defaults,
         captured=function.captured,
-    )  # fmt: skip
+    )

@@ -207,10 +207,18 @@ class Writes(Machine):
             case Literal(value=None):
                 return
         event = Write(
-            owner=owner, name=name, value=value, at=self.place(node), is_item=is_item, deferred=self.deferred,
-            activation=self.frame.number, within=self.frame.within, when=self.conditions(),
-            trail=self.trail(), chosen=tuple(self.chosen),
-        )  # fmt: skip
+            owner=owner,
+            name=name,
+            value=value,
+            at=self.place(node),
+            is_item=is_item,
+            deferred=self.deferred,
+            activation=self.frame.number,
+            within=self.frame.within,
+            when=self.conditions(),
+            trail=self.trail(),
+            chosen=tuple(self.chosen),
+        )
         if value is not None and self._puts_back(event):
             event.transient = event.restores = True
             find_restores(self.log.events, event)

@@ -45,10 +45,14 @@ class Call:
 
     def encode(self, session: Session) -> bytes:
         plain = {
-            "ask": self.ask, "name": self.name, "arguments": self.arguments, "offset": self.offset, "limit": self.limit,
+            "ask": self.ask,
+            "name": self.name,
+            "arguments": self.arguments,
+            "offset": self.offset,
+            "limit": self.limit,
             "config": str(session.config) if session.config else None,
             "today": session.today.isoformat() if session.today else None,
-        }  # fmt: skip
+        }
         return json.dumps(plain).encode() + b"\n"
 
 
@@ -78,8 +82,11 @@ async def _start() -> anyio.abc.Process:
     return await anyio.open_process(
         [sys.executable, "-P", "-m", "layline.mcp.worker"],  # -P: nothing is imported from the analysed folder
         env={**os.environ, "PYTHONPATH": path},
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
-    )  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
 
 
 async def _listen(teller: _Teller, pipe: BufferedByteReceiveStream) -> dict[str, Any]:
@@ -125,7 +132,9 @@ class _Teller:
 
 
 async def _end(process: anyio.abc.Process, *, grace_s: float) -> None:
-    """Nothing of a finished or cancelled tool stays behind: ^C first where it is still at work, then the whole group."""
+    """Nothing of a finished or cancelled tool stays behind: ^C first where it is still at work, then the whole
+    group.
+    """
     if process.returncode is None and grace_s:
         _signal(process.pid, signal.SIGINT)
         with anyio.move_on_after(grace_s):

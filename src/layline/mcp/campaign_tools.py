@@ -14,10 +14,17 @@ NoteKind = Literal["diagnosis", "attribution", "next", "lesson", "profile", "ins
 
 
 def campaign_handoff(
-    session: Session, progress: Progress, *, operator: str, backend: str, gpu: str,
+    session: Session,
+    progress: Progress,
+    *,
+    operator: str,
+    backend: str,
+    gpu: str,
     options: dict[str, str] | None = None,
-) -> Answer:  # fmt: skip
-    """Every prerequisite of a campaign with where it was found or that it is missing, the environment check, a draft manifest."""
+) -> Answer:
+    """Every prerequisite of a campaign with where it was found or that it is missing, the environment check, a draft
+    manifest.
+    """
     from layline.app.campaign_handoff import campaign_handoff as run
     from layline.campaign.handoff import Request
 
@@ -40,7 +47,7 @@ def campaign_log(session: Session, progress: Progress, *, campaign: str | None =
 
 def campaign_audit(
     session: Session, progress: Progress, *, folder: str, repo: str | None = None, at: str = "HEAD"
-) -> Answer:  # fmt: skip
+) -> Answer:
     """Hold a foreign campaign folder against the rules; violations with evidence. With `repo`, read it at a commit."""
     from layline.app.campaign_audit import campaign_audit as run
 
@@ -48,10 +55,18 @@ def campaign_audit(
 
 
 def campaign_round(
-    session: Session, progress: Progress, *, hypothesis: str, change: str, bucket: BucketName,
-    expect: str | None = None, campaign: str | None = None,
-) -> Answer:  # fmt: skip
-    """Validate the edit in the work tree: gates, measure, judge; an accepted edit is committed, any other rolled back."""
+    session: Session,
+    progress: Progress,
+    *,
+    hypothesis: str,
+    change: str,
+    bucket: BucketName,
+    expect: str | None = None,
+    campaign: str | None = None,
+) -> Answer:
+    """Validate the edit in the work tree: gates, measure, judge; an accepted edit is committed, any other rolled
+    back.
+    """
     from layline.app.campaign import campaign_round as run
     from layline.campaign.proposers import Proposal
     from layline.campaign.values.model import Bucket
@@ -61,9 +76,14 @@ def campaign_round(
 
 
 def campaign_note(
-    session: Session, progress: Progress, *, round: int, kind: NoteKind, text: str,  # noqa: A002
+    session: Session,
+    progress: Progress,
+    *,
+    round: int,  # noqa: A002  the word users know
+    kind: NoteKind,
+    text: str,
     campaign: str | None = None,
-) -> Answer:  # fmt: skip
+) -> Answer:
     """Write down a diagnosis (demanded after a rollback), an attribution, the next direction or a lesson."""
     from layline.app.campaign import campaign_note as run
 
@@ -71,7 +91,9 @@ def campaign_note(
 
 
 def campaign_report(session: Session, progress: Progress, *, campaign: str | None = None) -> Answer:
-    """The report: baseline against best in one run, effective and ineffective directions, next steps; before the end, the story so far."""
+    """The report: baseline against best in one run, effective and ineffective directions, next steps; before the end,
+    the story so far.
+    """
     from layline.app.campaign_end import campaign_report as run
 
     return run(campaign, progress=lambda said: progress(said, 0, 0))

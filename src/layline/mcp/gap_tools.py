@@ -16,18 +16,24 @@ def doctor(session: Session, progress: Progress, *, at: str = "HEAD") -> Answer:
     return run(session.workspace(at))
 
 
-def gap_show(
-    session: Session, progress: Progress, *, backend: str, to: str | None = None, at: str = "HEAD"
-) -> Answer:  # fmt: skip
-    """How far a pinned backend is behind its upstream: commits, dates, versions, diff size, age; each with its git command."""
+def gap_show(session: Session, progress: Progress, *, backend: str, to: str | None = None, at: str = "HEAD") -> Answer:
+    """How far a pinned backend is behind its upstream: commits, dates, versions, diff size, age; each with its git
+    command.
+    """
     from layline.app.gap import gap_show as run
 
     return run(session.workspace(at), backend, to=to, today=session.day())
 
 
 def gap_report(
-    session: Session, progress: Progress, *, backend: str, to: str | None = None, at: str = "HEAD", date: str | None = None
-) -> Answer:  # fmt: skip
+    session: Session,
+    progress: Progress,
+    *,
+    backend: str,
+    to: str | None = None,
+    at: str = "HEAD",
+    date: str | None = None,
+) -> Answer:
     """Write the detailed report, the one-page summary, the dashboard record and its evidence for one backend."""
     from layline.app.gap_report import gap_report as run
 
@@ -35,7 +41,9 @@ def gap_report(
 
 
 def gap_audit(session: Session, progress: Progress, *, records: list[str]) -> Answer:
-    """Hold published records against git: each field confirmed, contradicted (with the right value) or not checkable."""
+    """Hold published records against git: each field confirmed, contradicted (with the right value) or not
+    checkable.
+    """
     from layline.app.gap_audit import gap_audit as run
 
     return run(session.workspace(), tuple(Path(name) for name in records))

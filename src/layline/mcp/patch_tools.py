@@ -16,10 +16,17 @@ StyleName = Literal["binding-replacement", "function-wrapping", "config-rewrite"
 
 
 def patches_list(
-    session: Session, progress: Progress, *, backend: str, at: str = "HEAD", phase: str | None = None,
-    style: StyleName | None = None, show: Literal["table", "full", "unregistered"] = "table",
-) -> Answer:  # fmt: skip
-    """Every monkey patch of a backend: what it does, which upstream symbol it replaces or wraps, where, how to enable it.
+    session: Session,
+    progress: Progress,
+    *,
+    backend: str,
+    at: str = "HEAD",
+    phase: str | None = None,
+    style: StyleName | None = None,
+    show: Literal["table", "full", "unregistered"] = "table",
+) -> Answer:
+    """Every monkey patch of a backend: what it does, which upstream symbol it replaces or wraps, where, how to enable
+    it.
 
     `show="full"` has every field of a patch, `show="unregistered"` the effects found outside any registration.
     """
@@ -34,7 +41,7 @@ def patches_list(
 
 def patches_find(
     session: Session, progress: Progress, *, word: str, backend: str | None = None, at: str = "HEAD"
-) -> Answer:  # fmt: skip
+) -> Answer:
     """Where is feature X: ids, descriptions, targets, guards, config keys and YAML files, implementation names."""
     from layline.app.patches_find import patches_find as run
 
@@ -43,7 +50,7 @@ def patches_find(
 
 def patches_show(
     session: Session, progress: Progress, *, patch: str, backend: str | None = None, at: str = "HEAD"
-) -> Answer:  # fmt: skip
+) -> Answer:
     """One patch in depth: logic, guard, code, upstream definition beside ours, other patches on the target, history."""
     from layline.app.patches_show import patches_show as run
 
@@ -51,10 +58,17 @@ def patches_show(
 
 
 def patches_port(
-    session: Session, progress: Progress, *, patch: str, to: str | None = None, backend: str | None = None,
+    session: Session,
+    progress: Progress,
+    *,
+    patch: str,
+    to: str | None = None,
+    backend: str | None = None,
     at: str = "HEAD",
-) -> Answer:  # fmt: skip
-    """The porting plan of a patch: files, symbol to rebind, by-value importers, constraints; with `to`, writes a bundle there."""
+) -> Answer:
+    """The porting plan of a patch: files, symbol to rebind, by-value importers, constraints; with `to`, writes a bundle
+    there.
+    """
     from layline.app.patches_port import patches_port as run
 
     return run(session.workspace(at), patch, to=Path(to) if to else None, backend=backend)
@@ -68,9 +82,16 @@ def patches_notes(session: Session, progress: Progress, *, file: str, at: str = 
 
 
 def patches_drift(
-    session: Session, progress: Progress, *, backend: str, to: str | None = None, at: str = "HEAD", culprits: bool = False,
-    severity: SeverityName | None = None, show: Literal["table", "full", "elsewhere"] = "table",
-) -> Answer:  # fmt: skip
+    session: Session,
+    progress: Progress,
+    *,
+    backend: str,
+    to: str | None = None,
+    at: str = "HEAD",
+    culprits: bool = False,
+    severity: SeverityName | None = None,
+    show: Literal["table", "full", "elsewhere"] = "table",
+) -> Answer:
     """Will every patch still fit at an upstream ref? Kind per effect, worst first, with suggestion and culprit commit.
 
     `severity="breaks"` keeps what must be mended. `show="full"` has every field and the evidence of a row,
@@ -84,13 +105,16 @@ def patches_drift(
     kept, other = ("elsewhere", "rows") if show == "elsewhere" else ("rows", "elsewhere")
     rows = [row for row in found.data[kept] if severity in (None, row["severity"])]
     data = {key: value for key, value in found.data.items() if key not in {"rows", "elsewhere"}}
-    data |= {f"{other}_count": len(found.data[other]), kept: [_as_drift_row(row) for row in rows] if show == "table" else rows}  # fmt: skip
+    data |= {
+        f"{other}_count": len(found.data[other]),
+        kept: [_as_drift_row(row) for row in rows] if show == "table" else rows,
+    }
     return Answer(report=found.report, data=data, needs_person=found.needs_person)
 
 
 def patches_diff(
     session: Session, progress: Progress, *, patch: str, to: str | None = None, at: str = "HEAD"
-) -> Answer:  # fmt: skip
+) -> Answer:
     """Three sides of one patch: upstream then, upstream now, ours; where both changed is the porting work."""
     from layline.app.patches_drift import patches_diff as run
 
@@ -99,7 +123,7 @@ def patches_diff(
 
 def patches_retarget(
     session: Session, progress: Progress, *, backend: str, to: str | None = None, at: str = "HEAD"
-) -> Answer:  # fmt: skip
+) -> Answer:
     """The edit for moved and renamed targets as a diff ready for `git apply`; nothing is written."""
     from layline.app.patches_drift import patches_retarget as run
 
@@ -145,9 +169,13 @@ def _as_drift_row(row: dict[str, Any]) -> dict[str, Any]:
     """What decides about a row; its evidence is in `show="full"`."""
     suggestion, culprit = row["suggestion"], row["culprit"]
     said: dict[str, Any] = {
-        "id": row["id"], "patch": row["patch"], "target": row["target"], "kind": row["kind"], "severity": row["severity"],
+        "id": row["id"],
+        "patch": row["patch"],
+        "target": row["target"],
+        "kind": row["kind"],
+        "severity": row["severity"],
         "code": row["location"],
-    }  # fmt: skip
+    }
     if row["detail"] and row["severity"] != "ok":
         said["why"] = row["detail"] if len(row["detail"]) <= _WHY else f"{row['detail'][:_WHY]}…"
     if suggestion:

@@ -12,17 +12,22 @@ from layline.mcp.tool import READS, WRITES, Session, Tool
 
 def parse_bench_csv(
     session: Session, progress: Progress, *, file: str, other: str | None = None, snr_db: float | None = None
-) -> Answer:  # fmt: skip
-    """Read a benchmark CSV strictly: schema, PASS/FAIL, per-shape rows, aggregates; with `other`, compare the two shape by shape."""
+) -> Answer:
+    """Read a benchmark CSV strictly: schema, PASS/FAIL, per-shape rows, aggregates; with `other`, compare the two shape
+    by shape.
+    """
     from layline.app.bench import bench_csv as run
 
     return run(Path(file), Path(other) if other else None, snr_db=snr_db)
 
 
 def dashboard_index(
-    session: Session, progress: Progress, *, only: Literal["backend-gap", "weekly", "monthly"] | None = None,
+    session: Session,
+    progress: Progress,
+    *,
+    only: Literal["backend-gap", "weekly", "monthly"] | None = None,
     check: bool = False,
-) -> Answer:  # fmt: skip
+) -> Answer:
     """Validate all dashboard records and rewrite the generated indexes (`check`: only say whether they are current)."""
     from layline.app.dashboard_index import dashboard_index as run
 
@@ -38,7 +43,7 @@ def dashboard_check(session: Session, progress: Progress, *, folder: str) -> Ans
 
 def periodic_weekly(
     session: Session, progress: Progress, *, week: str | None = None, until: str | None = None
-) -> Answer:  # fmt: skip
+) -> Answer:
     """Write the weekly engineering report and its record from git history (week as 2026-W19)."""
     from layline.app.periodic import Span
     from layline.app.periodic import periodic_weekly as run
@@ -48,7 +53,7 @@ def periodic_weekly(
 
 def periodic_monthly(
     session: Session, progress: Progress, *, month: str | None = None, until: str | None = None
-) -> Answer:  # fmt: skip
+) -> Answer:
     """Write the monthly engineering report and its record from git history (month as 2026-06)."""
     from layline.app.periodic import Span
     from layline.app.periodic import periodic_monthly as run

@@ -1,4 +1,6 @@
-"""Resources: what an agent may read without asking a question. Markdown, a page at a time, each page naming the next."""
+"""Resources: what an agent may read without asking a question. Markdown, a page at a time, each page naming the
+next.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,12 @@ def _read_project(session: Session) -> str:
 def _read_inventory(session: Session, backend: str) -> str:
     answer = find_tool("patches_list").function(session, silent, backend=backend)
     rows = answer.data["patches"]
-    lines = [f"# Patches of {backend} at {answer.data['commit']}", "", f"{len(rows)} patches; {answer.data['unregistered_count']} effects stand outside any registration.", ""]  # fmt: skip
+    lines = [
+        f"# Patches of {backend} at {answer.data['commit']}",
+        "",
+        f"{len(rows)} patches; {answer.data['unregistered_count']} effects stand outside any registration.",
+        "",
+    ]
     lines += [f"look: {alert.message}" for alert in answer.report.alerts]
     lines += [_describe_row(row) for row in rows]
     return "\n".join(lines) + "\n"
@@ -62,7 +69,10 @@ def _read_inventory(session: Session, backend: str) -> str:
 def _describe_row(row: dict[str, Any]) -> str:
     never = f" Never active: {row['never_active']}." if "never_active" in row else ""
     logic = "; ".join(row["logic"]) or "no effect was found"
-    return f"- **{row['patch']}** ({row['code']}; phase {row['phase'] or 'none'}): {logic}. On when: {row['enable']}.{never} More: `layline://patch/{row['patch']}`"
+    return (
+        f"- **{row['patch']}** ({row['code']}; phase {row['phase'] or 'none'}): {logic}. On when: "
+        f"{row['enable']}.{never} More: `layline://patch/{row['patch']}`"
+    )
 
 
 def _read_patch(session: Session, patch: str) -> str:
@@ -78,11 +88,19 @@ def _read_reports(session: Session) -> str:
         for gap in records.gap
     ]
     lines += [
-        f"- {item.record.generated_at[:10]} {item.record.title}: `layline://report/{item.record.report_id}/{item.record.cadence.value}`"
+        f"- {item.record.generated_at[:10]} {item.record.title}: "
+        f"`layline://report/{item.record.report_id}/{item.record.cadence.value}`"
         for item in records.periodic
     ]
     lines += [f"- not valid: {problem}" for problem in records.problems]
-    return "\n".join(lines if len(lines) > 2 else [*lines, "None yet: `gap_report`, `periodic_weekly` and `periodic_monthly` write them."]) + "\n"  # fmt: skip
+    return (
+        "\n".join(
+            lines
+            if len(lines) > 2
+            else [*lines, "None yet: `gap_report`, `periodic_weekly` and `periodic_monthly` write them."]
+        )
+        + "\n"
+    )
 
 
 def _kinds(record: GapRecord) -> list[str]:
@@ -166,6 +184,10 @@ READERS: dict[str, Callable[..., str]] = {
     "campaign": _read_campaign,
 }
 ADDRESSES = (
-    "layline://inventory/BACKEND", "layline://patch/ID", "layline://reports", "layline://report/ID/PART",
-    "layline://campaigns", "layline://campaign/NAME",
-)  # fmt: skip
+    "layline://inventory/BACKEND",
+    "layline://patch/ID",
+    "layline://reports",
+    "layline://report/ID/PART",
+    "layline://campaigns",
+    "layline://campaign/NAME",
+)

@@ -36,9 +36,11 @@ def build_server(config: Path | None = None, *, today: date | None = None) -> MC
     session = Session(config, today)
     for tool in TOOLS:
         server.add_tool(
-            _build_handler(tool, session), name=tool.name, description=inspect.getdoc(tool.function),
+            _build_handler(tool, session),
+            name=tool.name,
+            description=inspect.getdoc(tool.function),
             annotations=_annotate(tool.does),
-        )  # fmt: skip
+        )
     _add_resources(server, session)
     prompts.register(server)
     return server
@@ -46,8 +48,11 @@ def build_server(config: Path | None = None, *, today: date | None = None) -> MC
 
 def _annotate(does: Does) -> ToolAnnotations:
     return ToolAnnotations(
-        read_only_hint=does.reads_only, destructive_hint=does.destroys, idempotent_hint=does.repeatable, open_world_hint=False
-    )  # fmt: skip
+        read_only_hint=does.reads_only,
+        destructive_hint=does.destroys,
+        idempotent_hint=does.repeatable,
+        open_world_hint=False,
+    )
 
 
 def _build_handler(tool: Tool, session: Session) -> Callable[..., Awaitable[CallToolResult]]:

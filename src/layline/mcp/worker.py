@@ -1,4 +1,6 @@
-"""The process that answers one question for the server: reads it from stdin, writes progress and the answer to stdout."""
+"""The process that answers one question for the server: reads it from stdin, writes progress and the answer to
+stdout.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ _QUIET_S = 0.2
 
 
 def main() -> None:
-    """The second error boundary: what a user or the machine got wrong is a sentence and a hint, a bug of ours says so."""
+    """The second error boundary: what a user or the machine got wrong is a sentence and a hint, a bug of ours says
+    so.
+    """
     pipe = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     sys.stdout = sys.stderr  # whatever prints must not spoil the answer
     question = json.loads(_read_line())

@@ -16,9 +16,15 @@ SCHEMA = "layline.patch-diff/1"
 def build_diff_report(patch: str, views: Sequence[ThreeWay], here: Evidence) -> Report:
     return Report(
         title=f"{patch}: upstream then, upstream now, ours",
-        sections=tuple(_section(view) for view in views) or (Section(title="Nothing to show", blocks=(Paragraph("No effect of this patch replaces a symbol whose source can be read."),)),),
+        sections=tuple(_section(view) for view in views)
+        or (
+            Section(
+                title="Nothing to show",
+                blocks=(Paragraph("No effect of this patch replaces a symbol whose source can be read."),),
+            ),
+        ),
         meta=(("downstream", f"{here.repo} at {here.commit}"),),
-    )  # fmt: skip
+    )
 
 
 def _section(view: ThreeWay) -> Section:
@@ -37,7 +43,13 @@ def _blocks(view: ThreeWay) -> Iterator[Block]:
         )
         yield Bullets(tuple(_describe(hunk) for hunk in view.hunks) or ("nothing",), ordered=True)
     upstream = render_diff(view.then, view.now, ("upstream at the pin", "upstream at the tip"))
-    yield Code(upstream, "diff") if upstream else Paragraph("Upstream's source is the same at pin and tip." if view.now else "Upstream's source is gone at the tip.")  # fmt: skip
+    yield (
+        Code(upstream, "diff")
+        if upstream
+        else Paragraph(
+            "Upstream's source is the same at pin and tip." if view.now else "Upstream's source is gone at the tip."
+        )
+    )
     if view.ours and view.is_copy:
         yield Code(render_diff(view.then, view.ours, ("upstream at the pin", "ours")), "diff")
     elif view.ours:
@@ -61,9 +73,29 @@ def _describe(hunk: Hunk) -> str:
 
 def encode_views(patch: str, backend: str, pin: str, tip: str, views: Sequence[ThreeWay]) -> dict[str, Any]:
     return {
-        "schema": SCHEMA, "patch": patch, "backend": backend, "pin": pin, "tip": tip,
-        "effects": [{
-            "row": encode_row(view.row), "then": view.then, "now": view.now, "ours": view.ours, "copied": view.is_copy,
-            "hunks": [{"first": hunk.first, "last": hunk.last, "removed": list(hunk.removed), "added": list(hunk.added), "conflict": hunk.is_conflict} for hunk in view.hunks],
-        } for view in views],
-    }  # fmt: skip
+        "schema": SCHEMA,
+        "patch": patch,
+        "backend": backend,
+        "pin": pin,
+        "tip": tip,
+        "effects": [
+            {
+                "row": encode_row(view.row),
+                "then": view.then,
+                "now": view.now,
+                "ours": view.ours,
+                "copied": view.is_copy,
+                "hunks": [
+                    {
+                        "first": hunk.first,
+                        "last": hunk.last,
+                        "removed": list(hunk.removed),
+                        "added": list(hunk.added),
+                        "conflict": hunk.is_conflict,
+                    }
+                    for hunk in view.hunks
+                ],
+            }
+            for view in views
+        ],
+    }

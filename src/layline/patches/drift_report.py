@@ -23,10 +23,14 @@ _TITLES = {
 }
 _FEW = 60
 _DEAD = (
-    "Upstream does not have these at the pin: writing them changes nothing that upstream runs, and only code of ours that"
+    "Upstream does not have these at the pin: writing them changes nothing that upstream runs, and only code of "
+    "ours that"
     " reads the name sees it. The tip does not break them."
 )
-_RISK = "Modules that imported the object by value before a patch rebinds it keep the old one; other risks are told in words."
+_RISK = (
+    "Modules that imported the object by value before a patch rebinds it keep the old one; other risks are "
+    "told in words."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,10 +157,19 @@ def _table(rows: list[Drift], drift: DriftReport) -> Table:
 
 
 def _row(row: Drift, drift: DriftReport) -> tuple[Inline, ...]:
-    here = Evidence(repo=drift.downstream.repo, commit=drift.downstream.commit, path=row.location.path, lines=(row.location.line, row.location.line))  # fmt: skip
+    here = Evidence(
+        repo=drift.downstream.repo,
+        commit=drift.downstream.commit,
+        path=row.location.path,
+        lines=(row.location.line, row.location.line),
+    )
     target = Cell(row.target or "–", evidence=row.pin_evidence, code=True)
     home = row.suggestion
-    suggestion: Inline = "–" if home is None else (Cell(home.target, evidence=row.tip_evidence, code=True), f" ({home.score:.2f}: {home.reason})")  # fmt: skip
+    suggestion: Inline = (
+        "–"
+        if home is None
+        else (Cell(home.target, evidence=row.tip_evidence, code=True), f" ({home.score:.2f}: {home.reason})")
+    )
     copied = "" if row.copied is None else f"ours is an edited copy ({row.copied:.0%} alike)"
     why = "; ".join(part for part in (row.detail, copied) if part) or "–"
     return (Cell(row.patch, evidence=here), target, row.kind.value, why, suggestion)
@@ -175,11 +188,19 @@ def _since(row: Drift, drift: DriftReport) -> Inline:
 
 def _elsewhere(drift: DriftReport) -> Table:
     rows = tuple(
-        (str(item.location), item.touch, Cell(item.target, evidence=item.tip_evidence, code=True), item.severity.value, item.detail or item.new_target or "–")
+        (
+            str(item.location),
+            item.touch,
+            Cell(item.target, evidence=item.tip_evidence, code=True),
+            item.severity.value,
+            item.detail or item.new_target or "–",
+        )
         for item in drift.elsewhere[:_FEW]
-    )  # fmt: skip
+    )
     more = len(drift.elsewhere) - len(rows)
-    return Table(columns=("Where", "What we do", "Upstream name", "", "Why"), rows=rows, more=more, more_where="`--format json`")  # fmt: skip
+    return Table(
+        columns=("Where", "What we do", "Upstream name", "", "Why"), rows=rows, more=more, more_where="`--format json`"
+    )
 
 
 def _retired(row: Drift) -> Inline:
@@ -192,7 +213,9 @@ def _risk_table(rows: list[Drift]) -> Table:
         (row.patch, Cell(row.target or "–", evidence=row.tip_evidence or row.pin_evidence, code=True), _risk(row))
         for row in shown
     )
-    return Table(columns=("Patch", "Target", "Risk"), rows=built, more=len(rows) - len(shown), more_where="`--format json`")  # fmt: skip
+    return Table(
+        columns=("Patch", "Target", "Risk"), rows=built, more=len(rows) - len(shown), more_where="`--format json`"
+    )
 
 
 def _risk(row: Drift) -> str:
@@ -228,10 +251,15 @@ def _find_findings(drift: DriftReport) -> Iterator[Finding]:
 
 def _finding_elsewhere(item: Elsewhere, accepted: str | None) -> Finding:
     return Finding(
-        id=item.id, rule=RULES[item.touch], severity=item.severity, path=item.location.path,
-        line=item.location.line, upstream=item.tip_evidence, message=f"{item.touch} {item.target}: {item.detail}",
+        id=item.id,
+        rule=RULES[item.touch],
+        severity=item.severity,
+        path=item.location.path,
+        line=item.location.line,
+        upstream=item.tip_evidence,
+        message=f"{item.touch} {item.target}: {item.detail}",
         accepted=accepted,
-    )  # fmt: skip
+    )
 
 
 def _finding(row: Drift, accepted: str | None) -> Finding:
@@ -239,10 +267,15 @@ def _finding(row: Drift, accepted: str | None) -> Finding:
     since = f" Since {row.culprit.hash[:10]} ({row.culprit.date}): {row.culprit.subject}." if row.culprit else ""
     why = f": {row.detail}" if row.detail else ""
     return Finding(
-        id=row.id, rule=RULES[row.kind.value], severity=row.severity, path=row.location.path,
-        line=row.location.line, upstream=row.tip_evidence or row.pin_evidence, accepted=accepted,
+        id=row.id,
+        rule=RULES[row.kind.value],
+        severity=row.severity,
+        path=row.location.path,
+        line=row.location.line,
+        upstream=row.tip_evidence or row.pin_evidence,
+        accepted=accepted,
         message=f"{row.target or row.patch} {row.kind.value}{why}.{home}{since}",
-    )  # fmt: skip
+    )
 
 
 def encode_drift(drift: DriftReport) -> dict[str, Any]:
@@ -268,10 +301,17 @@ def encode_drift(drift: DriftReport) -> dict[str, Any]:
 
 def _encode_elsewhere(item: Elsewhere, accepted: Accepted | None) -> dict[str, Any]:
     return {
-        "id": item.id, "touch": item.touch, "target": item.target, "location": str(item.location),
-        "severity": item.severity.value, "detail": item.detail, "new_target": item.new_target,
-        "tip_evidence": encode_evidence(item.tip_evidence), "culprit": item.culprit, "accepted": _encode_accepted(accepted),
-    }  # fmt: skip
+        "id": item.id,
+        "touch": item.touch,
+        "target": item.target,
+        "location": str(item.location),
+        "severity": item.severity.value,
+        "detail": item.detail,
+        "new_target": item.new_target,
+        "tip_evidence": encode_evidence(item.tip_evidence),
+        "culprit": item.culprit,
+        "accepted": _encode_accepted(accepted),
+    }
 
 
 def _encode_accepted(accepted: Accepted | None) -> dict[str, str] | None:
@@ -291,11 +331,22 @@ def encode_row(row: Drift, accepted: Accepted | None = None) -> dict[str, Any]:
         "severity": row.severity.value,
         "dead_today": row.dead_today,
         "location": str(row.location),
-        "replacement_at": str(row.effect.replacement_at) if row.effect is not None and row.effect.replacement_at else None,
+        "replacement_at": str(row.effect.replacement_at)
+        if row.effect is not None and row.effect.replacement_at
+        else None,
         "pin_evidence": encode_evidence(row.pin_evidence),
         "tip_evidence": encode_evidence(row.tip_evidence),
-        "suggestion": None if suggestion is None else {"target": suggestion.target, "score": suggestion.score, "reason": suggestion.reason},
-        "culprit": None if culprit is None else {"commit": culprit.hash, "date": culprit.date, "pull_request": culprit.pull_request, "subject": culprit.subject},
+        "suggestion": None
+        if suggestion is None
+        else {"target": suggestion.target, "score": suggestion.score, "reason": suggestion.reason},
+        "culprit": None
+        if culprit is None
+        else {
+            "commit": culprit.hash,
+            "date": culprit.date,
+            "pull_request": culprit.pull_request,
+            "subject": culprit.subject,
+        },
         "detail": row.detail,
         "problems": list(row.problems),
         "old_object_held_at": list(row.holders),
@@ -303,7 +354,7 @@ def encode_row(row: Drift, accepted: Accepted | None = None) -> dict[str, Any]:
         "copied": row.copied,
         "retire": row.retire,
         "accepted": _encode_accepted(accepted),
-    }  # fmt: skip
+    }
 
 
 def encode_evidence(evidence: Evidence | None) -> dict[str, Any] | None:

@@ -32,15 +32,36 @@ def find_word(inventory: Inventory, schema: Schema, word: str) -> Iterator[Hit]:
         read.update(patch.guard.keys, patch.body_keys)
         for rank, (where, text) in enumerate(_texts(patch)):
             if wanted in _plain(text):
-                yield Hit(backend=inventory.backend, patch=patch.id, where=where, text=text, location=str(patch.location), rank=rank)  # fmt: skip
+                yield Hit(
+                    backend=inventory.backend,
+                    patch=patch.id,
+                    where=where,
+                    text=text,
+                    location=str(patch.location),
+                    rank=rank,
+                )
     for item in inventory.unregistered:
         if wanted in _plain(f"{item.effect.target} {item.within}"):
-            yield Hit(backend=inventory.backend, patch=None, where="unregistered", text=item.effect.target or item.within, location=str(item.effect.location), rank=6)  # fmt: skip
+            yield Hit(
+                backend=inventory.backend,
+                patch=None,
+                where="unregistered",
+                text=item.effect.target or item.within,
+                location=str(item.effect.location),
+                rank=6,
+            )
     for key, declared in schema.keys.items():
         if wanted in _plain(key):
             first = declared[0]
             note = "" if key in read else " (read by no guard)"
-            yield Hit(backend=inventory.backend, patch=None, where="config key", text=f"{key}: {first.value}{note}", location=str(first.location), rank=7)  # fmt: skip
+            yield Hit(
+                backend=inventory.backend,
+                patch=None,
+                where="config key",
+                text=f"{key}: {first.value}{note}",
+                location=str(first.location),
+                rank=7,
+            )
 
 
 def _texts(patch: Patch) -> Iterator[tuple[str, str]]:
@@ -49,7 +70,12 @@ def _texts(patch: Patch) -> Iterator[tuple[str, str]]:
     yield "description", patch.description
     yield "target", " ".join(effect.target or "" for effect in patch.effects).strip()
     yield "config key set", " ".join(key for effect in patch.effects for key in effect.mutates)
-    yield "implementation", " ".join((*patch.implementation, patch.file, patch.handler, *(effect.replacement or "" for effect in patch.effects)))  # fmt: skip
+    yield (
+        "implementation",
+        " ".join(
+            (*patch.implementation, patch.file, patch.handler, *(effect.replacement or "" for effect in patch.effects))
+        ),
+    )
 
 
 def _plain(text: str) -> str:

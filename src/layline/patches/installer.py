@@ -42,7 +42,10 @@ if TYPE_CHECKING:
 _METADATA = frozenset(
     "__name__ __qualname__ __doc__ __module__ __wrapped__ __signature__ __annotations__ __defaults__ __kwdefaults__".split()
 )
-_MARKER = re.compile(r"(?:^|_)(patched|wrapped|applied|installed|hooked|orig|original|backup|saved|sentinel|done|marker|unpatched|instrumented|is_patch|patch)(?:_|$)", re.IGNORECASE)  # fmt: skip
+_MARKER = re.compile(
+    r"(?:^|_)(patched|wrapped|applied|installed|hooked|orig|original|backup|saved|sentinel|done|marker|unpatched|instrumented|is_patch|patch)(?:_|$)",
+    re.IGNORECASE,
+)
 
 
 _COMPUTED = "a value computed at run time"
@@ -254,10 +257,17 @@ class Installer:
             tuple(a for v in find_alternatives(value) if isinstance(v, Source) for a in v.anchors) if value else ()
         )
         return Effect(
-            style=style, target=target, replacement=replacement, replacement_at=place, location=event.at,
-            moment=moment_of(event), target_kind=known.kind, alias_of=known.alias_of, suggestion=known.suggestion,
+            style=style,
+            target=target,
+            replacement=replacement,
+            replacement_at=place,
+            location=event.at,
+            moment=moment_of(event),
+            target_kind=known.kind,
+            alias_of=known.alias_of,
+            suggestion=known.suggestion,
             anchors=anchors,
-        )  # fmt: skip
+        )
 
 
 def _find_held(attributes: dict[str, Value]) -> Function | Partial | None:

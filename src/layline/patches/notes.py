@@ -122,7 +122,14 @@ def _check_flag(row: Row, patches: list[Patch], schemas: dict[str, Schema], text
         )
     declared = next((item for schema in schemas.values() for item in schema.find(row.flag)), None)
     if declared is not None:
-        return _claim(row, "flag", row.flag, Verdict.STALE, f"declared, but no code of the downstream reads it ({len(texts)} Python files searched)", str(declared.location))  # fmt: skip
+        return _claim(
+            row,
+            "flag",
+            row.flag,
+            Verdict.STALE,
+            f"declared, but no code of the downstream reads it ({len(texts)} Python files searched)",
+            str(declared.location),
+        )
     return _claim(
         row, "flag", row.flag, Verdict.STALE, f"neither declared nor read: {_describe_search(texts, schemas)}"
     )
@@ -136,7 +143,10 @@ def _describe_search(texts: dict[str, bytes], schemas: dict[str, Schema]) -> str
     )
     keys = [item for schema in schemas.values() for items in schema.keys.values() for item in items]
     files = len({item.location.path for item in keys})
-    return f"its last name is in none of {len(texts)} Python files ({listed}; tests and vendored code apart) and among none of the {len(keys)} keys of {files} config files"
+    return (
+        f"its last name is in none of {len(texts)} Python files ({listed}; tests and vendored code apart) and "
+        f"among none of the {len(keys)} keys of {files} config files"
+    )
 
 
 def _find_places(pattern: re.Pattern[bytes], texts: dict[str, bytes]) -> Iterator[str]:
@@ -156,10 +166,24 @@ def _check_default(row: Row, schemas: dict[str, Schema]) -> Iterator[Claim]:
     elif _same(base.value, row.default):
         yield _claim(row, "default", row.default, Verdict.CONFIRMED, f"declared as {base.value}", str(base.location))
     elif not is_shared(base) and any(_same(item.value, row.default) for item in found):
-        yield _claim(row, "default", row.default, Verdict.NOT_CHECKABLE, "only single models declare it, and they differ", str(base.location))  # fmt: skip
+        yield _claim(
+            row,
+            "default",
+            row.default,
+            Verdict.NOT_CHECKABLE,
+            "only single models declare it, and they differ",
+            str(base.location),
+        )
     else:
         others = sorted({item.value for item in found})
-        yield _claim(row, "default", row.default, Verdict.CONTRADICTED, f"declared as {base.value} (all declared values: {', '.join(others)})", str(base.location))  # fmt: skip
+        yield _claim(
+            row,
+            "default",
+            row.default,
+            Verdict.CONTRADICTED,
+            f"declared as {base.value} (all declared values: {', '.join(others)})",
+            str(base.location),
+        )
 
 
 def _same(left: str, right: str) -> bool:
@@ -183,10 +207,24 @@ def _check_symbols(row: Row, patches: list[Patch]) -> Iterator[Claim]:
         ]
         gated = [patch for patch in owners if row.flag in (*patch.guard.keys, *patch.body_keys)]
         if gated:
-            yield _claim(row, "symbol", symbol, Verdict.CONFIRMED, f"changed by {gated[0].id}, which depends on {row.flag}", str(gated[0].location))  # fmt: skip
+            yield _claim(
+                row,
+                "symbol",
+                symbol,
+                Verdict.CONFIRMED,
+                f"changed by {gated[0].id}, which depends on {row.flag}",
+                str(gated[0].location),
+            )
         elif owners:
             names = ", ".join(sorted({patch.id for patch in owners}))
-            yield _claim(row, "symbol", symbol, Verdict.CONTRADICTED, f"changed by {names}, none of which depends on {row.flag}", str(owners[0].location))  # fmt: skip
+            yield _claim(
+                row,
+                "symbol",
+                symbol,
+                Verdict.CONTRADICTED,
+                f"changed by {names}, none of which depends on {row.flag}",
+                str(owners[0].location),
+            )
         else:
             near = difflib.get_close_matches(symbol, list(targets), n=1, cutoff=0.9)
             hint = f"; {near[0]} is ({targets[near[0]][0].location})" if near else ""
@@ -199,7 +237,15 @@ def _find_missing(documented: set[str], patches: list[Patch]) -> Iterator[Claim]
         for key in patch.guard.keys:
             if key not in documented and key not in seen:
                 seen.add(key)
-                yield Claim(line=0, flag=key, kind="flag", said="", verdict=Verdict.MISSING, reason=f"gates {patch.id}", evidence=str(patch.location))  # fmt: skip
+                yield Claim(
+                    line=0,
+                    flag=key,
+                    kind="flag",
+                    said="",
+                    verdict=Verdict.MISSING,
+                    reason=f"gates {patch.id}",
+                    evidence=str(patch.location),
+                )
 
 
 def _claim(row: Row, kind: str, said: str, verdict: Verdict, reason: str, evidence: str = "") -> Claim:

@@ -138,14 +138,21 @@ def find_alerts(inventory: Inventory, repository: str) -> Iterator[Alert]:
     for patch in inventory.patches:
         place = Evidence(repo=repository, commit=inventory.commit, path=patch.file, lines=(patch.line, patch.line))
         if not patch.active:
-            yield Alert(severity=Severity.LOOK, message=f"{patch.id} ({patch.location}): {patch.active_reason}", evidence=(place,))  # fmt: skip
+            yield Alert(
+                severity=Severity.LOOK,
+                message=f"{patch.id} ({patch.location}): {patch.active_reason}",
+                evidence=(place,),
+            )
         for effect in patch.effects:
-            if effect.target_kind is TargetKind.ABSENT and (effect.suggestion or (effect.removal and effect.removal.commit)):  # fmt: skip
+            if effect.target_kind is TargetKind.ABSENT and (
+                effect.suggestion or (effect.removal and effect.removal.commit)
+            ):
                 yield Alert(
                     severity=Severity.LOOK,
-                    message=f"{patch.id} sets {effect.target}, which the pin does not have{explain_absence(effect)} ({effect.location})",
+                    message=f"{patch.id} sets {effect.target}, which the pin does not "
+                    f"have{explain_absence(effect)} ({effect.location})",
                     evidence=(place,),
-                )  # fmt: skip
+                )
 
 
 def explain_absence(effect: Effect) -> str:
@@ -167,10 +174,16 @@ def find_shared_targets(inventory: Inventory) -> dict[str, list[Patch]]:
                     known.append(patch)
     phases = list(inventory.engine.phases)
     return {
-        target: sorted(patches, key=lambda patch: (phases.index(patch.phase) if patch.phase in phases else len(phases), patch.priority or 0))
+        target: sorted(
+            patches,
+            key=lambda patch: (
+                phases.index(patch.phase) if patch.phase in phases else len(phases),
+                patch.priority or 0,
+            ),
+        )
         for target, patches in sorted(owners.items())
         if len(patches) > 1
-    }  # fmt: skip
+    }
 
 
 def _build_shared(shared: dict[str, list[Patch]]) -> Section:
@@ -206,7 +219,12 @@ def _build_unregistered(title: str, intro: str, items: list[Unregistered], at: t
     rows: list[tuple[Inline, ...]] = []
     for item in items:
         effect = item.effect
-        place = Evidence(repo=repository, commit=commit, path=effect.location.path, lines=(effect.location.line, effect.location.line))  # fmt: skip
+        place = Evidence(
+            repo=repository,
+            commit=commit,
+            path=effect.location.path,
+            lines=(effect.location.line, effect.location.line),
+        )
         rows.append(
             (
                 Cell(item.within, code=True),
@@ -230,7 +248,10 @@ def describe_switch(engine: Engine) -> str | None:
     """The variable that allows patches by id; None where the engine has none."""
     if not engine.switch:
         return None
-    return f"{engine.switch} = {engine.switch_text} allows patches by id, on top of each patch's own flag ({engine.switch_at})."
+    return (
+        f"{engine.switch} = {engine.switch_text} allows patches by id, on top of each patch's own flag "
+        f"({engine.switch_at})."
+    )
 
 
 def _close(inventory: Inventory) -> Iterator[Inline]:

@@ -44,10 +44,18 @@ def find_differences(theirs: Definition, ours: Definition) -> Iterator[str]:
             if not takes_any:
                 yield f"upstream's `{item.name}` is not taken by ours"
         elif item.default != mine.default:
-            yield f"`{item.name}` defaults to {item.default or 'nothing'} upstream and {mine.default or 'nothing'} in ours"
+            yield (
+                f"`{item.name}` defaults to {item.default or 'nothing'} upstream and {mine.default or 'nothing'} "
+                "in ours"
+            )
     known = {item.name for item in theirs.parameters}
     for item in ours.parameters:
-        if item.name not in known and item.default is None and item.kind not in {ParameterKind.VARIADIC, ParameterKind.KEYWORDS} and item.name not in {"self", "cls"}:  # fmt: skip
+        if (
+            item.name not in known
+            and item.default is None
+            and item.kind not in {ParameterKind.VARIADIC, ParameterKind.KEYWORDS}
+            and item.name not in {"self", "cls"}
+        ):
             yield f"ours needs `{item.name}`, which upstream does not pass by that name"
     if theirs.is_async != ours.is_async:
         yield "one is async, the other is not"

@@ -29,7 +29,11 @@ def _find_matches(
     if moves_pins:
         yield from ((category.name, "it moves a pin") for category in categories if category.moves_pins)
     for prefix in find_prefixes(title):
-        yield from ((category.name, f"its title begins with {prefix!r}") for category in categories if prefix in category.prefixes)  # fmt: skip
+        yield from (
+            (category.name, f"its title begins with {prefix!r}")
+            for category in categories
+            if prefix in category.prefixes
+        )
     words = re.findall(r"[a-z0-9_]+", title.lower())
     for category in categories:
         yield from ((category.name, f"its title says {word!r}") for word in words if word in category.words)
@@ -39,7 +43,9 @@ def _find_matches(
 
 
 def find_prefixes(title: str) -> Iterator[str]:
-    """What a title begins with, lower-case, most telling first: brackets, type, scope; without a type its first word."""
+    """What a title begins with, lower-case, most telling first: brackets, type, scope; without a type its first
+    word.
+    """
     rest = title
     while found := _BRACKETS.match(rest):
         yield from re.findall(r"[a-z0-9]+", found[1].lower())

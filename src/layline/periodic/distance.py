@@ -86,10 +86,18 @@ def measure_drift(ground: Ground, target: Target) -> Drift | Skipped:
     will_break = effect.will_break if effect else None
     inputs = Inputs(behind=distance.behind, age_days=age_days, will_break=will_break, pin_moved=old_pin is not None)
     drift = Drift(
-        key=target.key, label=target.label, repo=target.upstream.name, ref=short_ref(target.backend.ref), pin=first, tip=last,
-        distance=distance, previous=previous, old_pin=old_pin, recommendation=recommend(inputs, ground.policy),
+        key=target.key,
+        label=target.label,
+        repo=target.upstream.name,
+        ref=short_ref(target.backend.ref),
+        pin=first,
+        tip=last,
+        distance=distance,
+        previous=previous,
+        old_pin=old_pin,
+        recommendation=recommend(inputs, ground.policy),
         stale_days=(ground.window.end - datetime.fromisoformat(last.committed)).days if tip == target.head else 0,
-    )  # fmt: skip
+    )
     return _add_notable(ground, target, drift, effect.used_files if effect else frozenset())
 
 
@@ -158,9 +166,17 @@ def _track(ground: Ground, name: str, pin: TrackedPin, at_base: str | None, targ
     _, start = read_variables(ground.downstream, ground.before, pin.file).get(pin.variable, (None, None))
     counting = target if pin.counted else None
     return TrackedCommit(
-        name=name, variable=pin.variable, file=pin.file, line=line, current=current, base=base, start=start,
-        counted=pin.counted, distance=_count(counting, base, current), window_distance=_count(counting, start, current),
-    )  # fmt: skip
+        name=name,
+        variable=pin.variable,
+        file=pin.file,
+        line=line,
+        current=current,
+        base=base,
+        start=start,
+        counted=pin.counted,
+        distance=_count(counting, base, current),
+        window_distance=_count(counting, start, current),
+    )
 
 
 def _count(target: Target | None, old: str | None, new: str | None) -> Distance | None:

@@ -67,7 +67,10 @@ def _tell_merged(activity: Activity, categories: tuple[str, ...]) -> str:
     counts = {name: count for name, count in count_categories(activity, categories).items() if count}
     listed = f" ({_list_counts(counts)})" if counts else ""
     direct = f" {show_count(len(activity.direct), 'more commit')} without a pull request." if activity.direct else ""
-    return f"{show_count(len(activity.pulls), 'pull request')} merged to {activity.ref} in the {activity.window.period.id} window{listed}.{direct}"
+    return (
+        f"{show_count(len(activity.pulls), 'pull request')} merged to {activity.ref} in the "
+        f"{activity.window.period.id} window{listed}.{direct}"
+    )
 
 
 def show_count(number: int, noun: str) -> str:
@@ -103,7 +106,8 @@ def _tell_drift(drift: Drift) -> str:
     moved = f" The pin moved in the window, from {drift.old_pin[:8]}." if drift.old_pin else ""
     ahead = f" and {drift.distance.ahead} ahead of" if drift.distance.ahead else ""
     return (
-        f"{drift.label}: pin {drift.pin.hash[:8]} ({drift.pin.date}) is {show_count(drift.distance.behind, 'commit')} behind{ahead} "
+        f"{drift.label}: pin {drift.pin.hash[:8]} ({drift.pin.date}) is "
+        f"{show_count(drift.distance.behind, 'commit')} behind{ahead} "
         f"upstream {drift.ref} {drift.tip.hash[:8]} ({drift.tip.date}), {show_trend(drift)}.{moved}"
         f"{_tell_notable(drift.notable)} Recommendation: {drift.recommendation}{show_steadiness(drift)}: "
         f"{drift.recommendation.rule}."

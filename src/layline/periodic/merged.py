@@ -20,9 +20,18 @@ if TYPE_CHECKING:
     from layline.git import Repository
 
 PIN_FILES = Classes(
-    {"pins": (".github/workflows/*.yml", ".github/workflows/*.yaml", ".gitlab-ci.yml", "**/Dockerfile*", "**/*.Dockerfile", "**/*.dockerfile")},
+    {
+        "pins": (
+            ".github/workflows/*.yml",
+            ".github/workflows/*.yaml",
+            ".gitlab-ci.yml",
+            "**/Dockerfile*",
+            "**/*.Dockerfile",
+            "**/*.dockerfile",
+        )
+    },
     rest="",
-)  # fmt: skip
+)
 _COMMIT_VARIABLE = re.compile(
     r"""^\s*(?:-\s+)?(?:ARG\s+|ENV\s+|export\s+)?["']?([A-Za-z_]\w*)["']?\s*[:=]\s*["']?(?:\$\{\w+:-)?([0-9a-f]{7,64})\b["'}]*\s*(?:\#.*)?\\?$"""
 )
@@ -100,16 +109,23 @@ def find_moves(downstream: Repository, merged: tuple[Merged, ...], submodules: S
 def find_backend_moves(
     downstream: Repository, before: str | None, tip: str, key: str, backend: Backend
 ) -> Iterator[PinMove]:
-    """Yields the moves of a backend's own pin that `find_moves` does not see: commit files, requirements, other scripts."""
+    """Yields the moves of a backend's own pin that `find_moves` does not see: commit files, requirements, other
+    scripts.
+    """
     pin = backend.pin
     if pin is None or pin.file is None or (pin.variable is not None and PIN_FILES.of(pin.file)):
         return
     for commit, old, new in read_pin_moves(downstream, before, tip, key, backend):
         lines = new.evidence.lines if new else None
         yield PinMove(
-            kind="variable", name=pin.variable or pin.requirement or key, file=pin.file, line=lines[0] if lines else None,
-            before=old.revision if old else None, after=new.revision if new else None, commit=commit,
-        )  # fmt: skip
+            kind="variable",
+            name=pin.variable or pin.requirement or key,
+            file=pin.file,
+            line=lines[0] if lines else None,
+            before=old.revision if old else None,
+            after=new.revision if new else None,
+            commit=commit,
+        )
 
 
 def find_submodules(downstream: Repository, commit: str | None) -> frozenset[str]:

@@ -129,7 +129,8 @@ class Drift:
     """The downstream commit of the window that moved the pin last."""
     recommendation: Recommendation
     stale_days: int = 0
-    """Days from the tip to the window's end, where the tip is also the newest commit at hand: newer ones may be missing."""
+    """Days from the tip to the window's end, where the tip is also the newest commit at hand: newer ones may be
+    missing."""
     notable: tuple[Notable, ...] = ()
     upstream_changes: int = 0
     """Pull requests since `previous`, those told in `notable` included."""

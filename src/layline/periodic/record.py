@@ -22,7 +22,10 @@ def build_record(
     cadence = window.period.cadence
     statuses = {drift.key: build_status(drift) for drift in activity.drifts}
     statuses |= {drift.key: build_repo_status(drift) for drift in activity.repo_drifts}
-    statuses |= {item.what: {"commit_gap": None, "unmeasured": item.why, "recommendation": UNMEASURED} for item in activity.unmeasured}  # fmt: skip
+    statuses |= {
+        item.what: {"commit_gap": None, "unmeasured": item.why, "recommendation": UNMEASURED}
+        for item in activity.unmeasured
+    }
     told: list[Drift | RepoDrift] = [*activity.drifts, *activity.repo_drifts]
     recommendations = {drift.key: str(drift.recommendation) for drift in told}
     recommendations |= {item.what: UNMEASURED for item in activity.unmeasured}

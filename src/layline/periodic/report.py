@@ -86,8 +86,12 @@ def _pull_row(activity: Activity, pull: PullRequest) -> tuple[Inline, ...]:
     return (
         Cell(f"#{pull.number}", link=link),
         Cell(f"{pull.merged:%Y-%m-%d %H:%M}", evidence=Evidence(repo=activity.repo, commit=pull.commit.hash)),
-        pull.title, pull.author, pull.category, pull.reason, str(pull.files),
-    )  # fmt: skip
+        pull.title,
+        pull.author,
+        pull.category,
+        pull.reason,
+        str(pull.files),
+    )
 
 
 def _tell_moves(activity: Activity) -> Section:
@@ -162,7 +166,8 @@ def _tell_repo_drift(activity: Activity, drift: RepoDrift) -> Section:
         blocks.append(
             Paragraph(
                 f"Against its own upstream, pin {drift.upstream.pin.hash[:8]} ({drift.upstream.pin.date}) is "
-                f"{show_count(drift.upstream.distance.behind, 'commit')} behind {drift.upstream.ref} {drift.upstream.tip.hash[:8]} "
+                f"{show_count(drift.upstream.distance.behind, 'commit')} behind {drift.upstream.ref} "
+                f"{drift.upstream.tip.hash[:8]} "
                 f"({drift.upstream.tip.date}), {show_trend(drift.upstream)}."
             )
         )
@@ -179,9 +184,13 @@ def _tracked_row(activity: Activity, pin: TrackedCommit) -> tuple[Inline, ...]:
     if not pin.counted or pin.window_distance is None:
         in_window = "same" if pin.current == pin.start else "moved, not counted"
     return (
-        Cell(pin.variable, code=True), Cell(pin.file, evidence=where, code=True), Cell((pin.base or "none")[:12], code=True),
-        Cell((pin.current or "none")[:12], code=True), counted, in_window,
-    )  # fmt: skip
+        Cell(pin.variable, code=True),
+        Cell(pin.file, evidence=where, code=True),
+        Cell((pin.base or "none")[:12], code=True),
+        Cell((pin.current or "none")[:12], code=True),
+        counted,
+        in_window,
+    )
 
 
 def _tell_commands(activity: Activity) -> Table:

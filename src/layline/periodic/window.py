@@ -43,7 +43,9 @@ def parse_local(text: str, zone: tzinfo, *, option: str) -> datetime:
 def build_window(
     cadence: Cadence, name: str, *, period: str | None, until: datetime | None, since: datetime | None = None
 ) -> Window:
-    """The window of `period` (default: the one `until` lies in), from its first or `since` to its last second or `until`."""
+    """The window of `period` (default: the one `until` lies in), from its first or `since` to its last second or
+    `until`.
+    """
     zone = find_zone(name)
     if period is not None:
         chosen = _parse(period, cadence)

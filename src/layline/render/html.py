@@ -213,7 +213,10 @@ def render_page(report: Report) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(report.title)}</title>\n<style>{style}</style>\n"
     )
-    return f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}</head>\n<body>\n<main>\n{render_html(report)}</main>\n</body>\n</html>\n'
+    return (
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}</head>\n<body>\n<main>\n'
+        f"{render_html(report)}</main>\n</body>\n</html>\n"
+    )
 
 
 def render_sections(sections: Iterable[Section]) -> str:
@@ -239,7 +242,10 @@ def _command(evidence: Evidence | None) -> str:
 
 
 def _alert(alert: Alert) -> str:
-    return f'<p class="alert alert-{alert.severity.value}"><strong>{alert.severity.value}</strong> {escape(alert.message)}</p>\n'
+    return (
+        f'<p class="alert alert-{alert.severity.value}"><strong>{alert.severity.value}</strong> '
+        f"{escape(alert.message)}</p>\n"
+    )
 
 
 def _section(section: Section, level: int, anchors: Anchors) -> Iterator[str]:

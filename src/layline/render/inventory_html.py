@@ -1,4 +1,6 @@
-"""The patch inventory as one self-contained page: searchable and sortable without a server, readable without a script."""
+"""The patch inventory as one self-contained page: searchable and sortable without a server, readable without a
+script.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,8 @@ def render_inventory_page(inventories: Sequence[Mapping[str, Any]], repository: 
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f"<title>{title}</title><style>{_STYLE}</style></head><body><main><h1>{title}</h1>"
-        '<label hidden>Search <input id="search" type="search" autocomplete="off"> <span id="count" role="status"></span></label>'
+        '<label hidden>Search <input id="search" type="search" autocomplete="off"> <span id="count" '
+        'role="status"></span></label>'
         f"{body}</main><script>{_SCRIPT}</script></body></html>\n"
     )
 
@@ -56,7 +59,8 @@ def render_inventory_section(inventory: Mapping[str, Any], repository: str) -> s
     rows = "".join(_render_row(patch, inventory, repository) for patch in inventory["patches"])
     meta = f"downstream {inventory['commit'][:12]}" + (f", pin {inventory['pin'][:12]}" if inventory.get("pin") else "")
     return (
-        f'<section id="{escape(inventory["backend"])}"><h2>{escape(inventory["backend"])}</h2><p class="meta">{escape(meta)}</p>'
+        f'<section id="{escape(inventory["backend"])}"><h2>{escape(inventory["backend"])}</h2><p '
+        f'class="meta">{escape(meta)}</p>'
         f'<div class="wrap"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
         f"{_render_unregistered(inventory, repository)}{_render_switch(inventory)}</section>"
     )
@@ -65,7 +69,10 @@ def render_inventory_section(inventory: Mapping[str, Any], repository: str) -> s
 def _render_row(patch: Mapping[str, Any], inventory: Mapping[str, Any], repository: str) -> str:
     place = _link(patch["file"], patch["line"], inventory["commit"], repository)
     guard = patch["guard"]["expression"]
-    enable = f"{guard}; phase {patch['phase'] or 'any'}, priority {patch['priority'] if patch['priority'] is not None else 'default'}"
+    enable = (
+        f"{guard}; phase {patch['phase'] or 'any'}, priority "
+        f"{patch['priority'] if patch['priority'] is not None else 'default'}"
+    )
     if not patch["active"]:
         enable = f"Never active: {patch['active_reason']}. {enable}"
     return (
@@ -89,13 +96,19 @@ def _render_effects(effects: Sequence[Mapping[str, Any]]) -> str:
 def _render_unregistered(inventory: Mapping[str, Any], repository: str) -> str:
     if not inventory["unregistered"]:
         return ""
-    heads = "".join(f'<th scope="col"><button type="button">{name}</button></th>' for name in ("Inside", "Effect", "Replacement", "Code location"))  # fmt: skip
+    heads = "".join(
+        f'<th scope="col"><button type="button">{name}</button></th>'
+        for name in ("Inside", "Effect", "Replacement", "Code location")
+    )
     rows = "".join(
         f"<tr><td><code>{escape(item['within'])}</code></td><td>{_render_effects([item])}</td><td><code>{escape(item['replacement'] or '')}</code></td>"
         f"<td>{_link(*_split(item['location']), inventory['commit'], repository)}</td></tr>"
         for item in inventory["unregistered"]
     )
-    return f'<h3>Outside any registration</h3><div class="wrap"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
+    return (
+        "<h3>Outside any registration</h3><div "
+        f'class="wrap"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
+    )
 
 
 def _split(location: str) -> tuple[str, str]:
@@ -107,7 +120,10 @@ def _render_switch(inventory: Mapping[str, Any]) -> str:
     engine = inventory["engine"]
     if not engine["switch"]:
         return ""
-    text = f"{engine['switch']} = {engine['switch_values']} allows patches by id, on top of each patch's own flag ({engine['location']})."
+    text = (
+        f"{engine['switch']} = {engine['switch_values']} allows patches by id, on top of each patch's own flag "
+        f"({engine['location']})."
+    )
     return f'<p class="meta">{escape(text)}</p>'
 
 

@@ -105,11 +105,26 @@ def render_pdf(markdown: str, sheet: Sheet, engine: Engine = TYPST) -> bytes:
 def _typst(document: Document, sheet: Sheet, fonts: Path | None) -> bytes:
     import typst  # an extra: only who makes PDFs needs it
 
-    source = "\n".join([_preamble(), _meta(document, sheet), f"#show: {'one-page' if sheet.one_page else 'long'}.with(meta)", render_typst(document)])  # fmt: skip
+    source = "\n".join(
+        [
+            _preamble(),
+            _meta(document, sheet),
+            f"#show: {'one-page' if sheet.one_page else 'long'}.with(meta)",
+            render_typst(document),
+        ]
+    )
     with tempfile.TemporaryDirectory(prefix="layline-pdf-") as empty:
         options: dict[str, Any] = {"root": empty, "package_path": empty, "package_cache_path": empty}
         try:
-            made = typst.compile(source.encode(), format="pdf", ignore_system_fonts=True, font_paths=[fonts] if fonts else [], pdf_standards=["ua-1"], timestamp=0, **options)  # fmt: skip
+            made = typst.compile(
+                source.encode(),
+                format="pdf",
+                ignore_system_fonts=True,
+                font_paths=[fonts] if fonts else [],
+                pdf_standards=["ua-1"],
+                timestamp=0,
+                **options,
+            )
         except typst.TypstError as error:
             if "does not fit on one page" in str(error):
                 raise TooLong(document.title or sheet.title) from None

@@ -1,4 +1,6 @@
-"""Findings → SARIF 2.1.0 (OASIS), anchored to our lines, the upstream place in the message and as a related location."""
+"""Findings → SARIF 2.1.0 (OASIS), anchored to our lines, the upstream place in the message and as a related
+location.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ _ROOT = "SRCROOT"
 
 
 def render_sarif(answer: Answer, *, version: str) -> str:
-    """The same bytes for the same answer; findings that are fine are left out, what was skipped becomes notifications."""
+    """The same bytes for the same answer; findings that are fine are left out, what was skipped becomes
+    notifications.
+    """
     shown = [finding for finding in answer.findings if finding.severity is not Severity.OK]
     rules = sorted({finding.rule for finding in shown}, key=lambda rule: rule.id)
     driver: dict[str, Any] = {"name": "Layline", "version": version}
@@ -33,9 +37,13 @@ def render_sarif(answer: Answer, *, version: str) -> str:
 def _rule(rule: Rule) -> dict[str, Any]:
     first = rule.text.partition(". ")[0].rstrip(".")
     return {
-        "id": rule.id, "name": rule.name, "shortDescription": {"text": f"{first}."}, "fullDescription": {"text": rule.text},
-        "help": {"text": f"{rule.text} Kinds and severities: docs/drift.md of Layline."}, "properties": {"tags": [rule.title]},
-    }  # fmt: skip
+        "id": rule.id,
+        "name": rule.name,
+        "shortDescription": {"text": f"{first}."},
+        "fullDescription": {"text": rule.text},
+        "help": {"text": f"{rule.text} Kinds and severities: docs/drift.md of Layline."},
+        "properties": {"tags": [rule.title]},
+    }
 
 
 def _origin(subject: Subject | None) -> dict[str, Any]:
@@ -50,12 +58,18 @@ def _origin(subject: Subject | None) -> dict[str, Any]:
 
 
 def _invocation(answer: Answer) -> dict[str, Any]:
-    notes = [{"level": "warning", "message": {"text": _plain(f"Skipped {item.what}: {item.why}")}} for item in answer.report.skipped]  # fmt: skip
+    notes = [
+        {"level": "warning", "message": {"text": _plain(f"Skipped {item.what}: {item.why}")}}
+        for item in answer.report.skipped
+    ]
     return {"executionSuccessful": True} | ({"toolExecutionNotifications": notes} if notes else {})
 
 
 def _result(finding: Finding, rule: int) -> dict[str, Any]:
-    place = {"artifactLocation": {"uri": quote_path(finding.path), "uriBaseId": _ROOT}, "region": {"startLine": finding.line}}  # fmt: skip
+    place = {
+        "artifactLocation": {"uri": quote_path(finding.path), "uriBaseId": _ROOT},
+        "region": {"startLine": finding.line},
+    }
     link = finding.upstream.permalink if finding.upstream is not None else None
     result: dict[str, Any] = {
         "ruleId": finding.rule.id,

@@ -24,7 +24,9 @@ def render_text(report: Report, *, width: int = PIPE_WIDTH, color: bool = False)
     from rich.text import Text
 
     out = io.StringIO()
-    console = Console(file=out, width=width, force_terminal=color, no_color=not color, highlight=False, markup=False, emoji=False)  # fmt: skip
+    console = Console(
+        file=out, width=width, force_terminal=color, no_color=not color, highlight=False, markup=False, emoji=False
+    )
     console.print(Text(safe(report.title), style="bold"))
     for name, value in report.meta:
         console.print(Text(f"{safe(name)}: {safe(value)}", style="dim"))

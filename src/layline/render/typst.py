@@ -114,7 +114,9 @@ class _Writer:
 
 
 def render_typst(document: Document) -> str:
-    """The body of a document; the styles it calls (`aside`, `code`, `grid-table` …) stand in the preamble of the PDF."""
+    """The body of a document; the styles it calls (`aside`, `code`, `grid-table` …) stand in the preamble of the
+    PDF.
+    """
     headings = iter([(heading.level, heading.anchor) for heading in document.headings])
     return _Writer(headings).blocks(document.nodes)
 

@@ -63,7 +63,8 @@ def _page(title: str, body: str, sheet: Sheet) -> str:
     date = f'<meta name="dcterms.created" content="{escape(sheet.date)}">' if sheet.date else ""
     body = re.sub(r'<a class="anchor".*?</a>', "", body)  # paper has no use for them
     return (
-        f'<!DOCTYPE html><html lang="{escape(sheet.lang)}"><head><meta charset="utf-8"><title>{escape(title)}</title>{date}</head>'
+        f'<!DOCTYPE html><html lang="{escape(sheet.lang)}"><head><meta '
+        f'charset="utf-8"><title>{escape(title)}</title>{date}</head>'
         f'<body class="{"one-page" if sheet.one_page else "long"}"><div class="running-left">{running}</div>'
         f'<div class="running-right">{escape(sheet.date)}</div><h1>{escape(title)}</h1>{body}</body></html>'
     )
@@ -73,7 +74,10 @@ def _own(style: str | None) -> list[str]:
     if style is None:
         return []
     if _IMPORT.search(style):
-        raise ConfigError("The stylesheet names a file or an address; a PDF is made from its document alone.", hint="Leave out @import, @font-face and url().")  # fmt: skip
+        raise ConfigError(
+            "The stylesheet names a file or an address; a PDF is made from its document alone.",
+            hint="Leave out @import, @font-face and url().",
+        )
     return [style]
 
 

@@ -1,4 +1,5 @@
-"""A chronicle tells the history of a repository in Markdown: one heading per commit, its edits as code blocks and lists.
+"""A chronicle tells the history of a repository in Markdown: one heading per commit, its edits as code blocks and
+lists.
 
     ## Name every constituent (#12)
     2026-01-09 10:00 +0100 · Ines Duarte

@@ -52,8 +52,12 @@ class ExpectedPatch:
 
 
 _BIND, _WRAP, _CONFIG, _ENV, _SOURCE = (
-    "binding-replacement", "function-wrapping", "config-rewrite", "env-lifecycle", "source-rewrite",
-)  # fmt: skip
+    "binding-replacement",
+    "function-wrapping",
+    "config-rewrite",
+    "env-lifecycle",
+    "source-rewrite",
+)
 _effect = ExpectedEffect
 
 PATCHES: tuple[ExpectedPatch, ...] = (
@@ -297,15 +301,33 @@ STALE_NOTES = {
 """Claims of docs/patch-notes.md (flag, what is claimed) that the code does not bear out; the others hold."""
 
 UNTOLD_FLAGS = (
-    "announce_clip", "crew_size", "metrics.enable_wandb", "pipeline_legs", "plain_checkpoints", "save", "short_batches",
-    "training.steps", "use_rivet_harmonic",
-)  # fmt: skip
+    "announce_clip",
+    "crew_size",
+    "metrics.enable_wandb",
+    "pipeline_legs",
+    "plain_checkpoints",
+    "save",
+    "short_batches",
+    "training.steps",
+    "use_rivet_harmonic",
+)
 """Keys that gate a patch and that docs/patch-notes.md does not mention."""
 
 ALLOW_LIST = "HARBOR_PATCHES"
 """The environment variable: all | none | ids."""
 
 __all__ = [
-    "ALLOW_LIST", "BROKEN_COUPLINGS", "DEPENDENCIES", "GAPS", "HARBOR", "PATCHES", "RETIRED", "STALE_NOTES", "SURFACE",
-    "UNREGISTERED", "UNTOLD_FLAGS", "ExpectedEffect", "ExpectedPatch",
-]  # fmt: skip
+    "ALLOW_LIST",
+    "BROKEN_COUPLINGS",
+    "DEPENDENCIES",
+    "GAPS",
+    "HARBOR",
+    "PATCHES",
+    "RETIRED",
+    "STALE_NOTES",
+    "SURFACE",
+    "UNREGISTERED",
+    "UNTOLD_FLAGS",
+    "ExpectedEffect",
+    "ExpectedPatch",
+]

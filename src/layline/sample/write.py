@@ -71,7 +71,9 @@ class Sample:
         return open_repository(self.harbor if name == "harbor" else self.mirror(name), name)
 
     def export(self, name: str, commit: str, directory: Path) -> None:
-        """Write the files of a commit (`keel#55`, `keel@main` or a hash) as a plain folder, for those who import them."""
+        """Write the files of a commit (`keel#55`, `keel@main` or a hash) as a plain folder, for those who import
+        them.
+        """
         repository = self.open(name)
         for entry in repository.read_tree(self.hashes.get(commit, commit)):
             if not entry.is_file:

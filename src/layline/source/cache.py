@@ -76,7 +76,10 @@ class Cache:
     def _select(self, wanted: str) -> Iterator[tuple[str, str, bool]]:
         if self._connection is None:
             return
-        query = "SELECT blob, checksum, used, text FROM module WHERE analyser = ? AND blob IN (SELECT value FROM json_each(?))"
+        query = (
+            "SELECT blob, checksum, used, text FROM module WHERE analyser = ? AND blob IN (SELECT value FROM "
+            "json_each(?))"
+        )
         for blob, checksum, used, text in self._connection.execute(query, (self._analyser, wanted)):
             if isinstance(text, str) and text[:1] in {"{", '"'} and _checksum(text) == checksum:
                 yield blob, text, used < self._opening - _FRESH

@@ -1,4 +1,6 @@
-"""Upstream versions that a downstream's own texts tell people to check out or to install; for choosing, not for facts."""
+"""Upstream versions that a downstream's own texts tell people to check out or to install; for choosing, not for
+facts.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +88,10 @@ def _find_checkout(lines: list[str], number: int, rest: str) -> tuple[str | None
 
 def find_demand(tree: Tree, package: str) -> Demand | None:
     """The first `package>=1.2` or `package==1.2` of the project's own metadata and requirement files."""
-    wanted = re.compile(rf"(?<![\w.-]){re.escape(package).replace('_', '[-_]')}\s*(?:\[[^\]]*\])?\s*(?:>=|==|~=)\s*(\d[\w.]*)", re.IGNORECASE)  # fmt: skip
+    wanted = re.compile(
+        rf"(?<![\w.-]){re.escape(package).replace('_', '[-_]')}\s*(?:\[[^\]]*\])?\s*(?:>=|==|~=)\s*(\d[\w.]*)",
+        re.IGNORECASE,
+    )
     for path in ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "requirements/main.txt"):
         text = tree.read_text(path)
         if not isinstance(text, str):

@@ -1,4 +1,6 @@
-"""What one Python file binds: imports and definitions, as values. Content only: the same for every path it stands at."""
+"""What one Python file binds: imports and definitions, as values. Content only: the same for every path it stands
+at.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,8 @@ class Import:
     """The name it is bound to here; of `import a.b` that is `a`; empty for a star."""
     line: int
     group: int
-    """Line of the outermost try, if or match around it; imports with the same group are alternatives. 0: unconditional."""
+    """Line of the outermost try, if or match around it; imports with the same group are alternatives. 0:
+    unconditional."""
     branch: int
     """Which branch of the group: 0 for try or if, then the handlers or else."""
     type_checking: bool
@@ -150,7 +153,9 @@ class Module:
 
     @cached_property
     def is_lazy(self) -> bool:
-        """True if the module puts a lazy one in its place: what it imports for type checking is what others get from it."""
+        """True if the module puts a lazy one in its place: what it imports for type checking is what others get from
+        it.
+        """
         return "_import_structure" in self._rows or any(name.endswith("LazyModule") for name in self.bound_imports)
 
     def find(self, qualname: str) -> tuple[Definition, ...]:
@@ -176,7 +181,9 @@ class Module:
 
     @cached_property
     def rows(self) -> list[list[Any]]:
-        """Raw definition rows, for scans over whole trees: qualname, kind index, …, fingerprint at `ROW_FINGERPRINT`."""
+        """Raw definition rows, for scans over whole trees: qualname, kind index, …, fingerprint at
+        `ROW_FINGERPRINT`.
+        """
         rows: list[list[Any]] = self._raw["d"]
         return rows
 
@@ -204,12 +211,21 @@ ROW_QUALNAME, ROW_KIND, ROW_FIRST, ROW_LINE, ROW_LAST, ROW_FINGERPRINT = range(6
 def definition_of(row: list[Any]) -> Definition:
     qualname, kind, first, line, last, fingerprint, group, branch, flags, parameters, returns, words, bases, value = row
     return Definition(
-        qualname=qualname, kind=_DEFINITION_KINDS[kind], lines=(first, last), line=line, fingerprint=fingerprint,
-        group=group, branch=branch, is_async=bool(flags & 1),
+        qualname=qualname,
+        kind=_DEFINITION_KINDS[kind],
+        lines=(first, last),
+        line=line,
+        fingerprint=fingerprint,
+        group=group,
+        branch=branch,
+        is_async=bool(flags & 1),
         parameters=None if parameters is None else tuple(_parameter(item) for item in parameters),
-        returns=returns, decorators=tuple(words), bases=tuple(bases), value=value,
+        returns=returns,
+        decorators=tuple(words),
+        bases=tuple(bases),
+        value=value,
         alias_of=value if flags & 2 else None,
-    )  # fmt: skip
+    )
 
 
 def _parameter(row: list[Any]) -> Parameter:
@@ -220,9 +236,16 @@ def _parameter(row: list[Any]) -> Parameter:
 def _import(row: list[Any]) -> Import:
     module, level, name, alias, line, group, branch, type_checking, scope = row
     return Import(
-        module=module, level=level, name=name, alias=alias, line=line, group=group, branch=branch,
-        type_checking=bool(type_checking), scope=scope,
-    )  # fmt: skip
+        module=module,
+        level=level,
+        name=name,
+        alias=alias,
+        line=line,
+        group=group,
+        branch=branch,
+        type_checking=bool(type_checking),
+        scope=scope,
+    )
 
 
 def _preference(position: int, definition: Definition) -> tuple[bool, bool, bool, int, int]:

@@ -33,14 +33,22 @@ def find_spans(data: bytes, module: Module, words: re.Pattern[bytes]) -> list[tu
     """First and last lines of the definitions that hold a word, none inside another; None where that is not enough."""
     if b"\r" in data or not _has_plain_names(data):
         return None
-    known = sorted((row[ROW_LAST] - row[ROW_FIRST], row[ROW_FIRST], row[ROW_LAST]) for row in module.rows if row[ROW_KIND] in _WITH_BODY)  # fmt: skip
+    known = sorted(
+        (row[ROW_LAST] - row[ROW_FIRST], row[ROW_FIRST], row[ROW_LAST])
+        for row in module.rows
+        if row[ROW_KIND] in _WITH_BODY
+    )
     found: set[tuple[int, int]] = set()
     for line in _find_lines(data, words):
         around = next(((first, last) for _, first, last in known if first <= line <= last), None)
         if around is None:
             return None
         found.add(around)
-    return [one for one in sorted(found) if not any(other != one and other[0] <= one[0] and one[1] <= other[1] for other in found)]  # fmt: skip
+    return [
+        one
+        for one in sorted(found)
+        if not any(other != one and other[0] <= one[0] and one[1] <= other[1] for other in found)
+    ]
 
 
 def _find_lines(data: bytes, words: re.Pattern[bytes]) -> Iterator[int]:

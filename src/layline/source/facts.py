@@ -158,10 +158,16 @@ class _Walker:
             self._note(node)
         by_text = {*self.given, *(self.listed if self.imports_by_name else ())}
         return {
-            "i": sorted(self.imports, key=lambda row: row[0]), "t": sorted(by_text), "w": sorted(self.writes),
-            "c": sorted(self.calls), "s": sorted(self.texts), "b": self.classes, "l": sorted(self.loops),
-            "r": sorted(self.rows), "n": " ".join(sorted(self.words)),
-        }  # fmt: skip
+            "i": sorted(self.imports, key=lambda row: row[0]),
+            "t": sorted(by_text),
+            "w": sorted(self.writes),
+            "c": sorted(self.calls),
+            "s": sorted(self.texts),
+            "b": self.classes,
+            "l": sorted(self.loops),
+            "r": sorted(self.rows),
+            "n": " ".join(sorted(self.words)),
+        }
 
     def _note(self, node: ast.AST) -> None:
         match node:

@@ -31,12 +31,16 @@ def strip_docstring(body: list[Any]) -> list[Any]:
 
 
 def normalise(node: ast.AST, words: list[str]) -> None:
-    """Appends the tree as words: class names, identifiers, constants; lists in brackets. The grammar makes it unambiguous."""
+    """Appends the tree as words: class names, identifiers, constants; lists in brackets. The grammar makes it
+    unambiguous.
+    """
     _spell(node, words.append)
 
 
 def _spell(node: ast.AST, add: Callable[[str], None]) -> None:
-    """One node: the four kinds that are three quarters of every tree are spelled out, because this is half of indexing."""
+    """One node: the four kinds that are three quarters of every tree are spelled out, because this is half of
+    indexing.
+    """
     kind = node.__class__
     if kind is ast.Name:
         add("Name")
@@ -85,7 +89,9 @@ _PLANS: dict[type[ast.AST], tuple[str, ...]] = {}
 
 
 def _plan(kind: type[ast.AST]) -> tuple[str, ...]:
-    """The fields of a kind of node that count; operators have none (all trees share them, and other tools hang attributes on them)."""
+    """The fields of a kind of node that count; operators have none (all trees share them, and other tools hang
+    attributes on them).
+    """
     _PLANS[kind] = tuple(name for name in kind._fields if name not in _IGNORED)
     return _PLANS[kind]
 

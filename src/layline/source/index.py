@@ -133,7 +133,9 @@ class Index:
         return self.parts[entry.part].tree.repository.read_blob(entry.blob)
 
     def _rank(self, entry: ModuleEntry) -> tuple[int, int, bool]:
-        """Of two files with one name the owner of the longer package root wins, then the earlier part, then a package."""
+        """Of two files with one name the owner of the longer package root wins, then the earlier part, then a
+        package.
+        """
         return longest_root(entry.name, self.parts[entry.part].packages), -entry.part, entry.is_package
 
     def may_mention(self, module: str, word: str) -> bool:

@@ -18,7 +18,8 @@ from layline.source.fingerprint import digest, dotted_text, fingerprint, normali
 ANALYSER = f"1-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of every cache key: raise the first number whenever the rows change; the grammar is the interpreter's."""
 PARSING = threading.RLock()
-"""One parse at a time: Python 3.11 keeps its recursion depth in one place for all threads and fails when two meet there."""
+"""One parse at a time: Python 3.11 keeps its recursion depth in one place for all threads and fails when two meet
+there."""
 MAX_SOURCE_BYTES = 2 * 1024 * 1024
 """Larger Python files are generated data; parsing them would cost more than they tell."""
 _MAX_VALUE = 200
@@ -177,7 +178,9 @@ class _Reader:
             self._define(row)
 
     def _loop_or_with(self, node: ast.For | ast.AsyncFor | ast.With | ast.AsyncWith, place: _Place) -> None:
-        targets = [node.target] if isinstance(node, ast.For | ast.AsyncFor) else [item.optional_vars for item in node.items]  # fmt: skip
+        targets = (
+            [node.target] if isinstance(node, ast.For | ast.AsyncFor) else [item.optional_vars for item in node.items]
+        )
         for name, _ in _assigned([target for target in targets if target is not None], None):
             qualname = f"{place.owner}.{name}" if place.owner else name
             self._define(_row(qualname, _FIELD if place.owner else _ASSIGNMENT, node, place))
@@ -236,9 +239,11 @@ def parameter_rows(arguments: ast.arguments) -> list[list[Any]]:
 
 def _parameter_row(item: ast.arg, kind: int, default: ast.expr | None) -> list[Any]:
     return [
-        item.arg, kind, None if default is None else text_of(default),
+        item.arg,
+        kind,
+        None if default is None else text_of(default),
         text_of(item.annotation) if item.annotation else None,
-    ]  # fmt: skip
+    ]
 
 
 def _class_fingerprint(node: ast.ClassDef, members: list[list[Any]]) -> str:

@@ -118,10 +118,18 @@ class Resolver:
         thing = binding.thing
         location = self.index.location(binding.module, binding.line) if binding.module in self.index.entries else None
         return Symbol(
-            name=dotted, kind=binding.kind, home=thing.home, module=thing.module, definition=thing.definition,
-            bound_in=binding.module, location=location, inherited_from=thing.inherited_from,
-            is_implicit=thing.is_implicit, reason=thing.reason, inside=thing.inside,
-        )  # fmt: skip
+            name=dotted,
+            kind=binding.kind,
+            home=thing.home,
+            module=thing.module,
+            definition=thing.definition,
+            bound_in=binding.module,
+            location=location,
+            inherited_from=thing.inherited_from,
+            is_implicit=thing.is_implicit,
+            reason=thing.reason,
+            inside=thing.inside,
+        )
 
     def _shadow(self, module: str) -> str | None:
         """What hides a submodule (or a package on the way to it) from attribute access, if something does."""
@@ -205,7 +213,9 @@ class Resolver:
         package = module in self.index.entries and self.index.entries[module].is_package
         source = absolute_name(module, package=package, level=item.level, name=item.module)
         if source is None:
-            return _Binding(SymbolKind.ABSENT, _Thing(None, reason="a relative import climbs out of its package"), module, item.line)  # fmt: skip
+            return _Binding(
+                SymbolKind.ABSENT, _Thing(None, reason="a relative import climbs out of its package"), module, item.line
+            )
         if item.name is None and item.alias == source.partition(".")[0]:
             behind = self._dotted(item.alias)  # `import a.b` binds `a`
         elif item.name is None or item.name == "*":
@@ -227,8 +237,13 @@ class Resolver:
                 if source is not None and not self.index.owns(source):
                     outside = _unknown(f"{module} has `from {source} import *`, which may bind it")
                 continue
-            if name not in _MODULE_MEMBERS and not self._submodule(source, name) and not self.index.may_mention(source, name):  # fmt: skip
-                continue  # a module cannot hand on what it does not name; parsing every star of a large package is what costs
+            if (
+                name not in _MODULE_MEMBERS
+                and not self._submodule(source, name)
+                and not self.index.may_mention(source, name)
+            ):
+                # a module cannot hand on what it does not name; parsing every star of a large package is what costs
+                continue
             inner = self.index.module(source)
             exports = inner.exports if inner is not None else None
             if name not in exports if exports is not None else name.startswith("_"):
@@ -257,7 +272,9 @@ class Resolver:
         if holder.has_getattr:
             return _unknown(f"{module} has a __getattr__, which may make it")
         only_typing = name in holder.bound_imports
-        return _absent(f"{module} imports {name} for type checking only" if only_typing else f"{module} does not bind {name}")  # fmt: skip
+        return _absent(
+            f"{module} imports {name} for type checking only" if only_typing else f"{module} does not bind {name}"
+        )
 
     def _unreadable(self, module: str, name: str) -> _Binding:
         if module in self.index.entries:
@@ -322,9 +339,14 @@ class Resolver:
     def _implicit(self, module: str, owner: Definition, name: str) -> _Binding:
         parameters = (Parameter("self", ParameterKind.POSITIONAL), *self._fields(module, owner))
         made = replace(
-            owner, qualname=f"{owner.qualname}.{name}", kind=DefinitionKind.FUNCTION, bases=(), decorators=(),
-            parameters=parameters if name == "__init__" else None, returns=None,
-        )  # fmt: skip
+            owner,
+            qualname=f"{owner.qualname}.{name}",
+            kind=DefinitionKind.FUNCTION,
+            bases=(),
+            decorators=(),
+            parameters=parameters if name == "__init__" else None,
+            returns=None,
+        )
         return _Binding(SymbolKind.DEFINITION, replace(_thing(module, made), is_implicit=True), module, owner.line)
 
     def _fields(self, module: str, owner: Definition) -> Iterator[Parameter]:

@@ -28,7 +28,9 @@ def slice_definition(text: str, qualname: str) -> str | None:
 
 
 def binds(text: str, qualname: str) -> bool:
-    """True if the file still defines or imports the name (of a member: if its class is, and holds or may inherit it)."""
+    """True if the file still defines or imports the name (of a member: if its class is, and holds or may inherit
+    it).
+    """
     if not qualname or slice_definition(text, qualname) is not None:
         return bool(text)
     first = qualname.partition(".")[0]
@@ -53,7 +55,9 @@ def read_definition(text: str, qualname: str) -> Definition | None:
 
 
 def read_signature(text: str, qualname: str) -> Definition | None:
-    """The definition without its body where the head of a single function can be cut off: signatures are most of history."""
+    """The definition without its body where the head of a single function can be cut off: signatures are most of
+    history.
+    """
     cut = slice_definition(text, qualname)
     if cut is None:
         return None
@@ -93,7 +97,8 @@ def _pattern(name: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=64)
 def _outside(indent: int) -> re.Pattern[str]:
-    """The end of a line before one that stands no deeper than `indent` and is neither blank, comment nor closing bracket.
+    """The end of a line before one that stands no deeper than `indent` and is neither blank, comment nor closing
+    bracket.
 
     It begins with the line end, not with `^`: a fixed first character is searched for many times faster.
     """

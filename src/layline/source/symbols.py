@@ -21,7 +21,8 @@ class SymbolKind(StrEnum):
     EXTERNAL = "external"
     """It belongs to code that is not indexed."""
     UNKNOWN = "unknown"
-    """Only a run could tell (`reason` says why): a file that cannot be parsed, a module `__getattr__`, a computed value."""
+    """Only a run could tell (`reason` says why): a file that cannot be parsed, a module `__getattr__`, a computed
+    value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +47,8 @@ class Symbol:
     is_implicit: bool = False
     """Nobody wrote it: the `__init__` of a dataclass, a dunder of `object`."""
     shadowed_by: str | None = None
-    """A package binds this name of its submodule to something else (dotted name of it): attribute access misses the submodule."""
+    """A package binds this name of its submodule to something else (dotted name of it): attribute access misses the
+    submodule."""
     reason: str | None = None
     inside: str | None = None
     """Of something outside the index: the innermost indexed name that stands for it."""
@@ -54,7 +56,12 @@ class Symbol:
     @property
     def exists(self) -> bool:
         """True if the name is bound in the indexed code."""
-        return self.kind in {SymbolKind.DEFINITION, SymbolKind.IMPORTED_NAME, SymbolKind.MODULE_ASSIGNMENT, SymbolKind.SUBMODULE}  # fmt: skip
+        return self.kind in {
+            SymbolKind.DEFINITION,
+            SymbolKind.IMPORTED_NAME,
+            SymbolKind.MODULE_ASSIGNMENT,
+            SymbolKind.SUBMODULE,
+        }
 
     @property
     def alias_of(self) -> str | None:

@@ -15,7 +15,9 @@ _ASKS = frozenset({"getattr", "hasattr", "setattr", "delattr"})
 
 
 def mentions(data: bytes, name: str) -> bool:
-    """True if code outside imports names it: a name, an attribute, a definition, or the text that `getattr` asks for."""
+    """True if code outside imports names it: a name, an attribute, a definition, or the text that `getattr` asks
+    for.
+    """
     return name.encode() in data and name in _find_words(data)
 
 

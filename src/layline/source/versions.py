@@ -1,4 +1,6 @@
-"""Modules by blob, whatever commit they stand in: history has many versions that an index or an earlier run has read."""
+"""Modules by blob, whatever commit they stand in: history has many versions that an index or an earlier run has
+read.
+"""
 
 from __future__ import annotations
 

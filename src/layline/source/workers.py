@@ -37,7 +37,9 @@ Report: TypeAlias = "list[tuple[str, str]] | BaseException | None"
 def encode_blobs(
     blobs: Iterable[Blob], encoder: Encoder = encode_module, *, workers: int | None = None
 ) -> Iterator[tuple[str, str]]:
-    """Blob id and what the encoder makes of each blob, in no particular order; work begins while others are still read."""
+    """Blob id and what the encoder makes of each blob, in no particular order; work begins while others are still
+    read.
+    """
     coming = iter(blobs)
     first = list(_take_few(coming))
     count = workers or _cores()
@@ -150,7 +152,9 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def serve(name: str) -> None:
-    """The worker: reads blobs from stdin, writes what the encoder makes of them to stdout, until its parent closes the pipe."""
+    """The worker: reads blobs from stdin, writes what the encoder makes of them to stdout, until its parent closes the
+    pipe.
+    """
     gc.disable()  # syntax trees hold no cycles; counting them is a fifth of the time
     module, _, function = name.partition(":")
     encoder = getattr(importlib.import_module(module), function)

@@ -208,7 +208,11 @@ class _Rewriter:
 
     def _is_spelled_out(self) -> bool:
         """True if the scope imports the old module without an alias, so that chains spell it."""
-        return any(isinstance(node, ast.Import) and any(item.name == self._move.old_module and item.asname is None for item in node.names) for node in self._nodes())  # fmt: skip
+        return any(
+            isinstance(node, ast.Import)
+            and any(item.name == self._move.old_module and item.asname is None for item in node.names)
+            for node in self._nodes()
+        )
 
     def _find_attribute_edits(self) -> Iterator[Edit | str]:
         """Rename the attribute where it is read and written: `m.f`, `"f"` in setattr and getattr."""
@@ -225,17 +229,25 @@ class _Rewriter:
             owners = {".".join((alias, *old[:place])) for alias in aliases} | ({old[place - 1]} if place else set())
             for node in ast.walk(self._scope):
                 match node:
-                    case ast.Attribute(value=owner, attr=attr, end_lineno=int(line), end_col_offset=int(end)) if attr == before:  # fmt: skip
+                    case ast.Attribute(value=owner, attr=attr, end_lineno=int(line), end_col_offset=int(end)) if (
+                        attr == before
+                    ):
                         if dotted_text(owner) in owners or line == move.row.location.line:
                             yield Edit(line, end - len(before.encode()), end, after)
-                    case ast.Call(func=ast.Name(id="setattr" | "getattr" | "hasattr"), args=[_, ast.Constant(value=str(value)) as name, *_]) if value == before:  # fmt: skip
+                    case ast.Call(
+                        func=ast.Name(id="setattr" | "getattr" | "hasattr"),
+                        args=[_, ast.Constant(value=str(value)) as name, *_],
+                    ) if value == before:
                         yield _edit(name, self._quote(name, after))
 
     def _find_table_edits(self, before: str, after: str) -> Iterator[Edit | str]:
         """Rows of a literal table: `("old.module", "f")`."""
         for node in self._nodes():
             match node:
-                case ast.Tuple(elts=[ast.Constant(value=module), ast.Constant(value=name) as item, *_]) | ast.List(elts=[ast.Constant(value=module), ast.Constant(value=name) as item, *_]):  # fmt: skip
+                case (
+                    ast.Tuple(elts=[ast.Constant(value=module), ast.Constant(value=name) as item, *_])
+                    | ast.List(elts=[ast.Constant(value=module), ast.Constant(value=name) as item, *_])
+                ):
                     if module == self._move.old_module and name == before:
                         yield _edit(item, self._quote(item, after))
 

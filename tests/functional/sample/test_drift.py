@@ -58,9 +58,16 @@ def test_every_drift_kind_of_the_plan_is_planted() -> None:
     planted = {effect.drift for _, effect in EFFECTS}
 
     assert planted >= {
-        "unchanged", "body-changed", "signature-changed", "moved", "renamed", "removed", "dead-at-pin", "binding-lost",
+        "unchanged",
+        "body-changed",
+        "signature-changed",
+        "moved",
+        "renamed",
+        "removed",
+        "dead-at-pin",
+        "binding-lost",
         "anchor-lost",
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(

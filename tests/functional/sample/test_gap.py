@@ -39,8 +39,11 @@ def test_figures(facts: Facts, backend: str) -> None:
     assert (found["pin.commit"], found["tip.commit"]) == (gap.pin, gap.tip)
     assert (found["pin.version"], found["tip.version"]) == (gap.pin_version, gap.tip_version)
     assert (found["behind"], found["files"], found["insertions"], found["deletions"]) == (
-        gap.behind, gap.files, gap.insertions, gap.deletions,
-    )  # fmt: skip
+        gap.behind,
+        gap.files,
+        gap.insertions,
+        gap.deletions,
+    )
 
 
 @pytest.mark.parametrize("backend", list(truth.DEPENDENCIES))

@@ -32,7 +32,16 @@ def test_bundle_rebinds_and_restores(sample: Sample, tmp_path: Path, patch: str)
 
 
 def test_vanilla_upstream_is_the_one_rebound(sample: Sample, tmp_path: Path) -> None:
-    told = layline("patches", "port", "keel.training.step_timer", "--to", str(tmp_path / "port"), "--format", "json", cwd=sample.harbor)  # fmt: skip
+    told = layline(
+        "patches",
+        "port",
+        "keel.training.step_timer",
+        "--to",
+        str(tmp_path / "port"),
+        "--format",
+        "json",
+        cwd=sample.harbor,
+    )
     sample.export("keel", told.json["pin"], tmp_path / "vanilla")
     target = told.json["targets"][0]
     module, _, name = target.rpartition(".")
@@ -57,4 +66,6 @@ def test_a_foreign_folder_is_not_overwritten(sample: Sample, tmp_path: Path) -> 
 def _run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     search = os.pathsep.join(str(folder / name) for name in ("vanilla", "port"))
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": search, "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run([sys.executable, *words], cwd=folder / "port", env=environment, capture_output=True, text=True, check=False)  # fmt: skip
+    return subprocess.run(
+        [sys.executable, *words], cwd=folder / "port", env=environment, capture_output=True, text=True, check=False
+    )

@@ -99,7 +99,17 @@ def test_upstreams_pass_their_own_tests(sample: Sample, tmp_path: Path, commit: 
     tests = sorted(str(path) for path in tmp_path.rglob("test_*.py"))
 
     assert len(tests) >= 2
-    run_python(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", *tests, path=(tmp_path, tmp_path / "src"))  # fmt: skip
+    run_python(
+        tmp_path,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--import-mode=importlib",
+        *tests,
+        path=(tmp_path, tmp_path / "src"),
+    )
 
 
 EVERYTHING_ON = """

@@ -12,7 +12,17 @@ from layline.app.removals import find_removals
 from layline.git import open_repository
 from layline.source import Index, Part, Tree, build_index
 
-TARGETS = ("up.a.old", "up.a.older", "up.a.never", "up.a.elsewhere", "up.a.elsewhere_not", "up.b.never", "up.b.old", "up.gone.f", "other.f")  # fmt: skip
+TARGETS = (
+    "up.a.old",
+    "up.a.older",
+    "up.a.never",
+    "up.a.elsewhere",
+    "up.a.elsewhere_not",
+    "up.b.never",
+    "up.b.old",
+    "up.gone.f",
+    "other.f",
+)
 
 
 @dataclass
@@ -26,11 +36,15 @@ class Asked:
 @pytest.fixture(scope="module")
 def upstreams(tmp_path_factory: pytest.TempPathFactory) -> Asked:
     upstream = History.start(tmp_path_factory.mktemp("removals") / "up")
-    upstream.commit("Begin", {"up/__init__.py": "", "up/a.py": "def old(): pass\nolder = 1\n", "up/b.py": "", "up/gone.py": ""})  # fmt: skip
+    upstream.commit(
+        "Begin", {"up/__init__.py": "", "up/a.py": "def old(): pass\nolder = 1\n", "up/b.py": "", "up/gone.py": ""}
+    )
     upstream.commit("Drop older (#2)", {"up/a.py": "def old(): pass\n"})
     upstream.commit("Drop old (#3)", {"up/a.py": "kept = 1\n"})
     upstream.commit("Drop gone (#4)", {"up/gone.py": None})
-    tip = upstream.commit("Define it where it belongs", {"up/z.py": "def elsewhere_nothing(): pass\n\n\nclass elsewhere: pass\n"})  # fmt: skip
+    tip = upstream.commit(
+        "Define it where it belongs", {"up/z.py": "def elsewhere_nothing(): pass\n\n\nclass elsewhere: pass\n"}
+    )
     repository = open_repository(Path(upstream.path))
     return Asked(build_index([Part(tree=Tree(repository, tip))]))
 

@@ -1,4 +1,5 @@
-"""What ships for the CPU is right on aarch64 too: built by a cross compiler, run by qemu; skipped where they are missing."""
+"""What ships for the CPU is right on aarch64 too: built by a cross compiler, run by qemu; skipped where they are
+missing."""
 
 from __future__ import annotations
 
@@ -92,7 +93,8 @@ TILES = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "setting"), TILES)
 def test_a_tile_stays_in_the_registers_of_neon(tmp_path: Path, name: str, setting: dict[str, int]) -> None:
-    """The loop over the depth touches no stack: a tile that does not fit 32 registers of 128 bits would be kept there."""
+    """The loop over the depth touches no stack: a tile that does not fit 32 registers of 128 bits would be kept
+    there."""
     source = tmp_path / "kernel.c"
     source.write_text(set_knobs(_text(name), {**setting, "UNROLL": 1}))
     subprocess.run([CROSS, *FLAGS, "-S", "-o", tmp_path / "kernel.s", source], check=True)

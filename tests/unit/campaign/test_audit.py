@@ -111,33 +111,54 @@ BROKEN: list[tuple[dict[str, str | None], str]] = [
     ({"manifest.yaml": MANIFEST.replace("git_branch: auto\n", "")}, "does not say `git_branch`"),
     ({"manifest.yaml": MANIFEST.replace("max_iterations: null", "max_iterations: 200")}, "not below 120"),
     ({"manifest.yaml": MANIFEST.replace("06:38", "")}, "not YYYY-MM-DD HH:MM"),
-    ({"manifest.yaml": MANIFEST.replace("primary_metric: Combined Step TFLOPS", "primary_metric: ratio = a/b")}, "formula of its own"),
-    ({"manifest.yaml": MANIFEST.replace("- {label: large, M: 64, N: 64, K: 64}\nkernel", "kernel")}, "no longer in target_shapes: large"),
-    ({"manifest.yaml": MANIFEST.replace("- {label: large, M: 64, N: 64, K: 64}\ngit", "git")}, "2 representative shapes, not 3–5"),
+    (
+        {"manifest.yaml": MANIFEST.replace("primary_metric: Combined Step TFLOPS", "primary_metric: ratio = a/b")},
+        "formula of its own",
+    ),
+    (
+        {"manifest.yaml": MANIFEST.replace("- {label: large, M: 64, N: 64, K: 64}\nkernel", "kernel")},
+        "no longer in target_shapes: large",
+    ),
+    (
+        {"manifest.yaml": MANIFEST.replace("- {label: large, M: 64, N: 64, K: 64}\ngit", "git")},
+        "2 representative shapes, not 3–5",
+    ),
     ({"manifest.yaml": MANIFEST.replace("target_op: gemm", "target_op: grouped_gemm")}, "without one skewed"),
     (moved(2, "round-2-tiles"), "not `round-2`"),
     (moved(2, "round-4"), "rounds 2–3 of 4 have no folder"),
     ({f"{R2}/summary.md": None}, "has no summary.md"),
     ({f"{R2}/kernel_snapshot/kernel.py": None}, "no kernel_snapshot"),
     ({f"{R2}/artifacts/benchmark.csv": None}, "no artifacts/benchmark.csv"),
-    ({f"{R2}/summary.md": SUMMARY.format(decision="ACCEPTED").replace("## Attribution", "")}, "no section `Attribution`"),
-    ({f"{R2}/summary.md": SUMMARY.format(decision="ACCEPTED").replace("## Real-training transfer check", "")}, "transfer check"),
+    (
+        {f"{R2}/summary.md": SUMMARY.format(decision="ACCEPTED").replace("## Attribution", "")},
+        "no section `Attribution`",
+    ),
+    (
+        {f"{R2}/summary.md": SUMMARY.format(decision="ACCEPTED").replace("## Real-training transfer check", "")},
+        "transfer check",
+    ),
     ({f"{R2}/summary.md": SUMMARY.format(decision="fine")}, "neither ACCEPTED nor ROLLED BACK"),
     ({f"{R2}/summary.md": SUMMARY.format(decision="ROLLED BACK")}, "without a `Rollback Analysis`"),
     ({f"{R2}/summary.md": "# Another baseline\n" + SUMMARY.format(decision="ACCEPTED")}, "round 2 is another baseline"),
-    ({f"{R2}/summary.md": SUMMARY.format(decision="ACCEPTED").replace("r\n", "score 1.0 → 1.01 (+1.0%)\n", 1)}, "not re-measured three times"),
+    (
+        {f"{R2}/summary.md": SUMMARY.format(decision="ACCEPTED").replace("r\n", "score 1.0 → 1.01 (+1.0%)\n", 1)},
+        "not re-measured three times",
+    ),
     ({"quick_test_bench_b.py": ""}, "a second harness"),
     ({"logs/optimize.md": "### round-2\n(append rounds here in order)\n"}, "placeholder was never filled"),
     ({"logs/optimize.md": "# Log\n"}, "no entry for round 2"),
     ({"logs/performance_trend.md": TREND.replace("| 2 |", "| x |")}, "1 of 2 rounds have a trend row"),
     ({"logs/performance_trend.md": TREND.replace("Bwd Peak TFLOPS", "Worst")}, "without `Bwd Peak TFLOPS`"),
-    ({f"{R2}/artifacts/benchmark.csv": CSV.replace("label,B", "label,model,B").replace(",1,64", ",x,1,64")}, "not the one frozen at the baseline"),
+    (
+        {f"{R2}/artifacts/benchmark.csv": CSV.replace("label,B", "label,model,B").replace(",1,64", ",x,1,64")},
+        "not the one frozen at the baseline",
+    ),
     ({f"{R2}/artifacts/benchmark.csv": CSV.replace("PASS", "FAIL", 1)}, "did not pass and the round was kept: small"),
     ({f"{R2}/artifacts/benchmark.csv": CSV.replace(",0.01,", ",0.0,")}, "noise was never measured"),
     ({f"{R2}/artifacts/benchmark.csv": CSV[:-30]}, "cut short"),
     ({f"{R2}/kernel_snapshot/kernel.py": "def f(a):\n    return CACHE[id(a)]\n"}, "`id(a)`"),
     ({f"{R2}/notes.md": "The kernel has a data race.\n"}, "varies inside the SNR gate"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("changes", "said"), BROKEN, ids=[said for _, said in BROKEN])
@@ -161,8 +182,14 @@ def test_the_answer_needs_a_person(tmp_path: Path) -> None:
     answer = campaign_audit(str(write(tmp_path, {f"{R2}/summary.md": None})))
     assert answer.needs_person
     assert answer.data["violations"] == [
-        {"rule": "rule 4", "severity": "breaks", "message": "round 2 has no summary.md", "path": "rounds/round-2", "line": None}
-    ]  # fmt: skip
+        {
+            "rule": "rule 4",
+            "severity": "breaks",
+            "message": "round 2 has no summary.md",
+            "path": "rounds/round-2",
+            "line": None,
+        }
+    ]
 
 
 @pytest.mark.real

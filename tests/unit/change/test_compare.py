@@ -57,55 +57,87 @@ TABLE = [
     ("nothing changed", BASE, BASE, "pkg.a.f", ("unchanged", None)),
     ("comments only", BASE, {"pkg/a.py": "# new\n" + function("f", LONG)}, "pkg.a.f", ("unchanged", None)),
     ("another body", BASE, {"pkg/a.py": function("f", OTHER)}, "pkg.a.f", ("body-changed", None)),
-    ("another parameter", BASE, {"pkg/a.py": function("f", LONG, "(items, limit)")}, "pkg.a.f", ("signature-changed", None)),
+    (
+        "another parameter",
+        BASE,
+        {"pkg/a.py": function("f", LONG, "(items, limit)")},
+        "pkg.a.f",
+        ("signature-changed", None),
+    ),
     ("moved as it was", BASE, {"pkg/b.py": function("f", LONG)}, "pkg.a.f", ("moved", "pkg.b.f")),
     ("moved and edited", BASE, {"pkg/b.py": function("f", EDITED)}, "pkg.a.f", ("moved", "pkg.b.f")),
     ("renamed in place", BASE, {"pkg/a.py": function("compute", LONG)}, "pkg.a.f", ("renamed", "pkg.a.compute")),
     ("renamed and edited", BASE, {"pkg/a.py": function("compute", EDITED)}, "pkg.a.f", ("renamed", "pkg.a.compute")),
     ("gone", BASE, {"pkg/a.py": "x = 1\n"}, "pkg.a.f", ("removed", None)),
-    ("a namesake with another body is no move", BASE, {"pkg/far/away.py": function("f", OTHER, "(path)")}, "pkg.a.f", ("removed", None)),
+    (
+        "a namesake with another body is no move",
+        BASE,
+        {"pkg/far/away.py": function("f", OTHER, "(path)")},
+        "pkg.a.f",
+        ("removed", None),
+    ),
     (
         "a namesake that stood there already is no move",
-        {**BASE, "pkg/b.py": function("f", OTHER)}, {"pkg/b.py": function("f", OTHER)}, "pkg.a.f", ("removed", None),
+        {**BASE, "pkg/b.py": function("f", OTHER)},
+        {"pkg/b.py": function("f", OTHER)},
+        "pkg.a.f",
+        ("removed", None),
     ),
     (
         "two copies became one",
-        {**BASE, "pkg/b.py": function("f", LONG)}, {"pkg/b.py": function("f", LONG)}, "pkg.a.f", ("moved", "pkg.b.f"),
+        {**BASE, "pkg/b.py": function("f", LONG)},
+        {"pkg/b.py": function("f", LONG)},
+        "pkg.a.f",
+        ("moved", "pkg.b.f"),
     ),
     (
         "the namesake belongs to a rival",
-        {**BASE, "pkg/b.py": function("f", EDITED)}, {"pkg/c.py": function("f", EDITED)}, "pkg.a.f", ("removed", None),
+        {**BASE, "pkg/b.py": function("f", EDITED)},
+        {"pkg/c.py": function("f", EDITED)},
+        "pkg.a.f",
+        ("removed", None),
     ),
     (
         "a method follows its class",
         {"pkg/a.py": klass("C", function("forward", LONG), function("check", OTHER))},
         {"pkg/b.py": klass("C", function("forward", LONG), function("check", OTHER))},
-        "pkg.a.C.forward", ("moved", "pkg.b.C.forward"),
+        "pkg.a.C.forward",
+        ("moved", "pkg.b.C.forward"),
     ),
     (
         "shared method names prove nothing",
         {"pkg/a.py": klass("C", function("forward", LONG), function("check", OTHER))},
         {"pkg/b.py": klass("D", function("forward", OTHER), function("other", OTHER))},
-        "pkg.a.C.forward", ("removed", None),
+        "pkg.a.C.forward",
+        ("removed", None),
     ),
     (
         "a method renamed in its class",
-        {"pkg/a.py": klass("C", function("run", LONG))}, {"pkg/a.py": klass("C", function("step", LONG))},
-        "pkg.a.C.run", ("renamed", "pkg.a.C.step"),
+        {"pkg/a.py": klass("C", function("run", LONG))},
+        {"pkg/a.py": klass("C", function("step", LONG))},
+        "pkg.a.C.run",
+        ("renamed", "pkg.a.C.step"),
     ),
     (
         "the importer stopped importing",
-        {**BASE, "pkg/user.py": "from pkg.a import f\n"}, {**BASE, "pkg/user.py": "import pkg.a\n"},
-        "pkg.user.f", ("binding-lost", "pkg.a.f"),
+        {**BASE, "pkg/user.py": "from pkg.a import f\n"},
+        {**BASE, "pkg/user.py": "import pkg.a\n"},
+        "pkg.user.f",
+        ("binding-lost", "pkg.a.f"),
     ),
     (
         "the old path re-exports",
-        BASE, {"pkg/a.py": "from pkg.b import f\n", "pkg/b.py": function("f", LONG)}, "pkg.a.f", ("moved", "pkg.b.f"),
+        BASE,
+        {"pkg/a.py": "from pkg.b import f\n", "pkg/b.py": function("f", LONG)},
+        "pkg.a.f",
+        ("moved", "pkg.b.f"),
     ),
     (
         "the package became a module",
-        {"pkg/m/__init__.py": "", "pkg/m/m.py": function("f", LONG)}, {"pkg/m.py": function("f", LONG)},
-        "pkg.m.m.f", ("moved", "pkg.m.f"),
+        {"pkg/m/__init__.py": "", "pkg/m/m.py": function("f", LONG)},
+        {"pkg/m.py": function("f", LONG)},
+        "pkg.m.m.f",
+        ("moved", "pkg.m.f"),
     ),
     ("never there", BASE, BASE, "pkg.a.typo", ("dead-at-pin", None)),
     ("not ours", BASE, BASE, "torch.nn.Linear", ("external", None)),
@@ -114,9 +146,11 @@ TABLE = [
     (
         "a class whose constructor changed",
         {"pkg/a.py": "class C:\n    def __init__(self, a): ...\n"},
-        {"pkg/a.py": "class C:\n    def __init__(self, a, b): ...\n"}, "pkg.a.C", ("signature-changed", None),
+        {"pkg/a.py": "class C:\n    def __init__(self, a, b): ...\n"},
+        "pkg.a.C",
+        ("signature-changed", None),
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(
@@ -132,8 +166,10 @@ def test_what_became_of_it(
 def test_call_sites_by_meaning_and_methods_by_name(tmp_path: Path) -> None:
     history = History.start(tmp_path / "repo")
     files: dict[str, str | bytes | None] = {
-        "pkg/a.py": "def f(x, y=1): ...\nclass C:\n    def only(self, x): ...\n    def shared(self): ...\n    def __init__(self, a): ...\n",
-        "pkg/b.py": "from pkg.a import f as g, C\nimport pkg.a\ng(1)\npkg.a.f(2, y=3)\nc = C(1)\nc.only(4)\nthing.shared()\n"
+        "pkg/a.py": "def f(x, y=1): ...\nclass C:\n    def only(self, x): ...\n    def shared(self): ...\n    def "
+        "__init__(self, a): ...\n",
+        "pkg/b.py": "from pkg.a import f as g, C\nimport pkg.a\ng(1)\npkg.a.f(2, y=3)\nc = C(1)\nc.only(4)\n"
+        "thing.shared()\n"
         "def late():\n    from pkg import a\n    a.f(*xs)\ndef f(): ...\nf()\n",
         "pkg/c.py": "class D:\n    def shared(self): ...\n",
         "pkg/d.py": "from pkg.a import f as other\nother(1, 2)\n",

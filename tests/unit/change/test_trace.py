@@ -205,14 +205,18 @@ def test_without_a_sibling_there_is_no_merger(history: History) -> None:
 
 
 def test_what_a_cut_leaves_in_the_file_is_the_same_function(history: History) -> None:
-    long = BODY.replace("    return", OTHER.strip("\n").replace("return", "table =") + ODD.replace("return", "order =") + "    return")  # fmt: skip
+    long = BODY.replace(
+        "    return", OTHER.strip("\n").replace("return", "table =") + ODD.replace("return", "order =") + "    return"
+    )
     history.commit("pin", {"pkg/a.py": f("apply_sparse", long)})
     history.commit("Cut", {"pkg/a.py": f("apply", BODY)})
     assert tracer(history).follow("pkg/a.py", "apply_sparse").end == Place("pkg/a.py", "apply")
 
 
 def test_a_helper_cut_out_and_called_in_another_way_is_not(history: History) -> None:
-    long = BODY.replace("    return", OTHER.strip("\n").replace("return", "table =") + ODD.replace("return", "order =") + "    return")  # fmt: skip
+    long = BODY.replace(
+        "    return", OTHER.strip("\n").replace("return", "table =") + ODD.replace("return", "order =") + "    return"
+    )
     history.commit("pin", {"pkg/a.py": f("apply_sparse", long)})
     gone = history.commit("Keep a helper", {"pkg/a.py": f("read", OTHER, "(path, limit, rate=1, strict=False)")})
     assert tracer(history).follow("pkg/a.py", "apply_sparse").lost_in == gone

@@ -15,21 +15,36 @@ from layline.gap.plan import build_plan, group_by_culprit
 
 @pytest.mark.parametrize(
     ("number", "noun", "expected"),
-    [(0, "commit", "no commits"), (1, "commit", "1 commit"), (2, "patch target", "2 patch targets"), (3, "dependency entry", "3 dependency entries"), (2, "patch", "2 patches")],
-)  # fmt: skip
+    [
+        (0, "commit", "no commits"),
+        (1, "commit", "1 commit"),
+        (2, "patch target", "2 patch targets"),
+        (3, "dependency entry", "3 dependency entries"),
+        (2, "patch", "2 patches"),
+    ],
+)
 def test_counts(number: int, noun: str, expected: str) -> None:
     assert count(number, noun) == expected
 
 
 @pytest.mark.parametrize(
     ("items", "expected"),
-    [([], "none"), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c"), (list("abcdef"), "a, b, c, d, e and 1 more")],
-)  # fmt: skip
+    [
+        ([], "none"),
+        (["a"], "a"),
+        (["a", "b"], "a and b"),
+        (["a", "b", "c"], "a, b and c"),
+        (list("abcdef"), "a, b, c, d, e and 1 more"),
+    ],
+)
 def test_lists(items: list[str], expected: str) -> None:
     assert listed(items) == expected
 
 
-@pytest.mark.parametrize(("part", "whole", "expected"), [(0, 9, "0 %"), (1, 1000, "under 1 %"), (999, 1000, "over 99 %"), (1000, 1000, "100 %"), (1, 2, "50 %")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("part", "whole", "expected"),
+    [(0, 9, "0 %"), (1, 1000, "under 1 %"), (999, 1000, "over 99 %"), (1000, 1000, "100 %"), (1, 2, "50 %")],
+)
 def test_shares(part: int, whole: int, expected: str) -> None:
     assert share(part, whole) == expected
 
@@ -40,8 +55,14 @@ def test_sentences_end_once() -> None:
 
 @pytest.mark.parametrize(
     ("ref", "slug"),
-    [("main", "upstream-main"), ("origin/main", "upstream-main"), ("refs/tags/v1.2", "upstream-v1.2"), ("release/1 x", "upstream-release-1-x"), ("d" * 40, "upstream-" + "d" * 12)],
-)  # fmt: skip
+    [
+        ("main", "upstream-main"),
+        ("origin/main", "upstream-main"),
+        ("refs/tags/v1.2", "upstream-v1.2"),
+        ("release/1 x", "upstream-release-1-x"),
+        ("d" * 40, "upstream-" + "d" * 12),
+    ],
+)
 def test_slugs(ref: str, slug: str) -> None:
     assert slug_of(ref) == slug
 
@@ -58,8 +79,14 @@ def commit(number: int) -> Commit:
 
 def coupling(target: str, culprit: int, consequence: Consequence = Consequence.WILL_BREAK) -> Coupling:
     return Coupling(
-        touch=Touch.IMPORT, target=target, location=Location("a.py", culprit), state=State.REMOVED, consequence=consequence, detail="", culprit=f"{culprit:040x}",
-    )  # fmt: skip
+        touch=Touch.IMPORT,
+        target=target,
+        location=Location("a.py", culprit),
+        state=State.REMOVED,
+        consequence=consequence,
+        detail="",
+        culprit=f"{culprit:040x}",
+    )
 
 
 def test_a_plan_stops_at_releases_and_before_what_breaks() -> None:
@@ -76,8 +103,9 @@ def test_a_plan_stops_at_releases_and_before_what_breaks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "word"), [("v2", "release"), ("core_v0.16.1", "release"), ("2026.1", "release"), ("loss-v1", "tag"), ("nightly", "tag")]
-)  # fmt: skip
+    ("name", "word"),
+    [("v2", "release"), ("core_v0.16.1", "release"), ("2026.1", "release"), ("loss-v1", "tag"), ("nightly", "tag")],
+)
 def test_a_tag_that_is_no_version_is_called_a_tag(name: str, word: str) -> None:
     steps = build_plan([commit(2), commit(1)], [(name, f"{1:040x}")], {})
     assert steps[0].reason == f"{word} {name}"
@@ -86,7 +114,9 @@ def test_a_tag_that_is_no_version_is_called_a_tag(name: str, word: str) -> None:
 def test_a_plan_never_passes_the_first_break_untold() -> None:
     """The first break is light, the later ones weigh more: its stop stays."""
     log = [commit(number) for number in range(28, 0, -1)]
-    breaking = group_by_culprit([coupling("up.a", 3)] + [coupling(f"up.{number}.{part}", number) for number in (8, 9, 10) for part in "xy"])  # fmt: skip
+    breaking = group_by_culprit(
+        [coupling("up.a", 3)] + [coupling(f"up.{number}.{part}", number) for number in (8, 9, 10) for part in "xy"]
+    )
     steps = build_plan(log, [], breaking, most=3)
     assert [(int(step.commit, 16), step.places) for step in steps] == [(2, 1), (9, 2), (28, 0)]
 

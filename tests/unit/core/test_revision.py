@@ -19,5 +19,7 @@ from layline.core.revision import Commit
     ],
 )
 def test_the_subject_names_the_pull_request(subject: str, number: int | None) -> None:
-    commit = Commit(hash="a" * 40, committed="2026-05-08T00:00:00Z", authored="2026-05-08T00:00:00Z", author="Ada", subject=subject)  # fmt: skip
+    commit = Commit(
+        hash="a" * 40, committed="2026-05-08T00:00:00Z", authored="2026-05-08T00:00:00Z", author="Ada", subject=subject
+    )
     assert commit.pull_request == number

@@ -46,41 +46,133 @@ RUN = "def run(x, y=1):\n    total = x + y\n    for step in range(total):\n     
 CASES = [
     # (what it shows, our code, pin, tip, [(touch, target, state, consequence)] beyond "ok")
     ("unchanged", "from keel.run import run\nrun(1)\n", {"keel/run.py": RUN}, {"x.py": ""}, []),
-    ("removed", "from keel.run import run\nrun(1)\n", {"keel/run.py": RUN}, {"keel/run.py": "z = 1\n"},
-     [("imports the name", "keel.run.run", "removed", "will break")]),
-    ("moved", "from keel.run import run\n", {"keel/run.py": RUN}, {"keel/run.py": None, "keel/engine.py": RUN},
-     [("imports the name", "keel.run.run", "moved", "will break")]),
-    ("only no longer re-exported", "from keel.run import run\n", {"keel/run.py": "from keel.engine import run\n", "keel/engine.py": RUN},
-     {"keel/run.py": "z = 1\n"}, [("imports the name", "keel.run.run", "no longer re-exported", "will break")]),
-    ("moved under another name", "from keel import run\n", {"keel/__init__.py": "from keel.run import run\n", "keel/run.py": RUN},
-     {"keel/__init__.py": "", "keel/run.py": None, "keel/engine.py": RUN.replace("def run", "def drive")},
-     [("imports the name", "keel.run", "renamed", "will break")]),
-    ("moved, re-exported", "from keel.run import run\n", {"keel/run.py": RUN},
-     {"keel/run.py": "from keel.engine import run\n", "keel/engine.py": RUN},
-     [("imports the name", "keel.run.run", "moved", "look at")]),
-    ("guarded import", "try:\n    from keel.run import run\nexcept ImportError:\n    run = None\n", {"keel/run.py": RUN},
-     {"keel/run.py": "z = 1\n"}, [("imports the name", "keel.run.run", "removed", "may break")]),
-    ("type checking only", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from keel.run import run\n", {"keel/run.py": RUN},
-     {"keel/run.py": "z = 1\n"}, [("imports the name", "keel.run.run", "removed", "look at")]),
-    ("module attribute", "import keel.run as r\n\ndef go():\n    return r.run\n", {"keel/run.py": RUN}, {"keel/run.py": "z = 1\n"},
-     [("reads the attribute", "keel.run.run", "removed", "will break")]),
-    ("assigned attribute", "import keel.run as r\n\ndef go():\n    r.run = print\n    r.ours = 1\n", {"keel/run.py": RUN}, {"keel/run.py": "z = 1\n"},
-     [("patches", "keel.run.run", "removed", "will break")]),
-    ("assigned attribute whose body changed", "import keel.run as r\nr.run = print\n", {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("+=", "-=")},
-     [("patches", "keel.run.run", "body changed", "look at")]),
-    ("enum member", "from keel.kinds import Kind\nx = Kind.BOTH\n", {"keel/kinds.py": "class Kind:\n    ONE = 1\n    BOTH = 2\n"},
-     {"keel/kinds.py": "class Kind:\n    ONE = 1\n"}, [("reads the attribute", "keel.kinds.Kind.BOTH", "removed", "will break")]),
-    ("keyword gone", "from keel.run import run\nrun(1, y=2)\n", {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("y=1", "z=1").replace("+ y", "+ z")},
-     [("calls", "keel.run.run", "no longer binds", "will break")]),
-    ("new required parameter", "from keel.run import run\nrun(1)\n", {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("x, y=1", "x, group, y=1")},
-     [("calls", "keel.run.run", "no longer binds", "will break")]),
-    ("new optional parameter", "from keel.run import run\nrun(1)\n", {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("y=1", "y=1, name=None")}, []),
-    ("stars hide", "from keel.run import run\nrun(*a, **b)\n", {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("x, y=1", "x, group, y=1")}, []),
-    ("positional arguments that land elsewhere", "from keel.run import run\nrun(1, 2)\n", {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("x, y=1", "x, group=None, y=1")},
-     [("calls", "keel.run.run", "no longer binds", "will break")]),
-    ("a positional parameter that only has another name", "from keel.run import run\nrun(1, 2)\n", {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("y=1", "z=1").replace("+ y", "+ z")}, []),
-    ("never bound", "from keel.run import run\nrun(1, wrong=2)\n", {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("y=1", "z=1")}, []),
-]  # fmt: skip
+    (
+        "removed",
+        "from keel.run import run\nrun(1)\n",
+        {"keel/run.py": RUN},
+        {"keel/run.py": "z = 1\n"},
+        [("imports the name", "keel.run.run", "removed", "will break")],
+    ),
+    (
+        "moved",
+        "from keel.run import run\n",
+        {"keel/run.py": RUN},
+        {"keel/run.py": None, "keel/engine.py": RUN},
+        [("imports the name", "keel.run.run", "moved", "will break")],
+    ),
+    (
+        "only no longer re-exported",
+        "from keel.run import run\n",
+        {"keel/run.py": "from keel.engine import run\n", "keel/engine.py": RUN},
+        {"keel/run.py": "z = 1\n"},
+        [("imports the name", "keel.run.run", "no longer re-exported", "will break")],
+    ),
+    (
+        "moved under another name",
+        "from keel import run\n",
+        {"keel/__init__.py": "from keel.run import run\n", "keel/run.py": RUN},
+        {"keel/__init__.py": "", "keel/run.py": None, "keel/engine.py": RUN.replace("def run", "def drive")},
+        [("imports the name", "keel.run", "renamed", "will break")],
+    ),
+    (
+        "moved, re-exported",
+        "from keel.run import run\n",
+        {"keel/run.py": RUN},
+        {"keel/run.py": "from keel.engine import run\n", "keel/engine.py": RUN},
+        [("imports the name", "keel.run.run", "moved", "look at")],
+    ),
+    (
+        "guarded import",
+        "try:\n    from keel.run import run\nexcept ImportError:\n    run = None\n",
+        {"keel/run.py": RUN},
+        {"keel/run.py": "z = 1\n"},
+        [("imports the name", "keel.run.run", "removed", "may break")],
+    ),
+    (
+        "type checking only",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from keel.run import run\n",
+        {"keel/run.py": RUN},
+        {"keel/run.py": "z = 1\n"},
+        [("imports the name", "keel.run.run", "removed", "look at")],
+    ),
+    (
+        "module attribute",
+        "import keel.run as r\n\ndef go():\n    return r.run\n",
+        {"keel/run.py": RUN},
+        {"keel/run.py": "z = 1\n"},
+        [("reads the attribute", "keel.run.run", "removed", "will break")],
+    ),
+    (
+        "assigned attribute",
+        "import keel.run as r\n\ndef go():\n    r.run = print\n    r.ours = 1\n",
+        {"keel/run.py": RUN},
+        {"keel/run.py": "z = 1\n"},
+        [("patches", "keel.run.run", "removed", "will break")],
+    ),
+    (
+        "assigned attribute whose body changed",
+        "import keel.run as r\nr.run = print\n",
+        {"keel/run.py": RUN},
+        {"keel/run.py": RUN.replace("+=", "-=")},
+        [("patches", "keel.run.run", "body changed", "look at")],
+    ),
+    (
+        "enum member",
+        "from keel.kinds import Kind\nx = Kind.BOTH\n",
+        {"keel/kinds.py": "class Kind:\n    ONE = 1\n    BOTH = 2\n"},
+        {"keel/kinds.py": "class Kind:\n    ONE = 1\n"},
+        [("reads the attribute", "keel.kinds.Kind.BOTH", "removed", "will break")],
+    ),
+    (
+        "keyword gone",
+        "from keel.run import run\nrun(1, y=2)\n",
+        {"keel/run.py": RUN},
+        {"keel/run.py": RUN.replace("y=1", "z=1").replace("+ y", "+ z")},
+        [("calls", "keel.run.run", "no longer binds", "will break")],
+    ),
+    (
+        "new required parameter",
+        "from keel.run import run\nrun(1)\n",
+        {"keel/run.py": RUN},
+        {"keel/run.py": RUN.replace("x, y=1", "x, group, y=1")},
+        [("calls", "keel.run.run", "no longer binds", "will break")],
+    ),
+    (
+        "new optional parameter",
+        "from keel.run import run\nrun(1)\n",
+        {"keel/run.py": RUN},
+        {"keel/run.py": RUN.replace("y=1", "y=1, name=None")},
+        [],
+    ),
+    (
+        "stars hide",
+        "from keel.run import run\nrun(*a, **b)\n",
+        {"keel/run.py": RUN},
+        {"keel/run.py": RUN.replace("x, y=1", "x, group, y=1")},
+        [],
+    ),
+    (
+        "positional arguments that land elsewhere",
+        "from keel.run import run\nrun(1, 2)\n",
+        {"keel/run.py": RUN},
+        {"keel/run.py": RUN.replace("x, y=1", "x, group=None, y=1")},
+        [("calls", "keel.run.run", "no longer binds", "will break")],
+    ),
+    (
+        "a positional parameter that only has another name",
+        "from keel.run import run\nrun(1, 2)\n",
+        {"keel/run.py": RUN},
+        {"keel/run.py": RUN.replace("y=1", "z=1").replace("+ y", "+ z")},
+        [],
+    ),
+    (
+        "never bound",
+        "from keel.run import run\nrun(1, wrong=2)\n",
+        {"keel/run.py": RUN},
+        {"keel/run.py": RUN.replace("y=1", "z=1")},
+        [],
+    ),
+]
 
 
 @pytest.mark.parametrize(
@@ -97,15 +189,27 @@ def test_names_and_calls(
     ] == expected
 
 
-BASE = "class Layer:\n    def __init__(self, size):\n        self.size = size\n\n    def forward(self, x, mask):\n        return x\n"
-SUBCLASS = "from keel.layer import Layer\n\nclass Ours(Layer):\n    def __init__(self, size):\n        super().__init__(size)\n\n    def forward(self, x, mask):\n        return x\n"
+BASE = (
+    "class Layer:\n    def __init__(self, size):\n        self.size = size\n\n    def forward(self, x, mask):\n "
+    "       return x\n"
+)
+SUBCLASS = (
+    "from keel.layer import Layer\n\nclass Ours(Layer):\n    def __init__(self, size):\n        "
+    "super().__init__(size)\n\n    def forward(self, x, mask):\n        return x\n"
+)
 
 
 LINEAR = "class Linear:\n    def __init__(self, size, config, bias):\n        self.size = size\n"
 NAMED = LINEAR.replace("bias):", "bias, name=None):")
-SLOT = "class Block:\n    def __init__(self, submodules, config):\n        self.proj = submodules.proj(4, config=config, bias=True, name='proj')\n"
+SLOT = (
+    "class Block:\n    def __init__(self, submodules, config):\n        self.proj = submodules.proj(4, "
+    "config=config, bias=True, name='proj')\n"
+)
 BUILT = SLOT.replace("submodules.proj(4,", "build_module(submodules.proj, 4,")
-OUR_LINEAR = "from keel.layer import Linear\n\nclass Ours(Linear):\n    def __init__(self, size, config, bias):\n        super().__init__(size, config, bias)\n"
+OUR_LINEAR = (
+    "from keel.layer import Linear\n\nclass Ours(Linear):\n    def __init__(self, size, config, bias):\n  "
+    "      super().__init__(size, config, bias)\n"
+)
 PROVIDER = "\nclass Provider:\n    def linear(self):\n        return Ours\n"
 SLOTS = [
     # (what it shows, our code, upstream's block at the tip, consequence)
@@ -130,7 +234,9 @@ SLOTS = [
 
 
 @pytest.mark.parametrize(("ours", "block", "expected"), [row[1:] for row in SLOTS], ids=[row[0] for row in SLOTS])
-def test_a_constructor_breaks_where_upstream_builds_our_class(tmp_path: Path, ours: str, block: str, expected: str) -> None:  # fmt: skip
+def test_a_constructor_breaks_where_upstream_builds_our_class(
+    tmp_path: Path, ours: str, block: str, expected: str
+) -> None:
     found = couple(tmp_path, ours, {"keel/layer.py": LINEAR}, {"keel/layer.py": NAMED, "keel/block.py": block})
     (row,) = [one for one in found if one.touch.value == "overrides"]
     assert (row.state.value, row.consequence.value) == ("cannot accept", expected)
@@ -156,7 +262,10 @@ def test_subclasses(tmp_path: Path, change: tuple[str, str], expected: tuple[str
 
 
 def test_inherited_members_used_through_self(tmp_path: Path) -> None:
-    ours = "from keel.layer import Layer\n\nclass Ours(Layer):\n    def go(self):\n        self.own()\n        return self.forward(1, 2)\n\n    def own(self):\n        return 1\n"
+    ours = (
+        "from keel.layer import Layer\n\nclass Ours(Layer):\n    def go(self):\n        self.own()\n        "
+        "return self.forward(1, 2)\n\n    def own(self):\n        return 1\n"
+    )
     found = couple(tmp_path, ours, {"keel/layer.py": BASE}, {"keel/layer.py": BASE.replace("x, mask", "x")})
     rows = [
         (one.touch.value, one.target, one.state.value, one.consequence.value)
@@ -192,7 +301,10 @@ CONFIG = "from dataclasses import dataclass\n\n@dataclass\nclass RunConfig:\n   
 
 
 def test_config_fields_of_annotated_variables(tmp_path: Path) -> None:
-    ours = "from keel.config import RunConfig\n\ndef go(config: RunConfig):\n    if hasattr(config, 'seed'):\n        print(config.seed)\n    return config.steps\n"
+    ours = (
+        "from keel.config import RunConfig\n\ndef go(config: RunConfig):\n    if hasattr(config, 'seed'):\n     "
+        "   print(config.seed)\n    return config.steps\n"
+    )
     found = couple(
         tmp_path,
         ours,
@@ -210,11 +322,17 @@ def test_config_fields_of_annotated_variables(tmp_path: Path) -> None:
     ]
 
 
-ARGUMENTS = "def add(parser):\n    parser.add_argument('--old-flag', type=int, default=1)\n    parser.add_argument('--kept', dest='stays', action='store_true')\n\ndef get_args():\n    return None\n"
+ARGUMENTS = (
+    "def add(parser):\n    parser.add_argument('--old-flag', type=int, default=1)\n    "
+    "parser.add_argument('--kept', dest='stays', action='store_true')\n\ndef get_args():\n    return None\n"
+)
 
 
 def test_flags_read_from_get_args(tmp_path: Path) -> None:
-    ours = "from keel.arguments import get_args\n\ndef go():\n    args = get_args()\n    return args.old_flag, args.stays, args.ours_alone\n"
+    ours = (
+        "from keel.arguments import get_args\n\ndef go():\n    args = get_args()\n    return args.old_flag, "
+        "args.stays, args.ours_alone\n"
+    )
     after = ARGUMENTS.replace("    parser.add_argument('--old-flag', type=int, default=1)\n", "").replace(
         "dest='stays'", "dest='remains'"
     )
@@ -228,8 +346,12 @@ def test_flags_read_from_get_args(tmp_path: Path) -> None:
 
 
 def test_an_override_breaks_where_upstream_passes_what_it_does_not_take(tmp_path: Path) -> None:
-    """`mask=None` is optional; a call on `self` in upstream's own class passes it, so our override is called with it."""
-    after = BASE.replace("x, mask):", "x, mask, cache=None):") + "\n    def run(self, x):\n        return self.forward(x, 1, cache={})\n"  # fmt: skip
+    """`mask=None` is optional; a call on `self` in upstream's own class passes it, so our override is called with
+    it."""
+    after = (
+        BASE.replace("x, mask):", "x, mask, cache=None):")
+        + "\n    def run(self, x):\n        return self.forward(x, 1, cache={})\n"
+    )
     others = "".join(f"class Other{number}:\n    def forward(self, x): ...\n" for number in range(6))
     found = couple(tmp_path, SUBCLASS, {"keel/layer.py": BASE, "keel/more.py": others}, {"keel/layer.py": after})
     (row,) = [one for one in found if one.touch.value == "overrides" and one.target.endswith("forward")]
@@ -240,26 +362,49 @@ def test_an_override_breaks_where_upstream_passes_what_it_does_not_take(tmp_path
 @pytest.mark.parametrize(
     ("user", "consequence"),
     [
-        ("from keel.layer import Layer\n\ndef use(layer: Layer):\n    return layer.forward(1, 2, cache={})\n", "will break"),
-        ("from keel.layer import Layer\n\ndef use():\n    layer = Layer(1)\n    return layer.forward(1, 2, cache={})\n", "will break"),
+        (
+            "from keel.layer import Layer\n\ndef use(layer: Layer):\n    return layer.forward(1, 2, cache={})\n",
+            "will break",
+        ),
+        (
+            (
+                "from keel.layer import Layer\n\ndef use():\n    layer = Layer(1)\n    return layer.forward(1, 2, "
+                "cache={})\n"
+            ),
+            "will break",
+        ),
         ("from keel.layer import Layer\n\ndef use(layer):\n    return layer.forward(1, 2, cache={})\n", "may break"),
-        ("from keel.layer import Layer\n\ndef use(layer: Layer):\n    layer = make()\n    return layer.forward(1, 2, cache={})\n", "may break"),
+        (
+            (
+                "from keel.layer import Layer\n\ndef use(layer: Layer):\n    layer = make()\n    return "
+                "layer.forward(1, 2, cache={})\n"
+            ),
+            "may break",
+        ),
         ("from keel.layer import Layer\n\ndef use(layer: Layer):\n    return layer.forward(1, 2)\n", "may break"),
     ],
     ids=["annotated", "constructed", "unknown", "two makers", "not passed"],
-)  # fmt: skip
+)
 def test_calls_on_variables_whose_class_is_written(tmp_path: Path, user: str, consequence: str) -> None:
     """Upstream's own functions take a Layer, ours is one."""
     after = BASE.replace("x, mask):", "x, mask, cache=None):")
     other = "class Other:\n    def forward(self, x): ...\n"
-    found = couple(tmp_path, SUBCLASS, {"keel/layer.py": BASE, "keel/use.py": other}, {"keel/layer.py": after, "keel/use.py": user + other})  # fmt: skip
+    found = couple(
+        tmp_path,
+        SUBCLASS,
+        {"keel/layer.py": BASE, "keel/use.py": other},
+        {"keel/layer.py": after, "keel/use.py": user + other},
+    )
     (row,) = [one for one in found if one.touch.value == "overrides" and one.target.endswith("forward")]
     assert row.consequence.value == consequence
 
 
 def test_a_call_on_another_class_proves_nothing(tmp_path: Path) -> None:
     after = BASE.replace("x, mask):", "x, mask, cache=None):")
-    other = "class Other:\n    def forward(self, x, mask, cache): ...\n    def run(self, x):\n        return self.forward(x, 1, cache={})\n"
+    other = (
+        "class Other:\n    def forward(self, x, mask, cache): ...\n    def run(self, x):\n        return "
+        "self.forward(x, 1, cache={})\n"
+    )
     found = couple(tmp_path, SUBCLASS, {"keel/layer.py": BASE, "keel/more.py": other}, {"keel/layer.py": after})
     (row,) = [one for one in found if one.touch.value == "overrides" and one.target.endswith("forward")]
     assert row.consequence.value == "may break"
@@ -298,7 +443,13 @@ def test_a_call_that_no_longer_binds_names_its_commit(tmp_path: Path) -> None:
     repository = open_repository(upstream.path)
     resolvers = [Resolver(build_index([Part(tree=Tree(repository, one), packages=PACKAGES)])) for one in (pin, tip)]
     comparer = Comparer(resolvers[0], resolvers[1], [Tracer(repository, pin, tip)])
-    place = Place(touch=Touch.CALL, target="keel.run.run", location=Location("a.py", 1), call=CallShape(positional=1), imported="keel.run.run")  # fmt: skip
+    place = Place(
+        touch=Touch.CALL,
+        target="keel.run.run",
+        location=Location("a.py", 1),
+        call=CallShape(positional=1),
+        imported="keel.run.run",
+    )
     (found,) = Judge(comparer, {}, frozenset()).find_couplings([place])
     assert found.culprit == culprit
 
@@ -346,9 +497,11 @@ def test_attributes_that_methods_of_upstream_set(tmp_path: Path) -> None:
     after = HULL.replace("self.width = 1", "pass").replace("self.depth = 2", "self.depth_m = 2")
     config = CONFIG.replace("    seed: int = 0\n", "")
     found = couple(
-        tmp_path, OUR_HULL, {"keel/hull.py": HULL, "keel/config.py": CONFIG},
+        tmp_path,
+        OUR_HULL,
+        {"keel/hull.py": HULL, "keel/config.py": CONFIG},
         {"keel/hull.py": after, "keel/config.py": config},
-    )  # fmt: skip
+    )
     rows = [row for row in rows_of(found) if row[0] in {"reads the attribute", "reads the config field"}]
     assert rows == [
         ("reads the attribute", "keel.hull.Base.width", "removed", "will break"),
@@ -359,7 +512,9 @@ def test_attributes_that_methods_of_upstream_set(tmp_path: Path) -> None:
 
 def test_attributes_that_are_still_set_are_fine(tmp_path: Path) -> None:
     found = couple(
-        tmp_path, OUR_HULL, {"keel/hull.py": HULL, "keel/config.py": CONFIG},
+        tmp_path,
+        OUR_HULL,
+        {"keel/hull.py": HULL, "keel/config.py": CONFIG},
         {"keel/hull.py": HULL.replace('"ballast", None', '"ballast", 0')},
-    )  # fmt: skip
+    )
     assert [row for row in rows_of(found) if row[0] == "reads the attribute"] == []

@@ -30,6 +30,7 @@ def test_edits_count_bytes_as_the_syntax_tree_does() -> None:
 
 def test_a_file_without_a_last_line_break_can_be_patched() -> None:
     assert render_patch("a.py", "x", "y") == (
-        "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x\n\\ No newline at end of file\n+y\n\\ No newline at end of file\n"
+        "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-x\n\\ No newline at end of file\n+y\n\\ "
+        "No newline at end of file\n"
     )
     assert render_patch("a.py", "x", "x") == ""

@@ -20,10 +20,20 @@ def a_round(number: int, settled: str, outcome: str, gain: float) -> dict[str, A
 
 
 CAMPAIGN = {
-    "schema": "layline.campaign-report/1", "name": "gemm", "phase": "REPORTED", "best": 2, "ledger": "9f" * 32,
-    "rounds": [{"round": 1, "settled": "BASELINE"}, a_round(2, "ACCEPTED", "ACCEPT", 0.05), a_round(3, "ROLLED BACK", "ROLLBACK", -0.02), a_round(4, "ROLLED BACK", "INCONCLUSIVE", 0.0), a_round(5, "ACCEPTED", "ACCEPT_TRADEOFF", 0.03)],
+    "schema": "layline.campaign-report/1",
+    "name": "gemm",
+    "phase": "REPORTED",
+    "best": 2,
+    "ledger": "9f" * 32,
+    "rounds": [
+        {"round": 1, "settled": "BASELINE"},
+        a_round(2, "ACCEPTED", "ACCEPT", 0.05),
+        a_round(3, "ROLLED BACK", "ROLLBACK", -0.02),
+        a_round(4, "ROLLED BACK", "INCONCLUSIVE", 0.0),
+        a_round(5, "ACCEPTED", "ACCEPT_TRADEOFF", 0.03),
+    ],
     "head_to_head": {"interval": interval(0.081)},
-}  # fmt: skip
+}
 
 
 def test_rounds_show_gain_verdict_and_disagreement() -> None:
@@ -39,8 +49,13 @@ def test_rounds_show_gain_verdict_and_disagreement() -> None:
 
 @pytest.mark.parametrize(
     "plain",
-    [{}, {"rounds": [None, 3, {}]}, {"rounds": [{"verdict": {"interval": {"estimate": "x"}, "shapes": 3}}]}, {"best": "x", "duties": [None], "head_to_head": []}],
-)  # fmt: skip
+    [
+        {},
+        {"rounds": [None, 3, {}]},
+        {"rounds": [{"verdict": {"interval": {"estimate": "x"}, "shapes": 3}}]},
+        {"best": "x", "duties": [None], "head_to_head": []},
+    ],
+)
 def test_foreign_campaigns_never_break_a_page(plain: dict[str, Any]) -> None:
     view = view_campaign(plain)
     draw_gains(view)

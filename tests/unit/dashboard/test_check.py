@@ -62,7 +62,10 @@ BROKEN: list[tuple[Callable[[Path], object], str]] = [
     (put("badges/engine.svg", b"<svg"), "not well-formed"),
     (put("assets/layline.css", b"@import 'x.css';"), "fetches something"),
     (put("assets/layline.css", b"a { background: URL (https://e.org/x) }"), "fetches something"),
-    (edit("index.html", MAIN, f'{MAIN}<img src="https://e.org/x.png" alt="">'), "asks the browser to fetch https://e.org/x.png"),
+    (
+        edit("index.html", MAIN, f'{MAIN}<img src="https://e.org/x.png" alt="">'),
+        "asks the browser to fetch https://e.org/x.png",
+    ),
     (edit("index.html", MAIN, f'{MAIN}<img src="//e.org/x.png" alt="">'), "asks the browser to fetch //e.org/x.png"),
     (edit("index.html", MAIN, f'{MAIN}<img src="badges/engine.svg">'), "has no alt"),
     (edit("index.html", MAIN, f"{MAIN}<script>x</script>"), "has a script inside the page"),
@@ -88,7 +91,7 @@ BROKEN: list[tuple[Callable[[Path], object], str]] = [
     (edit("index.html", "<!DOCTYPE html>", ""), "does not begin with <!DOCTYPE html>"),
     (lambda site: (site / "leak").symlink_to("/etc/passwd"), "leak: is a symlink"),
     (put("sections.json", json.dumps({"sections": [{"name": "gone"}]}).encode()), "there is no gone/index.html"),
-]  # fmt: skip
+]
 
 
 def test_a_good_site_has_no_problem(good: Path) -> None:

@@ -13,14 +13,29 @@ FACTS: list[dict[str, Any]] = [
     {
         "name": "coupling.harbor/run.py:12.import.engine.core.Runner",
         "value": {"consequence": "will break", "state": "renamed", "now": "engine.core.Engine", "detail": None},
-        "evidence": [{"at": 0, "path": "harbor/run.py", "lines": [12, 12]}, {"at": 1, "path": "engine/core.py", "lines": [3, 9]}],
+        "evidence": [
+            {"at": 0, "path": "harbor/run.py", "lines": [12, 12]},
+            {"at": 1, "path": "engine/core.py", "lines": [3, 9]},
+        ],
     },
     {"name": "coupling.harbor/x.py:1.import.engine.y", "value": {"consequence": "ok", "state": "same"}, "evidence": []},
-    {"name": "area.scheduler", "value": [1, 2, 3, 4, 50, 6, 7], "evidence": [{"at": 1, "command": "git diff --numstat"}]},
+    {
+        "name": "area.scheduler",
+        "value": [1, 2, 3, 4, 50, 6, 7],
+        "evidence": [{"at": 1, "command": "git diff --numstat"}],
+    },
     {"name": "area.docs", "value": [0, 0, 0, 1, 2, 0, 9], "evidence": [{"at": 1}]},
-    {"name": "dependency.metadata.requires-python.python.python", "value": [">=3.10", ">=3.12", ["floor raised"]], "evidence": [{"at": 1, "path": "pyproject.toml", "lines": [26, 26]}]},
-    {"name": "dependency.metadata.extra dev.requirement.numpy", "value": [None, "", ["added"]], "evidence": [{"at": 1, "path": "pyproject.toml", "lines": [9, 9]}]},
-]  # fmt: skip
+    {
+        "name": "dependency.metadata.requires-python.python.python",
+        "value": [">=3.10", ">=3.12", ["floor raised"]],
+        "evidence": [{"at": 1, "path": "pyproject.toml", "lines": [26, 26]}],
+    },
+    {
+        "name": "dependency.metadata.extra dev.requirement.numpy",
+        "value": [None, "", ["added"]],
+        "evidence": [{"at": 1, "path": "pyproject.toml", "lines": [9, 9]}],
+    },
+]
 
 
 def test_evidence_becomes_charts_and_tables_that_lead_to_their_places() -> None:

@@ -23,8 +23,11 @@ def test_the_gap_index_counts_reports_and_backends(tmp_path: Path) -> None:
     index = build_gap_index(load(tmp_path, gap=[gap_record(), draft]))
     assert index["generated_at"] == "2026-05-08"
     assert index["summary"] == {
-        "total_reports": 2, "verified_reports": 1, "total_backends": 1, "latest_report_date": "2026-05-08",
-    }  # fmt: skip
+        "total_reports": 2,
+        "verified_reports": 1,
+        "total_backends": 1,
+        "latest_report_date": "2026-05-08",
+    }
     assert index["backends"] == [{"key": "engine", "label": "Engine", "count": 2}]
     assert [report["id"] for report in index["reports"]] == ["engine-upstream-main", "engine-old"]
 

@@ -6,16 +6,45 @@ import pytest
 
 from layline.dashboard.inventory import view_inventory
 
-EFFECT = {"style": "binding-replacement", "target": "engine.run", "replacement": "harbor.run", "mutates": [], "location": "harbor/p.py:9", "certain": True}  # fmt: skip
+EFFECT = {
+    "style": "binding-replacement",
+    "target": "engine.run",
+    "replacement": "harbor.run",
+    "mutates": [],
+    "location": "harbor/p.py:9",
+    "certain": True,
+}
 PATCH: dict[str, Any] = {
-    "id": "engine.run", "phase": "setup", "file": "harbor/p.py", "line": 3, "description": "Our run", "active": None,
-    "guard": {"text": None, "keys": ["fast"], "expression": "fast"}, "effects": [EFFECT],
-}  # fmt: skip
-INVENTORY = {"schema": "layline.patches/1", "commit": "a" * 40, "patches": [PATCH, PATCH | {"id": "engine run", "phase": "train"}]}  # fmt: skip
+    "id": "engine.run",
+    "phase": "setup",
+    "file": "harbor/p.py",
+    "line": 3,
+    "description": "Our run",
+    "active": None,
+    "guard": {"text": None, "keys": ["fast"], "expression": "fast"},
+    "effects": [EFFECT],
+}
+INVENTORY = {
+    "schema": "layline.patches/1",
+    "commit": "a" * 40,
+    "patches": [PATCH, PATCH | {"id": "engine run", "phase": "train"}],
+}
 DRIFT = {
-    "schema": "layline.drift/1", "pin": {"commit": "b" * 40}, "tip": "c" * 40,
-    "rows": [{"patch": "engine.run", "target": "engine.run", "kind": "signature", "severity": "breaks", "location": "harbor/p.py:9", "suggestion": {"target": "engine.go"}, "culprit": {"commit": "d" * 40, "date": "2026-05-01", "subject": "Rename"}}],
-}  # fmt: skip
+    "schema": "layline.drift/1",
+    "pin": {"commit": "b" * 40},
+    "tip": "c" * 40,
+    "rows": [
+        {
+            "patch": "engine.run",
+            "target": "engine.run",
+            "kind": "signature",
+            "severity": "breaks",
+            "location": "harbor/p.py:9",
+            "suggestion": {"target": "engine.go"},
+            "culprit": {"commit": "d" * 40, "date": "2026-05-01", "subject": "Rename"},
+        }
+    ],
+}
 
 
 def test_patches_are_joined_with_what_became_of_their_targets() -> None:
@@ -36,7 +65,15 @@ def test_anchors_are_names_of_their_own() -> None:
     assert anchors == ["patch-a-b", "patch-a-b-2", "patch-x", "patch-unnamed"]
 
 
-@pytest.mark.parametrize("plain", [{}, {"patches": None}, {"patches": [None, 3, {"effects": "x", "guard": []}]}, {"patches": [{"effects": [{"certain": False}]}], "skipped": [3, {"what": "a"}], "unregistered": [EFFECT]}])  # fmt: skip
+@pytest.mark.parametrize(
+    "plain",
+    [
+        {},
+        {"patches": None},
+        {"patches": [None, 3, {"effects": "x", "guard": []}]},
+        {"patches": [{"effects": [{"certain": False}]}], "skipped": [3, {"what": "a"}], "unregistered": [EFFECT]},
+    ],
+)
 def test_foreign_inventories_never_break_a_page(plain: dict[str, Any]) -> None:
     view_inventory(plain, {"rows": [3, {}]}, None)
 
@@ -44,12 +81,28 @@ def test_foreign_inventories_never_break_a_page(plain: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("effect", "row", "kind"),
     [
-        ({"style": "config-rewrite", "target": None, "mutates": ["use_old"]}, {"patch": "engine.run", "target": "use_old", "kind": "removed"}, "removed"),
-        ({"style": "env-lifecycle", "target": None, "mutates": ["env:T"]}, {"patch": "engine.run", "target": "env:T", "kind": "unchanged"}, "unchanged"),
-        ({"style": "env-lifecycle", "target": None, "mutates": []}, {"patch": "engine.run", "target": "env:T", "kind": "removed"}, ""),
-        (EFFECT | {"location": "harbor/p.py:8"}, {"patch": "engine.run", "target": "engine.run", "kind": "moved", "location": "harbor/p.py:9"}, "moved"),
+        (
+            {"style": "config-rewrite", "target": None, "mutates": ["use_old"]},
+            {"patch": "engine.run", "target": "use_old", "kind": "removed"},
+            "removed",
+        ),
+        (
+            {"style": "env-lifecycle", "target": None, "mutates": ["env:T"]},
+            {"patch": "engine.run", "target": "env:T", "kind": "unchanged"},
+            "unchanged",
+        ),
+        (
+            {"style": "env-lifecycle", "target": None, "mutates": []},
+            {"patch": "engine.run", "target": "env:T", "kind": "removed"},
+            "",
+        ),
+        (
+            EFFECT | {"location": "harbor/p.py:8"},
+            {"patch": "engine.run", "target": "engine.run", "kind": "moved", "location": "harbor/p.py:9"},
+            "moved",
+        ),
     ],
-)  # fmt: skip
+)
 def test_settings_and_variables_find_their_drift(effect: dict[str, Any], row: dict[str, Any], kind: str) -> None:
     view = view_inventory({"patches": [PATCH | {"effects": [effect]}]}, {"rows": [row]}, None)
     assert view.rows[0].effects[0].drift == kind

@@ -16,14 +16,20 @@ KNOWN = Addresses(
     [
         ("PR #7 & more", '<a href="https://example.org/harbor/pull/7" rel="noopener">PR #7</a> &amp; more'),
         ("upstream (#4207)", "upstream (#4207)"),
-        ("pin d3528a21 moved", 'pin <a href="https://example.org/engine/commit/d3528a21301db2d1" rel="noopener"><code>d3528a21</code></a> moved'),
+        (
+            "pin d3528a21 moved",
+            (
+                'pin <a href="https://example.org/engine/commit/d3528a21301db2d1" '
+                'rel="noopener"><code>d3528a21</code></a> moved'
+            ),
+        ),
         ("tip 7cdf652c", "tip <code>7cdf652c</code>"),
         ("20260508 and defaced", "20260508 and defaced"),
         ("`<b>`", "<code>&lt;b&gt;</code>"),
         ("see a/b_c.py", "see a/<wbr>b_<wbr>c.<wbr>py"),
         ("<script>", "&lt;script&gt;"),
     ],
-)  # fmt: skip
+)
 def test_words_are_escaped_and_linked_where_the_address_is_known(text: str, shown: str) -> None:
     assert str(set_words(text, KNOWN)) == shown
 

@@ -49,7 +49,10 @@ def test_configured_areas_replace_the_defaults() -> None:
     diff = Diff((change("up/a.py", "A"), change("up/b.py", "R", old="up/old.py"), change("elsewhere.py", "D")))
     touched = {"1": ("up/a.py", "up/b.py"), "2": ("elsewhere.py",), "3": ("up/a.py",)}
     areas = measure_areas(diff, touched, {"ours": ("up/**",)})
-    assert [(area.name, area.added, area.renamed, area.removed, area.commits) for area in areas] == [("ours", 1, 1, 0, 2), ("other", 0, 0, 1, 1)]  # fmt: skip
+    assert [(area.name, area.added, area.renamed, area.removed, area.commits) for area in areas] == [
+        ("ours", 1, 1, 0, 2),
+        ("other", 0, 0, 1, 1),
+    ]
 
 
 def test_a_package_is_added_only_if_its_folder_was_absent() -> None:

@@ -22,8 +22,15 @@ def one(
     need = parse_need(text)
     assert need is not None
     return Declaration(
-        rank=rank, kind=kind, name=need.name, spec=need.spec, scope=scope, place=Location(path, 1), extras=need.extras, marker=need.marker
-    )  # fmt: skip
+        rank=rank,
+        kind=kind,
+        name=need.name,
+        spec=need.spec,
+        scope=scope,
+        place=Location(path, 1),
+        extras=need.extras,
+        marker=need.marker,
+    )
 
 
 def side(*items: Declaration) -> Declarations:

@@ -127,7 +127,10 @@ def test_setup_py_is_parsed_not_run(tmp_path: Path) -> None:
 
 
 def test_setup_cfg_is_read(tmp_path: Path) -> None:
-    text = "[options]\npython_requires = >=3.8\ninstall_requires =\n    torch>=2\n    # gone\n[options.extras_require]\ndev =\n    pytest\n"
+    text = (
+        "[options]\npython_requires = >=3.8\ninstall_requires =\n    torch>=2\n    # gone\n"
+        "[options.extras_require]\ndev =\n    pytest\n"
+    )
     assert declared(tmp_path, {"setup.cfg": text}) == [
         ("python", ">=3.8", "requires-python", "setup.cfg:2"),
         ("torch", ">=2", "runtime", "setup.cfg:4"),
@@ -162,7 +165,10 @@ def test_a_file_of_comments_is_not_empty(tmp_path: Path) -> None:
 
 
 def test_locks_are_summarised(tmp_path: Path) -> None:
-    text = 'version = 1\n\n[[package]]\nname = "Torch"\nversion = "2.6"\n\n[[package]]\nname = "x"\nsource = { virtual = "." }\n'
+    text = (
+        'version = 1\n\n[[package]]\nname = "Torch"\nversion = "2.6"\n\n[[package]]\nname = "x"\nsource = '
+        '{ virtual = "." }\n'
+    )
     found = read_declarations(read(tmp_path, {"uv.lock": text}))
     assert found.items == ()
     assert found.locks[0].versions == (("torch", "2.6"), ("x", ""))
@@ -246,7 +252,11 @@ def test_containers_tell_images_arguments_and_installs(tmp_path: Path) -> None:
 
 
 def test_documents_tell_the_commands_they_show(tmp_path: Path) -> None:
-    text = "# Install\n\n```sh\npip3 install --pre torch --index-url https://download.pytorch.org/whl/nightly/cu126\n```\n\nOr `pip install megatron-core[dev]`.\n<!-- pip install hidden -->\nYou could pip install things.\n"
+    text = (
+        "# Install\n\n```sh\npip3 install --pre torch --index-url "
+        "https://download.pytorch.org/whl/nightly/cu126\n```\n\nOr `pip install megatron-core[dev]`.\n<!-- pip "
+        "install hidden -->\nYou could pip install things.\n"
+    )
     found = read_declarations(read(tmp_path, {"README.md": text, "docs/a.md": "pip install griffe\n"}))
     assert sorted((int(item.rank), item.name, item.spec or item.extras, item.place.line) for item in found.items) == [
         (int(Rank.DOCS), "griffe", "", 1),

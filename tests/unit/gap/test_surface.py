@@ -107,7 +107,8 @@ BODY = "    total = 0\n    for step in range(9):\n        total += step\n    ret
 
 def test_definitions(tmp_path: Path) -> None:
     before = {
-        "keel/a.py": f"def kept(x):\n{BODY}\ndef changed(x):\n    return 1\n\ndef signed(x):\n    return 1\n\ndef gone():\n    return 0\n\ndef _moved(y):\n{BODY.replace('9', '7')}",
+        "keel/a.py": f"def kept(x):\n{BODY}\ndef changed(x):\n    return 1\n\ndef signed(x):\n    return 1\n\ndef "
+        f"gone():\n    return 0\n\ndef _moved(y):\n{BODY.replace('9', '7')}",
         "keel/pkg/__init__.py": "from keel.a import gone\n",
     }
     after = {
@@ -191,14 +192,32 @@ class ModelSpec:
 """
 TYRO_CALLS = [
     # how the class reaches tyro: the files beside the config
-    ("named in the call", {"keel/manager.py": "import tyro\nfrom keel.config import JobConfig\n\ndef parse(args):\n    return tyro.cli(JobConfig, args=args)\n"}),
-    ("annotated", {"keel/manager.py": "import tyro\nfrom keel.config import JobConfig\n\ndef parse(args, kind: type[JobConfig]):\n    return tyro.cli(kind, args=args)\n"}),
-    ("chosen by name", {
-        "keel/manager.py": "import importlib, tyro\n\ndef parse(name, args):\n    found = importlib.import_module(f'keel.{name}.registry').make()\n    return tyro.cli(type(found), args=args)\n",
-        "keel/small/registry.py": "from keel.config import JobConfig\n\ndef make() -> JobConfig:\n    return JobConfig()\n",
-        "keel/large/registry.py": "from keel.config import ModelSpec\n\ndef spec() -> ModelSpec:\n    return ModelSpec()\n",
-    }),
-]  # fmt: skip
+    (
+        "named in the call",
+        {
+            "keel/manager.py": "import tyro\nfrom keel.config import JobConfig\n\ndef parse(args):\n    return "
+            "tyro.cli(JobConfig, args=args)\n"
+        },
+    ),
+    (
+        "annotated",
+        {
+            "keel/manager.py": "import tyro\nfrom keel.config import JobConfig\n\ndef parse(args, kind: "
+            "type[JobConfig]):\n    return tyro.cli(kind, args=args)\n"
+        },
+    ),
+    (
+        "chosen by name",
+        {
+            "keel/manager.py": "import importlib, tyro\n\ndef parse(name, args):\n    found = "
+            "importlib.import_module(f'keel.{name}.registry').make()\n    return tyro.cli(type(found), args=args)\n",
+            "keel/small/registry.py": "from keel.config import JobConfig\n\ndef make() -> JobConfig:\n    return "
+            "JobConfig()\n",
+            "keel/large/registry.py": "from keel.config import ModelSpec\n\ndef spec() -> ModelSpec:\n    return "
+            "ModelSpec()\n",
+        },
+    ),
+]
 
 
 @pytest.mark.parametrize("files", [row[1] for row in TYRO_CALLS], ids=[row[0] for row in TYRO_CALLS])
@@ -208,10 +227,15 @@ def test_flags_that_tyro_makes_of_nested_dataclasses(tmp_path: Path, files: dict
     surface = compare(tmp_path, {"keel/config.py": TYRO_CONFIG, **files}, {"keel/config.py": after})
 
     assert [(row.change.value, row.name, row.was, row.now) for row in surface.flags] == [
-        ("default changed", "saver.every_n", "--saver.every-n sets saver.every_n, default 5", "--saver.every-n sets saver.every_n, default 6"),
+        (
+            "default changed",
+            "saver.every_n",
+            "--saver.every-n sets saver.every_n, default 5",
+            "--saver.every-n sets saver.every_n, default 6",
+        ),
         ("added", "training.rounds", None, "--training.rounds sets training.rounds, default 10"),
         ("removed", "training.steps", "--training.steps sets training.steps, default 10", None),
-    ]  # fmt: skip
+    ]
     assert ("command-line flags", 4, 4) in surface.sizes
 
 

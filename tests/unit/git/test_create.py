@@ -49,13 +49,22 @@ def test_a_plan_becomes_commits_trees_and_tags(tmp_path: Path) -> None:
     made = create_repository(tmp_path / "r.git", PLAN, [TAG])
 
     assert git(tmp_path / "r.git", "rev-parse", "main", "main^1", "main^2", "v1^{commit}").split() == [
-        made[3], made[1], made[2], made[1],
-    ]  # fmt: skip
+        made[3],
+        made[1],
+        made[2],
+        made[1],
+    ]
     rows = [line.split() for line in git(tmp_path / "r.git", "ls-tree", "-r", "main").splitlines()]
     assert [(row[0], row[3]) for row in rows] == [
-        ("100644", "folder/inner.bin"), ("120000", "link"), ("100644", "side"), ("160000", "sub"),
-    ]  # fmt: skip
-    assert git(tmp_path / "r.git", "log", "-1", "--format=%an %ad", "--date=iso-strict") == "Ada Ünal 2026-01-01T05:30:00+05:30\n"  # fmt: skip
+        ("100644", "folder/inner.bin"),
+        ("120000", "link"),
+        ("100644", "side"),
+        ("160000", "sub"),
+    ]
+    assert (
+        git(tmp_path / "r.git", "log", "-1", "--format=%an %ad", "--date=iso-strict")
+        == "Ada Ünal 2026-01-01T05:30:00+05:30\n"
+    )
     assert git(tmp_path / "r.git", "fsck", "--strict") == ""
 
 
@@ -85,7 +94,9 @@ def test_a_work_tree_with_a_submodule_is_clean(tmp_path: Path) -> None:
     )
 
     create_work_tree(tmp_path / "down.git", tmp_path / "down", remote="https://example.org/down.git")
-    create_submodule(tmp_path / "down", "libs/up", tmp_path / "up.git", commit=upstream[0], remote="https://example.org/up.git")  # fmt: skip
+    create_submodule(
+        tmp_path / "down", "libs/up", tmp_path / "up.git", commit=upstream[0], remote="https://example.org/up.git"
+    )
 
     assert not (tmp_path / "down.git").exists()
     assert git(tmp_path / "down", "status", "--porcelain") == ""

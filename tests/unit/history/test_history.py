@@ -112,7 +112,17 @@ def test_tip_at_a_time_is_the_last_first_parent_commit(tmp_path: Path) -> None:
         assert find_tip_at(repository, tip, moment) == expected
 
 
-TAG_NAMES = [("v2", True), ("core_v0.16.1", True), ("2026.1", True), ("release/1.2", True), ("r/v3", True), ("nightly-x", False), ("loss-v1", False), ("ciflow/8gpu/4160", False), ("ciflow/h100.8/4224", False)]  # fmt: skip
+TAG_NAMES = [
+    ("v2", True),
+    ("core_v0.16.1", True),
+    ("2026.1", True),
+    ("release/1.2", True),
+    ("r/v3", True),
+    ("nightly-x", False),
+    ("loss-v1", False),
+    ("ciflow/8gpu/4160", False),
+    ("ciflow/h100.8/4224", False),
+]
 
 
 @pytest.mark.parametrize(("name", "expected"), TAG_NAMES)
@@ -134,14 +144,24 @@ def test_tags(tmp_path: Path) -> None:
 
 VERSIONS = [
     ({"pyproject.toml": '[project]\nname = "k"\nversion = "1.2"\n'}, "1.2", "pyproject.toml", (3, 3)),
-    ({"pyproject.toml": '[project]\ndynamic = ["version"]\n', "version.txt": "0.3.0\n"}, "0.3.0", "version.txt", (1, 1)),
+    (
+        {"pyproject.toml": '[project]\ndynamic = ["version"]\n', "version.txt": "0.3.0\n"},
+        "0.3.0",
+        "version.txt",
+        (1, 1),
+    ),
     ({"setup.cfg": "[metadata]\nversion = 2.0\n"}, "2.0", "setup.cfg", (2, 2)),
     ({"setup.py": 'setup(\n    version="3.1",\n)\n'}, "3.1", "setup.py", (2, 2)),
     ({"keel/__init__.py": '"""Keel."""\n__version__ = "4.0"  # x\n'}, "4.0", "keel/__init__.py", (2, 2)),
     ({"keel/_version.py": '__version__ = ".".join(parts)\n'}, None, "", (0, 0)),
-    ({"keel/package_info.py": "MAJOR = 0\nMINOR = 16\nPATCH = 0\nPRE_RELEASE = 'rc0'\n__version__ = '.'.join(x)\n"}, "0.16.0rc0", "keel/package_info.py", (1, 4)),
+    (
+        {"keel/package_info.py": "MAJOR = 0\nMINOR = 16\nPATCH = 0\nPRE_RELEASE = 'rc0'\n__version__ = '.'.join(x)\n"},
+        "0.16.0rc0",
+        "keel/package_info.py",
+        (1, 4),
+    ),
     ({"README.md": "version 9\n"}, None, "", (0, 0)),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("files", "text", "path", "lines"), VERSIONS)
@@ -164,14 +184,24 @@ PINS = [
     ("ci.yaml", f"  KEEL_COMMIT: {A} # (#1)\n", Pin(file="ci.yaml", variable="KEEL_COMMIT"), A),
     ("ci.yaml", f"  # KEEL_COMMIT: {B}\n  KEEL_COMMIT: '{A}'\n", Pin(file="ci.yaml", variable="KEEL_COMMIT"), A),
     ("Dockerfile", f"ARG KEEL_COMMIT={A}\n", Pin(file="Dockerfile", variable="KEEL_COMMIT"), A),
-    ("Dockerfile", f"ARG OLD_KEEL_COMMIT={B}\nENV KEEL_COMMIT={A}\n", Pin(file="Dockerfile", variable="KEEL_COMMIT"), A),
+    (
+        "Dockerfile",
+        f"ARG OLD_KEEL_COMMIT={B}\nENV KEEL_COMMIT={A}\n",
+        Pin(file="Dockerfile", variable="KEEL_COMMIT"),
+        A,
+    ),
     ("run.sh", f"KEEL_COMMIT=${{KEEL_COMMIT:-{A}}}\n", Pin(file="run.sh", variable="KEEL_COMMIT"), A),
     ("r.txt", "keel-core==1.0\nkeel==2.0.1\n", Pin(file="r.txt", requirement="keel"), "v2.0.1"),
-    ("pyproject.toml", 'dependencies = ["Keel[fast] == 2.0"]\n', Pin(file="pyproject.toml", requirement="keel", tag="{version}"), "2.0"),
+    (
+        "pyproject.toml",
+        'dependencies = ["Keel[fast] == 2.0"]\n',
+        Pin(file="pyproject.toml", requirement="keel", tag="{version}"),
+        "2.0",
+    ),
     ("ci.yaml", f"  KEEL_COMMIT: {A}\n  KEEL_COMMIT: {B}\n", Pin(file="ci.yaml", variable="KEEL_COMMIT"), None),
     ("ci.yaml", "  KEEL_COMMIT: main\n", Pin(file="ci.yaml", variable="KEEL_COMMIT"), None),
     ("r.txt", "keel>=2.0\n", Pin(file="r.txt", requirement="keel"), None),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "text", "pin", "expected"), PINS)
@@ -194,8 +224,10 @@ def test_pin_moves(tmp_path: Path) -> None:
     repository = open_repository(layered.downstream.path)
     moves = [
         (commit.subject, before and before.revision, after and after.revision)
-        for commit, before, after in find_pin_moves(repository, None, repository.resolve("main"), "keel", Backend(path="third_party/keel"))
-    ]  # fmt: skip
+        for commit, before, after in find_pin_moves(
+            repository, None, repository.resolve("main"), "keel", Backend(path="third_party/keel")
+        )
+    ]
     assert moves == [("Bump keel (#5)", layered.pin, layered.tip), ("Layer over keel", None, layered.pin)]
 
 

@@ -16,11 +16,30 @@ TARGETS: list[tuple[str, str, list[str]]] = [
     ("module and name of a function", "from up.a import f\nwrap(f.__module__, f.__name__, new)", ["up.a.f"]),
     ("module of a class, loaded", "import sys\nfrom up.a import C\nsys.modules[C.__module__].f = new", ["up.a.f"]),
     ("pair of a helper", "home, name = find()\nwrap(home, f'{name}.run', new)", ["up.fresh.B.run", "up.stale.A.run"]),
-    ("pair of one branch", "home, name = 'up.a', 'A'\nif flag:\n    home, name = 'up.b', 'B'\nwrap(home, f'{name}.m', new)", ["up.a.A.m", "up.b.B.m"]),
-    ("owner and setattr name of one branch", "import up.a, up.b\nhome, name = up.a, 'f'\nif flag:\n    home, name = up.b, 'g'\nsetattr(home, name, new)", ["up.a.f", "up.b.g"]),
-    ("branch that the test around rules out", "from up.a import A\nchosen = A\nif flag:\n    from up.b import B as chosen\nif chosen is not A:\n    wrap(chosen, 'm', new)", ["up.b.B.m"]),
-    ("two choices that have nothing in common", "home = 'up.a' if flag else 'up.b'\nname = 'f' if other else 'g'\nwrap(home, name, new)", ["up.a.f", "up.a.g", "up.b.f", "up.b.g"]),
-]  # fmt: skip
+    (
+        "pair of one branch",
+        "home, name = 'up.a', 'A'\nif flag:\n    home, name = 'up.b', 'B'\nwrap(home, f'{name}.m', new)",
+        ["up.a.A.m", "up.b.B.m"],
+    ),
+    (
+        "owner and setattr name of one branch",
+        "import up.a, up.b\nhome, name = up.a, 'f'\nif flag:\n    home, name = up.b, 'g'\nsetattr(home, name, new)",
+        ["up.a.f", "up.b.g"],
+    ),
+    (
+        "branch that the test around rules out",
+        (
+            "from up.a import A\nchosen = A\nif flag:\n    from up.b import B as chosen\nif chosen is not A:\n    "
+            "wrap(chosen, 'm', new)"
+        ),
+        ["up.b.B.m"],
+    ),
+    (
+        "two choices that have nothing in common",
+        "home = 'up.a' if flag else 'up.b'\nname = 'f' if other else 'g'\nwrap(home, name, new)",
+        ["up.a.f", "up.a.g", "up.b.f", "up.b.g"],
+    ),
+]
 
 _FIND = """
 def find():

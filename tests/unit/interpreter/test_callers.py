@@ -40,13 +40,21 @@ FUNCTIONS: list[tuple[str, str, tuple[str, ...]]] = [
     ("through the whole path", "import own.boot\nown.boot.start_up()\n", ("own/x.py:2",)),
     ("inside a function", "def main():\n    from own.boot import start_up\n    start_up()\n", ("own/x.py:3",)),
     ("as a decorator", "from own.boot import start_up\n@start_up\ndef f(): pass\n", ("own/x.py:2",)),
-    ("handed on", "from own.boot import start_up\nimport atexit\natexit.register(start_up)\n", ("own/x.py:3 (handed on)",)),
+    (
+        "handed on",
+        "from own.boot import start_up\nimport atexit\natexit.register(start_up)\n",
+        ("own/x.py:3 (handed on)",),
+    ),
     ("in a docstring", '"""start_up() does it."""\nfrom own.boot import start_up\n', ()),
     ("in a comment", "from own.boot import start_up  # start_up()\n", ()),
     ("a parameter of that name", "def g(start_up):\n    start_up()\n", ()),
     ("another function of that name", "from own.third import start_up\nstart_up()\n", ()),
-    ("a method of that name", "class A:\n    def start_up(self): pass\n    def go(self):\n        self.start_up()\n", ()),
-]  # fmt: skip
+    (
+        "a method of that name",
+        "class A:\n    def start_up(self): pass\n    def go(self):\n        self.start_up()\n",
+        (),
+    ),
+]
 METHODS: list[tuple[str, str, tuple[str, ...], int]] = [
     # how it is called, the other file, what is found there, calls on unknown objects
     ("an unrelated class", OTHER, (), 0),
@@ -56,10 +64,26 @@ METHODS: list[tuple[str, str, tuple[str, ...], int]] = [
     ("an annotated parameter", "from own.boot import Base\ndef go(it: Base):\n    it.prepare()\n", ("own/x.py:3",), 0),
     ("an object of the class above", "from own.boot import Base\nBase().prepare()\n", (), 0),
     ("the class itself", "from own.boot import Mine\ndef go(it):\n    Mine.prepare(it)\n", ("own/x.py:3",), 0),
-    ("an attribute", "from own.boot import Mine\nclass A:\n    def __init__(self):\n        self.it = Mine()\n    def go(self):\n        self.it.prepare()\n", ("own/x.py:6",), 0),
-    ("a mixin", "from own.boot import Mine\nclass Mixin:\n    def go(self):\n        self.prepare()\nclass Both(Mixin, Mine):\n    pass\n", ("own/x.py:4",), 0),
+    (
+        "an attribute",
+        (
+            "from own.boot import Mine\nclass A:\n    def __init__(self):\n        self.it = Mine()\n    def "
+            "go(self):\n        self.it.prepare()\n"
+        ),
+        ("own/x.py:6",),
+        0,
+    ),
+    (
+        "a mixin",
+        (
+            "from own.boot import Mine\nclass Mixin:\n    def go(self):\n        self.prepare()\nclass Both(Mixin, "
+            "Mine):\n    pass\n"
+        ),
+        ("own/x.py:4",),
+        0,
+    ),
     ("text of another package", "import json\njson.prepare()\n", (), 0),
-]  # fmt: skip
+]
 
 
 def read_one(tmp_path: Path, files: dict[str, str]) -> Unregistered:
@@ -100,7 +124,10 @@ def test_making_an_object_calls_its_init(tmp_path: Path) -> None:
 
 
 def test_a_hook_named_as_text_beside_its_module_is_told(tmp_path: Path) -> None:
-    config = "def hook(module, home, name): pass\nhook('up.a', 'own.boot', 'start_up')\nhook('up.a', 'own.other', 'start_up')\n"
+    config = (
+        "def hook(module, home, name): pass\nhook('up.a', 'own.boot', 'start_up')\nhook('up.a', 'own.other', "
+        "'start_up')\n"
+    )
     found = read_one(tmp_path, {"own/boot.py": BOOT, "own/config.py": config}).called_from
     assert found == ("own/config.py:2 (named as text)",)
 

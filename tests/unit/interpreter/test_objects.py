@@ -46,16 +46,70 @@ def test_what_a_context_manager_puts_back_on_objects_is_transient(tmp_path: Path
 
 
 OBJECTS = [
-    ("asked by isinstance", "import types\nfrom up.a import C\ndef f(self): pass\ndef go(model):\n    for m in model.modules():\n        if isinstance(m, C):\n            m.forward = types.MethodType(f, m)\n", [("up.a.C.forward", True)]),
-    ("one of two classes", "from up.a import C, D\ndef f(self): pass\ndef go(m):\n    if isinstance(m, (C, D)):\n        m.forward = f\n", [("up.a.C.forward", True), ("up.a.D.forward", True)]),
-    ("an object of ours", "import types\nclass Own: pass\ndef f(self): pass\ndef go(m):\n    if isinstance(m, Own):\n        m.forward = types.MethodType(f, m)\n", []),
-    ("class of what was made", "from up.a import Dict\ndef f(self): pass\ndef go():\n    d = Dict()\n    d.__class__.__repr__ = f\n    type(d).keys = f\n", [("up.a.Dict.__repr__", True), ("up.a.Dict.keys", True)]),
-    ("a private method bound", "import types\ndef f(self): pass\ndef go(model):\n    model._attn = types.MethodType(f, model)\n", [(None, False)]),
-    ("another method of the object", "import types\ndef go(model):\n    model.forward = model.encode\n", [(None, False)]),
-    ("only through self", "import types\ndef f(self): pass\nclass P:\n    def go(self):\n        self.model.attn.forward = types.MethodType(f, self.model.attn)\n", [(None, False)]),
-    ("a name held elsewhere", "import types\ndef f(self): pass\nclass P:\n    def go(self):\n        setattr(self.model, self.name, types.MethodType(f, self.model))\n", [(None, False)]),
-    ("classes and their subclasses", "from up.a import A, B\ndef g(cls): pass\ndef go():\n    every = list(A.__subclasses__())\n    every.extend([A] + A.__subclasses__())\n    every.extend([B])\n    for c in set(every):\n        c.load = g\n", [(None, False), ("up.a.A.load", True), ("up.a.B.load", True)]),
-]  # fmt: skip
+    (
+        "asked by isinstance",
+        (
+            "import types\nfrom up.a import C\ndef f(self): pass\ndef go(model):\n    for m in model.modules():\n      "
+            "  if isinstance(m, C):\n            m.forward = types.MethodType(f, m)\n"
+        ),
+        [("up.a.C.forward", True)],
+    ),
+    (
+        "one of two classes",
+        "from up.a import C, D\ndef f(self): pass\ndef go(m):\n    if isinstance(m, (C, D)):\n        m.forward = f\n",
+        [("up.a.C.forward", True), ("up.a.D.forward", True)],
+    ),
+    (
+        "an object of ours",
+        (
+            "import types\nclass Own: pass\ndef f(self): pass\ndef go(m):\n    if isinstance(m, Own):\n        "
+            "m.forward = types.MethodType(f, m)\n"
+        ),
+        [],
+    ),
+    (
+        "class of what was made",
+        (
+            "from up.a import Dict\ndef f(self): pass\ndef go():\n    d = Dict()\n    d.__class__.__repr__ = f\n    "
+            "type(d).keys = f\n"
+        ),
+        [("up.a.Dict.__repr__", True), ("up.a.Dict.keys", True)],
+    ),
+    (
+        "a private method bound",
+        "import types\ndef f(self): pass\ndef go(model):\n    model._attn = types.MethodType(f, model)\n",
+        [(None, False)],
+    ),
+    (
+        "another method of the object",
+        "import types\ndef go(model):\n    model.forward = model.encode\n",
+        [(None, False)],
+    ),
+    (
+        "only through self",
+        (
+            "import types\ndef f(self): pass\nclass P:\n    def go(self):\n        self.model.attn.forward = "
+            "types.MethodType(f, self.model.attn)\n"
+        ),
+        [(None, False)],
+    ),
+    (
+        "a name held elsewhere",
+        (
+            "import types\ndef f(self): pass\nclass P:\n    def go(self):\n        setattr(self.model, self.name, "
+            "types.MethodType(f, self.model))\n"
+        ),
+        [(None, False)],
+    ),
+    (
+        "classes and their subclasses",
+        (
+            "from up.a import A, B\ndef g(cls): pass\ndef go():\n    every = list(A.__subclasses__())\n    "
+            "every.extend([A] + A.__subclasses__())\n    every.extend([B])\n    for c in set(every):\n        c.load = g\n"
+        ),
+        [(None, False), ("up.a.A.load", True), ("up.a.B.load", True)],
+    ),
+]
 
 
 @pytest.mark.parametrize(("name", "source", "expected"), OBJECTS, ids=[row[0] for row in OBJECTS])
@@ -67,7 +121,10 @@ def test_objects_are_named_by_their_class(
 
 
 def test_the_way_to_an_object_is_told(tmp_path: Path) -> None:
-    source = "import types\ndef f(self): pass\ndef go(model):\n    for layer in model.layers:\n        layer.attn.forward = types.MethodType(f, layer.attn)\n"
+    source = (
+        "import types\ndef f(self): pass\ndef go(model):\n    for layer in model.layers:\n        "
+        "layer.attn.forward = types.MethodType(f, layer.attn)\n"
+    )
     (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
     assert item.effect.reason == (
         "a method bound onto `forward` of `model.layers[…].attn`, an object that only exists at run time"
@@ -117,7 +174,10 @@ def test_a_decorator_that_patches_stands_in_the_function_around_it(tmp_path: Pat
 
 
 def test_a_helper_whose_callers_decide_nothing_is_told_once(tmp_path: Path) -> None:
-    source = "import up.a as m\ndef export(model, wrap):\n    m.check = lambda: True\n    model.config.x = wrap(model)\n    model.f = wrap\ndef one(x):\n    export(x, print)\ndef two(x):\n    export(x, print)\n"
+    source = (
+        "import up.a as m\ndef export(model, wrap):\n    m.check = lambda: True\n    model.config.x = "
+        "wrap(model)\n    model.f = wrap\ndef one(x):\n    export(x, print)\ndef two(x):\n    export(x, print)\n"
+    )
     found = read_files(tmp_path, {"own/boot.py": source}).unregistered
     assert [(item.effect.target, item.effect.location.line) for item in found if item.effect.target] == [
         ("up.a.check", 3)
@@ -125,7 +185,11 @@ def test_a_helper_whose_callers_decide_nothing_is_told_once(tmp_path: Path) -> N
 
 
 def test_a_swap_by_one_of_two_names_is_put_back(tmp_path: Path) -> None:
-    source = "import up.a as m\nfrom own.v import is_old\ndef go():\n    name = 'load' if is_old('<', '5') else 'open'\n    old = getattr(m, name)\n    setattr(m, name, print)\n    try:\n        yield\n    finally:\n        setattr(m, name, old)\n"
+    source = (
+        "import up.a as m\nfrom own.v import is_old\ndef go():\n    name = 'load' if is_old('<', '5') else "
+        "'open'\n    old = getattr(m, name)\n    setattr(m, name, print)\n    try:\n        yield\n    finally:\n  "
+        "      setattr(m, name, old)\n"
+    )
     found = read_files(tmp_path, {"own/boot.py": source, "own/v.py": ""}).unregistered
     assert [(i.effect.target, i.effect.moment.value, i.effect.when) for i in found] == [
         ("up.a.load", "transient", "is_old('<', '5')"),
@@ -160,9 +224,17 @@ def test_a_mark_set_by_one_handler_is_not_there_for_the_next(tmp_path: Path) -> 
 
 
 IMPORTS = [
-    ("the fallback of ours", "try:\n    from own.real import C\nexcept ImportError:\n    from up.a import C\nC.m = print", [("own.real.C.m", True), ("up.a.C.m", False)]),
-    ("a foreign package", "try:\n    import other.x as m\nexcept ImportError:\n    import up.a as m\nm.f = print", [("other.x.f", True), ("up.a.f", True)]),
-]  # fmt: skip
+    (
+        "the fallback of ours",
+        "try:\n    from own.real import C\nexcept ImportError:\n    from up.a import C\nC.m = print",
+        [("own.real.C.m", True), ("up.a.C.m", False)],
+    ),
+    (
+        "a foreign package",
+        "try:\n    import other.x as m\nexcept ImportError:\n    import up.a as m\nm.f = print",
+        [("other.x.f", True), ("up.a.f", True)],
+    ),
+]
 
 
 @pytest.mark.parametrize(("name", "body", "expected"), IMPORTS, ids=[row[0] for row in IMPORTS])
@@ -176,10 +248,21 @@ def test_the_way_an_import_does_not_take_is_uncertain(
 
 BODY_KEYS = [
     ("returns early", "args = get_args(ctx)\nif not args.fast:\n    return\nimport up.a as m\nm.f = print", ("fast",)),
-    ("only asks", "args = get_args(ctx)\nif not hasattr(args, 'fast'):\n    return\nimport up.a as m\nm.f = print", ("fast",)),
+    (
+        "only asks",
+        "args = get_args(ctx)\nif not hasattr(args, 'fast'):\n    return\nimport up.a as m\nm.f = print",
+        ("fast",),
+    ),
     ("raises", "args = get_args(ctx)\nif args.slow:\n    raise ValueError\nimport up.a as m\nm.f = print", ()),
-    ("a helper that computes", "def norm(args):\n    if args.path is None:\n        return None\n    return args.path.split()\nargs = get_args(ctx)\nimport up.a as m\nm.f = norm(args)", ()),
-]  # fmt: skip
+    (
+        "a helper that computes",
+        (
+            "def norm(args):\n    if args.path is None:\n        return None\n    return args.path.split()\nargs = "
+            "get_args(ctx)\nimport up.a as m\nm.f = norm(args)"
+        ),
+        (),
+    ),
+]
 
 
 @pytest.mark.parametrize(("name", "body", "expected"), BODY_KEYS, ids=[row[0] for row in BODY_KEYS])
@@ -192,8 +275,16 @@ def test_a_rewritten_original_is_an_effect_on_what_it_was(tmp_path: Path) -> Non
         "import up.a as m\nm._own_original_f = m.f\ndef g(*a): return m._own_original_f(*a)\nm.f = g",
         arguments='"a.first", backend="up", phase="setup"',
     )
-    second = handler("import inspect\nimport up.a as m\nold = m._own_original_f\nspace = {}\nexec(inspect.getsource(old).replace('x', 'y'), old.__globals__, space)\nm._own_original_f = space[old.__name__]", arguments='"b.second", backend="up", phase="setup"')  # fmt: skip
-    patches = {p.id: p for p in read_files(tmp_path, {"own/patches/a_patches.py": first, "own/patches/b_patches.py": second}).patches}  # fmt: skip
+    second = handler(
+        "import inspect\nimport up.a as m\nold = m._own_original_f\nspace = {}\n"
+        "exec(inspect.getsource(old).replace('x', 'y'), old.__globals__, space)\nm._own_original_f = "
+        "space[old.__name__]",
+        arguments='"b.second", backend="up", phase="setup"',
+    )
+    patches = {
+        p.id: p
+        for p in read_files(tmp_path, {"own/patches/a_patches.py": first, "own/patches/b_patches.py": second}).patches
+    }
     (effect,) = patches["b.second"].effects
     assert (effect.style.value, effect.target, effect.anchors) == ("source-rewrite", "up.a.f", ("x",))
 
@@ -201,7 +292,8 @@ def test_a_rewritten_original_is_an_effect_on_what_it_was(tmp_path: Path) -> Non
 def test_a_class_that_is_handed_on_may_be_entered(tmp_path: Path) -> None:
     files = {
         "own/boot.py": "import up.a as m\nclass P:\n    def __enter__(self):\n        m.f = print\n",
-        "own/x.py": "from own.boot import P\nclass Config:\n    PATCHER = P\ndef go(c, p):\n    made = P()\n    with P():\n        return isinstance(p, P)\n",
+        "own/x.py": "from own.boot import P\nclass Config:\n    PATCHER = P\ndef go(c, p):\n    made = P()\n    "
+        "with P():\n        return isinstance(p, P)\n",
     }
     (item,) = read_files(tmp_path, files).unregistered
     assert item.called_from == (
@@ -213,8 +305,10 @@ def test_a_class_that_is_handed_on_may_be_entered(tmp_path: Path) -> None:
 
 def test_a_class_over_its_target_replaces_the_methods_it_declares(tmp_path: Path) -> None:
     files = {
-        "own/core.py": "class Patch:\n    def __class_getitem__(cls, target): return cls\n    @classmethod\n    def apply(cls): pass\n",
-        "own/boot.py": "from own.core import Patch\nfrom up.a import C\n\nclass CPatch(Patch[C]):\n    _orig_init = C.__init__\n    def __init__(self):\n        self._orig_init()\n    def run(self): pass\n",
+        "own/core.py": "class Patch:\n    def __class_getitem__(cls, target): return cls\n    @classmethod\n    "
+        "def apply(cls): pass\n",
+        "own/boot.py": "from own.core import Patch\nfrom up.a import C\n\nclass CPatch(Patch[C]):\n    _orig_init "
+        "= C.__init__\n    def __init__(self):\n        self._orig_init()\n    def run(self): pass\n",
     }
     found = read_files(tmp_path, files).unregistered
     assert [(item.effect.target, item.effect.location.line, item.effect.style.value) for item in found] == [
@@ -307,13 +401,20 @@ def test_callers_that_decide_what_a_helper_does_are_told_one_by_one(tmp_path: Pa
 
 
 def test_a_class_known_by_name_alone_is_told(tmp_path: Path) -> None:
-    source = "import types\ndef f(self): pass\ndef go(model):\n    for m in model.modules():\n        if m.__class__.__name__ == 'Attention':\n            m.forward = types.MethodType(f, m)\n"
+    source = (
+        "import types\ndef f(self): pass\ndef go(model):\n    for m in model.modules():\n        if "
+        "m.__class__.__name__ == 'Attention':\n            m.forward = types.MethodType(f, m)\n"
+    )
     (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
     assert (item.effect.reason or "").endswith("an object that only exists at run time, of a class called Attention")
 
 
 def test_what_wrapts_decorator_makes_wraps_what_it_is_given(tmp_path: Path) -> None:
-    source = "import wrapt\nimport up.a as m\nclass W:\n    def __call__(self, wrapped):\n        @wrapt.decorator\n        def inner(wrapped, instance, args, kwargs):\n            return wrapped(*args)\n        return inner(wrapped)\ndef go(client):\n    client.send = W()(client.send)\n    m.f = W()(m.f)\n"
+    source = (
+        "import wrapt\nimport up.a as m\nclass W:\n    def __call__(self, wrapped):\n        "
+        "@wrapt.decorator\n        def inner(wrapped, instance, args, kwargs):\n            return wrapped(*args)\n"
+        "        return inner(wrapped)\ndef go(client):\n    client.send = W()(client.send)\n    m.f = W()(m.f)\n"
+    )
     found = read_files(tmp_path, {"own/boot.py": source}).unregistered
     assert [(i.effect.target, i.effect.style.value, str(i.effect.replacement_at)) for i in found] == [
         (None, "function-wrapping", "own/boot.py:6"),

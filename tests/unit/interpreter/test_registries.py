@@ -45,8 +45,13 @@ def test_well_known_handlers_stay(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "call",
-    ['hub.put("up.a.C.m", new)', 'hub.put(where="up.a.C.m", what=new)', 'hub.put("up.a:C.m", new)', 'hub.put(new, "up.a.C.m")'],
-)  # fmt: skip
+    [
+        'hub.put("up.a.C.m", new)',
+        'hub.put(where="up.a.C.m", what=new)',
+        'hub.put("up.a:C.m", new)',
+        'hub.put(new, "up.a.C.m")',
+    ],
+)
 def test_a_configured_path_call_names_its_target(tmp_path: Path, call: str) -> None:
     source = f"from own.hub import hub\n\ndef new(self):\n    pass\n\ndef go():\n    {call}\n"
     assert read(tmp_path, source, NONE, STORE).patches == ()
@@ -60,9 +65,20 @@ def test_a_configured_path_call_may_be_a_decorator(tmp_path: Path) -> None:
     assert (patch.id, patch.effects[0].replacement) == ("up.a.C.m", "own.boot.new")
 
 
-@pytest.mark.parametrize("call", ['trace(up.a, "C.m", new)', 'trace("up.a", "C.m", new)', 'trace(module="up.a", name="C.m", wrapper=new)', 'trace("up.a.C.m", new)'])  # fmt: skip
+@pytest.mark.parametrize(
+    "call",
+    [
+        'trace(up.a, "C.m", new)',
+        'trace("up.a", "C.m", new)',
+        'trace(module="up.a", name="C.m", wrapper=new)',
+        'trace("up.a.C.m", new)',
+    ],
+)
 def test_a_configured_wrapper_wraps(tmp_path: Path, call: str) -> None:
-    source = f"import up.a\nfrom kit import trace\n\ndef new(wrapped, instance, args, kwargs):\n    pass\n\ndef go():\n    {call}\n"
+    source = (
+        "import up.a\nfrom kit import trace\n\ndef new(wrapped, instance, args, kwargs):\n    pass\n\ndef "
+        f"go():\n    {call}\n"
+    )
     assert read(tmp_path, source, NONE).unregistered == ()
     (item,) = read(tmp_path, source, Registry(wrappers=("trace",))).unregistered
     assert (item.effect.style.value, item.effect.target) == ("function-wrapping", "up.a.C.m")
@@ -76,6 +92,13 @@ def test_a_well_known_name_can_be_taken_away(tmp_path: Path) -> None:
 
 def test_the_roles_of_a_helper_are_learned_by_reading_it(tmp_path: Path) -> None:
     helper = "def exchange(new, *, of, called):\n    owner = of\n    setattr(owner, called, new)\n"
-    source = "import up.a\nfrom own.tools import exchange\n\ndef new(): pass\n\ndef go():\n    exchange(new, of=up.a.C, called='m')\n"
+    source = (
+        "import up.a\nfrom own.tools import exchange\n\ndef new(): pass\n\ndef go():\n    exchange(new, "
+        "of=up.a.C, called='m')\n"
+    )
     (item,) = read(tmp_path, source, NONE, {"own/tools.py": helper}).unregistered
-    assert (item.effect.target, item.effect.replacement, str(item.effect.location)) == ("up.a.C.m", "own.boot.new", "own/boot.py:7")  # fmt: skip
+    assert (item.effect.target, item.effect.replacement, str(item.effect.location)) == (
+        "up.a.C.m",
+        "own.boot.new",
+        "own/boot.py:7",
+    )

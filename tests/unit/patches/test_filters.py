@@ -15,13 +15,17 @@ def _read(tmp_path: Path, text: str) -> list[tuple[str | None, str, bool]]:
 
 
 def test_a_filter_that_can_be_decided_is_applied_and_another_makes_its_rows_uncertain(tmp_path: Path) -> None:
-    text = "def go():\n    names = [n for n in ('f', '_g') if not n.startswith('_') and callable(getattr(m, n, None))]\n    for n in names:\n        setattr(m, n, new)\n"
+    text = (
+        "def go():\n    names = [n for n in ('f', '_g') if not n.startswith('_') and callable(getattr(m, n, "
+        "None))]\n    for n in names:\n        setattr(m, n, new)\n"
+    )
     assert _read(tmp_path, text) == [("up.a.f", "install", False)]
 
 
 def test_what_leaving_a_context_manager_puts_back_is_transient(tmp_path: Path) -> None:
     text = (
-        "class Swap:\n    def __enter__(self):\n        self.kept = {}\n        for n in ('f', 'g'):\n            self.kept[n] = getattr(m, n)\n            setattr(m, n, new)\n        m.stays = new\n"
+        "class Swap:\n    def __enter__(self):\n        self.kept = {}\n        for n in ('f', 'g'):\n            "
+        "self.kept[n] = getattr(m, n)\n            setattr(m, n, new)\n        m.stays = new\n"
         "    def __exit__(self, *why):\n        for n, old in self.kept.items():\n            setattr(m, n, old)\n"
     )
     assert sorted(_read(tmp_path, text)) == [
@@ -32,7 +36,10 @@ def test_what_leaving_a_context_manager_puts_back_is_transient(tmp_path: Path) -
 
 
 def test_a_decorator_that_only_adds_documentation_registers_nothing(tmp_path: Path) -> None:
-    text = "from up.doc import add_start_docstrings\n\n@add_start_docstrings('words')\ndef forward(self):\n    m.seen = 1\n    return self\n"
+    text = (
+        "from up.doc import add_start_docstrings\n\n@add_start_docstrings('words')\ndef forward(self):\n    "
+        "m.seen = 1\n    return self\n"
+    )
     assert all(target == "up.a.seen" for target, _, _ in _read(tmp_path, text))
 
 
@@ -43,8 +50,10 @@ def test_an_original_taken_from_elsewhere_and_put_back_is_no_patch(tmp_path: Pat
 
 def test_a_loop_that_stops_at_the_first_fit_leaves_every_candidate(tmp_path: Path) -> None:
     text = (
-        "from importlib import import_module\nfrom wrapt import wrap_function_wrapper\n\nclass P:\n    def go(self):\n        self.home = None\n        for name in ('up.x', 'up.y'):\n"
-        "            found = getattr(import_module(name), 'f', None)\n            if found is not None:\n                self.home = name\n                break\n"
+        "from importlib import import_module\nfrom wrapt import wrap_function_wrapper\n\nclass P:\n    def "
+        "go(self):\n        self.home = None\n        for name in ('up.x', 'up.y'):\n"
+        "            found = getattr(import_module(name), 'f', None)\n            if found is not None:\n          "
+        "      self.home = name\n                break\n"
         "        wrap_function_wrapper(self.home, 'f', lambda w, i, a, k: w(*a))\n"
     )
     assert [target for target, _, _ in _read(tmp_path, text)] == ["up.x.f", "up.y.f"]
@@ -52,8 +61,10 @@ def test_a_loop_that_stops_at_the_first_fit_leaves_every_candidate(tmp_path: Pat
 
 def test_an_import_hook_is_fed_from_a_table(tmp_path: Path) -> None:
     text = (
-        "from wrapt import register_post_import_hook, wrap_function_wrapper\n\nTABLE = (('up.x', 'f', new), ('up.y', 'C.m', new))\n\n"
-        "def later(name, target, wrapper):\n    def hook(module):\n        wrap_function_wrapper(module, target, wrapper)\n    register_post_import_hook(hook, name)\n\n"
+        "from wrapt import register_post_import_hook, wrap_function_wrapper\n\nTABLE = (('up.x', 'f', new), "
+        "('up.y', 'C.m', new))\n\n"
+        "def later(name, target, wrapper):\n    def hook(module):\n        wrap_function_wrapper(module, target, "
+        "wrapper)\n    register_post_import_hook(hook, name)\n\n"
         "def go():\n    for name, target, wrapper in TABLE:\n        later(name, target, wrapper)\n"
     )
     assert _read(tmp_path, text) == [("up.x.f", "deferred", True), ("up.y.C.m", "deferred", True)]

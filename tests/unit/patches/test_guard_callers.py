@@ -69,8 +69,12 @@ CALLERS: list[tuple[str, str, str]] = [
     # who calls, the other file, the guard
     ("nobody", "", "where go runs (no caller found)"),
     ("plainly", "from own.boot import go\ngo()\n", "where go is called, own/x.py:2"),
-    ("on a condition", "from own.boot import go\ndef main(args):\n    if args.fast:\n        go()\n", "fast (where go is called, own/x.py:4)"),
-]  # fmt: skip
+    (
+        "on a condition",
+        "from own.boot import go\ndef main(args):\n    if args.fast:\n        go()\n",
+        "fast (where go is called, own/x.py:4)",
+    ),
+]
 
 
 @pytest.mark.parametrize(("name", "source", "expected"), CALLERS, ids=[row[0] for row in CALLERS])

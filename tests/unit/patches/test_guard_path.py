@@ -54,13 +54,46 @@ def test_a_line_is_reached_when(source: str, expected: str | None) -> None:
 
 WHENS: list[tuple[str, str, list[tuple[str | None, str | None]]]] = [
     # what decides, file, (target, when)
-    ("a default", "def go(deep=True):\n    import up.a as m\n    if deep:\n        m.f = print\n", [("up.a.f", "deep")]),
-    ("its object", "class A:\n    v = 1\n    def go(self):\n        import up.a as m\n        if self.v == 1:\n            m.f = print\n        else:\n            m.g = print\n", [("up.a.f", "self.v == 1"), ("up.a.g", "self.v != 1")]),
-    ("which module", "def go(x):\n    if x.old:\n        import up.a as m\n    else:\n        import up.b as m\n    m.f = print\n", [("up.a.f", "x.old"), ("up.b.f", "not x.old")]),
-    ("which name", "def go(x):\n    import up.a as m\n    name = 'f' if x.old else 'g'\n    setattr(m, name, print)\n", [("up.a.f", "x.old"), ("up.a.g", "not x.old")]),
-    ("which object only", "from types import MethodType\ndef go(x):\n    if isinstance(x, list):\n        m = x.a\n    else:\n        m = x\n    m.forward = lambda: 1\n", [(None, None)]),
-    ("a helper", "def put_on(m, f):\n    if not hasattr(m, 'old'):\n        setattr(m, 'f', f)\n\ndef go():\n    import up.a\n    put_on(up.a, print)\n", [("up.a.f", "in put_on: not hasattr(m, 'old')")]),
-]  # fmt: skip
+    (
+        "a default",
+        "def go(deep=True):\n    import up.a as m\n    if deep:\n        m.f = print\n",
+        [("up.a.f", "deep")],
+    ),
+    (
+        "its object",
+        (
+            "class A:\n    v = 1\n    def go(self):\n        import up.a as m\n        if self.v == 1:\n            "
+            "m.f = print\n        else:\n            m.g = print\n"
+        ),
+        [("up.a.f", "self.v == 1"), ("up.a.g", "self.v != 1")],
+    ),
+    (
+        "which module",
+        "def go(x):\n    if x.old:\n        import up.a as m\n    else:\n        import up.b as m\n    m.f = print\n",
+        [("up.a.f", "x.old"), ("up.b.f", "not x.old")],
+    ),
+    (
+        "which name",
+        "def go(x):\n    import up.a as m\n    name = 'f' if x.old else 'g'\n    setattr(m, name, print)\n",
+        [("up.a.f", "x.old"), ("up.a.g", "not x.old")],
+    ),
+    (
+        "which object only",
+        (
+            "from types import MethodType\ndef go(x):\n    if isinstance(x, list):\n        m = x.a\n    else:\n       "
+            " m = x\n    m.forward = lambda: 1\n"
+        ),
+        [(None, None)],
+    ),
+    (
+        "a helper",
+        (
+            "def put_on(m, f):\n    if not hasattr(m, 'old'):\n        setattr(m, 'f', f)\n\ndef go():\n    import "
+            "up.a\n    put_on(up.a, print)\n"
+        ),
+        [("up.a.f", "in put_on: not hasattr(m, 'old')")],
+    ),
+]
 
 
 @pytest.mark.parametrize(("name", "source", "expected"), WHENS, ids=[row[0] for row in WHENS])
@@ -74,14 +107,59 @@ def test_an_effect_happens_when(
 STYLES: list[tuple[str, str, str]] = [
     # how the original is reached, file, style
     ("not at all", "def go(model):\n    model.forward = lambda x: 1\n", "binding-replacement"),
-    ("a closure", "def go(model):\n    old = model.forward\n    def new(x):\n        return old(x)\n    model.forward = new\n", "function-wrapping"),
-    ("kept on the object", "def new(self, x):\n    return self.forward_origin(x)\ndef go(model):\n    model.forward_origin = model.forward\n    model.forward = MethodType(new, model)\n", "function-wrapping"),
-    ("a partial", "from functools import partial\ndef new(old, x):\n    return old(x)\ndef go(model):\n    model.forward = partial(new, model.forward)\n", "function-wrapping"),
-    ("a factory", "def wrap(fn):\n    def inner(*a):\n        return fn(*a)\n    return inner\ndef go(model):\n    model.forward = wrap(model.forward)\n", "function-wrapping"),
-    ("far down", "def new(self, x):\n" + "    x = x + 1\n" * 900 + "    return self.forward_origin(x)\ndef go(model):\n    model.forward_origin = model.forward\n    model.forward = MethodType(new, model)\n", "function-wrapping"),
-    ("a default", "def go(model):\n    def new(x, _old=model.forward):\n        return _old(x)\n    model.forward = new\n", "function-wrapping"),
-    ("of another object", "def go(model, other):\n    old = other.forward\n    def new(x):\n        return old(x)\n    model.forward = new\n", "binding-replacement"),
-]  # fmt: skip
+    (
+        "a closure",
+        "def go(model):\n    old = model.forward\n    def new(x):\n        return old(x)\n    model.forward = new\n",
+        "function-wrapping",
+    ),
+    (
+        "kept on the object",
+        (
+            "def new(self, x):\n    return self.forward_origin(x)\ndef go(model):\n    model.forward_origin = "
+            "model.forward\n    model.forward = MethodType(new, model)\n"
+        ),
+        "function-wrapping",
+    ),
+    (
+        "a partial",
+        (
+            "from functools import partial\ndef new(old, x):\n    return old(x)\ndef go(model):\n    model.forward = "
+            "partial(new, model.forward)\n"
+        ),
+        "function-wrapping",
+    ),
+    (
+        "a factory",
+        (
+            "def wrap(fn):\n    def inner(*a):\n        return fn(*a)\n    return inner\ndef go(model):\n    "
+            "model.forward = wrap(model.forward)\n"
+        ),
+        "function-wrapping",
+    ),
+    (
+        "far down",
+        "def new(self, x):\n"
+        + "    x = x + 1\n" * 900
+        + (
+            "    return self.forward_origin(x)\ndef go(model):\n    model.forward_origin = model.forward\n    "
+            "model.forward = MethodType(new, model)\n"
+        ),
+        "function-wrapping",
+    ),
+    (
+        "a default",
+        "def go(model):\n    def new(x, _old=model.forward):\n        return _old(x)\n    model.forward = new\n",
+        "function-wrapping",
+    ),
+    (
+        "of another object",
+        (
+            "def go(model, other):\n    old = other.forward\n    def new(x):\n        return old(x)\n    model.forward "
+            "= new\n"
+        ),
+        "binding-replacement",
+    ),
+]
 LONG_FACTORY = (
     """
 import up.a

@@ -53,7 +53,15 @@ READS: list[tuple[str, str, tuple[str, ...], str]] = [
     ("getattr on args", 'lambda ctx: getattr(get_args(ctx), "a", False)', ("a",), "a"),
     ("dotted parameter", 'lambda ctx: get_param(ctx, "a.b.c", False)', ("a.b.c",), "a.b.c"),
     ("nested object", "lambda ctx: get_args(ctx).a.b", ("a.b",), "a.b"),
-    ("and, or, not", 'lambda ctx: (getattr(get_args(ctx), "a", 0) or getattr(get_args(ctx), "b", 0)) and not getattr(get_args(ctx), "c", 0)', ("a", "b", "c"), "(a or b) and not c"),
+    (
+        "and, or, not",
+        (
+            'lambda ctx: (getattr(get_args(ctx), "a", 0) or getattr(get_args(ctx), "b", 0)) and not '
+            'getattr(get_args(ctx), "c", 0)'
+        ),
+        ("a", "b", "c"),
+        "(a or b) and not c",
+    ),
     ("comparison", 'lambda ctx: getattr(get_args(ctx), "n", 0) > 1', ("n",), "n > 1"),
     ("helper with early returns", "is_on", ("on",), "on and turbo is importable"),
     ("loop over a table of keys", "any_key", ("x", "y"), "x or y"),
@@ -62,7 +70,7 @@ READS: list[tuple[str, str, tuple[str, ...], str]] = [
     ("classmethod and constant name", "Gate.opens", ("named",), "named"),
     ("environment", 'lambda ctx: os.environ.get("FLAG", "0") == "1"', (), "env FLAG (default '0') == '1'"),
     ("is not None", 'lambda ctx: getattr(get_args(ctx), "p", None) is not None', ("p",), "p is not None"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "condition", "keys", "expression"), READS, ids=[row[0] for row in READS])

@@ -18,7 +18,17 @@ NOTES = """
 def _patch(name: str, key: str, target: str) -> Patch:
     place = Location("own/p.py", 3)
     effect = Effect(style=Style.BINDING_REPLACEMENT, target=target, location=place)
-    return Patch(id=name, backend="up", phase=None, priority=None, location=place, handler="h", handler_lines=(3, 4), guard=Guard(keys=(key,), expression=key), effects=(effect,))  # fmt: skip
+    return Patch(
+        id=name,
+        backend="up",
+        phase=None,
+        priority=None,
+        location=place,
+        handler="h",
+        handler_lines=(3, 4),
+        guard=Guard(keys=(key,), expression=key),
+        effects=(effect,),
+    )
 
 
 def test_each_claim_has_a_verdict() -> None:
@@ -47,7 +57,11 @@ def test_tables_without_flags_are_not_notes() -> None:
 def test_yaml_keys_have_lines() -> None:
     found = parse_keys("c.yaml", "a: 1\nb:\n  c: null\n  d: [1, 2]\n")
     assert not isinstance(found, Skipped)
-    assert [(item.key, item.value, item.location.line) for item in found] == [("a", "1", 1), ("b.c", "null", 3), ("b.d", "[1, 2]", 4)]  # fmt: skip
+    assert [(item.key, item.value, item.location.line) for item in found] == [
+        ("a", "1", 1),
+        ("b.c", "null", 3),
+        ("b.d", "[1, 2]", 4),
+    ]
 
 
 def test_broken_yaml_is_skipped_with_its_reason() -> None:

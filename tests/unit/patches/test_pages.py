@@ -14,8 +14,20 @@ HOSTILE = '<script>alert("x")</script>'
 def test_hostile_text_is_escaped() -> None:
     place = Location("own/<b>.py", 3)
     effect = Effect(style=Style.BINDING_REPLACEMENT, target=HOSTILE, location=place)
-    patch = Patch(id=HOSTILE, backend="up", phase=None, priority=None, location=place, handler="h", handler_lines=(3, 4), description=HOSTILE, effects=(effect,))  # fmt: skip
-    page = render_inventory_page([encode_inventory(Inventory(backend="up", commit="0" * 40, patches=(patch,)))], "https://example.org/x", "own")  # fmt: skip
+    patch = Patch(
+        id=HOSTILE,
+        backend="up",
+        phase=None,
+        priority=None,
+        location=place,
+        handler="h",
+        handler_lines=(3, 4),
+        description=HOSTILE,
+        effects=(effect,),
+    )
+    page = render_inventory_page(
+        [encode_inventory(Inventory(backend="up", commit="0" * 40, patches=(patch,)))], "https://example.org/x", "own"
+    )
     assert "alert(&quot;x&quot;)" in page
     assert page.count("<script>") == 1
     assert "src=" not in page

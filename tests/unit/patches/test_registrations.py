@@ -44,7 +44,10 @@ def test_the_later_registration_of_an_id_wins(tmp_path: Path) -> None:
 
 
 def test_registrations_in_a_loop_are_several(tmp_path: Path) -> None:
-    source = f'{HEAD}\nfor name in ("a", "b"):\n    @register_patch(f"loop.{{name}}", phase="setup")\n    def install(ctx):\n        pass\n'
+    source = (
+        f'{HEAD}\nfor name in ("a", "b"):\n    @register_patch(f"loop.{{name}}", phase="setup")\n    def '
+        "install(ctx):\n        pass\n"
+    )
     assert [patch.id for patch in read_snippet(tmp_path, source).patches] == ["loop.a", "loop.b"]
 
 
@@ -72,7 +75,8 @@ def test_undecidable_rows_stay_with_their_reason(tmp_path: Path) -> None:
 
 
 def test_an_original_read_under_another_name_outside_is_still_wrapped(tmp_path: Path) -> None:
-    """`new = partial(ours, old=lib.f); lib.f = lib.sub.f = new`: both names mean one function of a package not indexed."""
+    """`new = partial(ours, old=lib.f); lib.f = lib.sub.f = new`: both names mean one function of a package not
+    indexed."""
     from layline.core.patch import TargetKind
     from layline.patches.installer import Known
     from layline.patches.inventory.read import read_inventory

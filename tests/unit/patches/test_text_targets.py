@@ -29,15 +29,47 @@ def new(x): pass
 """
 FINDS = [
     # idiom, code, (target, moment)
-    ("list of pairs", "def go():\n    with Patcher([('up.a.f', new), ('up.a.C.m', new)]):\n        pass\n", [("up.a.C.m", "transient"), ("up.a.f", "transient")]),
-    ("kept and entered later", "def go():\n    patcher = Patcher([('up.a.f', new)])\n    with patcher:\n        pass\n", [("up.a.f", "transient")]),
-    ("one pair around a function", "@patch_within_function(('up.a.f', new))\ndef go(): pass\n", [("up.a.f", "transient")]),
-    ("several around a method", "class A:\n    @patch_within_function([('up.a.f', new), ('up.a.g', new)])\n    def go(self): pass\n", [("up.a.f", "transient"), ("up.a.g", "transient")]),
-    ("table of another library", "from lib import apply_patches\ndef go():\n    apply_patches({'up.a.f': new})\n", [("up.a.f", "install")]),
-    ("plain call", "from lib import override_function\ndef go():\n    override_function('up.a.f', new)\n", [("up.a.f", "install")]),
-    ("module and name", "from lib import replace_function\ndef go():\n    replace_function('up.a', 'C.m', new)\n", [("up.a.C.m", "install")]),
-    ("every loaded module", "from lib import patch_everywhere\ndef go():\n    patch_everywhere('f', new, 'up')\n", [(None, "install")]),
-]  # fmt: skip
+    (
+        "list of pairs",
+        "def go():\n    with Patcher([('up.a.f', new), ('up.a.C.m', new)]):\n        pass\n",
+        [("up.a.C.m", "transient"), ("up.a.f", "transient")],
+    ),
+    (
+        "kept and entered later",
+        "def go():\n    patcher = Patcher([('up.a.f', new)])\n    with patcher:\n        pass\n",
+        [("up.a.f", "transient")],
+    ),
+    (
+        "one pair around a function",
+        "@patch_within_function(('up.a.f', new))\ndef go(): pass\n",
+        [("up.a.f", "transient")],
+    ),
+    (
+        "several around a method",
+        "class A:\n    @patch_within_function([('up.a.f', new), ('up.a.g', new)])\n    def go(self): pass\n",
+        [("up.a.f", "transient"), ("up.a.g", "transient")],
+    ),
+    (
+        "table of another library",
+        "from lib import apply_patches\ndef go():\n    apply_patches({'up.a.f': new})\n",
+        [("up.a.f", "install")],
+    ),
+    (
+        "plain call",
+        "from lib import override_function\ndef go():\n    override_function('up.a.f', new)\n",
+        [("up.a.f", "install")],
+    ),
+    (
+        "module and name",
+        "from lib import replace_function\ndef go():\n    replace_function('up.a', 'C.m', new)\n",
+        [("up.a.C.m", "install")],
+    ),
+    (
+        "every loaded module",
+        "from lib import patch_everywhere\ndef go():\n    patch_everywhere('f', new, 'up')\n",
+        [(None, "install")],
+    ),
+]
 IGNORES = [
     ("our own module", "from lib import override_function\ndef go():\n    override_function('own.boot.new', new)\n"),
     ("a file", "from lib import replace_file\ndef go():\n    replace_file('weights.bin', new)\n"),
@@ -83,6 +115,9 @@ def second(): pass
 
 
 def test_what_a_helper_is_seen_to_write_is_told_once(tmp_path: Path) -> None:
-    source = "import up.a\ndef patch_it(path, new):\n    setattr(up.a, path.split('.')[-1], new)\ndef go():\n    patch_it('up.a.f', print)\n"
+    source = (
+        "import up.a\ndef patch_it(path, new):\n    setattr(up.a, path.split('.')[-1], new)\ndef go():\n    "
+        "patch_it('up.a.f', print)\n"
+    )
     (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
     assert (item.effect.target, item.effect.location.line) == ("up.a.f", 3)

@@ -11,14 +11,36 @@ from snippets import read_files
 FINDS: list[tuple[str, str, list[tuple[str, str]]]] = [
     # idiom, file, (style, target)
     ("on import", "import up.a\nup.a.f = print\n", [("binding-replacement", "up.a.f")]),
-    ("in a function", "def go():\n    from up.a import C\n    C.m = lambda self: 1\n", [("binding-replacement", "up.a.C.m")]),
-    ("in a method", "class P:\n    def go(self):\n        import up.a as m\n        m.f = self.g\n    def g(self): pass\n", [("binding-replacement", "up.a.f")]),
-    ("project helper", "def replace_attr(owner, name, new):\n    setattr(owner, name, new)\n\ndef go():\n    import up.a as m\n    replace_attr(m, 'f', print)\n", [("binding-replacement", "up.a.f")]),
-    ("wrapt", "from wrapt import wrap_function_wrapper as _w\ndef go():\n    _w('up.a', 'C.m', lambda w, i, a, k: w(*a, **k))\n", [("function-wrapping", "up.a.C.m")]),
+    (
+        "in a function",
+        "def go():\n    from up.a import C\n    C.m = lambda self: 1\n",
+        [("binding-replacement", "up.a.C.m")],
+    ),
+    (
+        "in a method",
+        "class P:\n    def go(self):\n        import up.a as m\n        m.f = self.g\n    def g(self): pass\n",
+        [("binding-replacement", "up.a.f")],
+    ),
+    (
+        "project helper",
+        (
+            "def replace_attr(owner, name, new):\n    setattr(owner, name, new)\n\ndef go():\n    import up.a as m\n   "
+            " replace_attr(m, 'f', print)\n"
+        ),
+        [("binding-replacement", "up.a.f")],
+    ),
+    (
+        "wrapt",
+        (
+            "from wrapt import wrap_function_wrapper as _w\ndef go():\n    _w('up.a', 'C.m', lambda w, i, a, k: w(*a, "
+            "**k))\n"
+        ),
+        [("function-wrapping", "up.a.C.m")],
+    ),
     ("another package", "import other\nother.f = print\n", []),
     ("own attribute", "class A:\n    def go(self):\n        self.x = print\n", []),
     ("restore", "import up.a as m\nold = m.f\ndef undo():\n    m.f = old\n", []),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "source", "expected"), FINDS, ids=[row[0] for row in FINDS])
@@ -64,9 +86,14 @@ def register(manager, args):
 
 def test_a_table_of_a_subclass_is_read_by_the_method_it_inherits(tmp_path: Path) -> None:
     files = {
-        "own/base.py": "import wrapt\n\nclass Base:\n    pairs = []\n    def get_pairs(self):\n        return self.pairs\n    def install(self):\n        for module, name in self.get_pairs():\n            wrapt.wrap_function_wrapper(module, name, self.call)\n    def call(self, wrapped, instance, args, kwargs):\n        return wrapped(*args)\n",
-        "own/sessions.py": 'from own.base import Base\n\nclass Sessions(Base):\n    pairs = [("up.sessions", "Session.send"), ("up.api", "get")]\n',
-        "own/late.py": 'from own.sessions import Sessions\n\nclass Late(Sessions):\n    def get_pairs(self):\n        return [("up.late", "run")]\n',
+        "own/base.py": "import wrapt\n\nclass Base:\n    pairs = []\n    def get_pairs(self):\n        return "
+        "self.pairs\n    def install(self):\n        for module, name in self.get_pairs():\n            "
+        "wrapt.wrap_function_wrapper(module, name, self.call)\n    def call(self, wrapped, instance, args, "
+        "kwargs):\n        return wrapped(*args)\n",
+        "own/sessions.py": 'from own.base import Base\n\nclass Sessions(Base):\n    pairs = [("up.sessions", '
+        '"Session.send"), ("up.api", "get")]\n',
+        "own/late.py": "from own.sessions import Sessions\n\nclass Late(Sessions):\n    def get_pairs(self):\n     "
+        '   return [("up.late", "run")]\n',
     }
     found = read_files(tmp_path, files).unregistered
     assert {(item.effect.target, item.within) for item in found} == {
@@ -78,8 +105,11 @@ def test_a_table_of_a_subclass_is_read_by_the_method_it_inherits(tmp_path: Path)
 
 def test_a_hook_table_binds_the_module_that_a_function_is_handed(tmp_path: Path) -> None:
     files = {
-        "own/hooks/web.py": "from wrapt import wrap_function_wrapper\n\ndef instrument_web(module):\n    wrap_function_wrapper(module, 'Client.get', lambda w, i, a, k: w(*a))\n\ndef instrument_lost(module):\n    wrap_function_wrapper(module, 'Client.put', lambda w, i, a, k: w(*a))\n",
-        "own/config.py": 'def define(target, module, function):\n    pass\n\ndefine("up.web", "own.hooks.web", "instrument_web")\n',
+        "own/hooks/web.py": "from wrapt import wrap_function_wrapper\n\ndef instrument_web(module):\n    "
+        "wrap_function_wrapper(module, 'Client.get', lambda w, i, a, k: w(*a))\n\ndef instrument_lost(module):\n   "
+        " wrap_function_wrapper(module, 'Client.put', lambda w, i, a, k: w(*a))\n",
+        "own/config.py": 'def define(target, module, function):\n    pass\n\ndefine("up.web", "own.hooks.web", '
+        '"instrument_web")\n',
     }
     found = read_files(tmp_path, files).unregistered
     assert [(item.effect.target, item.effect.certain) for item in found] == [("up.web.Client.get", True), (None, False)]
@@ -95,20 +125,35 @@ def test_a_hook_table_binds_the_module_that_a_function_is_handed(tmp_path: Path)
 )
 def test_a_copy_of_wrapt_is_known(tmp_path: Path, value: str, expected: list[str]) -> None:
     files = {
-        "own/packages/wrapt/patches.py": "def resolve_path(module, name):\n    return object()\n\ndef apply_patch(parent, attribute, replacement):\n    setattr(parent, attribute, replacement)\n",
-        "own/boot.py": f"from own.packages.wrapt.patches import apply_patch, resolve_path\n\ndef go(module='up.a', name='C.m'):\n    parent, attribute, original = {value}\n    apply_patch(parent, attribute, lambda *a: original(*a))\n",
+        "own/packages/wrapt/patches.py": "def resolve_path(module, name):\n    return object()\n\ndef "
+        "apply_patch(parent, attribute, replacement):\n    setattr(parent, attribute, replacement)\n",
+        "own/boot.py": "from own.packages.wrapt.patches import apply_patch, resolve_path\n\ndef go(module='up.a', "
+        f"name='C.m'):\n    parent, attribute, original = {value}\n    apply_patch(parent, attribute, lambda *a: "
+        "original(*a))\n",
     }
     found = read_files(tmp_path, files).unregistered
     assert [item.effect.target for item in found if item.effect.target] == expected
 
 
 REMOVERS = [
-    ("kept on self", "import up.a as m\nclass P:\n    def on(self):\n        self._original_f = m.f\n        m.f = print\n    def off(self):\n        m.f = self._original_f\n"),
+    (
+        "kept on self",
+        (
+            "import up.a as m\nclass P:\n    def on(self):\n        self._original_f = m.f\n        m.f = print\n    "
+            "def off(self):\n        m.f = self._original_f\n"
+        ),
+    ),
     ("kept under its own name", "import up.a as m\nclass P:\n    def off(self):\n        m.f = self._f\n"),
     ("kept in a table", "import up.a as m\nsaved = {}\ndef off(originals):\n    m.f = originals['f']\n"),
-    ("a stash thrown away", "import up.a as m\ndef on():\n    m._old_f = m.f\n    m.f = print\ndef off():\n    m.f = m._old_f\n    del m._old_f\n"),
+    (
+        "a stash thrown away",
+        (
+            "import up.a as m\ndef on():\n    m._old_f = m.f\n    m.f = print\ndef off():\n    m.f = m._old_f\n    del "
+            "m._old_f\n"
+        ),
+    ),
     ("an entry kept under another key", "import up.a as m\ndef on():\n    m.TABLE['f_origin'] = m.TABLE['f']\n"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "source"), REMOVERS, ids=[row[0] for row in REMOVERS])
@@ -140,7 +185,8 @@ def test_projects_inside_a_tree_have_their_own_names(tmp_path: Path) -> None:
     files = {
         "parts/one/pyproject.toml": "[project]\nname = 'one'\n",
         "parts/one/src/one_part/callbacks.py": "flag = None\n",
-        "parts/one/src/one_part/boot.py": "from one_part import callbacks\nimport up.a\ndef f(): pass\ncallbacks.flag = f\nup.a.f = f\n",
+        "parts/one/src/one_part/boot.py": "from one_part import callbacks\nimport up.a\ndef f(): pass\n"
+        "callbacks.flag = f\nup.a.f = f\n",
     }
     (item,) = read_files(tmp_path, files).unregistered
     assert (item.effect.target, item.effect.replacement) == ("up.a.f", "one_part.boot.f")

@@ -13,14 +13,35 @@ SHANGHAI = find_zone("Asia/Shanghai")
     ("cadence", "zone", "period", "until", "start", "end"),
     [
         (Cadence.WEEKLY, "Asia/Shanghai", "2026-W19", None, "2026-05-04T00:00:00+08:00", "2026-05-10T23:59:59+08:00"),
-        (Cadence.WEEKLY, "Asia/Shanghai", None, "2026-05-08T09:01", "2026-05-04T00:00:00+08:00", "2026-05-08T09:01:00+08:00"),
-        (Cadence.WEEKLY, "Asia/Shanghai", None, "2026-05-03T17:00Z", "2026-05-04T00:00:00+08:00", "2026-05-04T01:00:00+08:00"),
+        (
+            Cadence.WEEKLY,
+            "Asia/Shanghai",
+            None,
+            "2026-05-08T09:01",
+            "2026-05-04T00:00:00+08:00",
+            "2026-05-08T09:01:00+08:00",
+        ),
+        (
+            Cadence.WEEKLY,
+            "Asia/Shanghai",
+            None,
+            "2026-05-03T17:00Z",
+            "2026-05-04T00:00:00+08:00",
+            "2026-05-04T01:00:00+08:00",
+        ),
         (Cadence.WEEKLY, "UTC", "2026-W53", None, "2026-12-28T00:00:00+00:00", "2027-01-03T23:59:59+00:00"),
-        (Cadence.WEEKLY, "Asia/Shanghai", "2026-W19", "2026-06-01", "2026-05-04T00:00:00+08:00", "2026-05-10T23:59:59+08:00"),
+        (
+            Cadence.WEEKLY,
+            "Asia/Shanghai",
+            "2026-W19",
+            "2026-06-01",
+            "2026-05-04T00:00:00+08:00",
+            "2026-05-10T23:59:59+08:00",
+        ),
         (Cadence.MONTHLY, "Europe/Berlin", "2026-03", None, "2026-03-01T00:00:00+01:00", "2026-03-31T23:59:59+02:00"),
         (Cadence.MONTHLY, "UTC", None, "2026-02-10", "2026-02-01T00:00:00+00:00", "2026-02-10T23:59:59+00:00"),
     ],
-)  # fmt: skip
+)
 def test_a_window_is_a_period_in_a_time_zone(
     cadence: Cadence, zone: str, period: str | None, until: str | None, start: str, end: str
 ) -> None:

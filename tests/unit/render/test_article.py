@@ -97,7 +97,9 @@ REPORT = Report(
         Section(
             title="One",
             blocks=(
-                Paragraph(("see ", Cell("x", evidence=Evidence(repo="https://e.org/r", commit="a" * 40, command="git log")))),
+                Paragraph(
+                    ("see ", Cell("x", evidence=Evidence(repo="https://e.org/r", commit="a" * 40, command="git log")))
+                ),
                 Bullets(("a", "<i>")),
                 Code("<pre>"),
                 Table(columns=("n", ""), rows=(("<td>", Cell("a_b", code=True)),), numeric=frozenset({0}), more=2),
@@ -107,7 +109,7 @@ REPORT = Report(
         ),
     ),
     skipped=(Skipped("a file", "too <large>"),),
-)  # fmt: skip
+)
 
 
 def test_report_is_valid_html_with_its_evidence() -> None:

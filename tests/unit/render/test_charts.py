@@ -31,14 +31,18 @@ DRAWINGS: dict[str, Callable[[str], str]] = {
     "sparkline": lambda words: sparkline(POINTS, words),
     "one point": lambda words: sparkline(POINTS[:1], words),
     "no point": lambda words: sparkline((), words),
-    "trend": lambda words: trend(((words, POINTS), ("b", POINTS)), words, unit=words, marks=(Mark(at="2026-05-01", label=words),)),
+    "trend": lambda words: trend(
+        ((words, POINTS), ("b", POINTS)), words, unit=words, marks=(Mark(at="2026-05-01", label=words),)
+    ),
     "empty trend": lambda words: trend((), words),
     "bars": lambda words: bars(((words, 3.0), ("b", 0.0)), words, unit=words),
     "heat": lambda words: heat_map((words,), ("x", words), ((1.1, None),), words, middle=1.0),
-    "intervals": lambda words: interval_trend((Interval(label=words, value=1.02, low=1.0, high=1.05, tone="good"),), words, reference=1.0),
+    "intervals": lambda words: interval_trend(
+        (Interval(label=words, value=1.02, low=1.0, high=1.05, tone="good"),), words, reference=1.0
+    ),
     "roofline": lambda words: roofline((Kernel(label=words, intensity=90, rate=300),), words, peak=1300, bandwidth=8),
     "badge": lambda words: badge(words, words, "plan"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", DRAWINGS)
@@ -67,8 +71,13 @@ def test_every_point_stands_on_the_paper(points: list[tuple[str, float]]) -> Non
 
 @pytest.mark.parametrize(
     ("low", "high", "expected"),
-    [(0, 1050, [0, 500, 1000, 1500]), (0, 7, [0, 2, 4, 6, 8]), (0.98, 1.05, [0.98, 1.0, 1.02, 1.04, 1.06]), (3, 3, [3])],
-)  # fmt: skip
+    [
+        (0, 1050, [0, 500, 1000, 1500]),
+        (0, 7, [0, 2, 4, 6, 8]),
+        (0.98, 1.05, [0.98, 1.0, 1.02, 1.04, 1.06]),
+        (3, 3, [3]),
+    ],
+)
 def test_ticks_are_round(low: float, high: float, expected: list[float]) -> None:
     assert ticks(low, high) == expected
 
@@ -108,7 +117,12 @@ def test_shields_endpoint_has_its_schema() -> None:
 
 
 def test_a_roofline_survives_markdown() -> None:
-    chart = Chart(kind="roofline", title="Roof", series=(("roof", ((18.0, 175.0),)), ("best small", ((8.0, 60.0),))), unit="GFLOP/s")  # fmt: skip
+    chart = Chart(
+        kind="roofline",
+        title="Roof",
+        series=(("roof", ((18.0, 175.0),)), ("best small", ((8.0, 60.0),))),
+        unit="GFLOP/s",
+    )
     info, _, content = fence_of(chart).removeprefix("```").removesuffix("```").partition("\n")
     read = chart_from_fence(info, content)
     assert read is not None

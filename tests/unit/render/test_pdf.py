@@ -16,7 +16,10 @@ ROWS = "".join(
     f"| row {number} with some words in it | `path/to/a_long_file_name_{number}.py` | {number} |\n"
     for number in range(75)
 )
-LONG = f"# The <b>title</b>\n\nSee [the commit](https://example.org/commit/1).\n\n## Table\n\n| name | path | n |\n|---|---|--:|\n{ROWS}"  # fmt: skip
+LONG = (
+    "# The <b>title</b>\n\nSee [the commit](https://example.org/commit/1).\n\n## Table\n\n| name | path | n |\n"
+    f"|---|---|--:|\n{ROWS}"
+)
 SHEET = Sheet(project="Harbor", commit="Engine d3528a21", date="2026-05-08")
 
 
@@ -48,7 +51,11 @@ def test_title_stands_once_and_html_is_text(made: tuple[str, bytes]) -> None:
 def test_no_row_is_split(made: tuple[str, bytes]) -> None:
     pages = [page.extract_text() for page in read(made[1]).pages]
     for number in range(75):
-        assert any(f"row {number} with some words in it" in text.replace("\n", " ") and f"file_name_{number}" in text.replace("\n", "") for text in pages)  # fmt: skip
+        assert any(
+            f"row {number} with some words in it" in text.replace("\n", " ")
+            and f"file_name_{number}" in text.replace("\n", "")
+            for text in pages
+        )
 
 
 def test_pdf_is_tagged_with_live_links_and_embedded_fonts(made: tuple[str, bytes]) -> None:
@@ -56,7 +63,12 @@ def test_pdf_is_tagged_with_live_links_and_embedded_fonts(made: tuple[str, bytes
     root: Any = reader.trailer["/Root"]
     assert root["/MarkInfo"]["/Marked"] == True  # noqa: E712  pypdf's own boolean
     assert "/StructTreeRoot" in root
-    links = [note.get_object()["/A"]["/URI"] for page in reader.pages for note in page.get("/Annots", []) if "/A" in note.get_object()]  # fmt: skip
+    links = [
+        note.get_object()["/A"]["/URI"]
+        for page in reader.pages
+        for note in page.get("/Annots", [])
+        if "/A" in note.get_object()
+    ]
     assert "https://example.org/commit/1" in links
     fonts = [font.get_object() for page in reader.pages for font in page["/Resources"]["/Font"].values()]  # type: ignore[index]
     assert fonts
@@ -86,7 +98,7 @@ ATTACKS = [
     '#include "/etc/passwd"',
     '") #read("/etc/passwd") #("',
     '\\") #panic("x")',
-    "`#raw(read(\"/etc/passwd\"))`",
+    '`#raw(read("/etc/passwd"))`',
     "![x](/etc/passwd)",
     "![x](file:///etc/passwd)",
     '<img src="file:///etc/passwd">',
@@ -95,10 +107,10 @@ ATTACKS = [
     '<style>@import url("file:///etc/passwd")</style>',
     "[x](file:///etc/passwd)",
     "$sum$ #[x] @label <label> /* c */ // d",
-    "```typst\n#read(\"/etc/passwd\")\n```",
-    "| a |\n|---|\n| #read(\"/etc/passwd\") |",
-    "# #read(\"/etc/passwd\")\n",
-]  # fmt: skip
+    '```typst\n#read("/etc/passwd")\n```',
+    '| a |\n|---|\n| #read("/etc/passwd") |',
+    '# #read("/etc/passwd")\n',
+]
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -30,9 +30,15 @@ def build_answer(*findings: Finding, repo: str = "https://example.org/harbour") 
 def finding(rule: Rule, severity: Severity, path: str = "harbour/a b.py", accepted: str | None = None) -> Finding:
     upstream = Evidence(repo="https://example.org/keel", commit=COMMIT, path="keel/run.py", lines=(3, 9))
     return Finding(
-        id="drift-1", rule=rule, severity=severity, message="keel.TABLE[x](y) is gone.", path=path, line=7,
-        upstream=upstream, accepted=accepted,
-    )  # fmt: skip
+        id="drift-1",
+        rule=rule,
+        severity=severity,
+        message="keel.TABLE[x](y) is gone.",
+        path=path,
+        line=7,
+        upstream=upstream,
+        accepted=accepted,
+    )
 
 
 FINDINGS = (
@@ -56,8 +62,9 @@ def test_a_result_names_our_line_and_links_upstream() -> None:
     first, _, accepted = read_log(*FINDINGS)["runs"][0]["results"]
 
     assert first["locations"][0]["physicalLocation"] == {
-        "artifactLocation": {"uri": "harbour/a%20b.py", "uriBaseId": "SRCROOT"}, "region": {"startLine": 7},
-    }  # fmt: skip
+        "artifactLocation": {"uri": "harbour/a%20b.py", "uriBaseId": "SRCROOT"},
+        "region": {"startLine": 7},
+    }
     link = f"https://example.org/keel/blob/{COMMIT}/keel/run.py#L3-L9"
     assert first["message"]["text"] == f"keel.TABLE[x] (y) is gone. Upstream: {link}"  # no embedded link by accident
     assert accepted["suppressions"] == [{"kind": "external", "justification": "ported soon (until 2026-12-31)"}]

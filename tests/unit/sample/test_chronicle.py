@@ -49,7 +49,10 @@ def test_an_entry_has_subject_signature_body_and_steps() -> None:
         "Ines Duarte",
         "Numbers are hard to remember.",
     )
-    assert (entry.authored.isoformat(), entry.committed.isoformat()) == ("2026-01-09T10:00:00+01:00", "2026-01-10T08:30:00+00:00")  # fmt: skip
+    assert (entry.authored.isoformat(), entry.committed.isoformat()) == (
+        "2026-01-09T10:00:00+01:00",
+        "2026-01-10T08:30:00+00:00",
+    )
     assert entry.steps == (
         Operation("move", "waves.py", "names.py"),
         Edit("names.py", ((("def speed(index):",), ("def speed(name):",)), ((), ("# the end",)))),

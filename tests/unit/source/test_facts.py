@@ -15,8 +15,12 @@ IMPORTS = [
     ("after another statement", "x = 1; import own.x\n", [("own.x", [])]),
     ("docstring", '"""\nimport own.x\n"""\n', []),
     ("comment", "# import own.x\n", []),
-    ("never at run time", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import own.x\n", [("typing", ["TYPE_CHECKING"])]),
-]  # fmt: skip
+    (
+        "never at run time",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import own.x\n",
+        [("typing", ["TYPE_CHECKING"])],
+    ),
+]
 TEXTS = [
     ("given to an import", "import_module('own.x')\n", ["own.x"]),
     ("relative", "importlib.import_module('.x', __package__)\n", [".x"]),
@@ -48,8 +52,13 @@ def test_writes_tell_root_and_attribute() -> None:
         b"import m\nm.a.f = new\ndel m.g\ntype(x).h = 1\nself.y = 2\nm.t['k'] = v\nsetattr(m.a, 's', v)\n"
     )
     assert {(item.root, item.last, item.plain) for item in found.writes} == {
-        ("m", "f", False), ("m", "g", False), ("call:type", "h", True), ("self", "y", True), ("m", "", False), ("m", "s", False),
-    }  # fmt: skip
+        ("m", "f", False),
+        ("m", "g", False),
+        ("call:type", "h", True),
+        ("self", "y", True),
+        ("m", "", False),
+        ("m", "s", False),
+    }
 
 
 def test_what_is_no_python_has_no_facts() -> None:

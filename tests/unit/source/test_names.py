@@ -47,5 +47,13 @@ def test_longest_root_wins_and_prefixes_end_at_dots() -> None:
 
 
 def test_packages_a_tree_offers() -> None:
-    paths = ["a/__init__.py", "a/b/__init__.py", "ns/core/__init__.py", "ns/core/x/__init__.py", "tests/__init__.py", "src/s/__init__.py", "setup.py"]  # fmt: skip
+    paths = [
+        "a/__init__.py",
+        "a/b/__init__.py",
+        "ns/core/__init__.py",
+        "ns/core/x/__init__.py",
+        "tests/__init__.py",
+        "src/s/__init__.py",
+        "setup.py",
+    ]
     assert find_packages(paths, (".", "src")) == ("a", "ns.core", "s")

@@ -65,8 +65,11 @@ def test_type_checking_and_function_imports_are_told_apart() -> None:
                 import c
     """)
     assert [(item.module, item.type_checking, item.scope) for item in module.imports] == [
-        ("typing", False, ""), ("a", True, ""), ("b", False, "f"), ("c", False, "C.m"),
-    ]  # fmt: skip
+        ("typing", False, ""),
+        ("a", True, ""),
+        ("b", False, "f"),
+        ("c", False, "C.m"),
+    ]
     assert set(module.bound_imports) == {"typing", "T"}
 
 
@@ -87,10 +90,21 @@ def test_definitions_of_every_kind() -> None:
             for line in handle: last = line
     """)
     assert [(item.qualname, str(item.kind)) for item in module.definitions] == [
-        ("LIMIT", "assignment"), ("a", "assignment"), ("b", "assignment"), ("c", "assignment"), ("f", "function"),
-        ("C", "class"), ("C.size", "field"), ("C.m", "function"), ("C.D", "class"), ("C.D.deep", "function"),
-        ("C.late", "field"), ("handle", "assignment"), ("line", "assignment"), ("last", "assignment"),
-    ]  # fmt: skip
+        ("LIMIT", "assignment"),
+        ("a", "assignment"),
+        ("b", "assignment"),
+        ("c", "assignment"),
+        ("f", "function"),
+        ("C", "class"),
+        ("C.size", "field"),
+        ("C.m", "function"),
+        ("C.D", "class"),
+        ("C.D.deep", "function"),
+        ("C.late", "field"),
+        ("handle", "assignment"),
+        ("line", "assignment"),
+        ("last", "assignment"),
+    ]
     function = module.best("f")
     assert function is not None
     assert function.signature == "(x, /, y=2, *rest, z, **more)"
@@ -154,7 +168,7 @@ OTHER_BODY = [
     ("class f:\n    def m(self): return 1", "class f:\n    def n(self): return 1"),
     ("class f:\n    x = 1", "class f:\n    x = 2"),
     ("f = 1", "f = 1.0"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("before", "after"), SAME_BODY)

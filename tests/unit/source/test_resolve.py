@@ -9,8 +9,10 @@ from layline.git import open_repository
 from layline.source import Part, Resolver, Symbol, SymbolKind, Tree, build_index
 
 FILES = {
-    "pkg/__init__.py": "from .impl import f\nfrom . import state as mpu\nfrom .stars import *\nfrom pkg.shadow import shadow\n",
-    "pkg/impl.py": "import torch\nfrom torch.nn import Module\ndef f(a, b=1): ...\nLIMIT = 3\nCOPY = f\nmade = Maker()\nclass Maker:\n    def go(self): ...\n",
+    "pkg/__init__.py": "from .impl import f\nfrom . import state as mpu\nfrom .stars import *\nfrom pkg.shadow "
+    "import shadow\n",
+    "pkg/impl.py": "import torch\nfrom torch.nn import Module\ndef f(a, b=1): ...\nLIMIT = 3\nCOPY = f\nmade = "
+    "Maker()\nclass Maker:\n    def go(self): ...\n",
     "pkg/state.py": "def rank(): ...\n",
     "pkg/stars.py": "from .hidden import *\n__all__ = ['starred', 'deep']\nstarred = 1\nsecret = 2\n",
     "pkg/hidden.py": "def deep(): ...\n_private = 1\n",
@@ -42,7 +44,8 @@ FILES = {
     "pkg/dozy/__init__.py": (
         "from typing import TYPE_CHECKING\nfrom pkg.tools import _LazyModule\n_import_structure = {'real': ['Thing']}\n"
         "try:\n    import fast\nexcept ImportError:\n    from pkg.dozy.dummies import Thing\n"
-        "if TYPE_CHECKING:\n    from pkg.dozy.real import Thing\nelse:\n    import sys\n    sys.modules[__name__] = _LazyModule()\n"
+        "if TYPE_CHECKING:\n    from pkg.dozy.real import Thing\nelse:\n    import sys\n    sys.modules[__name__] "
+        "= _LazyModule()\n"
     ),
     "pkg/dozy/real.py": "class Thing: ...\n",
     "pkg/dozy/dummies.py": "class Thing: ...\n",
@@ -98,7 +101,7 @@ RESOLVED = [
     ("pkg.impl.f.x", "absent", None),
     ("script.main", "definition", "script.main"),
     ("torch.nn.Module", "external", "torch.nn.Module"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("asked", "kind", "home"), RESOLVED)

@@ -20,10 +20,17 @@ READS = [
     ("of another object", "from up import a\nprint(b.thing)\n", []),
 ]
 MENTIONS = [
-    ("call", "f(1)\n", True), ("attribute", "m.f\n", True), ("definition", "def f(): pass\n", True), ("asked for", "getattr(m, 'f')\n", True),
-    ("import alone", "from m import f\n", False), ("import over lines", "from m import (\n    f,\n)\n", False), ("comment", "x = 1  # f is used\n", False),
-    ("docstring", '"""f(1)"""\n', False), ("text", "print('f')\n", False), ("list of names", "__all__ = ['f']\n", False),
-]  # fmt: skip
+    ("call", "f(1)\n", True),
+    ("attribute", "m.f\n", True),
+    ("definition", "def f(): pass\n", True),
+    ("asked for", "getattr(m, 'f')\n", True),
+    ("import alone", "from m import f\n", False),
+    ("import over lines", "from m import (\n    f,\n)\n", False),
+    ("comment", "x = 1  # f is used\n", False),
+    ("docstring", '"""f(1)"""\n', False),
+    ("text", "print('f')\n", False),
+    ("list of names", "__all__ = ['f']\n", False),
+]
 
 
 @pytest.mark.parametrize(("name", "source", "lines"), READS, ids=[row[0] for row in READS])

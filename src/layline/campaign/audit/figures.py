@@ -61,7 +61,8 @@ def _find_figure_faults(table: BenchTable, path: str) -> Iterator[Violation]:
     if failed:
         yield Violation(
             rule="rule 6",
-            message=f"{len(failed)} of {len(table.rows)} shapes did not pass and the round was kept: {', '.join(failed)}",
+            message=f"{len(failed)} of {len(table.rows)} shapes did not pass and the round was kept: "
+            f"{', '.join(failed)}",
             path=path,
         )
     deviations = [row.number(f"{name}_stddev") for row in table.rows if row.passed for name in table.metrics]
@@ -69,7 +70,8 @@ def _find_figure_faults(table: BenchTable, path: str) -> Iterator[Violation]:
     if stated and not any(stated):
         yield Violation(
             rule="noise assessment",
-            message=f"every one of {len(stated)} standard deviations is 0: one run per shape, so noise was never measured",
+            message=f"every one of {len(stated)} standard deviations is 0: one run per shape, so noise was never "
+            "measured",
             path=path,
         )
     for message in find_inconsistencies(table):
@@ -92,7 +94,8 @@ def find_dropped_shapes(folder: CampaignFolder) -> Iterator[Violation]:
             rule="rule 2",
             path="manifest.yaml",
             line=line,
-            message=f"{len(dropped)} of {len(measured)} shapes of the baseline are no longer in target_shapes: {', '.join(dropped)}",
+            message=f"{len(dropped)} of {len(measured)} shapes of the baseline are no longer in target_shapes: "
+            f"{', '.join(dropped)}",
         )
     missing = [label for label in targets if label not in measured]
     if missing:
@@ -159,7 +162,8 @@ def find_contradicting_scores(folder: CampaignFolder) -> Iterator[Violation]:
                     rule="rule 3",
                     path=line.path,
                     line=line.number,
-                    message=f"quotes {quoted[2]} as the score of round {quoted[1]}, whose own summary says {value} ({path}:{number}): the gain was taken from another opponent",
+                    message=f"quotes {quoted[2]} as the score of round {quoted[1]}, whose own summary says {value} "
+                    f"({path}:{number}): the gain was taken from another opponent",
                 )
 
 
@@ -193,7 +197,8 @@ def find_nondeterminism(folder: CampaignFolder) -> Iterator[Violation]:
                 path=path,
                 line=line.number,
                 severity=Severity.LOOK,
-                message="speaks of a data race or non-determinism: figures before its fix came from a kernel whose result varies inside the SNR gate",
+                message="speaks of a data race or non-determinism: figures before its fix came from a kernel whose "
+                "result varies inside the SNR gate",
             )
 
 
@@ -212,7 +217,8 @@ def find_identity_caches(folder: CampaignFolder) -> Iterator[Violation]:
                         path=path,
                         line=node.lineno,
                         severity=Severity.LOOK,
-                        message=f"`id({ast.unparse(argument)})`: a cache keyed on anything but a weight never hits in real training",
+                        message=f"`id({ast.unparse(argument)})`: a cache keyed on anything but a weight never hits "
+                        "in real training",
                     )
 
 
@@ -228,7 +234,8 @@ def find_history_faults(folder: CampaignFolder) -> Iterator[Violation]:
         yield Violation(
             rule="git integration",
             path=f"git log ({len(folder.history)} commits)",
-            message="git_commit is true, but no commit has the prescribed form `[optimize] <op> <backend> round-<N>: …`",
+            message="git_commit is true, but no commit has the prescribed form `[optimize] <op> <backend> "
+            "round-<N>: …`",
         )
     last = max((item.number for item in folder.rounds), default=0)
     named = [(int(number), commit) for commit in folder.history for number in re.findall(r"\bR(\d+)\b", commit.subject)]

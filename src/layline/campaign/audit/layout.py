@@ -18,9 +18,17 @@ if TYPE_CHECKING:
 SECTIONS = ("Hypothesis", "Single change", "Results", "Decision", "Attribution", "Next direction")
 TRANSFER = "Real-training transfer check"
 TREND_COLUMNS = (
-    "Round", "Status", "Description", "Fwd Avg TFLOPS", "Fwd Peak TFLOPS", "Bwd Avg TFLOPS", "Bwd Peak TFLOPS",
-    "Combined Step TFLOPS", "vs Baseline", "Key Finding",
-)  # fmt: skip
+    "Round",
+    "Status",
+    "Description",
+    "Fwd Avg TFLOPS",
+    "Fwd Peak TFLOPS",
+    "Bwd Avg TFLOPS",
+    "Bwd Peak TFLOPS",
+    "Combined Step TFLOPS",
+    "vs Baseline",
+    "Key Finding",
+)
 _PLACEHOLDER = re.compile(r"\(\s*(append rounds here|filled (?:in )?(?:after|when))", re.IGNORECASE)
 _DECISION = re.compile(r"\b(BASELINE|ACCEPTED|ROLLED BACK|ROLLBACK)\b")
 
@@ -52,7 +60,8 @@ def find_manifest_faults(folder: CampaignFolder) -> Iterator[Violation]:
             path,
             "primary_metric",
             rule="scoring",
-            message=f"primary_metric is none of the specification's ({', '.join(METRICS)}) but a ratio or formula of its own, so Rule 3, Rule 8 and Rule 9 cannot be checked on it",
+            message=f"primary_metric is none of the specification's ({', '.join(METRICS)}) but a ratio or formula "
+            "of its own, so Rule 3, Rule 8 and Rule 9 cannot be checked on it",
             severity=Severity.LOOK,
         )
 
@@ -137,7 +146,8 @@ def find_second_baselines(folder: CampaignFolder) -> Iterator[Violation]:
                 rule="rule 9",
                 path=path,
                 line=first[0] if first else None,
-                message=f"round {item.number} is another baseline: the chain from round 1 is cut and gains before it are not comparable",
+                message=f"round {item.number} is another baseline: the chain from round 1 is cut and gains before "
+                "it are not comparable",
             )
 
 
@@ -149,7 +159,8 @@ def find_harness_faults(folder: CampaignFolder) -> Iterator[Violation]:
     for extra in (name for name in harnesses if name != "quick_test_bench.py"):
         yield Violation(
             rule="measurement contract",
-            message="a second harness measures rounds of the same campaign: figures of two harnesses are never compared",
+            message="a second harness measures rounds of the same campaign: figures of two harnesses are never "
+            "compared",
             path=extra,
         )
 

@@ -26,12 +26,17 @@ def build_measurement(start: Measurement, tables: Tables, on_trial: Leg, snr_db:
     """What the runs so far say; Check, and the SNR gate of the number format, on every shape of every run."""
     pairs = 1 + max(pair for pair, _ in tables)
     samples = tuple(sample for (pair, leg), table in tables.items() for sample in _samples(pair, leg, table))
-    failed = [(pair, row) for (pair, leg), table in tables.items() if leg is on_trial for row in table.rows if not row.passed]  # fmt: skip
+    failed = [
+        (pair, row) for (pair, leg), table in tables.items() if leg is on_trial for row in table.rows if not row.passed
+    ]
     checked = GateResult(
-        property="correct", passed=not failed,
-        reason="Check is PASS on every shape of every run." if not failed else f"{failed[0][1].label} is {failed[0][1].check}.",
+        property="correct",
+        passed=not failed,
+        reason="Check is PASS on every shape of every run."
+        if not failed
+        else f"{failed[0][1].label} is {failed[0][1].check}.",
         evidence=tuple(f"run {pair + 1}: {row.label} is {row.check}" for pair, row in failed),
-    )  # fmt: skip
+    )
     gates = (checked, *_gate_snr(tables, on_trial, snr_db))
     status = Status.MEASURED if all(gate.passed for gate in gates) else Status.REFUSED
     return replace(start, status=status, pairs=pairs, samples=samples, gates=gates, accuracy=tuple(_accuracy(tables)))
@@ -71,9 +76,17 @@ def _accuracy(tables: Tables) -> list[Accuracy]:
                 if value is not None:
                     worst.setdefault((row.label, name.removesuffix("_snr")), []).append(min(value, 400.0))
     return [
-        Accuracy(leg=Leg.CANDIDATE, shape=label, output=output, calls=len(values), snr_db=min(values), error=10 ** (-min(values) / 20), max_error=10 ** (-min(values) / 20))
+        Accuracy(
+            leg=Leg.CANDIDATE,
+            shape=label,
+            output=output,
+            calls=len(values),
+            snr_db=min(values),
+            error=10 ** (-min(values) / 20),
+            max_error=10 ** (-min(values) / 20),
+        )
         for (label, output), values in worst.items()
-    ]  # fmt: skip
+    ]
 
 
 def add_control(measurement: Measurement, min_effect: float) -> Measurement:

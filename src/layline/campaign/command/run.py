@@ -90,13 +90,25 @@ class CommandBench:
 
     def measure(self, trial: Trial) -> Measured:
         alpha, labels, candidate = trial.alpha, trial.labels, trial.candidate or trial.best
-        plan = Plan(looks=tuple(sorted({self.manifest.repeats, *(at for at in LOOKS if at > self.manifest.repeats)})), alpha=alpha, min_effect=self.manifest.min_effect, clock="wall", timeout_s=self.manifest.time_limit_s, core_shapes=self.manifest.core_shapes)  # fmt: skip
+        plan = Plan(
+            looks=tuple(sorted({self.manifest.repeats, *(at for at in LOOKS if at > self.manifest.repeats)})),
+            alpha=alpha,
+            min_effect=self.manifest.min_effect,
+            clock="wall",
+            timeout_s=self.manifest.time_limit_s,
+            core_shapes=self.manifest.core_shapes,
+        )
         seed = secrets.token_hex(16)
         unconfined = replace(read_environment(), sandbox=(), weaker=("the user's own command runs unconfined",))
         start = Measurement(
-            status=Status.MEASURED, operator=self.manifest.target_op, shapes=labels, plan=plan, environment=unconfined,
-            seed_commitment=hashlib.sha256(seed.encode()).hexdigest(), seed=seed,
-        )  # fmt: skip
+            status=Status.MEASURED,
+            operator=self.manifest.target_op,
+            shapes=labels,
+            plan=plan,
+            environment=unconfined,
+            seed_commitment=hashlib.sha256(seed.encode()).hexdigest(),
+            seed=seed,
+        )
         self._said = []
         try:
             return replace(self._measure(start, trial), said="".join(self._said))
@@ -140,11 +152,14 @@ class CommandBench:
             measurement = self._simulate(measurement, trial, gain)
         return Measured(
             measurement=measurement,
-            csv=merge_tables(tables, Leg.CANDIDATE if trial.candidate is not None else Leg.BEST), best_csv=merge_tables(tables, Leg.BEST) if trial.candidate is not None else "",
-        )  # fmt: skip
+            csv=merge_tables(tables, Leg.CANDIDATE if trial.candidate is not None else Leg.BEST),
+            best_csv=merge_tables(tables, Leg.BEST) if trial.candidate is not None else "",
+        )
 
     def _find_gain(self, measurement: Measurement, trial: Trial) -> float | None:
-        """The gain that would be accepted and must also be there in training steps; None where nothing is to be simulated."""
+        """The gain that would be accepted and must also be there in training steps; None where nothing is to be
+        simulated.
+        """
         if (
             self.manifest.transfer_command is None
             or trial.candidate is None
@@ -155,7 +170,9 @@ class CommandBench:
         return verdict.interval.estimate if verdict.outcome.is_accepted and verdict.interval else None
 
     def _simulate(self, measurement: Measurement, trial: Trial, gain: float) -> Measurement:
-        """Training steps with fresh tensors, best and candidate in turn, in process pairs of their own, until they tell."""
+        """Training steps with fresh tensors, best and candidate in turn, in process pairs of their own, until they
+        tell.
+        """
         kernels = {Leg.BEST: trial.best, Leg.CANDIDATE: trial.candidate or trial.best}
         order = random.Random(measurement.seed + "transfer")  # noqa: S311  the order of legs, not a secret
         simulated: list[float] = []
@@ -169,7 +186,10 @@ class CommandBench:
                 found[leg] = ran
             simulated.append(compare_steps(found[Leg.BEST], found[Leg.CANDIDATE]))
             steps += found[Leg.CANDIDATE]
-            if len(simulated) in transfer.LOOKS and transfer.read_transfer(simulated, gain, self.manifest.min_effect) is not transfer.Transfer.UNSHOWN:  # fmt: skip
+            if (
+                len(simulated) in transfer.LOOKS
+                and transfer.read_transfer(simulated, gain, self.manifest.min_effect) is not transfer.Transfer.UNSHOWN
+            ):
                 break
         return add_transfer(measurement, simulated, steps)
 
@@ -256,7 +276,10 @@ class CommandBench:
         now = self.frozen()
         changed = sorted(path for path in self._frozen if now.get(path) != self._frozen[path])
         if changed:
-            raise BenchError(f"{changed[0]} changed since the campaign began.", hint="The harness is frozen: restore it, or begin a new campaign.")  # fmt: skip
+            raise BenchError(
+                f"{changed[0]} changed since the campaign began.",
+                hint="The harness is frozen: restore it, or begin a new campaign.",
+            )
 
     def _commands(self) -> list[str]:
         manifest = self.manifest
@@ -269,9 +292,14 @@ class CommandBench:
         """Run a command of the user's in a session of its own; None for the exit code of one that had to be ended."""
         with tempfile.TemporaryFile() as output:
             process = subprocess.Popen(
-                ["/bin/sh", "-c", command], cwd=self.root, env={**os.environ, RUN_VARIABLE: self._mark, **extra}, stdin=subprocess.DEVNULL,
-                stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
-            )  # fmt: skip
+                ["/bin/sh", "-c", command],
+                cwd=self.root,
+                env={**os.environ, RUN_VARIABLE: self._mark, **extra},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
             code: int | None = None
             deadline = time.monotonic() + self.manifest.time_limit_s
             try:

@@ -33,7 +33,9 @@ ERROR = 0.05 / len(LOOKS)
 """One-sided, of each look: together 5 %."""
 SHARE = 0.25
 """A gain of which the training steps show less than this share (of its logarithm) lives in the benchmark."""
-UNSIMULATED = "Measured by the user's own command: not called real, for no transfer simulation has run (`transfer_command`)."  # fmt: skip
+UNSIMULATED = (
+    "Measured by the user's own command: not called real, for no transfer simulation has run (`transfer_command`)."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +70,12 @@ def _parse_step(line: int, words: list[str], where: str) -> Step:
     try:
         label, number, ms, activation, weight = words
         step = Step(
-            label=label, number=int(number), ms=float(ms), activation_hits=int(activation or 0), weight_hits=int(weight or 0)
-        )  # fmt: skip
+            label=label,
+            number=int(number),
+            ms=float(ms),
+            activation_hits=int(activation or 0),
+            weight_hits=int(weight or 0),
+        )
     except ValueError:
         raise RecordError(where, (f"line {line} is not label, step, milliseconds and two counts",)) from None
     if not (math.isfinite(step.ms) and step.ms > 0) or step.activation_hits < 0 or step.weight_hits < 0:
@@ -101,16 +107,23 @@ def add_transfer(measurement: Measurement, simulated: Sequence[float], steps: Se
     hits = sum(step.activation_hits for step in steps)
     kept = sum(step.weight_hits for step in steps)
     gate = GateResult(
-        property="transfers", passed=hits == 0,
+        property="transfers",
+        passed=hits == 0,
         reason=f"{len(steps)} training steps with fresh tensors: {kept} hits on the weight, none on anything else."
         if not hits
-        else f"A cache of activations or gradients was hit {hits} times in {len(steps)} steps: real training never repeats them.",
-        evidence=tuple(f"pair {at + 1}: {math.expm1(value):+.2%} in training steps" for at, value in enumerate(simulated)),
-    )  # fmt: skip
+        else f"A cache of activations or gradients was hit {hits} times in {len(steps)} steps: real training never "
+        "repeats them.",
+        evidence=tuple(
+            f"pair {at + 1}: {math.expm1(value):+.2%} in training steps" for at, value in enumerate(simulated)
+        ),
+    )
     return replace(
-        measurement, simulated=tuple(simulated), hit_trace=trace_hits(steps), gates=(*measurement.gates, gate),
+        measurement,
+        simulated=tuple(simulated),
+        hit_trace=trace_hits(steps),
+        gates=(*measurement.gates, gate),
         bucket=Bucket.W2 if hits else measurement.bucket,
-    )  # fmt: skip
+    )
 
 
 class Transfer(StrEnum):
@@ -139,11 +152,17 @@ def judge_transfer(verdict: Verdict, measurement: Measurement, weight_share: flo
     if not verdict.outcome.is_accepted or verdict.interval is None:
         return replace(verdict, transferred=None)
     seen, gain = gain_interval(measurement.simulated, ERROR), verdict.interval.estimate
-    note = f"In {STEPS} simulated training steps with fresh tensors the gain is {seen.estimate:+.1%} ({say(seen)}, {seen.pairs} process pairs)."  # fmt: skip
+    note = (
+        f"In {STEPS} simulated training steps with fresh tensors the gain is {seen.estimate:+.1%} ({say(seen)}, "
+        f"{seen.pairs} process pairs)."
+    )
     noted = replace(verdict, transferred=None, notes=(*verdict.notes, note))
     match read_transfer(measurement.simulated, gain, measurement.plan.min_effect):
         case Transfer.OVERFIT:
-            reason = f"The gain does not survive training steps with fresh tensors: {gain:+.1%} in the benchmark, {seen.estimate:+.1%} ({say(seen)}) there."
+            reason = (
+                f"The gain does not survive training steps with fresh tensors: {gain:+.1%} in the benchmark, "
+                f"{seen.estimate:+.1%} ({say(seen)}) there."
+            )
             return replace(noted, outcome=Outcome.ROLLBACK, reason=reason)
         case Transfer.UNSHOWN:
             return replace(noted, notes=(*noted.notes, "Not called real: these steps do not show that it transfers."))

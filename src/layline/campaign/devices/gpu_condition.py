@@ -7,9 +7,15 @@ import subprocess
 
 _FIELDS = ("clocks.sm", "clocks.mem", "power.draw", "temperature.gpu", "clocks_event_reasons.active")
 _REASONS = {
-    0x1: "idle", 0x2: "application clocks", 0x4: "power cap", 0x8: "hardware slowdown", 0x20: "thermal, software",
-    0x40: "thermal, hardware", 0x80: "power brake", 0x100: "display clocks",
-}  # fmt: skip
+    0x1: "idle",
+    0x2: "application clocks",
+    0x4: "power cap",
+    0x8: "hardware slowdown",
+    0x20: "thermal, software",
+    0x40: "thermal, hardware",
+    0x80: "power brake",
+    0x100: "display clocks",
+}
 
 
 def read_condition(where: str) -> str:

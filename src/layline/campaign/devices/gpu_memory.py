@@ -35,7 +35,9 @@ class Laid:
 
 
 class DeviceArena:
-    """One large allocation; calls lie at unpredictable places in it and come round only after the cache was overwritten."""
+    """One large allocation; calls lie at unpredictable places in it and come round only after the cache was
+    overwritten.
+    """
 
     def __init__(self, device: str, size: int) -> None:
         import torch
@@ -73,7 +75,9 @@ class DeviceArena:
 
 
 def take_arena(device: str, number: int, size: int) -> DeviceArena:
-    """The arena of one leg, kept for the life of this process: memory shared with a killed worker cannot be given back."""
+    """The arena of one leg, kept for the life of this process: memory shared with a killed worker cannot be given
+    back.
+    """
     key = (device, number, size)
     if key not in _POOL:
         _POOL[key] = DeviceArena(device, size)

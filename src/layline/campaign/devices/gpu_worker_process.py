@@ -1,4 +1,6 @@
-"""The parent's end of a worker on an accelerator: ask for calls, hold the wall clock, freeze it whenever none is due."""
+"""The parent's end of a worker on an accelerator: ask for calls, hold the wall clock, freeze it whenever none is
+due.
+"""
 
 from __future__ import annotations
 

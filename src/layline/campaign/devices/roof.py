@@ -1,4 +1,6 @@
-"""What this machine can do at most, on one core: arithmetic and memory ceilings, measured in the same session as the kernels."""
+"""What this machine can do at most, on one core: arithmetic and memory ceilings, measured in the same session as the
+kernels.
+"""
 
 from __future__ import annotations
 
@@ -109,7 +111,9 @@ def measure_ceilings() -> Ceilings | None:
     with tempfile.TemporaryDirectory(prefix="layline-roof-") as folder:
         source, program = Path(folder) / "roof.c", Path(folder) / "roof"
         source.write_text(SOURCE, encoding="ascii")
-        built = subprocess.run(["cc", "-O2", native_flag(), "-o", str(program), str(source)], capture_output=True, check=False, timeout=120)  # fmt: skip
+        built = subprocess.run(
+            ["cc", "-O2", native_flag(), "-o", str(program), str(source)], capture_output=True, check=False, timeout=120
+        )
         if built.returncode != 0:
             return None
         done = subprocess.run([str(program)], capture_output=True, check=False, timeout=120)
@@ -126,7 +130,8 @@ def find_points(operator: Operator, measurement: Measurement, leg: Leg, name: st
         if not times:
             continue
         pairs = {sample.pair for sample in times}
-        # an accelerator's wall times hold the request's way there and back; its events tell how near the roof the kernel is
+        # an accelerator's wall times hold the request's way there and back; its events tell how near the roof the
+        # kernel is
         is_own = measurement.plan.clock == "cpu" or operator.language == "triton"
         seconds = sum((sample.cpu if is_own else sample.wall).low for sample in times) / len(pairs) * 1e-3
         flops = sum(step.flops(shape) for step in operator.passes)

@@ -30,14 +30,17 @@ _FAILED = 2
 LATE_WORK_NS = 2_000_000
 """CPU time that a worker which only has to stop itself never needs."""
 UNSTOPPED, UNSTOPPED_SHARE = 5, 0.25
-"""A loop that was replaced stops after no reply, so after this many and this share of them it is called that. Somebody else
+"""A loop that was replaced stops after no reply, so after this many and this share of them it is called that. Somebody
+else
 may continue a stopped worker, too: that gains a kernel nothing, and says nothing about it."""
 PATIENCE = 30
 """Times the limit, on the wall clock, after which even a worker that is kept from the cores is given up."""
 
 
 class Disturbed(BenchError):
-    """The machine, not the candidate, made an observation worthless: there is no verdict, the run has to be repeated."""
+    """The machine, not the candidate, made an observation worthless: there is no verdict, the run has to be
+    repeated.
+    """
 
     def __init__(self, what: str) -> None:
         super().__init__(f"{what} There is no verdict.", hint="Measure again when the machine is less busy.")
@@ -205,7 +208,9 @@ class Worker:
         return os.sched_getaffinity(self._pid)
 
     def children(self) -> int:
-        """Processes the kernel started that still live (the filter forbids it; where there is no filter this sees it)."""
+        """Processes the kernel started that still live (the filter forbids it; where there is no filter this sees
+        it).
+        """
         return procfs.count_children(self._pid)
 
     @property
@@ -218,7 +223,9 @@ class Worker:
         return self.account.read_ns() - self._cpu_ns() - self._foreign_ns
 
     def count_holdings(self) -> dict[str, int]:
-        """What the worker has taken from the system by now, since it was loaded; memory it shares with us is not counted."""
+        """What the worker has taken from the system by now, since it was loaded; memory it shares with us is not
+        counted.
+        """
         now = procfs.count_holdings(self._pid)
         return {what: now[what] - self._at_load.get(what, 0) for what in now}
 
@@ -278,7 +285,8 @@ class Worker:
             if left <= 0:
                 self._lose_patience(where, limit_s, began, kept_waiting)
             if not self._has_reply(min(max(left, 0.0), 0.2)):
-                # It stopped itself twice (only one we had to stop does). A reply lies in the pipe before its writer stops,
+                # It stopped itself twice (only one we had to stop does). A reply lies in the pipe before its writer
+                # stops,
                 # so look there once more: to continue one that has just replied would let it run with nothing to do.
                 if self._pid and self._state() in "Tt" and not self._has_reply(0):
                     self._signal(signal.SIGCONT)
@@ -295,7 +303,9 @@ class Worker:
     def _lose_patience(self, where: str, limit_s: float, began: float, kept_waiting: int) -> None:
         """The limit is over: the kernel's fault only as far as it was not waiting for a core meanwhile."""
         if where == STARTING:  # nothing of the kernel has run: it is not to blame
-            raise BenchError(f"The worker did not start within {limit_s:g} s.", hint="Try again when the machine is less busy.")  # fmt: skip
+            raise BenchError(
+                f"The worker did not start within {limit_s:g} s.", hint="Try again when the machine is less busy."
+            )
         spent = time.monotonic() - began
         queued = (procfs.read_kept_waiting_ns(self._pid) - kept_waiting) / 1e9 if self._pid else 0.0
         if spent - queued > limit_s:
@@ -367,7 +377,9 @@ class Worker:
             raise self._death("a pause between calls") from None
 
     def _charge_call(self, where: str) -> int:
-        """What a call used. A process counts as stopped a moment before it leaves its core, and only then is its time booked."""
+        """What a call used. A process counts as stopped a moment before it leaves its core, and only then is its time
+        booked.
+        """
         for _ in range(BOOKING_TRIES):
             used = self._charge()
             if used > 0:

@@ -1,4 +1,6 @@
-"""`logs/optimize.md`, grown entry by entry: each entry adds a piece that depends on nothing later, so the log only grows."""
+"""`logs/optimize.md`, grown entry by entry: each entry adds a piece that depends on nothing later, so the log only
+grows.
+"""
 
 from __future__ import annotations
 
@@ -41,11 +43,17 @@ def build_piece(entry: Entry, state: State, place: str) -> str:  # noqa: PLR0911
         case "settled":
             return _attempt(state, state.rounds[-1])
         case "noted":
-            return f"- {entry.at} note on round-{entry.data['round']}, {entry.data['kind']}: {one_line(entry.data['text'])}\n"
+            return (
+                f"- {entry.at} note on round-{entry.data['round']}, {entry.data['kind']}: "
+                f"{one_line(entry.data['text'])}\n"
+            )
         case "unmeasured":
             return f"- {entry.at} round-{entry.data['round']} could not be measured: {one_line(entry.data['reason'])}\n"
         case "withdrawn":
-            return f"- {entry.at} round-{entry.data['round']} was withdrawn before it was measured: {one_line(entry.data['reason'])}\n"
+            return (
+                f"- {entry.at} round-{entry.data['round']} was withdrawn before it was measured: "
+                f"{one_line(entry.data['reason'])}\n"
+            )
         case "recovered":
             return f"- {entry.at} an unfinished ledger entry of {entry.data['bytes']} bytes was removed after a crash\n"
         case "stopped":
@@ -53,7 +61,10 @@ def build_piece(entry: Entry, state: State, place: str) -> str:  # noqa: PLR0911
         case "reported":
             return _final(state)
         case "accepted":
-            return f"\n## Acceptance in the project\n\n- Time: {entry.at}\n- Commit: `{entry.data['commit']}`\n- Full suite: {one_line(entry.data['suite'])}\n"
+            return (
+                f"\n## Acceptance in the project\n\n- Time: {entry.at}\n- Commit: `{entry.data['commit']}`\n- "
+                f"Full suite: {one_line(entry.data['suite'])}\n"
+            )
         case _:
             return ""
 
@@ -73,7 +84,10 @@ def _baseline(state: State, at: str) -> str:
     item = state.rounds[0]
     run = item.last_run
     figures = run.table() if run else None
-    text = f"\n## Baseline\n\n- Time: {at}\n- Backend: {state.manifest.target_backend}\n- GPU: {state.manifest.target_gpu}\n- Commit: `{item.parent}`\n- Validation level: full\n\n"
+    text = (
+        f"\n## Baseline\n\n- Time: {at}\n- Backend: {state.manifest.target_backend}\n- GPU: "
+        f"{state.manifest.target_gpu}\n- Commit: `{item.parent}`\n- Validation level: full\n\n"
+    )
     if figures is not None:
         rows = [(row.label, *(number(row.number(name)) for name in figures.metrics), row.check) for row in figures.rows]
         text += table(("Shape", *figures.metrics, "Check"), rows) + "\n\n"
@@ -81,8 +95,10 @@ def _baseline(state: State, at: str) -> str:
             f"- {name} aggregate (geomean): {number(value)}\n" for name, value in compute_aggregates(figures).items()
         )
     return (
-        f"{text}- Aggregate score ({state.manifest.primary_metric}): {number(read_score(state, item))}\n- All Check: PASS\n"
-        f"- Representative shapes: {', '.join(state.representative)}\n- Detailed data: rounds/round-1/summary.md\n- Quick baseline log: rounds/round-1/artifacts/quick_baseline.log\n\n## Optimization History\n"
+        f"{text}- Aggregate score ({state.manifest.primary_metric}): {number(read_score(state, item))}\n- All "
+        "Check: PASS\n"
+        f"- Representative shapes: {', '.join(state.representative)}\n- Detailed data: rounds/round-1/summary.md\n"
+        "- Quick baseline log: rounds/round-1/artifacts/quick_baseline.log\n\n## Optimization History\n"
     )
 
 
@@ -97,8 +113,14 @@ def _attempt(state: State, item: Round) -> str:
         f"- Validation level: {level}"
         + (" (upgraded from quick)" if item.level is Level.QUICK and level is Level.FULL else ""),
         f"- Hypothesis: {one_line(item.hypothesis)}",
-        f"- Changes: {', '.join(state.manifest.kernel_files)}; bucket {item.bucket or 'none'}; expected {one_line(item.expect or 'nothing stated')}",
-        f"- Result: {f'{percent(gain.estimate)} (at least {percent(gain.lower)})' if gain else 'no figures'}, {'accepted' if accepted else 'not accepted'}",
+        (
+            f"- Changes: {', '.join(state.manifest.kernel_files)}; bucket {item.bucket or 'none'}; expected "
+            f"{one_line(item.expect or 'nothing stated')}"
+        ),
+        (
+            f"- Result: {f'{percent(gain.estimate)} (at least {percent(gain.lower)})' if gain else 'no figures'}, "
+            f"{'accepted' if accepted else 'not accepted'}"
+        ),
         f"- Test: {'PASS' if item.last_run and not item.last_run.measurement.failed_gates and item.last_run.csv else 'FAIL'}",
         f"- Decision: {'accept' if accepted else 'rollback'}",
         f"- Detailed data: rounds/round-{item.number}/summary.md",
@@ -154,14 +176,17 @@ def _final(state: State) -> str:
     )
     return (
         f"\n## Final Report\n\n- Baseline aggregate score: {number(read_score(state, state.rounds[0]))}\n"
-        f"- Final best, head-to-head in one run: {percent(head.estimate) + f' (at least {percent(head.lower)})' if head else 'the baseline itself'}\n"
+        "- Final best, head-to-head in one run: "
+        f"{percent(head.estimate) + f' (at least {percent(head.lower)})' if head else 'the baseline itself'}\n"
         f"- Total iterations: {len(state.rounds)} (accepted: {counts[0]}, rollback: {counts[1]})\n"
         f"- Key effective optimizations: {'; '.join(effective) or 'none'}\n"
         f"- Verified ineffective directions: {'; '.join(ineffective) or 'none'}\n"
-        f"- If continuing optimization, recommended next three steps: {'; '.join(one_line(step) for step in steps) or 'nobody wrote any down'}\n"
+        "- If continuing optimization, recommended next three steps: "
+        f"{'; '.join(one_line(step) for step in steps) or 'nobody wrote any down'}\n"
         f"\n### Real-training applicability audit\n\n"
         f"{table(('Source', 'Buckets', 'Benchmark gain', 'Real-training-equivalent gain'), rows)}\n\n"
-        f"- Headline benchmark improvement: {percent(found.headline)}\n- Real-training-equivalent improvement: {percent(found.real)}\n"
+        f"- Headline benchmark improvement: {percent(found.headline)}\n- Real-training-equivalent improvement: "
+        f"{percent(found.real)}\n"
         f"- Inflation gap: {percent(found.gap)}\n- Verdict: {found.verdict}\n"
     )
 

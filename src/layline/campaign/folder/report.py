@@ -67,19 +67,31 @@ def find_headline(state: State) -> float | None:
 def _head_to_head(state: State) -> Iterator[Block]:
     if state.head_to_head is None:
         going = state.baseline is None or state.best.number > 1
-        yield Paragraph("Not measured yet: it is when the campaign has been stopped." if going else "No round was accepted: the best is the baseline.")  # fmt: skip
+        yield Paragraph(
+            "Not measured yet: it is when the campaign has been stopped."
+            if going
+            else "No round was accepted: the best is the baseline."
+        )
         return
     run, verdict = state.head_to_head
     if verdict.interval is not None:
         interval = verdict.interval
         yield Paragraph(
-            f"{interval.estimate:+.1%} on the primary metric ({interval.confidence:.1%} one-sided bounds {interval.lower:+.1%} "
-            f"to {interval.upper:+.1%}), baseline and best measured together on {run.at} in {interval.pairs} process pairs."
+            f"{interval.estimate:+.1%} on the primary metric ({interval.confidence:.1%} one-sided bounds "
+            f"{interval.lower:+.1%} "
+            f"to {interval.upper:+.1%}), baseline and best measured together on {run.at} in {interval.pairs} "
+            "process pairs."
         )
     rows = tuple(
-        (gain.shape, f"{gain.best_ms:.4f}", f"{gain.candidate_ms:.4f}", f"{gain.gain.estimate:+.1%}", f"{gain.gain.lower:+.1%} … {gain.gain.upper:+.1%}")
+        (
+            gain.shape,
+            f"{gain.best_ms:.4f}",
+            f"{gain.candidate_ms:.4f}",
+            f"{gain.gain.estimate:+.1%}",
+            f"{gain.gain.lower:+.1%} … {gain.gain.upper:+.1%}",
+        )
         for gain in verdict.shapes
-    )  # fmt: skip
+    )
     columns = ("shape", "baseline ms", "best ms", "gain", "simultaneous bounds")
     yield Table(columns=columns, rows=rows, numeric=frozenset({1, 2, 3}))
     yield Paragraph(
@@ -212,13 +224,16 @@ def _roof(state: State) -> Iterator[Block]:
         return
     flops, moved, points = state.ceilings
     yield Paragraph(
-        f"{state.ceiling_of}: {flops / 1e9:.1f} GFLOP/s of arithmetic, {moved / 1e9:.1f} GB/s of copying, measured with this report."
+        f"{state.ceiling_of}: {flops / 1e9:.1f} GFLOP/s of arithmetic, {moved / 1e9:.1f} GB/s of copying, measured "
+        "with this report."
     )
     kernels = tuple((label, ((intensity, rate / 1e9),)) for label, intensity, rate in points)
     yield Chart(
-        kind="roofline", title=f"{state.ceiling_of} under its roof (GFLOP/s over FLOP per byte)",
-        series=(("roof", ((moved / 1e9, flops / 1e9),)), *kernels), unit="GFLOP/s",
-    )  # fmt: skip
+        kind="roofline",
+        title=f"{state.ceiling_of} under its roof (GFLOP/s over FLOP per byte)",
+        series=(("roof", ((moved / 1e9, flops / 1e9),)), *kernels),
+        unit="GFLOP/s",
+    )
     rows = tuple(
         (label, f"{intensity:.1f}", f"{rate / 1e9:.2f}", say_share(rate / min(flops, intensity * moved), 1))
         for label, intensity, rate in points
@@ -244,13 +259,19 @@ def _termination(state: State) -> Table | Paragraph:
 
 def _conditions(state: State) -> Iterator[str]:
     manifest = state.manifest
-    yield f"Measuring: {manifest.measuring}; primary metric: {manifest.primary_metric}; least gain worth having: {manifest.min_effect:.1%}."
+    yield (
+        f"Measuring: {manifest.measuring}; primary metric: {manifest.primary_metric}; least gain worth having: "
+        f"{manifest.min_effect:.1%}."
+    )
     if manifest.measuring is Measuring.COMMAND:
         yield from find_missing(manifest.transfer_command)
     run = state.head_to_head[0] if state.head_to_head else state.rounds[0].last_run if state.rounds else None
     if run is not None:
         machine = run.measurement.environment
-        yield f"Machine: {machine.cpu}, {machine.cores} cores, load {machine.load_before:.1f} to {machine.load_after:.1f}, contended: {'yes' if machine.is_contended else 'no'}."
+        yield (
+            f"Machine: {machine.cpu}, {machine.cores} cores, load {machine.load_before:.1f} to "
+            f"{machine.load_after:.1f}, contended: {'yes' if machine.is_contended else 'no'}."
+        )
         yield f"Confined by: {', '.join(machine.sandbox) or 'nothing'}."
         for weakness in machine.weaker:
             yield f"Not confined here: {weakness}."
@@ -260,11 +281,16 @@ def _conditions(state: State) -> Iterator[str]:
 
 def _skipped(state: State) -> Iterator[Skipped]:
     if state.ceilings is not None and state.ceiling_of != "One core" and state.training is None:
-        yield Skipped("training loop before and after", "not run yet: `layline campaign report` on a machine with the accelerator does")  # fmt: skip
+        yield Skipped(
+            "training loop before and after",
+            "not run yet: `layline campaign report` on a machine with the accelerator does",
+        )
     for item in state.rounds:
         unsaid = [kind for kind in ("attribution", "next") if item.settled is Settled.ACCEPTED and not item.texts(kind)]
         if unsaid:
-            yield Skipped(f"{' and '.join(unsaid)} of round {item.number}", "nobody wrote it down (`layline campaign note`)")  # fmt: skip
+            yield Skipped(
+                f"{' and '.join(unsaid)} of round {item.number}", "nobody wrote it down (`layline campaign note`)"
+            )
         if item.settled is Settled.ACCEPTED and item.verdict and item.verdict.transferred is None:
             yield Skipped(
                 f"transfer of round {item.number} ({bucket_of(item)})", "not simulated, so its gain is not called real"

@@ -56,7 +56,8 @@ def _results(state: State, item: Round) -> str:
         parts += _judgement(item.verdict)
     if item.integration is not None:
         parts.append(
-            f"### Integration gate\n\n- {'passed' if item.integration[0] else 'FAILED'}: {one_line(item.integration[1])}"
+            f"### Integration gate\n\n- {'passed' if item.integration[0] else 'FAILED'}: "
+            f"{one_line(item.integration[1])}"
         )
     if run is not None:
         parts += _gates(run)
@@ -97,7 +98,10 @@ def _shape_table(state: State, item: Round, run: Run, measured: BenchTable) -> s
         opponent = best.row(row.label) if best else None
         delta = gains.get(row.label)
         if delta is None and opponent is not None and item.settled is not Settled.BASELINE:
-            now, was = read_primary(row, measured, state.manifest.primary_metric), read_primary(opponent, measured, state.manifest.primary_metric)  # fmt: skip
+            now, was = (
+                read_primary(row, measured, state.manifest.primary_metric),
+                read_primary(opponent, measured, state.manifest.primary_metric),
+            )
             delta = now / was - 1 if now and was else None
         sizes = [f"{row.number(name) or 0:.0f}" for name in dimensions]
         figures = [number(row.number(name)) for name in (*measured.metrics, *times)]
@@ -113,7 +117,8 @@ def _aggregate(state: State, item: Round, run: Run, measured: BenchTable) -> str
     lines = [f"- {name} (geomean): {number(value)}" for name, value in means.items()]
     lines.append(f"- Score ({primary}): {number(compute_score(measured, primary))}")
     lines.append(
-        f"- vs baseline: {percent(compare_on_same_shapes(state, item, primary))} (stored figures, same shapes; a hint, not a claim)"
+        f"- vs baseline: {percent(compare_on_same_shapes(state, item, primary))} (stored figures, same shapes; a "
+        "hint, not a claim)"
     )
     if item.verdict and item.verdict.interval:
         interval = item.verdict.interval
@@ -147,7 +152,10 @@ def _judgement(verdict: Verdict) -> list[str]:
     literal = verdict.amd_literal
     lines = [f"- Verdict: {verdict.outcome}: {one_line(verdict.reason)}"]
     if literal is not None:
-        lines.append(f"- The specification's literal rule on the same figures: {'accept' if literal.accepts else 'reject'}: {one_line(literal.reason)}")  # fmt: skip
+        lines.append(
+            f"- The specification's literal rule on the same figures: {'accept' if literal.accepts else 'reject'}: "
+            f"{one_line(literal.reason)}"
+        )
         if not literal.agrees:
             lines.append(f"- Why the two differ: {one_line(literal.explanation)}")
     lines += [f"- {one_line(note)}" for note in verdict.notes]
@@ -187,7 +195,10 @@ def _rollback_analysis(item: Round) -> str:
             f"- Change made: {one_line(item.change)}",
             f"- Expected effect: {one_line(item.expect or item.hypothesis)}",
             f"- Actual effect: {one_line(actual)}",
-            f"- Root cause: {one_line(' '.join(item.texts('diagnosis')) or 'not diagnosed yet; demanded before the next round')}",
+            (
+                "- Root cause: "
+                f"{one_line(' '.join(item.texts('diagnosis')) or 'not diagnosed yet; demanded before the next round')}"
+            ),
             f"- Lesson learned: {one_line(' '.join(lessons) or 'none recorded')}",
         )
     )

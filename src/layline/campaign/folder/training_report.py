@@ -42,7 +42,8 @@ def _build_blocks(training: Training) -> Iterator[Block]:
 
 def _tell(title: str, interval: Interval) -> str:
     return (
-        f"Steps per second, {title}: {interval.estimate:+.1%} (95 % bounds {interval.lower:+.1%} to {interval.upper:+.1%}, "
+        f"Steps per second, {title}: {interval.estimate:+.1%} (95 % bounds {interval.lower:+.1%} to "
+        f"{interval.upper:+.1%}, "
         f"{interval.pairs} sets of processes)."
     )
 

@@ -88,7 +88,10 @@ def build_transfer_check(state: State, item: Round) -> str:
     real = item.verdict.transferred if item.verdict else None
     lines = [
         f"- Bucket: {declared if item.settled is not Settled.BASELINE else 'none, no code change'}",
-        f"- Cache key (if any): {one_line(kept) if kept else 'no cache: nothing that outlives a call makes a later one faster' if _is_trusted(state) else 'not measured: the user’s command reuses its tensors'}",
+        (
+            "- Cache key (if any): "
+            f"{one_line(kept) if kept else 'no cache: nothing that outlives a call makes a later one faster' if _is_trusted(state) else 'not measured: the user’s command reuses its tensors'}"
+        ),
         f"- id(...) audit: {_audit(state, item)}",
         f"- 4-step pen-and-paper trace hit rate: {_trace(item)}",
         f"- Workload distribution robustness (GroupGemm / MoE only): {_skew(state, item)}",
@@ -121,7 +124,10 @@ def _trace(item: Round) -> str:
         )
     hits = trace.count("h")
     shown = f"{trace[:SHOWN]}{' …' if len(trace) > SHOWN else ''}"
-    return f"{hits}/{len(trace)} passes served from memory, measured in training steps with fresh activations ({shown}; h hit, m miss)"
+    return (
+        f"{hits}/{len(trace)} passes served from memory, measured in training steps with fresh activations "
+        f"({shown}; h hit, m miss)"
+    )
 
 
 def _skew(state: State, item: Round) -> str:

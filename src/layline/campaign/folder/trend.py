@@ -21,8 +21,10 @@ def build_trend_head(state: State) -> str:
     manifest = state.manifest
     return (
         f"# Performance trend — {manifest.target_op} {manifest.target_backend} on {manifest.target_gpu}\n\n"
-        "Append-only. Every row is over the representative shapes, so that rows can be read against one another; figures\n"
-        "are those of their own round, and the verdict never comes from comparing rows: best and candidate are measured\n"
+        "Append-only. Every row is over the representative shapes, so that rows can be read against one another; "
+        "figures\n"
+        "are those of their own round, and the verdict never comes from comparing rows: best and candidate are "
+        "measured\n"
         "together, in pairs.\n\n" + row(TREND_COLUMNS) + "\n|" + "---|" * len(TREND_COLUMNS) + "\n"
     )
 

@@ -1,4 +1,6 @@
-"""`artifacts/quick_baseline.log` and `quick_validation.log`: one measuring run as plain text, line by line comparable."""
+"""`artifacts/quick_baseline.log` and `quick_validation.log`: one measuring run as plain text, line by line
+comparable.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,10 @@ def build_validation_log(run: Run, labels: Sequence[str]) -> str:
 def _head(measurement: Measurement) -> Iterator[str]:
     machine = measurement.environment
     yield f"status {measurement.status}, {measurement.pairs} process pairs, clock {measurement.plan.clock}"
-    yield f"machine {machine.cpu}, {machine.cores} cores, load {machine.load_before:.2f} before, {machine.load_after:.2f} after"
+    yield (
+        f"machine {machine.cpu}, {machine.cores} cores, load {machine.load_before:.2f} before, "
+        f"{machine.load_after:.2f} after"
+    )
     if measurement.problem:
         yield f"problem {measurement.problem}"
 

@@ -77,7 +77,9 @@ def _parse_line(line: bytes, number: int, previous: str, where: str) -> Entry:
     if not isinstance(plain, dict) or set(plain) != _FIELDS or not isinstance(plain["data"], dict):
         raise RecordError(place, ("is not a ledger entry",), hint=_TAMPERED)
     if plain["n"] != number or plain["previous"] != previous:
-        raise RecordError(place, ("does not follow the entry before it: a line was removed, added or moved",), hint=_TAMPERED)  # fmt: skip
+        raise RecordError(
+            place, ("does not follow the entry before it: a line was removed, added or moved",), hint=_TAMPERED
+        )
     body = {key: plain[key] for key in ("n", "at", "kind", "data", "previous")}
     if hashlib.sha256(_canonical(body)).hexdigest() != plain["hash"]:
         raise RecordError(place, ("does not have the hash it claims: it was changed",), hint=_TAMPERED)

@@ -1,4 +1,6 @@
-"""Lessons: what other campaigns can reuse, in the file the specification calls `tips.md`. Append-only; a wrong lesson gets a tombstone."""
+"""Lessons: what other campaigns can reuse, in the file the specification calls `tips.md`. Append-only; a wrong lesson
+gets a tombstone.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ ANTI_PATTERN = "Known anti-pattern (benchmark over-fit; do not retry): "
 _ENTRY = re.compile(r"###\s+(\d{4}-\d{2}-\d{2} \d{2}:\d{2})\s+(.*?)\s*\Z")
 _CORRECTION = re.compile(r"correction of ([0-9a-f]{8})\b")
 _FIELD = re.compile(r"-\s+(\w+):\s*(.*)\Z")
-_CACHE = re.compile(r"id\(\s*(?:activation|grad_out|grad|a|x|input)\w*\s*\)|(?:activation|grad_out)[ -]cache|fixed\s+`?M_per_group", re.IGNORECASE)  # fmt: skip
+_CACHE = re.compile(
+    r"id\(\s*(?:activation|grad_out|grad|a|x|input)\w*\s*\)|(?:activation|grad_out)[ -]cache|fixed\s+`?M_per_group",
+    re.IGNORECASE,
+)
 _WARNED = re.compile(r"anti-pattern|over-?fit|do not|never|forbid", re.IGNORECASE)
 
 

@@ -44,9 +44,12 @@ def fold(entries: Iterable[Entry]) -> State | None:
 def _begin(entry: Entry) -> State:
     data = entry.data
     return State(
-        manifest=codec.decode(Manifest, data["manifest"], where="ledger"), manifest_sha256=data["manifest_sha256"],
-        created_at=entry.at, origin=data["origin"], head=entry.hash,
-    )  # fmt: skip
+        manifest=codec.decode(Manifest, data["manifest"], where="ledger"),
+        manifest_sha256=data["manifest_sha256"],
+        created_at=entry.at,
+        origin=data["origin"],
+        head=entry.hash,
+    )
 
 
 def _content(state: State, entry: Entry) -> State:
@@ -57,10 +60,18 @@ def _open(state: State, entry: Entry) -> State:
     data = entry.data
     listed = tuple((file["path"], file["mode"], file["sha256"]) for file in data["kernel"]["files"])
     opened = Round(
-        number=data["round"], at=entry.at, hypothesis=data["hypothesis"], change=data["change"],
-        bucket=Bucket(data["bucket"]) if data["bucket"] else None, expect=data["expect"], kernel=data["kernel"]["id"],
-        best=data["best"], parent=data["parent"], level=Level(data["level"]), proposer=data["proposer"],
-    )  # fmt: skip
+        number=data["round"],
+        at=entry.at,
+        hypothesis=data["hypothesis"],
+        change=data["change"],
+        bucket=Bucket(data["bucket"]) if data["bucket"] else None,
+        expect=data["expect"],
+        kernel=data["kernel"]["id"],
+        best=data["best"],
+        parent=data["parent"],
+        level=Level(data["level"]),
+        proposer=data["proposer"],
+    )
     return replace(state, rounds=(*state.rounds, opened), kernels={**state.kernels, opened.kernel: listed})
 
 
@@ -75,9 +86,13 @@ def _read_run(entry: Entry) -> Run:
     data = entry.data
     measurement = codec.decode(Measurement, data["measurement"], where="ledger")
     return Run(
-        level=Level(data["level"]), at=entry.at, measurement=measurement, csv=data["csv"], best_csv=data["best_csv"],
+        level=Level(data["level"]),
+        at=entry.at,
+        measurement=measurement,
+        csv=data["csv"],
+        best_csv=data["best_csv"],
         said=data.get("said", ""),
-    )  # fmt: skip
+    )
 
 
 def _fail(state: State, entry: Entry) -> State:

@@ -29,7 +29,8 @@ def choose_representative(run: Run, manifest: Manifest) -> tuple[str, ...]:
 def choose_rows(table: BenchTable, *, grouped: bool, core: tuple[str, ...] = ()) -> tuple[str, ...]:
     """Only shapes that pass: core ones, the cheapest (overhead), the dearest (throughput), then the most variable ones.
 
-    A grouped operator always gets a skewed distribution: a schedule that lives on even groups must not pass quick rounds.
+    A grouped operator always gets a skewed distribution: a schedule that lives on even groups must not pass quick
+    rounds.
     """
     passed = [row for row in table.rows if row.passed]
     if len(passed) <= FEWEST:

@@ -64,7 +64,8 @@ def _ask_for_diagnosis(item: Round) -> str:
     if not refused:
         return f"round {item.number} was rolled back: {ESCALATION[0][1]}"
     return (
-        f"round {item.number} was refused (`{refused[0].property}`), whatever its speed: say what in the kernel does that; "
+        f"round {item.number} was refused (`{refused[0].property}`), whatever its speed: say what in the kernel "
+        "does that; "
         f"`layline campaign explain {item.number}` measures it again and shows the call, the inputs and the numbers"
     )
 

@@ -58,7 +58,9 @@ def _read_file(root: Path, path: str) -> File | None:
     try:
         found = place.lstat()
         if not stat.S_ISREG(found.st_mode) or place.parent.resolve() != (root.resolve() / path).parent:
-            raise ConfigError(f"{path} is not a plain file inside the tree.", hint="A kernel file cannot be a link or a device.")  # fmt: skip
+            raise ConfigError(
+                f"{path} is not a plain file inside the tree.", hint="A kernel file cannot be a link or a device."
+            )
         if found.st_size > MAX_BYTES:
             raise ConfigError(f"{path} is larger than {MAX_BYTES >> 20} MiB.", hint="A kernel is source text.")
         return File(path=path, mode="100755" if found.st_mode & stat.S_IXUSR else "100644", data=place.read_bytes())
@@ -82,7 +84,10 @@ def decode_content(plain: Mapping[str, Any]) -> bytes:
 
 
 def encode_kernel_files(kernel: KernelFiles) -> dict[str, Any]:
-    return {"id": kernel.id, "files": [{"path": file.path, "mode": file.mode, "sha256": file.sha256} for file in kernel.files]}  # fmt: skip
+    return {
+        "id": kernel.id,
+        "files": [{"path": file.path, "mode": file.mode, "sha256": file.sha256} for file in kernel.files],
+    }
 
 
 def write_kernel_files(root: Path, kernel: KernelFiles, paths: Iterable[str]) -> None:

@@ -48,7 +48,8 @@ class Setup:
     mode: int | None = None
     """The floating-point mode an untouched worker has."""
     own_files: frozenset[str] = frozenset()
-    """Files whose code is in a worker whatever it runs: the interpreter's own libraries differ from machine to machine."""
+    """Files whose code is in a worker whatever it runs: the interpreter's own libraries differ from machine to
+    machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,13 +166,16 @@ class LiveLeg:
         if status != 0:
             raise Fault(
                 "supports-shape",
-                f"{step.symbol} returned {status} for {describe_shape(given.shape)}: a kernel must handle every shape itself.",
+                f"{step.symbol} returned {status} for {describe_shape(given.shape)}: a kernel must handle every "
+                "shape itself.",
             )
         if self._mode is not None and mode != self._mode:
             raise Fault(
                 "floating-point-mode",
-                f"{step.symbol} on {describe_shape(given.shape)} returned with another floating-point mode than it was called "
-                f"with ({describe_mode(self._mode, mode)}): whatever runs after it in the same process computes differently.",
+                f"{step.symbol} on {describe_shape(given.shape)} returned with another floating-point mode than it "
+                "was called "
+                f"with ({describe_mode(self._mode, mode)}): whatever runs after it in the same process computes "
+                "differently.",
                 "keep the mode at entry (fegetenv, _mm_getcsr) and restore it before returning, or leave it alone",
                 f"mode 0x{mode:08x}, was 0x{self._mode:08x}",
             )
@@ -248,7 +252,8 @@ class LiveLeg:
         return None
 
     def _find_dependence(self, filled: Filled, outputs: Arrays) -> str:
-        """What else than its inputs a wrong answer depends on: an earlier call (`follows-inputs`), chance (`repeatable`), nothing.
+        """What else than its inputs a wrong answer depends on: an earlier call (`follows-inputs`), chance
+        (`repeatable`), nothing.
 
         Twice the same other inputs are put on a fresh place and then, on that place, the wrong call is made again: what
         remembers gives the same wrong answer both times, but another one than at first; a race gives what it likes.

@@ -36,8 +36,10 @@ def check_clock(step_ns: int | None) -> GateResult:
         seen = f"advances in steps of {step_ns / 1e6:.2f} ms"
     else:
         return GateResult(
-            property="cpu-clock", passed=True, reason=f"The clock of processor time is fine enough (a step of {step_ns} ns was seen)."
-        )  # fmt: skip
+            property="cpu-clock",
+            passed=True,
+            reason=f"The clock of processor time is fine enough (a step of {step_ns} ns was seen).",
+        )
     return GateResult(
         property="cpu-clock",
         passed=False,

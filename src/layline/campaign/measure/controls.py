@@ -69,9 +69,11 @@ def measure_empty_call(setup: Setup, rng: np.random.Generator) -> Untouched:
         leg.worker.load()
         replies = [leg.call_unchecked(operator.passes[0], given) for _ in range(30)]
         return Untouched(
-            overhead_ms=quantile([reply.cpu_ns / 1e6 for reply in replies], 0.1), mode=replies[-1].mode,
-            weaker=leg.worker.weaker, files=leg.worker.mapped_files(),
-        )  # fmt: skip
+            overhead_ms=quantile([reply.cpu_ns / 1e6 for reply in replies], 0.1),
+            mode=replies[-1].mode,
+            weaker=leg.worker.weaker,
+            files=leg.worker.mapped_files(),
+        )
 
 
 def check_known_wrong(setup: Setup, rng: np.random.Generator) -> GateResult:
@@ -150,7 +152,8 @@ def run_controls(
 ) -> dict[Key, list[tuple[float, float]]]:
     """The best against itself, and against itself made slower, on one shape, interleaved like any pair.
 
-    All three are new processes: one that has served calls before has its pages and translations at hand, and would read faster.
+    All three are new processes: one that has served calls before has its pages and translations at hand, and would read
+    faster.
     """
     operator, shape, spins = setup.operator, canary.shape, dict(canary.spins)
     run = PairRun(number=0)

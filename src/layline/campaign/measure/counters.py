@@ -68,7 +68,11 @@ def parse_counters(text: str) -> Counted:
     absent = [event for event in EVENTS if event not in counters]
     if not absent:
         return Counted(counters=counters)
-    why = "the processor's counters are not given to this machine" if "<not supported>" in text else "perf may not count here"  # fmt: skip
+    why = (
+        "the processor's counters are not given to this machine"
+        if "<not supported>" in text
+        else "perf may not count here"
+    )
     return Counted(counters=counters, missing=(f"no {', '.join(absent)}: {why}",))
 
 

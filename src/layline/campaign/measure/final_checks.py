@@ -28,7 +28,8 @@ PEAK_FLOPS_PER_CORE = 64 * 6e9
 """Two 512-bit fused multiply-adds per cycle at 6 GHz: no core of today does more in f32."""
 _BUCKETS = {
     Bucket.W1: "a cache of the weight, whose gain is bounded by what it saves in training",
-    Bucket.W2: "a cache of an activation or gradient; in training these are new in every step, so the gain is not there",
+    Bucket.W2: "a cache of an activation or gradient; in training these are new in every step, so the gain is not "
+    "there",
     Bucket.W3: "a memory of whole calls; in training no call comes twice, so the gain is not there",
 }
 REASONS = {
@@ -110,8 +111,10 @@ def check_state(measurement: Measurement) -> GateResult:
 def check_carry(measurement: Measurement, pairs: Sequence[PairRun]) -> GateResult:
     """A gain on the listed shapes must be there on equally aligned shapes nobody listed.
 
-    It is refused when the upper bound of what neighbours gain is below a quarter of it; a large one also when their median
-    is, and four in five process pairs show less than half. A median that low without that is a busy machine's: no verdict.
+    It is refused when the upper bound of what neighbours gain is below a quarter of it; a large one also when their
+    median
+    is, and four in five process pairs show less than half. A median that low without that is a busy machine's: no
+    verdict.
     """
     listed = math.fsum(pair_ratios(measurement, "cpu").whole) / measurement.pairs
     labels = measurement.shapes
@@ -123,7 +126,10 @@ def check_carry(measurement: Measurement, pairs: Sequence[PairRun]) -> GateResul
     is_doubtful = listed >= CARRY_FROM and middle < wanted
     is_mostly_lost = sum(value < listed / 2 for value in held) >= MOSTLY * len(held)
     is_lost = listed > 0 and (upper < wanted or (is_doubtful and is_mostly_lost))
-    told = f"{math.expm1(listed):+.1%} on the listed shapes, {math.expm1(middle):+.1%} ({say(bounds)}, {len(held)} pairs) on equally aligned neighbours"
+    told = (
+        f"{math.expm1(listed):+.1%} on the listed shapes, {math.expm1(middle):+.1%} ({say(bounds)}, {len(held)} "
+        "pairs) on equally aligned neighbours"
+    )
     if is_doubtful and not is_lost:
         raise Disturbed(f"Whether the gain reaches shapes nobody listed was not to be told: {told}.")
     return GateResult(
@@ -175,7 +181,8 @@ def _check_physics(measurement: Measurement, operator: Operator, shapes: Sequenc
             yield GateResult(
                 property="physically-possible",
                 passed=False,
-                reason=f"{sample.step} on {sample.shape} took {sample.cpu.low:.4f} ms of CPU time; the arithmetic alone needs {floor:.4f} ms.",
+                reason=f"{sample.step} on {sample.shape} took {sample.cpu.low:.4f} ms of CPU time; the arithmetic "
+                f"alone needs {floor:.4f} ms.",
             )
             return
     yield GateResult(
@@ -192,6 +199,7 @@ def describe_trace(measurement: Measurement) -> str:
     width = max(1, len(trace) // steps)
     told = " ".join(trace[at : at + width] for at in range(0, len(trace), width))
     return (
-        f"{steps} simulated training steps with fresh activations, {trace.count('h')} of {len(trace)} passes served from "
+        f"{steps} simulated training steps with fresh activations, {trace.count('h')} of {len(trace)} passes "
+        "served from "
         f"memory (m: computed anew, h: from memory; one word per step): {told}"
     )

@@ -34,7 +34,9 @@ def keep(operator: Operator, given: Given, rng: np.random.Generator, kept: tuple
 
 
 def nudge(operator: Operator, given: Given, rng: np.random.Generator, name: str | None = None) -> Given:
-    """The same places and values, but one element of one input (`name`, or any) changed by much: the output must follow."""
+    """The same places and values, but one element of one input (`name`, or any) changed by much: the output must
+    follow.
+    """
     inputs = tuple(_change_one(one, rng, name) for one in given.inputs)
     return replace(_with_answers(operator, given.shape, inputs, "nudged"), on_same_place=True)
 

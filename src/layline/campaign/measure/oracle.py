@@ -22,7 +22,8 @@ ALLCLOSE = {"float32": (1e-4, 1e-4), "float16": (1e-2, 1e-2), "bfloat16": (1e-2,
 ERROR_FLOOR = 2.0**-22
 """Errors below a few units in the last place of f32 are not compared: there is nothing to win there."""
 LOST, SMALLEST = 1e-3, 2.0**-100
-"""An element is lost when it is off by more than this part of itself; below the smallest (far above where f32 ends) none is counted."""
+"""An element is lost when it is off by more than this part of itself; below the smallest (far above where f32 ends)
+none is counted."""
 LOST_ROOM, LOST_FREE = 4, 8
 """How many times as many as the starting kernel loses, by cancellation, may be lost, and how many more."""
 WORST_ROOM, WORST_FLOOR = 4.0, 16.0
@@ -62,7 +63,9 @@ def compute_oracle(operator: Operator, step: str, filled: Filled) -> dict[str, A
 def find_wrong(
     operator: Operator, filled: Filled, outputs: Arrays, right: Arrays, *, is_exact: bool
 ) -> Iterator[Wrong]:
-    """Everything that is wrong with a call's outputs, the most telling first. Comparisons are written so that NaN fails."""
+    """Everything that is wrong with a call's outputs, the most telling first. Comparisons are written so that NaN
+    fails.
+    """
     import numpy as np
 
     for name in filled.step.outputs:
@@ -81,7 +84,8 @@ def find_wrong(
             bad = ~np.isfinite(got)
             yield Wrong(
                 property="finite",
-                reason=f"{int(bad.sum())} of {got.size} elements of {name} are NaN or infinite; the oracle's are finite.",
+                reason=f"{int(bad.sum())} of {got.size} elements of {name} are NaN or infinite; the oracle's are "
+                "finite.",
                 evidence=(_where(name, bad),),
             )
             continue
@@ -90,7 +94,8 @@ def find_wrong(
             bad = error != 0
             yield Wrong(
                 property="exact-integers",
-                reason=f"{int(bad.sum())} of {got.size} elements of {name} differ where integer inputs make the result exact.",
+                reason=f"{int(bad.sum())} of {got.size} elements of {name} differ where integer inputs make the "
+                "result exact.",
                 evidence=(_where(name, bad), f"largest error {error.max():g}"),
             )
             continue
@@ -189,7 +194,9 @@ def summarise_errors(leg: Leg, shape: str, errors: list[Error]) -> Iterator[Accu
 
 
 def compare_errors(ratio: float, candidate: list[Error], start: list[Error]) -> Iterator[Wrong]:
-    """Outputs whose error, on the same kind of inputs, is more than `ratio` times the starting kernel's: on the whole, or at worst."""
+    """Outputs whose error, on the same kind of inputs, is more than `ratio` times the starting kernel's: on the whole,
+    or at worst.
+    """
     for name in sorted({error.output for error in candidate}):
         ours = [error for error in candidate if error.output == name]
         theirs = [error for error in start if error.output == name]
@@ -201,16 +208,22 @@ def _compare_error(name: str, ratio: float, ours: list[Error], theirs: list[Erro
     """The whole output by its root mean square, single elements by their largest error, with more room for chance."""
     import numpy as np
 
-    figures = (("error", ratio, 1.0, [e.rms for e in ours], [e.rms for e in theirs]),
-               ("largest error", WORST_ROOM * ratio, WORST_FLOOR, [e.worst for e in ours], [e.worst for e in theirs]))  # fmt: skip
+    figures = (
+        ("error", ratio, 1.0, [e.rms for e in ours], [e.rms for e in theirs]),
+        ("largest error", WORST_ROOM * ratio, WORST_FLOOR, [e.worst for e in ours], [e.worst for e in theirs]),
+    )
     for what, allowed, floor, mine, its in figures:
         # means, not medians: a kernel that is careless in every other call is careless
         found, start = float(np.mean(mine)), float(np.mean(its))
         if not found <= max(floor * ERROR_FLOOR, allowed * start):
-            units = f"; {max(error.ulp for error in ours):.0f} units in the last place at worst, the start {max(error.ulp for error in theirs):.0f}"
+            units = (
+                f"; {max(error.ulp for error in ours):.0f} units in the last place at worst, the start "
+                f"{max(error.ulp for error in theirs):.0f}"
+            )
             yield Wrong(
                 property="error-not-worse",
-                reason=f"The {what} of {name} is {found:.2e}, {found / (start or ERROR_FLOOR):.0f} times the starting kernel's "
+                reason=f"The {what} of {name} is {found:.2e}, {found / (start or ERROR_FLOOR):.0f} times the "
+                "starting kernel's "
                 f"on the same kind of inputs; {allowed:g} times is allowed.",
                 evidence=(f"mean over {len(mine)} calls; starting kernel {start:.2e}{units}",),
             )

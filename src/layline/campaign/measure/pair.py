@@ -160,7 +160,8 @@ def _plan_requests(
                 slowest_cpu, slowest_wall = max(slowest_cpu, cpu), max(slowest_wall, wall)
             elif leg.leg is Leg.CANDIDATE and run.first_call_ms == 0:
                 run.first_call_ms = wall
-    # By CPU time, which other people's load does not stretch: short calls must come several to a request on a busy machine too.
+    # By CPU time, which other people's load does not stretch: short calls must come several to a request on a busy
+    # machine too.
     count = max(1, min(16, round(REQUEST_MS * len(operator.passes) / max(slowest_cpu, 0.01))))
     affordable = int(plan.seconds * 1000 / max(slowest_wall * count, 0.01))
     return count, max(LEAST_REQUESTS, min(plan.calls, affordable))

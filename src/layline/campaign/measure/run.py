@@ -1,4 +1,5 @@
-"""Measure a candidate against the best, now: build, gates, interleaved process pairs, controls, until the judge can tell.
+"""Measure a candidate against the best, now: build, gates, interleaved process pairs, controls, until the judge can
+tell.
 
 This is what a round calls. Nothing here decides; `judge` does, on the returned value alone.
 """
@@ -149,7 +150,8 @@ class _Run:
             self._measure_one_pair()
             if len(self._pairs) in looks:
                 self._summarise()
-                # each look has its own share of the error: ending at an earlier one, for want of time, spends less of it
+                # each look has its own share of the error: ending at an earlier one, for want of time, spends less of
+                # it
                 is_late = self._request.stop_by is not None and time.monotonic() > self._request.stop_by
                 is_last = is_late or len(self._pairs) == looks[-1]
                 if self._on_trial is Leg.BEST or look(self._measurement, is_last=is_last):

@@ -1,4 +1,6 @@
-"""Run a C kernel once more under AddressSanitizer, on buffers of exactly their size: reads outside them show only there."""
+"""Run a C kernel once more under AddressSanitizer, on buffers of exactly their size: reads outside them show only
+there.
+"""
 
 from __future__ import annotations
 
@@ -95,8 +97,15 @@ def _run(folder: Path, setup: Setup, calls: list[Call]) -> str:
     environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "OMP_NUM_THREADS": "1", "ASAN_OPTIONS": OPTIONS}
     try:
         done = subprocess.run(
-            wrapped, cwd=folder, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False, errors="replace"
-        )  # fmt: skip
+            wrapped,
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+            errors="replace",
+        )
     except subprocess.TimeoutExpired:
         return f"no sanitizer run: it did not finish within {TIMEOUT_S:g} s"
     if _SAID.search(done.stderr):
@@ -127,7 +136,9 @@ def describe_complaint(operator: Operator, call: Call, complaint: str) -> tuple[
 
 
 def _find_frames(complaint: str) -> Iterator[str]:
-    """Where it happened, the kernel's own lines; an intrinsic's place in the compiler's headers tells nobody anything."""
+    """Where it happened, the kernel's own lines; an intrinsic's place in the compiler's headers tells nobody
+    anything.
+    """
     for found in _FRAME.finditer(complaint):
         if not found["folder"].startswith("/usr/"):
             yield f"{found['function']} at {found['place']}"
@@ -181,7 +192,10 @@ def write_driver(operator: Operator) -> str:
         "        for (int64_t i = 0; i < head[1] + head[2]; i++) {",
         "            if (fread(bytes + i, 8, 1, f) != 1) return 3;",
         "            own[i] = b[i] = malloc(bytes[i]);",
-        "            if (i < head[1] ? fread(b[i], 1, bytes[i], f) != (size_t)bytes[i] : !memset(b[i], 255, bytes[i])) return 3;",
+        (
+            "            if (i < head[1] ? fread(b[i], 1, bytes[i], f) != (size_t)bytes[i] : !memset(b[i], 255, "
+            "bytes[i])) return 3;"
+        ),
         "        }",
         f'        puts("{_WRITABLE}"); fflush(stdout);',
         "        call(head, b, n);",

@@ -26,7 +26,9 @@ _STEPS = (1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129)
 
 
 def find_far_shapes(shapes: tuple[Shape, ...], rng: np.random.Generator) -> Iterator[Shape]:
-    """One extent at a time beyond twice the largest listed, the others thin; then each two neighbouring ones wide; then all large."""
+    """One extent at a time beyond twice the largest listed, the others thin; then each two neighbouring ones wide; then
+    all large.
+    """
     names = [name for name, _value in shapes[0].sizes]
     for name in names:
         largest = max(shape.size(name) for shape in shapes)
@@ -40,7 +42,9 @@ def find_far_shapes(shapes: tuple[Shape, ...], rng: np.random.Generator) -> Iter
     yield _build("large~all", names, {name: LARGE + 1 + 2 * int(rng.integers(0, 32)) for name in plain}, THIN)
 
 
-def walk_sizes(operator: Operator, steps: tuple[int, ...] = (*_STEPS, *reversed(_STEPS)), aside: int = ASIDE) -> Iterator[Shape]:  # fmt: skip
+def walk_sizes(
+    operator: Operator, steps: tuple[int, ...] = (*_STEPS, *reversed(_STEPS)), aside: int = ASIDE
+) -> Iterator[Shape]:
     """Each extent in turn through the steps: up and past the usual block sizes, then down again, one less at a time."""
     names = [name for name, _value in operator.shapes[0].sizes]
     for name in names:

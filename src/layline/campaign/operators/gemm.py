@@ -22,7 +22,8 @@ def _draw(shape: Shape, rng: np.random.Generator, distribution: str) -> dict[str
     m, n, k = (size for _name, size in shape.sizes)
     extents = {"a": (m, k), "b": (n, k), "dout": (m, n)}
     if distribution == "integers":
-        # Twelve bits against one: exact in f32 while max(M, N, K) × 4095 < 2²⁴, wrong in anything narrower than 12 bits.
+        # Twelve bits against one: exact in f32 while max(M, N, K) × 4095 < 2²⁴, wrong in anything narrower than 12
+        # bits.
         wide = rng.permutation([True, False])
         limits = {"a": 4095 if wide[0] else 1, "b": 4095 if wide[1] else 1, "dout": 1}
         return {name: draw_integers(extent, rng, limits[name]) for name, extent in extents.items()}

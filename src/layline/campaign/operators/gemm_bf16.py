@@ -67,12 +67,20 @@ OPERATOR = Operator(
     buffers=tuple(Buffer(name=name, dtype="bfloat16", extent=axes(*over)) for name, over in _EXTENTS.items()),
     passes=(
         Pass(
-            name="forward", symbol="forward", inputs=("a", "b"), outputs=("out",),
-            flops=count_flops(2), bytes_moved=_bytes("forward"),
+            name="forward",
+            symbol="forward",
+            inputs=("a", "b"),
+            outputs=("out",),
+            flops=count_flops(2),
+            bytes_moved=_bytes("forward"),
         ),
         Pass(
-            name="backward", symbol="backward", inputs=("a", "b", "dout"), outputs=("da", "db"),
-            flops=count_flops(4), bytes_moved=_bytes("backward"),
+            name="backward",
+            symbol="backward",
+            inputs=("a", "b", "dout"),
+            outputs=("da", "db"),
+            flops=count_flops(4),
+            bytes_moved=_bytes("backward"),
         ),
     ),
     shapes=(
@@ -88,8 +96,11 @@ OPERATOR = Operator(
     oracle=_oracle,
     neighbours=find_neighbours,
     starts=(("naive", read_kernel("gemm_bf16_naive.py")),),
-    variants=(("grouped", read_kernel("gemm_bf16_grouped.py")), ("descriptors", read_kernel("gemm_bf16_descriptors.py"))),
+    variants=(
+        ("grouped", read_kernel("gemm_bf16_grouped.py")),
+        ("descriptors", read_kernel("gemm_bf16_descriptors.py")),
+    ),
     wrong=read_kernel("gemm_bf16_wrong.py"),
     weights=("b",),
     exact="integers",
-)  # fmt: skip
+)

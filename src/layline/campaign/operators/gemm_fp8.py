@@ -1,4 +1,6 @@
-"""Blockwise FP8 GEMM on an accelerator: out = (a·sa) (b·sb)ᵀ with E4M3 operands, scales per 1×128 of a and 128×128 of b."""
+"""Blockwise FP8 GEMM on an accelerator: out = (a·sa) (b·sb)ᵀ with E4M3 operands, scales per 1×128 of a and 128×128 of
+b.
+"""
 
 from __future__ import annotations
 
@@ -71,8 +73,12 @@ OPERATOR = Operator(
     ),
     passes=(
         Pass(
-            name="forward", symbol="forward", inputs=("a", "b", "sa", "sb"), outputs=("out",),
-            flops=count_flops(2), bytes_moved=_bytes,
+            name="forward",
+            symbol="forward",
+            inputs=("a", "b", "sa", "sb"),
+            outputs=("out",),
+            flops=count_flops(2),
+            bytes_moved=_bytes,
         ),
     ),
     shapes=(
@@ -80,7 +86,8 @@ OPERATOR = Operator(
         shape("square-8192", 8192, 8192, 8192),
         shape("llama8b-mlp", 8192, 14336, 4096),
     ),
-    # matrix units add E4M3 products with some 14 bits: where large ones cancel, single elements are off by more than rounding
+    # matrix units add E4M3 products with some 14 bits: where large ones cancel, single elements are off by more than
+    # rounding
     tolerance=Tolerance(rtol=2e-2, atol=5e-2, snr_db=25.0),
     metric="Forward TFLOPS",
     draw=_draw,
@@ -91,4 +98,4 @@ OPERATOR = Operator(
     variants=(("grouped", read_kernel("gemm_fp8_grouped.py")), ("descriptors", read_kernel("gemm_fp8_descriptors.py"))),
     wrong=read_kernel("gemm_fp8_wrong.py"),
     weights=("b", "sb"),
-)  # fmt: skip
+)

@@ -1,4 +1,6 @@
-"""Grouped GEMM f32: rows sorted by group, a weight per group, group sizes known only at run time (mixture of experts)."""
+"""Grouped GEMM f32: rows sorted by group, a weight per group, group sizes known only at run time (mixture of
+experts).
+"""
 
 from __future__ import annotations
 

@@ -97,8 +97,12 @@ OPERATOR = Operator(
     ),
     passes=(
         Pass(
-            name="forward", symbol="forward", inputs=("a", "b", "sizes"), outputs=("out",),
-            flops=lambda shape: 2.0 * shape.size("M") * shape.size("N") * shape.size("K"), bytes_moved=_bytes,
+            name="forward",
+            symbol="forward",
+            inputs=("a", "b", "sizes"),
+            outputs=("out",),
+            flops=lambda shape: 2.0 * shape.size("M") * shape.size("N") * shape.size("K"),
+            bytes_moved=_bytes,
         ),
     ),
     shapes=(
@@ -118,4 +122,4 @@ OPERATOR = Operator(
     wrong=read_kernel("grouped_gemm_bf16_wrong.py"),
     weights=("b",),
     exact="integers",
-)  # fmt: skip
+)

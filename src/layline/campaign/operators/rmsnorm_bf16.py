@@ -76,12 +76,20 @@ OPERATOR = Operator(
     ),
     passes=(
         Pass(
-            name="forward", symbol="forward", inputs=("x", "w"), outputs=("y",),
-            flops=lambda shape: 4.0 * shape.size("R") * shape.size("C"), bytes_moved=_bytes(2),
+            name="forward",
+            symbol="forward",
+            inputs=("x", "w"),
+            outputs=("y",),
+            flops=lambda shape: 4.0 * shape.size("R") * shape.size("C"),
+            bytes_moved=_bytes(2),
         ),
         Pass(
-            name="backward", symbol="backward", inputs=("x", "w", "dy"), outputs=("dx", "dw"),
-            flops=lambda shape: 11.0 * shape.size("R") * shape.size("C"), bytes_moved=_bytes(3),
+            name="backward",
+            symbol="backward",
+            inputs=("x", "w", "dy"),
+            outputs=("dx", "dw"),
+            flops=lambda shape: 11.0 * shape.size("R") * shape.size("C"),
+            bytes_moved=_bytes(3),
         ),
     ),
     shapes=(
@@ -99,4 +107,4 @@ OPERATOR = Operator(
     variants=(("streamed", read_kernel("rmsnorm_bf16_streamed.py")),),
     wrong=read_kernel("rmsnorm_bf16_wrong.py"),
     weights=("w",),
-)  # fmt: skip
+)

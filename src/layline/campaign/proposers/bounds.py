@@ -21,7 +21,12 @@ EVEN = 1.5
 MOST_CALLS = 16
 LOW_CYCLES = 1.0
 """Instructions per cycle under which the core mostly waits."""
-_SHARES = (("dram_percent", "device memory"), ("l2_percent", "L2"), ("sm_percent", "processors"), ("warps_percent", "warps active"))  # fmt: skip
+_SHARES = (
+    ("dram_percent", "device memory"),
+    ("l2_percent", "L2"),
+    ("sm_percent", "processors"),
+    ("warps_percent", "warps active"),
+)
 
 
 class BottleneckKind(StrEnum):
@@ -120,27 +125,46 @@ def _read_bound(
     one: _Figures, share: float, roof_share: float | None, roof: tuple[float, float] | None
 ) -> tuple[BottleneckKind, str]:
     overhead = one.overhead_ms / one.ms if one.ms else 0.0
-    under = f"{roof_share:.0%} of the measured roof" if roof_share is not None else f"{share:.0%} of the best shape's rate"  # fmt: skip
+    under = (
+        f"{roof_share:.0%} of the measured roof" if roof_share is not None else f"{share:.0%} of the best shape's rate"
+    )
     if roof_share is not None and roof_share >= NEAR_ROOF:
         return BottleneckKind.ROOF, f"{under}: nearly all this machine allows"
     if overhead >= OVERHEAD_SHARE:
         return (
             BottleneckKind.OVERHEAD,
-            f"{under}; an empty call is {overhead:.0%} of its {one.ms * 1e3:.0f} µs: overhead per call (packing, set-up, tails) counts",
+            (
+                f"{under}; an empty call is {overhead:.0%} of its {one.ms * 1e3:.0f} µs: overhead per call (packing, "
+                "set-up, tails) counts"
+            ),
         )
     if roof is not None and one.intensity * roof[1] < roof[0]:
-        return BottleneckKind.MEMORY, f"{under} at {one.intensity:.1f} FLOP/byte, left of the ridge: memory traffic counts"  # fmt: skip
+        return (
+            BottleneckKind.MEMORY,
+            f"{under} at {one.intensity:.1f} FLOP/byte, left of the ridge: memory traffic counts",
+        )
     if share < 1 / EVEN:
-        return BottleneckKind.SHAPE, f"{under}, {share:.0%} of the best shape's rate though intense enough: blocking or tails do not suit its extents"  # fmt: skip
+        return (
+            BottleneckKind.SHAPE,
+            (
+                f"{under}, {share:.0%} of the best shape's rate though intense enough: blocking or tails do not suit "
+                "its extents"
+            ),
+        )
     if roof is None:
         return BottleneckKind.UNKNOWN, f"{share:.0%} of the best shape's rate; the machine's ceilings were not measured"
-    return BottleneckKind.COMPUTE, f"{under}, right of the ridge and as fast as this kernel gets: a better inner loop helps all shapes"  # fmt: skip
+    return (
+        BottleneckKind.COMPUTE,
+        f"{under}, right of the ridge and as fast as this kernel gets: a better inner loop helps all shapes",
+    )
 
 
 def classify(state: State, operator: Operator, bounds: Sequence[Bound]) -> Bottleneck:
     """The class most shapes are in, weighted by the time they take, with what speaks for it."""
     analysis = state.analysis or {}
-    missing = tuple(str(said) for said in analysis.get("missing", ())) or ("the machine's ceilings and counters were not measured for this kernel",)  # fmt: skip
+    missing = tuple(str(said) for said in analysis.get("missing", ())) or (
+        "the machine's ceilings and counters were not measured for this kernel",
+    )
     figures = {one.shape: one for one in _read_figures(state, operator)}
     weights: dict[BottleneckKind, float] = {}
     for bound in bounds:
@@ -152,7 +176,12 @@ def classify(state: State, operator: Operator, bounds: Sequence[Bound]) -> Bottl
         *_say_counters(analysis),
         *_say_device(analysis, operator),
     ]
-    return Bottleneck(kind=kind, evidence=tuple(evidence), direction=DIRECTIONS[kind], missing=missing if analysis.get("missing") or not analysis else ())  # fmt: skip
+    return Bottleneck(
+        kind=kind,
+        evidence=tuple(evidence),
+        direction=DIRECTIONS[kind],
+        missing=missing if analysis.get("missing") or not analysis else (),
+    )
 
 
 def _say_roof(state: State, bounds: Sequence[Bound]) -> Iterator[str]:
@@ -161,13 +190,15 @@ def _say_roof(state: State, bounds: Sequence[Bound]) -> Iterator[str]:
     if roof and len(shares) < len(bounds):
         above = ", ".join(bound.shape for bound in bounds if bound.roof_share is None)
         yield (
-            f"roofline: {roof[0] / 1e9:.0f} GFLOP/s and {roof[1] / 1e9:.0f} GB/s were measured here, but the kernel is faster "
+            f"roofline: {roof[0] / 1e9:.0f} GFLOP/s and {roof[1] / 1e9:.0f} GB/s were measured here, but the "
+            "kernel is faster "
             f"than that on {above}: the measured roof is wrong, and no share of it is told"
         )
     elif roof and shares:
         yield (
             f"roofline: {roof[0] / 1e9:.0f} GFLOP/s and {roof[1] / 1e9:.0f} GB/s measured here; the kernel reaches "
-            f"{min(shares):.0%} to {max(shares):.0%} of it, {sum(bound.kind is BottleneckKind.MEMORY for bound in bounds)} "
+            f"{min(shares):.0%} to {max(shares):.0%} of it, "
+            f"{sum(bound.kind is BottleneckKind.MEMORY for bound in bounds)} "
             f"of {len(bounds)} shapes lie left of the ridge ({roof[0] / roof[1]:.1f} FLOP/byte) and below the roof"
         )
 
@@ -186,7 +217,10 @@ def _say_scaling(figures: Mapping[str, _Figures], bounds: Sequence[Bound]) -> It
         meaning = "efficiency hardly depends on the shape: the inner loop itself"
     else:
         meaning = "efficiency depends on extents, not on size: blocking and tails"
-    yield f"scaling: {most.shape} runs at {factor:.1f} times the rate of {least.shape} ({sizes}), all shapes within a factor of {spread:.1f}; {meaning}"  # fmt: skip
+    yield (
+        f"scaling: {most.shape} runs at {factor:.1f} times the rate of {least.shape} ({sizes}), all shapes "
+        f"within a factor of {spread:.1f}; {meaning}"
+    )
 
 
 def _say_counters(analysis: Mapping[str, Any]) -> Iterator[str]:
@@ -196,7 +230,10 @@ def _say_counters(analysis: Mapping[str, Any]) -> Iterator[str]:
         meaning = "the core mostly waits" if per_cycle < LOW_CYCLES else "the core is busy"
         yield f"counters: {per_cycle:.2f} instructions per cycle, {meaning}"
     if counters.get("cache-misses") and counters.get("instructions"):
-        yield f"counters: {1e3 * counters['cache-misses'] / counters['instructions']:.2f} last-level misses per 1000 instructions"  # fmt: skip
+        yield (
+            f"counters: {1e3 * counters['cache-misses'] / counters['instructions']:.2f} last-level misses per "
+            "1000 instructions"
+        )
 
 
 def _say_device(analysis: Mapping[str, Any], operator: Operator) -> Iterator[str]:
@@ -210,7 +247,8 @@ def _say_device(analysis: Mapping[str, Any], operator: Operator) -> Iterator[str
         moved, needed = seen["read_bytes"] + seen["written_bytes"], step.bytes_moved(shape)
         shares = [f"{what} {seen[name]:.0f} %" for name, what in _SHARES if name in seen]
         yield (
-            f"counters (ncu, {step.name} on {shape.label}): {seen['ns'] / 1e3:.0f} µs in {seen.get('kernels', 1):.0f} kernel(s), "
+            f"counters (ncu, {step.name} on {shape.label}): {seen['ns'] / 1e3:.0f} µs in "
+            f"{seen.get('kernels', 1):.0f} kernel(s), "
             f"{moved / 1e6:.0f} MB through device memory, {moved / needed:.2f} times what must move; of their peaks: "
             f"{', '.join(shares)}; {seen.get('registers', 0):.0f} registers a thread"
         )
@@ -227,12 +265,15 @@ def _read_figures(state: State, operator: Operator) -> list[_Figures]:
     times, overhead_ms = _best_times(state)
     return [
         _Figures(
-            shape=label, ms=ms, flops=_flops(operator, shapes[label]), moved=_bytes(operator, shapes[label]),
+            shape=label,
+            ms=ms,
+            flops=_flops(operator, shapes[label]),
+            moved=_bytes(operator, shapes[label]),
             overhead_ms=_overhead_of_step(overhead_ms, ms, len(operator.passes)),
         )
         for label, ms in times.items()
         if label in shapes  # controls have shapes of their own
-    ]  # fmt: skip
+    ]
 
 
 def _overhead_of_step(overhead_ms: float, ms: float, passes: int) -> float:
@@ -242,7 +283,9 @@ def _overhead_of_step(overhead_ms: float, ms: float, passes: int) -> float:
 
 
 def _best_times(state: State) -> tuple[dict[str, float], float]:
-    """Milliseconds of a step of the working kernel by shape, from the last run that measured it, and of an empty call."""
+    """Milliseconds of a step of the working kernel by shape, from the last run that measured it, and of an empty
+    call.
+    """
     for item in reversed(state.rounds):
         run = item.last_run
         if run is None or state.best.number not in {item.best, item.number}:

@@ -1,4 +1,6 @@
-"""What a proposer is told: the best kernel, what helped and what did not, what is demanded. No secrets, no seeds. Pure."""
+"""What a proposer is told: the best kernel, what helped and what did not, what is demanded. No secrets, no seeds.
+Pure.
+"""
 
 from __future__ import annotations
 

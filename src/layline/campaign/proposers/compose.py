@@ -35,7 +35,12 @@ def compose(looked: Sequence[Screened], texts: Mapping[str, str]) -> Iterator[Co
         if not knobs or any(not knob.step for knob in knobs):
             continue
         winners = {step: min(items, key=lambda item: _log_time(item, step)) for step in {knob.step for knob in knobs}}
-        setting = {knob.name: knob.value for step, item in winners.items() for knob in find_knobs(texts[item.name]) if knob.step == step}  # fmt: skip
+        setting = {
+            knob.name: knob.value
+            for step, item in winners.items()
+            for knob in find_knobs(texts[item.name])
+            if knob.step == step
+        }
         text = set_knobs(texts[items[0].name], setting)
         told = " ".join(f"{knob.name}={knob.value}" for knob in find_knobs(text))
         name = next((item.name for item in items if item.name != TODAY), TODAY).split()[0]

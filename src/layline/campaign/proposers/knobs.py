@@ -59,7 +59,9 @@ def set_knobs(text: str, setting: Mapping[str, int]) -> str:
 
 
 def choose_settings(knobs: tuple[Knob, ...], count: int, seed: int) -> list[dict[str, int]]:
-    """At most `count` settings: today's, every one-knob neighbour of it, then random ones; the same for the same seed."""
+    """At most `count` settings: today's, every one-knob neighbour of it, then random ones; the same for the same
+    seed.
+    """
     today = {knob.name: knob.value for knob in knobs}
     near = [{**today, knob.name: value} for knob in knobs for value in knob.values if value != knob.value]
     total = 1
@@ -78,7 +80,9 @@ def choose_settings(knobs: tuple[Knob, ...], count: int, seed: int) -> list[dict
 
 
 def fingerprint_source(path: str, text: str) -> str:
-    """The same for sources that differ only in comments, spacing and blank lines; other languages count byte by byte."""
+    """The same for sources that differ only in comments, spacing and blank lines; other languages count byte by
+    byte.
+    """
     if path.endswith(".py"):
         words = _python_words(text)
     elif not path.endswith(C_LIKE):

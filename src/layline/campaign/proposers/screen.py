@@ -30,9 +30,13 @@ KEEP = 3
 
 
 def screen(
-    operator: Operator, shapes: tuple[Shape, ...], candidates: dict[str, Snapshot], *, calls: tuple[int, ...] = (3, 8, 24),
+    operator: Operator,
+    shapes: tuple[Shape, ...],
+    candidates: dict[str, Snapshot],
+    *,
+    calls: tuple[int, ...] = (3, 8, 24),
     may_go_on: Callable[[], bool] = lambda: True,
-) -> list[Screened]:  # fmt: skip
+) -> list[Screened]:
     """Successive halving: a short look at all, longer ones at the better third; fastest first, failures last."""
     if operator.language == "triton":
         return screen_device(operator, shapes, candidates, may_go_on)

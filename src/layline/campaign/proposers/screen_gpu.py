@@ -1,6 +1,8 @@
-"""A quick look at many settings of a Triton kernel: all compile side by side, then all are timed in turns on the same inputs.
+"""A quick look at many settings of a Triton kernel: all compile side by side, then all are timed in turns on the same
+inputs.
 
-Successive halving: a short look at all, a longer one at those that were fast as a whole or in one pass. Screening decides
+Successive halving: a short look at all, a longer one at those that were fast as a whole or in one pass. Screening
+decides
 nothing: whatever it picks goes through the same gate as any other proposal.
 """
 
@@ -52,9 +54,14 @@ def screen_device(
     names = list(candidates)
     with workshop() as shop:
         stage = Stage(
-            operator=operator, shapes=shapes, plan=plan_device(0.05, 0.01), shop=shop, device=device, rng=rng,
+            operator=operator,
+            shapes=shapes,
+            plan=plan_device(0.05, 0.01),
+            shop=shop,
+            device=device,
+            rng=rng,
             arena_bytes=find_arena_bytes(operator, shapes, device),
-        )  # fmt: skip
+        )
         for at in range(0, len(names), AT_ONCE):
             if at and not may_go_on():
                 break

@@ -158,7 +158,9 @@ def _read_gain(looked: list[Screened]) -> tuple[float, str | None]:
 
 def _tell_fastest(looked: list[Screened]) -> Iterator[str]:
     """What the last look saw of the fastest few: milliseconds of a step, the mean over shapes."""
-    left = sorted((item for item in looked if item.score is not None and not item.is_out), key=lambda item: item.score or 0.0)  # fmt: skip
+    left = sorted(
+        (item for item in looked if item.score is not None and not item.is_out), key=lambda item: item.score or 0.0
+    )
     for item in left[:FASTEST]:
         passes = ", ".join(f"{step} {shape} {ms:.4f}" for step, shape, ms in item.times)
         yield f"{item.name}: {math.exp(item.score or 0.0):.4f} ms{f' ({passes})' if passes else ''}"

@@ -14,7 +14,9 @@ NOISE = 0.02
 def judge_literally(
     log_ratios: tuple[float, ...], shapes: tuple[ShapeGain, ...], plan: Plan, ours: Outcome
 ) -> LiteralRule:
-    """Accept when the aggregate improved and no core shape lost 5 % or more; near noise, repeat and demand 1 % ± half."""
+    """Accept when the aggregate improved and no core shape lost 5 % or more; near noise, repeat and demand 1 % ±
+    half.
+    """
     gains = [math.expm1(value) for value in log_ratios]
     mean = math.fsum(gains) / len(gains)
     deviation = math.sqrt(math.fsum((gain - mean) ** 2 for gain in gains) / (len(gains) - 1)) if len(gains) > 1 else 0.0
@@ -36,7 +38,10 @@ def _apply(mean: float, deviation: float, worst: ShapeGain | None, repeats: int)
     if mean > 0.01 and deviation < mean / 2:
         return (
             True,
-            f"{mean:+.1%} is near noise, but the mean of {repeats} exceeds 1 % and its deviation {deviation:.1%} is below half of it.",
+            (
+                f"{mean:+.1%} is near noise, but the mean of {repeats} exceeds 1 % and its deviation {deviation:.1%} "
+                "is below half of it."
+            ),
         )
     return (
         False,
@@ -47,9 +52,13 @@ def _apply(mean: float, deviation: float, worst: ShapeGain | None, repeats: int)
 def _explain(ours: Outcome, mean: float, plan: Plan) -> str:
     if ours is Outcome.INCONCLUSIVE:
         return (
-            f"The literal rule looks at the point estimate {mean:+.1%} alone; ours also asks whether the lower bound over process "
+            f"The literal rule looks at the point estimate {mean:+.1%} alone; ours also asks whether the lower "
+            "bound over process "
             f"pairs exceeds {plan.min_effect:.0%} at this campaign's error budget, and it does not."
         )
     if ours is Outcome.ROLLBACK:
-        return "The literal rule looks at point estimates of the aggregate alone; ours also holds them against bounds, the other clock and medians."
+        return (
+            "The literal rule looks at point estimates of the aggregate alone; ours also holds them against "
+            "bounds, the other clock and medians."
+        )
     return "Ours accepts what the literal rule refuses; this must not happen, report it."

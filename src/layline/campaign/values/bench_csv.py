@@ -182,10 +182,16 @@ def _split(data: bytes, where: str) -> list[str]:
     except UnicodeDecodeError as error:
         raise RecordError(where, (f"byte {error.start} is not UTF-8",)) from None
     if not text.endswith("\n"):
-        raise RecordError(where, ("the last line does not end: the file is cut short",), hint="The harness did not finish: run it again.")  # fmt: skip
+        raise RecordError(
+            where,
+            ("the last line does not end: the file is cut short",),
+            hint="The harness did not finish: run it again.",
+        )
     crlf = text.count("\r\n")
     if crlf not in (0, text.count("\n")) or text.count("\r") != crlf:
-        raise RecordError(where, ("lines end in different ways",), hint="Two programs wrote to it; keep the harness's own output.")  # fmt: skip
+        raise RecordError(
+            where, ("lines end in different ways",), hint="Two programs wrote to it; keep the harness's own output."
+        )
     lines = io.StringIO(text, newline=None).read().split("\n")[:-1]
     if len(lines) < 2:
         raise RecordError(where, ("holds a header and no shape",))

@@ -67,7 +67,9 @@ _ROUNDING = ("to nearest", "down", "up", "towards zero")
 
 
 def describe_mode(before: int, after: int) -> str:
-    """What differs between two floating-point modes, as `worker.serve` packs them: MXCSR above, x87 control word below."""
+    """What differs between two floating-point modes, as `worker.serve` packs them: MXCSR above, x87 control word
+    below.
+    """
     changed = before ^ after
     told = []
     if changed & 0x8000 << 16:

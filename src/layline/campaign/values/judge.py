@@ -30,7 +30,8 @@ class Ratios:
 def judge(measurement: Measurement, *, bucket: Bucket | None = None, weight_share: float | None = None) -> Verdict:
     """The verdict of a finished measuring run.
 
-    `bucket` is the one declared; what the measurement found outranks it. `weight_share` is quant_time(weight) / step_time,
+    `bucket` is the one declared; what the measurement found outranks it. `weight_share` is quant_time(weight) /
+    step_time,
     the most a W1 cache can bring; the share a training simulation measured outranks it.
     """
     refused = _refuse(measurement, bucket)
@@ -125,7 +126,10 @@ def _decide_at_the_end(
 
 def _accept(interval: Interval, shapes: tuple[ShapeGain, ...], plan: Plan) -> tuple[Outcome, str]:
     slower = [row for row in shapes if row.gain.upper < 0 or row.gain.estimate < -plan.min_effect]
-    gain = f"{interval.estimate:+.1%}, at least {interval.lower:+.1%} with {interval.confidence:.2%} confidence over {interval.pairs} process pairs"
+    gain = (
+        f"{interval.estimate:+.1%}, at least {interval.lower:+.1%} with {interval.confidence:.2%} confidence "
+        f"over {interval.pairs} process pairs"
+    )
     if not slower:
         return Outcome.ACCEPT, f"Faster by {gain}."
     listed = ", ".join(f"{row.shape} {row.gain.estimate:+.1%}" for row in slower)

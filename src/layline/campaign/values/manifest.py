@@ -12,10 +12,25 @@ from layline import codec
 from layline.errors import ConfigError, RecordError
 
 SPECIFIED = (
-    "target_op", "target_backend", "target_lang", "target_gpu", "execution_mode", "project_skill",
-    "performance_target", "primary_metric", "target_shapes", "kernel_source", "test_command", "benchmark_command",
-    "quick_command", "representative_shapes", "git_commit", "git_branch", "max_iterations", "created",
-)  # fmt: skip
+    "target_op",
+    "target_backend",
+    "target_lang",
+    "target_gpu",
+    "execution_mode",
+    "project_skill",
+    "performance_target",
+    "primary_metric",
+    "target_shapes",
+    "kernel_source",
+    "test_command",
+    "benchmark_command",
+    "quick_command",
+    "representative_shapes",
+    "git_commit",
+    "git_branch",
+    "max_iterations",
+    "created",
+)
 """The keys of the specification, in its order; every manifest has them all."""
 MAX_ITERATIONS = 120
 METRICS = ("Forward TFLOPS", "Backward TFLOPS", "Combined Step TFLOPS", "Forward GB/s", "Backward GB/s")
@@ -209,33 +224,94 @@ def _contradictions(manifest: Manifest) -> list[tuple[str, bool]]:
     expected = LANGUAGES.get(backend)
     return [
         (f"name {manifest.name!r} is not a plain file name", not _NAME.match(manifest.name)),
-        (f"max_iterations is {manifest.max_iterations}; it must be between 1 and {MAX_ITERATIONS - 1}", manifest.max_iterations is not None and not 0 < manifest.max_iterations < MAX_ITERATIONS),
+        (
+            f"max_iterations is {manifest.max_iterations}; it must be between 1 and {MAX_ITERATIONS - 1}",
+            manifest.max_iterations is not None and not 0 < manifest.max_iterations < MAX_ITERATIONS,
+        ),
         (f"created is {manifest.created!r}, not YYYY-MM-DD HH:MM", not MINUTE.match(manifest.created)),
-        (f"primary_metric {manifest.primary_metric!r} is not one of {', '.join(METRICS)}", manifest.primary_metric not in METRICS),
-        (f"performance_target {manifest.performance_target!r} cannot be checked by a machine: write `>500 TFLOPS`, `>60 % of peak`, `>= +20 %` or null", manifest.performance_target is not None and target is None),
-        ("performance_target is a share of the peak, but `peak` is not given", target is not None and target.kind == "share" and manifest.peak is None),
+        (
+            f"primary_metric {manifest.primary_metric!r} is not one of {', '.join(METRICS)}",
+            manifest.primary_metric not in METRICS,
+        ),
+        (
+            (
+                f"performance_target {manifest.performance_target!r} cannot be checked by a machine: write `>500 "
+                "TFLOPS`, `>60 % of peak`, `>= +20 %` or null"
+            ),
+            manifest.performance_target is not None and target is None,
+        ),
+        (
+            "performance_target is a share of the peak, but `peak` is not given",
+            target is not None and target.kind == "share" and manifest.peak is None,
+        ),
         ("efficiency_target is given without `peak`", manifest.efficiency_target is not None and manifest.peak is None),
-        (f"target_backend {backend} is written in {expected}, target_lang says {language}", expected is not None and expected != language),
-        ("target_shapes is neither `all` nor a list of shapes", isinstance(manifest.target_shapes, str) and manifest.target_shapes != "all"),
+        (
+            f"target_backend {backend} is written in {expected}, target_lang says {language}",
+            expected is not None and expected != language,
+        ),
+        (
+            "target_shapes is neither `all` nor a list of shapes",
+            isinstance(manifest.target_shapes, str) and manifest.target_shapes != "all",
+        ),
         ("a shape has no label, or two have the same", None in labels or len(set(labels)) != len(labels)),
-        ("measuring is `trusted`, but no `operator` is named", manifest.measuring is Measuring.TRUSTED and not manifest.operator),
-        ("measuring is `command`, but there is no `quick_command`", manifest.measuring is Measuring.COMMAND and not manifest.quick_command),
-        ("measuring is `command` with target_shapes `all`: name the shapes, the harness is given them", manifest.measuring is Measuring.COMMAND and manifest.target_shapes == "all"),
-        ("transfer_command is given, but measuring is `trusted`, which simulates training steps itself", manifest.measuring is Measuring.TRUSTED and manifest.transfer_command is not None),
-        ("execution_mode is `workspace`, but `workspace_files` names nothing for `src`", manifest.execution_mode is ExecutionMode.WORKSPACE and not manifest.workspace_files.get("src")),
-        ("a kernel_source path leaves the repository", any(path.startswith(("/", "-")) or ".." in path.split("/") or not path for path in manifest.kernel_files)),
+        (
+            "measuring is `trusted`, but no `operator` is named",
+            manifest.measuring is Measuring.TRUSTED and not manifest.operator,
+        ),
+        (
+            "measuring is `command`, but there is no `quick_command`",
+            manifest.measuring is Measuring.COMMAND and not manifest.quick_command,
+        ),
+        (
+            "measuring is `command` with target_shapes `all`: name the shapes, the harness is given them",
+            manifest.measuring is Measuring.COMMAND and manifest.target_shapes == "all",
+        ),
+        (
+            "transfer_command is given, but measuring is `trusted`, which simulates training steps itself",
+            manifest.measuring is Measuring.TRUSTED and manifest.transfer_command is not None,
+        ),
+        (
+            "execution_mode is `workspace`, but `workspace_files` names nothing for `src`",
+            manifest.execution_mode is ExecutionMode.WORKSPACE and not manifest.workspace_files.get("src"),
+        ),
+        (
+            "a kernel_source path leaves the repository",
+            any(path.startswith(("/", "-")) or ".." in path.split("/") or not path for path in manifest.kernel_files),
+        ),
         ("min_effect must be between 0 and 0.5", not 0 <= manifest.min_effect < 0.5),
-        ("repeats must be at least 5: fewer process pairs carry no interval", manifest.measuring is Measuring.COMMAND and manifest.repeats < 5),
-        ("core_shapes names shapes that are not in target_shapes", bool(labels) and not set(manifest.core_shapes) <= set(labels)),
-        ("representative_shapes names shapes that are not in target_shapes", bool(labels) and not {shape.get("label") for shape in manifest.representative_shapes} <= set(labels)),
+        (
+            "repeats must be at least 5: fewer process pairs carry no interval",
+            manifest.measuring is Measuring.COMMAND and manifest.repeats < 5,
+        ),
+        (
+            "core_shapes names shapes that are not in target_shapes",
+            bool(labels) and not set(manifest.core_shapes) <= set(labels),
+        ),
+        (
+            "representative_shapes names shapes that are not in target_shapes",
+            bool(labels) and not {shape.get("label") for shape in manifest.representative_shapes} <= set(labels),
+        ),
         ("core_shapes names more shapes than quick rounds measure: five at most", len(manifest.core_shapes) > 5),
-        ("core_shapes names shapes that are not in representative_shapes: quick rounds would not see them", bool(manifest.representative_shapes) and not set(manifest.core_shapes) <= {shape.get("label") for shape in manifest.representative_shapes}),
-    ]  # fmt: skip
+        (
+            "core_shapes names shapes that are not in representative_shapes: quick rounds would not see them",
+            bool(manifest.representative_shapes)
+            and not set(manifest.core_shapes) <= {shape.get("label") for shape in manifest.representative_shapes},
+        ),
+    ]
 
 
 def shape_list(manifest: Manifest) -> tuple[dict[str, Any], ...]:
     return () if isinstance(manifest.target_shapes, str) else manifest.target_shapes
 
 
-LANGUAGES = {"TRITON": "TRITON", "CK": "HIP", "HIPBLASLT": "HIP", "TURBO": "HIP", "HIP": "HIP", "HK": "HIP", "FLYDSL": "FLYDSL", "C": "C"}  # fmt: skip
+LANGUAGES = {
+    "TRITON": "TRITON",
+    "CK": "HIP",
+    "HIPBLASLT": "HIP",
+    "TURBO": "HIP",
+    "HIP": "HIP",
+    "HK": "HIP",
+    "FLYDSL": "FLYDSL",
+    "C": "C",
+}
 """Which language a kernel backend is written in, as the specification says."""

@@ -344,7 +344,8 @@ class Measurement:
     state: str = ""
     """What outlives a call, measured: which inputs, when repeated, make the candidate faster; empty for none."""
     hit_trace: str = ""
-    """Eight training steps, fresh activations, weight updated in between: `h` or `m` per pass; empty where none were simulated."""
+    """Eight training steps, fresh activations, weight updated in between: `h` or `m` per pass; empty where none were
+    simulated."""
     weight_share: float | None = None
     """What the remembered weight saved in those steps, as a share of their time: the bound of a W1 gain."""
     simulated: tuple[float, ...] = ()

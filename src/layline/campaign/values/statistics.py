@@ -68,7 +68,8 @@ def _grow(upper: float) -> float:
 
 
 def denies_gain(typical: tuple[float, float], mean: tuple[float, float]) -> bool:
-    """Whether means (best, candidate) take back what typical times show: less than a quarter is left, by more than noise.
+    """Whether means (best, candidate) take back what typical times show: less than a quarter is left, by more than
+    noise.
 
     A median does not see a call in ten that takes a hundred times as long; whoever pays for all calls does.
     """

@@ -11,7 +11,8 @@ from layline.campaign.values.verdict import Interval
 LEGS = ("start", "best", "again", "torch")
 """The starting kernel, the best, the best a second time (noise), and torch's own operators."""
 LOSS_SHARE = 0.01
-"""How far a leg's loss may be from torch's on the same tokens, relative, before the kernel is said to train differently."""
+"""How far a leg's loss may be from torch's on the same tokens, relative, before the kernel is said to train
+differently."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -68,7 +68,9 @@ def enter_namespaces() -> Iterator[str]:
 def build_root(
     root: str, read_only: tuple[str, ...], writable: tuple[str, ...], masked: tuple[str, ...] = ()
 ) -> Iterator[str]:
-    """Stand on a file system that holds only system folders and what is named, `masked` files emptied; yield what failed."""
+    """Stand on a file system that holds only system folders and what is named, `masked` files emptied; yield what
+    failed.
+    """
     try:
         _mount("none", "/", "", MS_REC | MS_PRIVATE)
         _mount("tmpfs", root, "tmpfs", MS_NOSUID | MS_NODEV, "size=256m")
@@ -154,14 +156,39 @@ def limit_resources(memory_bytes: int) -> None:
 
 # System call numbers: killed at once (start a process or program, touch another process) or refused with EPERM.
 # `refuse` holds what would let code, time or work come from elsewhere (sockets, io_uring, memory files that can be
-# executed …), `timer` what would interrupt whoever runs after the call is over, `place` what would move the worker to another core or priority than the best's: the parent decides that.
+# executed …), `timer` what would interrupt whoever runs after the call is over, `place` what would move the worker to
+# another core or priority than the best's: the parent decides that.
 _TABLES = {
     "x86_64": {
         "arch": 0xC000003E,
         "clone": 56,
         "clone3": 435,
         "kill": (57, 58, 59, 322, 101, 310, 311),
-        "refuse": (41, 53, 155, 161, 165, 166, 175, 246, 248, 250, 272, 298, 304, 308, 312, 313, 319, 321, 323, 425, 426, 427, 438),
+        "refuse": (
+            41,
+            53,
+            155,
+            161,
+            165,
+            166,
+            175,
+            246,
+            248,
+            250,
+            272,
+            298,
+            304,
+            308,
+            312,
+            313,
+            319,
+            321,
+            323,
+            425,
+            426,
+            427,
+            438,
+        ),
         "timer": (37, 38, 222, 223, 283, 286),
         "place": (141, 142, 144, 203, 251, 314),
     },
@@ -170,11 +197,35 @@ _TABLES = {
         "clone": 220,
         "clone3": 435,
         "kill": (221, 281, 117, 270, 271),
-        "refuse": (198, 199, 39, 40, 41, 51, 97, 104, 105, 217, 219, 241, 265, 268, 272, 273, 279, 280, 282, 425, 426, 427, 438),
+        "refuse": (
+            198,
+            199,
+            39,
+            40,
+            41,
+            51,
+            97,
+            104,
+            105,
+            217,
+            219,
+            241,
+            265,
+            268,
+            272,
+            273,
+            279,
+            280,
+            282,
+            425,
+            426,
+            427,
+            438,
+        ),
         "timer": (85, 86, 103, 107, 110),
         "place": (140, 118, 119, 122, 30, 274),
     },
-}  # fmt: skip
+}
 _LOAD, _EQUAL, _AT_LEAST, _TEST, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL, _EPERM, _ENOSYS = 0x7FFF0000, 0x80000000, 0x00050001, 0x00050026
 CLONE_THREAD = 0x00010000

@@ -1,7 +1,8 @@
 """Answer call requests with a loaded kernel. Runs as a script: `python -I -S SCRIPT REQUEST_FD REPLY_FD ARENA_FD`.
 
 The first request is the configuration in JSON: kernel path, entry points, folders. The others are calls:
-`seq, entry, count, spin` and per call the buffer offsets and the sizes. The reply is `seq, status, floating-point mode`;
+`seq, entry, count, spin` and per call the buffer offsets and the sizes. The reply is `seq, status, floating-point
+mode`;
 nobody believes it beyond "the call is over": outputs, clocks and the verdict belong to the parent.
 """
 
@@ -134,7 +135,8 @@ def _confine(config: dict[str, Any], reply: int) -> list[str]:
 
 
 def _touch(arena: mmap.mmap) -> None:
-    """Map every page now, or the first call on each place would pay for it and a young process look slow beside an old one.
+    """Map every page now, or the first call on each place would pay for it and a young process look slow beside an old
+    one.
 
     After the fork: the system leaves page tables of shared memory behind.
     """

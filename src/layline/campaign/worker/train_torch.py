@@ -1,6 +1,7 @@
 """Train a small transformer with one kernel in it, a step per request. Runs as `python -I SCRIPT REQUEST_FD REPLY_FD`.
 
-Standard library and torch of the machine alone. Llama-like layers (attention, gated MLP, RMSNorm), cross entropy on fresh
+Standard library and torch of the machine alone. Llama-like layers (attention, gated MLP, RMSNorm), cross entropy on
+fresh
 tokens, backward pass, AdamW. The kernel replaces what its operator names (linear layers or norms); without a kernel
 everything is torch's own. The parent holds the clock; the answer to a step is its loss.
 """
@@ -155,9 +156,13 @@ class Model:
     def _draw_layer(self) -> dict[str, Any]:
         width, hidden = self.sizes["width"], self.sizes["hidden"]
         return {
-            "qkv": self._draw(3 * width, width), "out": self._draw(width, width), "up": self._draw(2 * hidden, width),
-            "down": self._draw(width, hidden), "norm": self._ones(width), "second": self._ones(width),
-        }  # fmt: skip
+            "qkv": self._draw(3 * width, width),
+            "out": self._draw(width, width),
+            "up": self._draw(2 * hidden, width),
+            "down": self._draw(width, hidden),
+            "norm": self._ones(width),
+            "second": self._ones(width),
+        }
 
     def _forward(self, tokens: Any) -> Any:
         functional, sizes = self.torch.nn.functional, self.sizes

@@ -9,10 +9,48 @@ from html.parser import HTMLParser
 from typing import Any
 
 _VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())  # noqa: SIM905
-_BLOCKS = frozenset("address article aside blockquote details div dl figure footer form h1 h2 h3 h4 h5 h6 header hr main nav ol p pre section table ul".split())  # fmt: skip  # noqa: SIM905
+_BLOCKS = frozenset(
+    {
+        "address",
+        "article",
+        "aside",
+        "blockquote",
+        "details",
+        "div",
+        "dl",
+        "figure",
+        "footer",
+        "form",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "header",
+        "hr",
+        "main",
+        "nav",
+        "ol",
+        "p",
+        "pre",
+        "section",
+        "table",
+        "ul",
+    }
+)
 _INTERACTIVE = frozenset({"a", "button", "select", "input", "label", "summary"})
 _FORBIDDEN = frozenset("applet base embed frame frameset iframe marquee object portal style template".split())  # noqa: SIM905
-_PARENTS = {"li": {"ul", "ol"}, "tr": {"thead", "tbody", "tfoot"}, "td": {"tr"}, "th": {"tr"}, "option": {"select"}, "summary": {"details"}, "dt": {"dl", "div"}, "dd": {"dl", "div"}}  # fmt: skip
+_PARENTS = {
+    "li": {"ul", "ol"},
+    "tr": {"thead", "tbody", "tfoot"},
+    "td": {"tr"},
+    "th": {"tr"},
+    "option": {"select"},
+    "summary": {"details"},
+    "dt": {"dl", "div"},
+    "dd": {"dl", "div"},
+}
 _FETCHING = {"src", "srcset", "poster", "data", "background", "action", "formaction", "ping", "xlink:href"}
 _CSS_FETCH = re.compile(r"url\s*\(|@import", re.IGNORECASE)
 

@@ -17,7 +17,15 @@ from layline.core.evidence import Skipped
 from layline.dashboard.check.markup import Page, find_page_problems, find_style_fetches, read_page
 from layline.errors import RecordError
 
-BUDGETS = {".html": 1_000_000, ".css": 60_000, ".js": 30_000, ".svg": 200_000, ".json": 8_000_000, ".csv": 8_000_000, ".pdf": 20_000_000}  # fmt: skip
+BUDGETS = {
+    ".html": 1_000_000,
+    ".css": 60_000,
+    ".js": 30_000,
+    ".svg": 200_000,
+    ".json": 8_000_000,
+    ".csv": 8_000_000,
+    ".pdf": 20_000_000,
+}
 """Bytes one file may weigh."""
 WIDE_HTML = 3_000_000
 WIDE = ("patches/", "campaigns/", "reports/", "weekly/", "monthly/")
@@ -56,9 +64,19 @@ def check_site(folder: Path, read: Callable[[str], Page] = read_page) -> Checked
     problems += _check_assets(folder, own)
     problems += _check_entry(files)
     problems += _check_indexes(folder, files)
-    skipped = tuple(Skipped(f"section {name!r}", "a site of its own; only its entry page was looked for") for name in sorted(sections))  # fmt: skip
+    skipped = tuple(
+        Skipped(f"section {name!r}", "a site of its own; only its entry page was looked for")
+        for name in sorted(sections)
+    )
     links = sum(len(page.links) for page in pages.values())
-    return Checked(problems=tuple(problems), skipped=skipped, files=len(files), pages=len(pages), links=links, bytes=sum(files.values()))  # fmt: skip
+    return Checked(
+        problems=tuple(problems),
+        skipped=skipped,
+        files=len(files),
+        pages=len(pages),
+        links=links,
+        bytes=sum(files.values()),
+    )
 
 
 def _list_files(folder: Path, problems: list[Problem]) -> Iterator[tuple[str, int]]:
@@ -127,7 +145,10 @@ def _check_assets(folder: Path, files: dict[str, int]) -> Iterator[Problem]:
     for path in files:
         match posixpath.splitext(path)[1]:
             case ".css":
-                yield from (Problem("", f"fetches something ({found})", file=path) for found in find_style_fetches(_text(folder / path)))  # fmt: skip
+                yield from (
+                    Problem("", f"fetches something ({found})", file=path)
+                    for found in find_style_fetches(_text(folder / path))
+                )
             case ".svg":
                 yield from _check_svg(_text(folder / path), path)
             case ".pdf" if _head(folder / path) != b"%PDF-":
@@ -150,7 +171,9 @@ def _check_svg(text: str, path: str) -> Iterator[Problem]:
         return
     for item in root.iter():
         name = item.tag.rpartition("}")[2]
-        if name in {"script", "foreignObject", "image", "use", "a"} or any(key.startswith("on") or key.endswith("href") for key in item.attrib):  # fmt: skip
+        if name in {"script", "foreignObject", "image", "use", "a"} or any(
+            key.startswith("on") or key.endswith("href") for key in item.attrib
+        ):
             yield Problem("", f"<{name}> could run or fetch something", file=path)
 
 

@@ -1,1 +1,3 @@
-"""Holds published records, made by anyone, against git: confirmed, contradicted with the right value, or not checkable."""
+"""Holds published records, made by anyone, against git: confirmed, contradicted with the right value, or not
+checkable.
+"""

@@ -87,7 +87,13 @@ def _check_bounds(text: str, ground: Ground) -> Iterator[AuditedField]:
                 and found["was"] in row.was.spec
                 and found["now"] in row.now.spec
             ):
-                yield AuditedField(field=name, published=found.group(0), computed=f"{row.was.spec} → {row.now.spec}", verdict=AuditVerdict.CONFIRMED, evidence=f"{row.was.place} → {row.now.place}")  # fmt: skip
+                yield AuditedField(
+                    field=name,
+                    published=found.group(0),
+                    computed=f"{row.was.spec} → {row.now.spec}",
+                    verdict=AuditVerdict.CONFIRMED,
+                    evidence=f"{row.was.place} → {row.now.place}",
+                )
                 return
         yield _told_by_both(name, found.group(0), ground)
 
@@ -98,11 +104,23 @@ def _check_channels(text: str, ground: Ground) -> Iterator[AuditedField]:
         before, after = (_channels(ground, rank, at_tip=side) for side in (False, True))
         right = found["was"] in before and found["now"] in after
         computed = f"pin {', '.join(sorted(before)) or 'none'}; tip {', '.join(sorted(after)) or 'none'}"
-        yield AuditedField(field="channel", published=found.group(0), computed=computed, verdict=_verdict(right), evidence=_channel_place(ground, found["now"], rank))  # fmt: skip
+        yield AuditedField(
+            field="channel",
+            published=found.group(0),
+            computed=computed,
+            verdict=_verdict(right),
+            evidence=_channel_place(ground, found["now"], rank),
+        )
     for found in _CHANNEL_NOW.finditer(text):
         rank = Rank.COMMANDS if "workflow" in text.lower() else None
         after = _channels(ground, rank, at_tip=True)
-        yield AuditedField(field="channel at the tip", published=found["now"], computed=", ".join(sorted(after)) or "none", verdict=_verdict(found["now"] in after), evidence=_channel_place(ground, found["now"], rank))  # fmt: skip
+        yield AuditedField(
+            field="channel at the tip",
+            published=found["now"],
+            computed=", ".join(sorted(after)) or "none",
+            verdict=_verdict(found["now"] in after),
+            evidence=_channel_place(ground, found["now"], rank),
+        )
 
 
 def _check_installs(text: str, ground: Ground) -> Iterator[AuditedField]:
@@ -113,7 +131,13 @@ def _check_installs(text: str, ground: Ground) -> Iterator[AuditedField]:
         computed = (
             ", ".join(dict.fromkeys(item.spec or "any version" for item in items)) or "not installed by a workflow"
         )
-        yield AuditedField(field=name, published=found["version"], computed=computed, verdict=_verdict(bool(right)), evidence="; ".join(ground.places(right[:2] or items[:2])))  # fmt: skip
+        yield AuditedField(
+            field=name,
+            published=found["version"],
+            computed=computed,
+            verdict=_verdict(bool(right)),
+            evidence="; ".join(ground.places(right[:2] or items[:2])),
+        )
 
 
 def _check_added(text: str, ground: Ground) -> Iterator[AuditedField]:
@@ -126,7 +150,13 @@ def _check_added(text: str, ground: Ground) -> Iterator[AuditedField]:
             before, after = ground.declared(known, at_tip=False), ground.declared(known, at_tip=True)
             text_, right = _judge_added(before, after, expanded="expanded" in text, ground=ground)
             verdict = _verdict(right)
-            yield AuditedField(field=known, published="added", computed=text_, verdict=verdict, evidence="; ".join(list(ground.places(before or after))[:2]))  # fmt: skip
+            yield AuditedField(
+                field=known,
+                published="added",
+                computed=text_,
+                verdict=verdict,
+                evidence="; ".join(list(ground.places(before or after))[:2]),
+            )
 
 
 def _judge_added(
@@ -170,7 +200,13 @@ def _check_absent(text: str, ground: Ground) -> Iterator[AuditedField]:
     for found in _NOT_PRESENT.finditer(text):
         before = ground.declared(canonical_name(found["name"]), at_tip=False)
         computed = "; ".join(list(ground.places(before))[:2]) or "not declared at the pin"
-        yield AuditedField(field=found["name"], published="not present", computed=computed, verdict=_verdict(not before), evidence=computed if before else "")  # fmt: skip
+        yield AuditedField(
+            field=found["name"],
+            published="not present",
+            computed=computed,
+            verdict=_verdict(not before),
+            evidence=computed if before else "",
+        )
 
 
 def _check_names(text: str, ground: Ground) -> Iterator[AuditedField]:
@@ -187,7 +223,13 @@ def _check_names(text: str, ground: Ground) -> Iterator[AuditedField]:
             yield leave(dotted, "we depend on it", "no file of our integration is here to look into")
             continue
         computed = place or "no file of our integration mentions it"
-        yield AuditedField(field=dotted, published="we depend on it", computed=computed, verdict=_verdict(place is not None), evidence=f"{ground.downstream.name}@{ground.downstream_commit[:12]}")  # fmt: skip
+        yield AuditedField(
+            field=dotted,
+            published="we depend on it",
+            computed=computed,
+            verdict=_verdict(place is not None),
+            evidence=f"{ground.downstream.name}@{ground.downstream_commit[:12]}",
+        )
 
 
 def _check_added_paths(text: str, ground: Ground) -> Iterator[AuditedField]:
@@ -196,9 +238,18 @@ def _check_added_paths(text: str, ground: Ground) -> Iterator[AuditedField]:
 
 
 _CHECKERS: tuple[Checker, ...] = (
-    _check_figures, _check_versions, _check_unchanged, _check_bounds, _check_channels, _check_installs, _check_added,
-    _check_added_paths, _check_absent, _check_platforms, _check_names,
-)  # fmt: skip
+    _check_figures,
+    _check_versions,
+    _check_unchanged,
+    _check_bounds,
+    _check_channels,
+    _check_installs,
+    _check_added,
+    _check_added_paths,
+    _check_absent,
+    _check_platforms,
+    _check_names,
+)
 
 
 def _find_mention(dotted: str, ground: Ground) -> str | None:
@@ -238,7 +289,10 @@ def _channel_place(ground: Ground, spec: str, rank: Rank | None) -> str:
 
 def _told_by_both(name: str, published: str, ground: Ground) -> AuditedField:
     before, after = ground.declared(name, at_tip=False), ground.declared(name, at_tip=True)
-    computed = f"pin {'; '.join(list(ground.places(before))[:3]) or 'not declared'}; tip {'; '.join(list(ground.places(after))[:3]) or 'not declared'}"
+    computed = (
+        f"pin {'; '.join(list(ground.places(before))[:3]) or 'not declared'}; tip "
+        f"{'; '.join(list(ground.places(after))[:3]) or 'not declared'}"
+    )
     return AuditedField(
         field=name, published=published, computed=computed, verdict=AuditVerdict.CONTRADICTED, evidence=""
     )

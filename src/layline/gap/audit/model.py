@@ -55,12 +55,20 @@ def check_any(field: str, published: Any, accepted: dict[str, Any], evidence: st
     """
     for name, value in accepted.items():
         if value == published:
-            return AuditedField(field=field, published=published, computed=f"{value} ({name})", verdict=AuditVerdict.CONFIRMED, evidence=evidence)  # fmt: skip
+            return AuditedField(
+                field=field,
+                published=published,
+                computed=f"{value} ({name})",
+                verdict=AuditVerdict.CONFIRMED,
+                evidence=evidence,
+            )
     shown = ", ".join(f"{value} {name}" for name, value in accepted.items() if value is not None)
     unknown = [name for name, value in accepted.items() if value is None]
     if unknown or not accepted:
         return leave(field, published, " of the ".join((UNKNOWN, *unknown)))
-    return AuditedField(field=field, published=published, computed=shown, verdict=AuditVerdict.CONTRADICTED, evidence=evidence)  # fmt: skip
+    return AuditedField(
+        field=field, published=published, computed=shown, verdict=AuditVerdict.CONTRADICTED, evidence=evidence
+    )
 
 
 def leave(field: str, published: Any, why: str) -> AuditedField:
@@ -90,4 +98,10 @@ def combine(field: str, published: str, parts: Sequence[AuditedField]) -> Audite
     chosen = wrong or unknown or list(parts)
     verdict = chosen[0].verdict
     computed = "; ".join(dict.fromkeys(f"{part.field}: {part.computed}" for part in chosen))
-    return AuditedField(field=field, published=published, computed=computed, verdict=verdict, evidence="; ".join(dict.fromkeys(part.evidence for part in chosen if part.evidence)))  # fmt: skip
+    return AuditedField(
+        field=field,
+        published=published,
+        computed=computed,
+        verdict=verdict,
+        evidence="; ".join(dict.fromkeys(part.evidence for part in chosen if part.evidence)),
+    )

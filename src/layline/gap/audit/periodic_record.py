@@ -84,7 +84,10 @@ def _audit_counts(
         if start <= _when(commit.committed) <= end
     ]
     numbered = [commit for commit in merged if commit.pull_request is not None]
-    command = f"git log --first-parent --since={record.time_window.start} --until={record.time_window.end} --format=%s {around.line}"
+    command = (
+        f"git log --first-parent --since={record.time_window.start} --until={record.time_window.end} "
+        f"--format=%s {around.line}"
+    )
     readings = {"pull requests merged in the window": len(numbered), "commits in the window": len(merged)}
     if where.has_code:
         yield check_any("merged_pr_count", record.merged_pr_count, readings, command)
@@ -174,13 +177,17 @@ def _check_written(
     place, unread = find_written(around.downstream, at, value)
     command = f"git grep -n {value} {at}"
     if place is not None:
-        return AuditedField(field=field, published=value, computed=place, verdict=AuditVerdict.CONFIRMED, evidence=command)  # fmt: skip
+        return AuditedField(
+            field=field, published=value, computed=place, verdict=AuditVerdict.CONFIRMED, evidence=command
+        )
     computed = f"no file of {at[:12]} holds it"
     if unread:
         return leave(
             field, value, f"{computed}, but {unread} file{'s' if unread > 1 else ''} of it cannot be read here"
         )
-    return AuditedField(field=field, published=value, computed=computed, verdict=AuditVerdict.CONTRADICTED, evidence=command)  # fmt: skip
+    return AuditedField(
+        field=field, published=value, computed=computed, verdict=AuditVerdict.CONTRADICTED, evidence=command
+    )
 
 
 def _check_drift(field: str, value: int, status: Mapping[str, Any], name: str, around: Surroundings) -> AuditedField:
@@ -198,7 +205,9 @@ def _check_drift(field: str, value: int, status: Mapping[str, Any], name: str, a
 
 
 def _audit_finding(field: str, text: str, record: PeriodicRecord, around: Surroundings) -> Iterator[AuditedField]:
-    """The parts of a sentence that can be computed: counts of merged pull requests, distances, pull requests by number."""
+    """The parts of a sentence that can be computed: counts of merged pull requests, distances, pull requests by
+    number.
+    """
     found = [*_check_counts(field, text, record, around), *_check_moves(field, text, around)]
     found += [*_check_pulls(field, text, record, around), *_check_pins(field, text, record, around)]
     yield from found or [leave(field, text, "no part of this sentence can be computed from the trees")]
@@ -239,10 +248,15 @@ def _check_pulls(field: str, text: str, record: PeriodicRecord, around: Surround
             continue
         moment = _when(commit.committed)
         when = "" if start <= moment <= end else ", before the window" if moment < start else ", after the window"
-        rows.append(AuditedField(
-            field=f"{field} (PR #{number})", published=f"PR #{number}", computed=f"merged {commit.date} as {commit.hash[:12]}{when}",
-            verdict=AuditVerdict.CONTRADICTED if moment > end else AuditVerdict.CONFIRMED, evidence=f"git log -1 {commit.hash}",
-        ))  # fmt: skip
+        rows.append(
+            AuditedField(
+                field=f"{field} (PR #{number})",
+                published=f"PR #{number}",
+                computed=f"merged {commit.date} as {commit.hash[:12]}{when}",
+                verdict=AuditVerdict.CONTRADICTED if moment > end else AuditVerdict.CONFIRMED,
+                evidence=f"git log -1 {commit.hash}",
+            )
+        )
     return rows
 
 
@@ -262,7 +276,9 @@ def _check_pins(field: str, text: str, record: PeriodicRecord, around: Surroundi
     verdict = AuditVerdict.CONTRADICTED if moved else AuditVerdict.CONFIRMED
     computed = f"moved: {', '.join(moved)}" if moved else f"{len(now)} submodules, none moved"
     command = f"git diff --submodule=short {ends[0][:12]} {ends[1][:12]}"
-    yield AuditedField(field=f"{field} (submodules)", published=found.group(0), computed=computed, verdict=verdict, evidence=command)  # fmt: skip
+    yield AuditedField(
+        field=f"{field} (submodules)", published=found.group(0), computed=computed, verdict=verdict, evidence=command
+    )
 
 
 def _count_between(was: str, now: str, around: Surroundings) -> int | None:

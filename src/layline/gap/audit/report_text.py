@@ -23,7 +23,9 @@ _BOUND = re.compile(r"`((?:[<>=~!]=?|===)\s*[\w.*+]+)`")
 
 
 def audit_report_text(record: GapRecord, ground: Ground, line: str, docs: str) -> Iterator[AuditedField]:
-    """Tables headed `Dependency` and bullets that begin with `Added` of the record's Markdown, as the downstream published it after the record's day."""
+    """Tables headed `Dependency` and bullets that begin with `Added` of the record's Markdown, as the downstream
+    published it after the record's day.
+    """
     for artifact in record.artifacts:
         path = f"{docs}/backend-gap/{artifact.source}"
         text = _find_text(record, ground, line, path)

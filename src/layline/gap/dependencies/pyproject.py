@@ -55,8 +55,10 @@ def dynamic_requirement_files(text: str) -> dict[str, tuple[str, ...]]:
 
 def _find_uv(path: str, lines: _Lines, uv: dict[str, Any]) -> Iterator[Declaration | Skipped]:
     for key, scope in (
-        ("override-dependencies", "override"), ("constraint-dependencies", "constraint"), ("dev-dependencies", "group dev"),
-    ):  # fmt: skip
+        ("override-dependencies", "override"),
+        ("constraint-dependencies", "constraint"),
+        ("dev-dependencies", "group dev"),
+    ):
         yield from _listed(path, lines, scope, ("tool.uv", key), uv.get(key))
     for name, source in _table(uv, "sources").items():
         for one in source if isinstance(source, list) else [source]:
@@ -105,9 +107,15 @@ def _listed(
             yield Skipped(f"{path}:{line}", f"{item!r} is not a requirement")
             continue
         yield Declaration(
-            rank=Rank.METADATA, kind=Kind.REQUIREMENT, name=need.name, spec=need.spec, scope=scope,
-            place=Location(path, line), extras=need.extras, marker=need.marker,
-        )  # fmt: skip
+            rank=Rank.METADATA,
+            kind=Kind.REQUIREMENT,
+            name=need.name,
+            spec=need.spec,
+            scope=scope,
+            place=Location(path, line),
+            extras=need.extras,
+            marker=need.marker,
+        )
 
 
 def _python(path: str, line: int, spec: str) -> Declaration:

@@ -50,7 +50,14 @@ def find_requirement_declarations(
 def _find_line(path: str, number: int, line: str, rank: Rank, scope: str) -> Iterator[Declaration | Skipped]:
     place = Location(path, number)
     if index := _INDEX.match(line):
-        yield Declaration(rank=rank, kind=Kind.CHANNEL, name=channel_name(index.group(1)), spec=index.group(1), scope=scope, place=place)  # fmt: skip
+        yield Declaration(
+            rank=rank,
+            kind=Kind.CHANNEL,
+            name=channel_name(index.group(1)),
+            spec=index.group(1),
+            scope=scope,
+            place=place,
+        )
         return
     bare = re.sub(r"\s+--(?:hash|global-option|config-settings)[=\s]\S+", "", line)
     if bare.startswith(("-e", "--editable")):
@@ -62,9 +69,15 @@ def _find_line(path: str, number: int, line: str, rank: Rank, scope: str) -> Ite
         yield Skipped(f"{path}:{number}", f"{bare[:80]!r} is not a requirement")
         return
     yield Declaration(
-        rank=rank, kind=Kind.REQUIREMENT, name=need.name, spec=need.spec, scope=scope, place=place,
-        extras=need.extras, marker=need.marker,
-    )  # fmt: skip
+        rank=rank,
+        kind=Kind.REQUIREMENT,
+        name=need.name,
+        spec=need.spec,
+        scope=scope,
+        place=place,
+        extras=need.extras,
+        marker=need.marker,
+    )
 
 
 def name_address(text: str) -> str:

@@ -90,9 +90,15 @@ def _find_item(path: str, scope: str, item: ast.expr) -> Iterator[Declaration | 
         yield Skipped(f"{path}:{item.lineno}", f"`{ast.unparse(item)[:80]}` is not a literal requirement")
         return
     yield Declaration(
-        rank=Rank.METADATA, kind=Kind.REQUIREMENT, name=need.name, spec=need.spec, scope=scope,
-        place=Location(path, item.lineno), extras=need.extras, marker=need.marker,
-    )  # fmt: skip
+        rank=Rank.METADATA,
+        kind=Kind.REQUIREMENT,
+        name=need.name,
+        spec=need.spec,
+        scope=scope,
+        place=Location(path, item.lineno),
+        extras=need.extras,
+        marker=need.marker,
+    )
 
 
 def _keywords(call: ast.Call, names: dict[str, ast.expr]) -> Iterator[ast.keyword]:
@@ -131,9 +137,15 @@ def _listed(path: str, lines: list[str], scope: str, value: str) -> Iterator[Dec
             yield Skipped(f"{path}:{line}", f"{item!r} is not a requirement")
             continue
         yield Declaration(
-            rank=Rank.METADATA, kind=Kind.REQUIREMENT, name=need.name, spec=need.spec, scope=scope,
-            place=Location(path, line), extras=need.extras, marker=need.marker,
-        )  # fmt: skip
+            rank=Rank.METADATA,
+            kind=Kind.REQUIREMENT,
+            name=need.name,
+            spec=need.spec,
+            scope=scope,
+            place=Location(path, line),
+            extras=need.extras,
+            marker=need.marker,
+        )
 
 
 def _line_of(lines: list[str], text: str) -> int:
@@ -143,6 +155,10 @@ def _line_of(lines: list[str], text: str) -> int:
 def _python(path: str, line: int, spec: str) -> Declaration:
     need = parse_need(f"python{spec}")
     return Declaration(
-        rank=Rank.METADATA, kind=Kind.PYTHON, name="python", spec=need.spec if need else spec,
-        scope="requires-python", place=Location(path, line),
-    )  # fmt: skip
+        rank=Rank.METADATA,
+        kind=Kind.PYTHON,
+        name="python",
+        spec=need.spec if need else spec,
+        scope="requires-python",
+        place=Location(path, line),
+    )

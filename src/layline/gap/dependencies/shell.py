@@ -18,11 +18,48 @@ _INSTALL = re.compile(
     r"(?P<verb>install|add|(?<=pip_install))\s+(?P<rest>.*)$"
 )
 _VALUED = frozenset(
-    {"-i", "--index-url", "--extra-index-url", "-f", "--find-links", "-c", "--constraint", "-r", "--requirement", "-t", "--target",
-     "--python", "-p", "-n", "--name", "--channel", "--group", "--extra", "--prefix", "--root", "--platform", "--trusted-host",
-     "--no-binary", "--only-binary", "--config-settings", "-C", "--index", "--override", "--overrides", "--python-version", "--timeout",
-     "--index-strategy", "--no-build-isolation-package", "--no-install-package", "--cache-dir", "--progress-bar", "--retries", "--upgrade-package", "-P"}
-)  # fmt: skip
+    {
+        "-i",
+        "--index-url",
+        "--extra-index-url",
+        "-f",
+        "--find-links",
+        "-c",
+        "--constraint",
+        "-r",
+        "--requirement",
+        "-t",
+        "--target",
+        "--python",
+        "-p",
+        "-n",
+        "--name",
+        "--channel",
+        "--group",
+        "--extra",
+        "--prefix",
+        "--root",
+        "--platform",
+        "--trusted-host",
+        "--no-binary",
+        "--only-binary",
+        "--config-settings",
+        "-C",
+        "--index",
+        "--override",
+        "--overrides",
+        "--python-version",
+        "--timeout",
+        "--index-strategy",
+        "--no-build-isolation-package",
+        "--no-install-package",
+        "--cache-dir",
+        "--progress-bar",
+        "--retries",
+        "--upgrade-package",
+        "-P",
+    }
+)
 _CHANNEL_OPTIONS = frozenset({"-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--index"})
 _WHEEL_INDEX = re.compile(r"https?://[\w.-]+/(?:[\w.-]+/)*whl(?:/[\w.-]+)*")
 _ASSIGNMENT = re.compile(
@@ -91,9 +128,15 @@ def _find_word(path: str, number: int, word: str, rank: Rank) -> Iterator[Declar
             yield Skipped(f"{path}:{number}", f"what `{text[:60]}` installs depends on a variable")
         return
     yield Declaration(
-        rank=rank, kind=Kind.REQUIREMENT, name=need.name, spec=need.spec, scope=path, place=Location(path, number),
-        extras=need.extras, marker=need.marker,
-    )  # fmt: skip
+        rank=rank,
+        kind=Kind.REQUIREMENT,
+        name=need.name,
+        spec=need.spec,
+        scope=path,
+        place=Location(path, number),
+        extras=need.extras,
+        marker=need.marker,
+    )
 
 
 def find_channels(path: str, number: int, text: str, rank: Rank) -> Iterator[Declaration]:

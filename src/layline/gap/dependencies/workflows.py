@@ -80,9 +80,13 @@ def _find_script(path: str, lines: list[str], node: Any) -> Iterator[Declaration
     for number, line in numbered:
         if found := re.match(r'\s*"(gpu-arch-version|docker-image|torch-version|python-version)":\s*"([^"$]+)"', line):
             yield Declaration(
-                rank=Rank.COMMANDS, kind=Kind.IMAGE if "image" in found.group(1) else Kind.SETTING, name=found.group(1),
-                spec=found.group(2), scope=path, place=Location(path, number),
-            )  # fmt: skip
+                rank=Rank.COMMANDS,
+                kind=Kind.IMAGE if "image" in found.group(1) else Kind.SETTING,
+                name=found.group(1),
+                spec=found.group(2),
+                scope=path,
+                place=Location(path, number),
+            )
 
 
 def _find_values(path: str, name: str, node: Any) -> Iterator[Declaration]:

@@ -74,7 +74,7 @@ def _compare_row(
 
 def _moved_row(
     pin: Resolver, tip: Resolver, name: str, was: tuple[str, list[Any]], target: str, now: tuple[str, list[Any]]
-) -> SurfaceRow:  # fmt: skip
+) -> SurfaceRow:
     kept = tip.resolve(name).exists
     same_name = name.rpartition(".")[2] == target.rpartition(".")[2]
     change = SurfaceChange.MOVED if same_name else SurfaceChange.RENAMED
@@ -126,9 +126,15 @@ def _find_lost_exports(pin: Resolver, tip: Resolver, packages: tuple[str, ...]) 
 
 
 def _row(
-    change: SurfaceChange, name: str, was: str | None, now: str | None, pin: Evidence | None, tip: Evidence | None,
-    *, kind: str = "definition",
-) -> SurfaceRow:  # fmt: skip
+    change: SurfaceChange,
+    name: str,
+    was: str | None,
+    now: str | None,
+    pin: Evidence | None,
+    tip: Evidence | None,
+    *,
+    kind: str = "definition",
+) -> SurfaceRow:
     return SurfaceRow(change=change, kind=kind, name=name, was=was, now=now, pin_evidence=pin, tip_evidence=tip)
 
 
@@ -145,5 +151,8 @@ def _signature(row: list[Any]) -> str:
     if row[ROW_KIND] == _CLASS:
         return f"class({', '.join(row[12])})"
     stars = {2: "*", 4: "**"}
-    words = [f"{stars.get(kind, '')}{name}" + (f"={default}" if default is not None else "") for name, kind, default, _ in row[_PARAMETERS] or ()]  # fmt: skip
+    words = [
+        f"{stars.get(kind, '')}{name}" + (f"={default}" if default is not None else "")
+        for name, kind, default, _ in row[_PARAMETERS] or ()
+    ]
     return f"({', '.join(words)})"

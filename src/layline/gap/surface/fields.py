@@ -61,9 +61,13 @@ def _own_fields(index: Index, module: str, owner: Definition) -> Iterator[Config
             first, last = definition.lines
             source = "\n".join(index.read_text(module).splitlines()[first - 1 : last])
         yield ConfigField(
-            source=source, owner=f"{module}.{owner.qualname}", name=name, default=definition.value, annotation=definition.returns,
+            source=source,
+            owner=f"{module}.{owner.qualname}",
+            name=name,
+            default=definition.value,
+            annotation=definition.returns,
             evidence=index.evidence(module, (definition.line, definition.line)),
-        )  # fmt: skip
+        )
 
 
 def all_fields(
@@ -115,9 +119,14 @@ def _row(change: SurfaceChange, was: ConfigField | None, now: ConfigField | None
     if one is None:
         raise ValueError("a field needs a side")
     return SurfaceRow(
-        change=change, kind="field", name=f"{one.owner}.{one.name}", was=_text(was), now=_text(now),
-        pin_evidence=was.evidence if was else None, tip_evidence=now.evidence if now else None,
-    )  # fmt: skip
+        change=change,
+        kind="field",
+        name=f"{one.owner}.{one.name}",
+        was=_text(was),
+        now=_text(now),
+        pin_evidence=was.evidence if was else None,
+        tip_evidence=now.evidence if now else None,
+    )
 
 
 def _text(field: ConfigField | None) -> str | None:

@@ -72,10 +72,15 @@ def compare_flags(pin: dict[str, Flag], tip: dict[str, Flag]) -> tuple[SurfaceRo
         change = _change(was, now)
         rows.append(
             SurfaceRow(
-                change=change, kind="flag", name=dest, was=_text(was), now=_text(now),
-                pin_evidence=was.evidence if was else None, tip_evidence=now.evidence if now else None,
+                change=change,
+                kind="flag",
+                name=dest,
+                was=_text(was),
+                now=_text(now),
+                pin_evidence=was.evidence if was else None,
+                tip_evidence=now.evidence if now else None,
             )
-        )  # fmt: skip
+        )
     return tuple(rows)
 
 

@@ -84,7 +84,9 @@ def _find_annotated(resolver: Resolver, classes: Classes, module: str, tree: ast
 
 
 def _find_registered(resolver: Resolver, classes: Classes, tree: ast.Module) -> Iterator[str]:
-    """What functions return in modules whose name ends an f-string here: `import_module(f"{a}.{b}.config_registry")`."""
+    """What functions return in modules whose name ends an f-string here:
+    `import_module(f"{a}.{b}.config_registry")`.
+    """
     words = {
         part.value.lstrip(".")
         for node in ast.walk(tree)

@@ -28,9 +28,12 @@ def find_stale_keys(
         near = difflib.get_close_matches(key, new, n=1, cutoff=0.75)
         places = keys[key]
         yield StaleKey(
-            key=key, location=places[0], others=len(places) - 1, suggestion=near[0] if near else None,
+            key=key,
+            location=places[0],
+            others=len(places) - 1,
+            suggestion=near[0] if near else None,
             pin_evidence=before[key],
-        )  # fmt: skip
+        )
 
 
 def read_yaml_keys(tree: Tree, places: tuple[str, ...]) -> tuple[dict[str, list[Location]], tuple[Skipped, ...]]:

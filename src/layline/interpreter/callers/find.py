@@ -276,7 +276,9 @@ def _show(found: Iterable[Site], unknown: int = 0, *, is_function: bool = True) 
 
 
 def _count_unknown(text: bytes, method: str) -> int:
-    """Calls in a file that knows none of the classes: all but those on `self`, which are the file's own, and imports."""
+    """Calls in a file that knows none of the classes: all but those on `self`, which are the file's own, and
+    imports.
+    """
     code, imported = _read_bare(text)
     receivers = re.findall(rb"(\w*|super\(\))[ \t]*\.[ \t]*" + re.escape(method.encode()) + rb"[ \t]*\(", code)
     known = {b"self", b"cls", b"super()", *imported}

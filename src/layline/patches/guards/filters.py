@@ -1,4 +1,6 @@
-"""Filters of the lists and tables that name targets: what they rule out is no effect, what they leave open is uncertain."""
+"""Filters of the lists and tables that name targets: what they rule out is no effect, what they leave open is
+uncertain.
+"""
 
 from __future__ import annotations
 

@@ -10,9 +10,17 @@ from typing import TypeAlias
 Definition: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef"
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _OPPOSITE: dict[type[ast.cmpop], str] = {
-    ast.Eq: "!=", ast.NotEq: "==", ast.Lt: ">=", ast.GtE: "<", ast.Gt: "<=", ast.LtE: ">",
-    ast.Is: "is not", ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in",
-}  # fmt: skip
+    ast.Eq: "!=",
+    ast.NotEq: "==",
+    ast.Lt: ">=",
+    ast.GtE: "<",
+    ast.Gt: "<=",
+    ast.LtE: ">",
+    ast.Is: "is not",
+    ast.IsNot: "is",
+    ast.In: "not in",
+    ast.NotIn: "in",
+}
 _MISSING = {"ImportError", "ModuleNotFoundError"}
 _BROAD = {"Exception", "BaseException"}
 _LEAVES = {"sys.exit", "exit", "os._exit"}
@@ -38,7 +46,9 @@ ALWAYS, NEVER = Gate(operator="and"), Gate(operator="or")
 
 
 def find_gates(body: list[ast.stmt], line: int) -> Iterator[Gate]:
-    """Every condition between the start of a block and the statement at `line`: around it, and left behind before it."""
+    """Every condition between the start of a block and the statement at `line`: around it, and left behind before
+    it.
+    """
     for statement in body:
         if _covers(statement, line):
             yield from _enter(statement, line)
@@ -185,7 +195,9 @@ def _words(text: str) -> list[str]:
 
 
 def _find_leaving(statement: ast.stmt) -> Gate:
-    """When a statement leaves the block it stands in: by `return`, `raise`, `continue`, `break` or the end of the program."""
+    """When a statement leaves the block it stands in: by `return`, `raise`, `continue`, `break` or the end of the
+    program.
+    """
     match statement:
         case ast.Return() | ast.Raise() | ast.Continue() | ast.Break():
             return ALWAYS

@@ -1,4 +1,6 @@
-"""On which condition an unregistered effect happens: around its line, inside its helpers, by its caller, by its target."""
+"""On which condition an unregistered effect happens: around its line, inside its helpers, by its caller, by its
+target.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ _LONGEST = 80
 
 
 def find_listed(event: Event, place: Location) -> tuple[Location, int]:
-    """Where an effect is listed: where its helper was called, if the caller decides it; and how many callers stand above."""
+    """Where an effect is listed: where its helper was called, if the caller decides it; and how many callers stand
+    above.
+    """
     trail: tuple[tuple[Location, Any], ...] = getattr(event, "trail", ())
     while len(trail) > 1 and look_at(trail[-1][1]).is_helper and _is_decided(event, trail[-1][1], place):
         trail = trail[:-1]

@@ -32,7 +32,9 @@ from layline.patches.installer import Installer, moment_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_ORIGINAL = re.compile(r"(?:^|_)(?:orig|original|originals|saved|backup|old|previous|prev|unpatched|unwrapped)(?:_|$)", re.IGNORECASE)  # fmt: skip
+_ORIGINAL = re.compile(
+    r"(?:^|_)(?:orig|original|originals|saved|backup|old|previous|prev|unpatched|unwrapped)(?:_|$)", re.IGNORECASE
+)
 _HOLDS_SETTINGS = re.compile(r"(?:Config|Args|Arguments|Settings|Options)$|\.knobs(?:\.|$)")
 """Owners whose attributes are settings: what is set there is named in `mutates` too."""
 _NOT_UPSTREAM = ("builtins.", "os.environ", "sys.argv", "sys.path", "sys.stdout", "sys.stderr", "warnings.", "logging.")
@@ -134,10 +136,15 @@ def _find_sweep(event: Write, installer: Installer) -> Iterator[Effect]:
                     return
     replacement, place = installer.describe(event.value)
     yield Effect(
-        style=Style.BINDING_REPLACEMENT, target=None, replacement=replacement, replacement_at=place, location=event.at,
-        certain=False, reason="rebinds a name in every loaded module; which ones is only known at run time",
+        style=Style.BINDING_REPLACEMENT,
+        target=None,
+        replacement=replacement,
+        replacement_at=place,
+        location=event.at,
+        certain=False,
+        reason="rebinds a name in every loaded module; which ones is only known at run time",
         moment=moment_of(event),
-    )  # fmt: skip
+    )
 
 
 def _leaves_home_out(test: Value, original: str) -> bool:
@@ -156,17 +163,26 @@ def _replace_reason(effect: Effect, reason: str) -> Effect:
 
 def _unresolved(event: Write, owner: str) -> Effect:
     return Effect(
-        style=Style.BINDING_REPLACEMENT, target=None, location=event.at, certain=False, moment=moment_of(event),
-        reason=f"an attribute of {owner} whose name is only known at run time", target_kind=TargetKind.UNKNOWN,
-    )  # fmt: skip
+        style=Style.BINDING_REPLACEMENT,
+        target=None,
+        location=event.at,
+        certain=False,
+        moment=moment_of(event),
+        reason=f"an attribute of {owner} whose name is only known at run time",
+        target_kind=TargetKind.UNKNOWN,
+    )
 
 
 def _misnamed(event: Write, owner: str, name: str) -> Effect:
     """`setattr(m, "C.f", g)` makes an attribute called "C.f"; C.f stays as it was."""
     return Effect(
-        style=Style.BINDING_REPLACEMENT, target=None, location=event.at, certain=False, moment=moment_of(event),
+        style=Style.BINDING_REPLACEMENT,
+        target=None,
+        location=event.at,
+        certain=False,
+        moment=moment_of(event),
         reason=f"sets an attribute of {owner} that is literally called {name!r}, which no code can read by name",
-    )  # fmt: skip
+    )
 
 
 def _is_behaviour(value: Value | None) -> bool:
@@ -193,14 +209,19 @@ def _is_restore(event: Write) -> bool:
 
 
 def is_kept_original(value: Value, name: str) -> bool:
-    """`self._original_f`, `saved["f"]`, `self._f` for `f`: what a remover puts back, kept where reading cannot see it."""
+    """`self._original_f`, `saved["f"]`, `self._f` for `f`: what a remover puts back, kept where reading cannot see
+    it.
+    """
     match value:
         case Member(owner=owner, name=kept):
             held = isinstance(owner, Instance | Class) or (
                 isinstance(owner, Argument) and owner.name in {"self", "cls"}
             )
             return _ORIGINAL.search(kept) is not None or (held and kept.strip("_") == name.strip("_"))
-        case Element(owner=Member(name=kept) | Argument(name=kept)) | Called(callee=Member(owner=Member(name=kept), name="get" | "pop")):  # fmt: skip
+        case (
+            Element(owner=Member(name=kept) | Argument(name=kept))
+            | Called(callee=Member(owner=Member(name=kept), name="get" | "pop"))
+        ):
             return _ORIGINAL.search(kept) is not None
         case Argument(name=kept):
             return _ORIGINAL.search(kept) is not None

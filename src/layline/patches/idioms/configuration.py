@@ -33,9 +33,13 @@ def find_config_writes(event: Event, installer: Installer) -> Iterator[Effect]:
         name = text_of(alternative)
         if name is None:
             yield Effect(
-                style=Style.CONFIG_REWRITE, target=None, location=event.at, certain=False, moment=moment_of(event),
+                style=Style.CONFIG_REWRITE,
+                target=None,
+                location=event.at,
+                certain=False,
+                moment=moment_of(event),
                 reason="the config key is only known at run time",
-            )  # fmt: skip
+            )
             continue
         key = loosen(installer.roots).key_of(Member(event.owner, name))
         if key is not None:
@@ -51,6 +55,10 @@ def _begins_at_context(value: Value) -> bool:
 def _effect(event: Write, key: str, installer: Installer) -> Effect:
     shown = installer.describe(event.value)[0] if isinstance(event.value, Literal) else None
     return Effect(
-        style=Style.CONFIG_REWRITE, target=None, replacement=shown, location=event.at, mutates=(key,),
+        style=Style.CONFIG_REWRITE,
+        target=None,
+        replacement=shown,
+        location=event.at,
+        mutates=(key,),
         moment=moment_of(event),
-    )  # fmt: skip
+    )

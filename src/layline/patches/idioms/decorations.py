@@ -1,4 +1,6 @@
-"""Decorators that put what they decorate onto a class or module: fastcore's `@patch_to(C)`, `@patch`, gorilla's `@patches(C)`."""
+"""Decorators that put what they decorate onto a class or module: fastcore's `@patch_to(C)`, `@patch`, gorilla's
+`@patches(C)`.
+"""
 
 from __future__ import annotations
 

@@ -23,7 +23,12 @@ def find_environment_writes(event: Event, installer: Installer) -> Iterator[Effe
             yield from _find_names(event, event.name, event.value, installer)
         case Call(callee=Outside(path=path), arguments=(name, *rest)) if path in _CALLS:
             yield from _find_names(event, name, rest[0] if rest else None, installer)
-        case Write(is_item=False, owner=Outside(path="os"), name=Literal(value="environ"), value=Called(arguments=(_, Table(entries=entries)))):  # fmt: skip
+        case Write(
+            is_item=False,
+            owner=Outside(path="os"),
+            name=Literal(value="environ"),
+            value=Called(arguments=(_, Table(entries=entries))),
+        ):
             for key, value in entries:  # `os.environ |= {…}`
                 yield from _find_names(event, key, value, installer)
         case Call(callee=Outside(path="os.environ.update"), arguments=(Table(entries=entries), *_)):
@@ -45,6 +50,12 @@ def _find_names(event: Write | Call, name: Value, value: Value | None, installer
 
 def _effect(event: Write | Call, mutates: tuple[str, ...], value: str | None, reason: str | None = None) -> Effect:
     return Effect(
-        style=Style.ENV_LIFECYCLE, target=None, replacement=value, location=event.at, mutates=mutates,
-        certain=reason is None, reason=reason, moment=moment_of(event),
-    )  # fmt: skip
+        style=Style.ENV_LIFECYCLE,
+        target=None,
+        replacement=value,
+        location=event.at,
+        mutates=mutates,
+        certain=reason is None,
+        reason=reason,
+        moment=moment_of(event),
+    )

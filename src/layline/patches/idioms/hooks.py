@@ -38,10 +38,16 @@ def _build(event: Call | Write, place: str, value: Value, installer: Installer) 
     names = list(dict.fromkeys(_find_names(finder, installer)))
     about = f"; it names {', '.join(names[:6])}" if names else ""
     return Effect(
-        style=Style.ENV_LIFECYCLE, target=None, replacement=replacement, replacement_at=at, location=event.at,
-        mutates=(place,), certain=False, moment=moment_of(event),
+        style=Style.ENV_LIFECYCLE,
+        target=None,
+        replacement=replacement,
+        replacement_at=at,
+        location=event.at,
+        mutates=(place,),
+        certain=False,
+        moment=moment_of(event),
         reason=f"an import hook: what it changes is decided when a module is imported{about}",
-    )  # fmt: skip
+    )
 
 
 def _find_names(finder: Value, installer: Installer) -> Iterator[str]:

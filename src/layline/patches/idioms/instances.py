@@ -66,9 +66,14 @@ def _tell(event: Write, name: str, installer: Installer) -> Iterator[Effect]:
     replacement, place = installer.describe(value)
     style = _judge_style(event.owner, name, value, installer)
     effect = Effect(
-        style=style, target=None, replacement=replacement, replacement_at=place, location=event.at, certain=False,
+        style=style,
+        target=None,
+        replacement=replacement,
+        replacement_at=place,
+        location=event.at,
+        certain=False,
         moment=moment_of(event),
-    )  # fmt: skip
+    )
     made = class_of(event.owner)
     if isinstance(made, Outside) and made.path.partition(".")[0] in sys.stdlib_module_names:
         return  # a stand-in we made ourselves: `SimpleNamespace()`, `MagicMock()`
@@ -79,9 +84,13 @@ def _tell(event: Write, name: str, installer: Installer) -> Iterator[Effect]:
         if isinstance(known, Outside):
             found = installer.look_up(f"{known.path}.{name}")
             yield replace(
-                effect, target=f"{known.path}.{name}", certain=True, target_kind=found.kind, alias_of=found.alias_of,
+                effect,
+                target=f"{known.path}.{name}",
+                certain=True,
+                target_kind=found.kind,
+                alias_of=found.alias_of,
                 reason=f"{ON_OBJECTS} `{spell_object(event.owner) or '…'}`, not on the class",
-            )  # fmt: skip
+            )
     if not classes:
         how = _how(value) or ("wraps " if style is Style.FUNCTION_WRAPPING else "")
         called = find_class_name(event.owner, event.when)
@@ -102,10 +111,16 @@ def _find_nameless(event: Write, installer: Installer) -> Iterator[Effect]:
         return
     replacement, place = installer.describe(event.value)
     yield Effect(
-        style=Style.BINDING_REPLACEMENT, target=None, replacement=replacement, replacement_at=place, location=event.at,
-        certain=False, moment=moment_of(event),
-        reason=f"a method bound onto an attribute, named by `{spell_object(event.name) or '…'}`, of {_whose(event.owner)}",
-    )  # fmt: skip
+        style=Style.BINDING_REPLACEMENT,
+        target=None,
+        replacement=replacement,
+        replacement_at=place,
+        location=event.at,
+        certain=False,
+        moment=moment_of(event),
+        reason=f"a method bound onto an attribute, named by `{spell_object(event.name) or '…'}`, of "
+        f"{_whose(event.owner)}",
+    )
 
 
 def _judge_style(owner: Value, name: str, value: Value, installer: Installer) -> Style:
@@ -187,7 +202,9 @@ def _binds_new(value: Called, name: str) -> bool:
 
 
 def _is_made_by_us(value: Called, installer: Installer) -> bool:
-    """What a factory of ours makes of an original: `our_wrapper(tracer)(client.send)`; too long to be read, or an object called."""
+    """What a factory of ours makes of an original: `our_wrapper(tracer)(client.send)`; too long to be read, or an
+    object called.
+    """
     root: Value = value
     while isinstance(root, Called | Member):
         root = root.callee if isinstance(root, Called) else root.owner

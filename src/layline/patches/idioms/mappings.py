@@ -65,7 +65,9 @@ def find_mapping_writes(event: Event, installer: Installer) -> Iterator[Effect]:
             if _registers(path) and "register" in path.rpartition(".")[2]:  # `@upstream.register("key")`
                 whole = replace(event, callee=Outside(path), arguments=(*first, made), keywords=dict(named))
                 yield from _find_register_call(whole, path, installer)
-        case Call(callee=Member(owner=Called(callee=Outside(path=path) as made), name="impl" | "define")) if path == _OPERATORS:  # fmt: skip
+        case Call(callee=Member(owner=Called(callee=Outside(path=path) as made), name="impl" | "define")) if (
+            path == _OPERATORS
+        ):
             yield from _find_register_call(event, f"{made.path}.impl", installer)
 
 
@@ -76,15 +78,26 @@ def _registers(path: str) -> bool:
 
 
 def _find_change(event: Call, path: str, arguments: tuple[Value, ...], installer: Installer) -> Iterator[Effect]:
-    """`UPSTREAM.append(x)`, `UPSTREAM.setdefault("key", x)`, `UPSTREAM.pop("key")`: a table or list of upstream by its name."""
+    """`UPSTREAM.append(x)`, `UPSTREAM.setdefault("key", x)`, `UPSTREAM.pop("key")`: a table or list of upstream by its
+    name.
+    """
     owner, _, method = path.rpartition(".")
     name = owner.rpartition(".")[2]
     if method not in _CHANGES or owner.startswith(_NOT_TABLES) or not arguments:
         return
-    if not _TABLE_NAME.match(name) and installer.look_up(owner).kind not in {TargetKind.DEFINITION, TargetKind.MODULE_ASSIGNMENT}:  # fmt: skip
+    if not _TABLE_NAME.match(name) and installer.look_up(owner).kind not in {
+        TargetKind.DEFINITION,
+        TargetKind.MODULE_ASSIGNMENT,
+    }:
         return
     if method in {"setdefault", "pop"}:
-        yield _entry(event, owner, arguments[0], arguments[1] if method == "setdefault" and len(arguments) > 1 else None, installer)  # fmt: skip
+        yield _entry(
+            event,
+            owner,
+            arguments[0],
+            arguments[1] if method == "setdefault" and len(arguments) > 1 else None,
+            installer,
+        )
         return
     effect = _entry(event, owner, arguments[-1], None if method == "remove" else arguments[-1], installer)
     yield replace(effect, mutates=(f"{name}.{method}",))
@@ -113,10 +126,16 @@ def _entry(event: Write | Call, table: str, key: Value, value: Value | None, ins
     known = installer.look_up(table)
     shown = installer.describe(key)[0]
     return Effect(
-        style=Style.BINDING_REPLACEMENT, target=table, replacement=replacement, replacement_at=place,
-        location=event.at, mutates=(f"{table.rpartition('.')[2]}[{shown}]",), moment=moment_of(event),
-        target_kind=known.kind, alias_of=known.alias_of,
-    )  # fmt: skip
+        style=Style.BINDING_REPLACEMENT,
+        target=table,
+        replacement=replacement,
+        replacement_at=place,
+        location=event.at,
+        mutates=(f"{table.rpartition('.')[2]}[{shown}]",),
+        moment=moment_of(event),
+        target_kind=known.kind,
+        alias_of=known.alias_of,
+    )
 
 
 def _find_register_call(event: Call, path: str, installer: Installer) -> Iterator[Effect]:
@@ -129,7 +148,13 @@ def _find_register_call(event: Call, path: str, installer: Installer) -> Iterato
     known = installer.look_up(path)
     keys = [str(value.value) for value in given if isinstance(value, Literal) and isinstance(value.value, str)]
     yield Effect(
-        style=Style.CONFIG_REWRITE, target=None, replacement=replacement, replacement_at=place, location=event.at,
-        mutates=(f"{path}({', '.join(repr(key) for key in keys[:2])})",), moment=moment_of(event),
-        target_kind=known.kind, reason=HANDED,
-    )  # fmt: skip
+        style=Style.CONFIG_REWRITE,
+        target=None,
+        replacement=replacement,
+        replacement_at=place,
+        location=event.at,
+        mutates=(f"{path}({', '.join(repr(key) for key in keys[:2])})",),
+        moment=moment_of(event),
+        target_kind=known.kind,
+        reason=HANDED,
+    )

@@ -31,7 +31,9 @@ def is_mock(event: Event) -> bool:
 
 
 def find_mocks(event: Event, installer: Installer) -> Iterator[Effect]:
-    """`mock.patch("a.b.f", g).start()`, `with mock.patch.object(C, "m", g):`, `@mock.patch(…)`; `.multiple` and `.dict` too."""
+    """`mock.patch("a.b.f", g).start()`, `with mock.patch.object(C, "m", g):`, `@mock.patch(…)`; `.multiple` and `.dict`
+    too.
+    """
     match event:
         case Call(callee=Member(owner=Called() as made, name="start" | "__enter__" as how)):
             starts = how == "start"

@@ -103,10 +103,15 @@ def _find_wrapt(event: Call, call: Spoken, installer: Installer) -> Iterator[Eff
     if name is not None and text_of(name) and not targets and wrapper is not None:
         replacement, place = installer.describe(wrapper)
         yield Effect(
-            style=Style.FUNCTION_WRAPPING, target=None, replacement=replacement, replacement_at=place,
-            location=event.at, certain=False, moment=moment_of(event),
+            style=Style.FUNCTION_WRAPPING,
+            target=None,
+            replacement=replacement,
+            replacement_at=place,
+            location=event.at,
+            certain=False,
+            moment=moment_of(event),
             reason=f"wraps `{text_of(name) or '…'}` of {name_owner(owner)}",
-        )  # fmt: skip
+        )
 
 
 def _find_targets(owner: Value, name: Value | None, when: tuple[Value, ...]) -> Iterator[str]:

@@ -24,11 +24,17 @@ def find_source_rewrites(event: Event, installer: Installer) -> Iterator[Effect]
                 target = _name_of(source.of)
                 known = installer.look_up(target) if target else Known(TargetKind.UNKNOWN)
                 yield Effect(
-                    style=Style.SOURCE_REWRITE, target=target, replacement="its own source, edited", location=event.at,
-                    certain=target is not None, moment=moment_of(event), anchors=source.anchors,
+                    style=Style.SOURCE_REWRITE,
+                    target=target,
+                    replacement="its own source, edited",
+                    location=event.at,
+                    certain=target is not None,
+                    moment=moment_of(event),
+                    anchors=source.anchors,
                     reason=None if target else "which object's source is edited is only known at run time",
-                    target_kind=known.kind, alias_of=known.alias_of,
-                )  # fmt: skip
+                    target_kind=known.kind,
+                    alias_of=known.alias_of,
+                )
 
 
 def _name_of(value: Value) -> str | None:

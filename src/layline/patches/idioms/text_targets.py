@@ -42,9 +42,14 @@ def find_namings(event: Event, installer: Installer) -> Iterator[Effect]:
 def _sweep(event: Naming, package: str, name: str, put: tuple[str | None, object]) -> Effect:
     whose = f" whose name begins with {package}" if package else ""
     return Effect(
-        style=Style.BINDING_REPLACEMENT, target=None, replacement=put[0], location=event.at, certain=False,
-        moment=moment_of(event), reason=f"`{name}` in every loaded module{whose}, where it is there",
-    )  # fmt: skip
+        style=Style.BINDING_REPLACEMENT,
+        target=None,
+        replacement=put[0],
+        location=event.at,
+        certain=False,
+        moment=moment_of(event),
+        reason=f"`{name}` in every loaded module{whose}, where it is there",
+    )
 
 
 def _is_handed_original(value: Value, installer: Installer) -> bool:

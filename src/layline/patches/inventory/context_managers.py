@@ -187,7 +187,10 @@ def _asks_in_vain(event: Write | Call, kept: set[str | None]) -> bool:
     """It puts something back only if it finds a private name that entering never sets: a typo, so it never does."""
     for test in event.when:
         match test:
-            case Called(callee=Outside(path="builtins.hasattr"), arguments=(Member() | Element() | Argument(), Literal(value=str(name)))):  # fmt: skip
+            case Called(
+                callee=Outside(path="builtins.hasattr"),
+                arguments=(Member() | Element() | Argument(), Literal(value=str(name))),
+            ):
                 if name.startswith("_") and not name.endswith("__") and name not in kept:
                     return True
     return False

@@ -25,11 +25,19 @@ def read_engine(machine: Interpreter, registries: Iterable[str], texts: dict[str
     for module in _find_modules(machine, registries):
         phases = _find_phases(machine, module)
         if phases is not None and not engine.phases:
-            engine = Engine(phases=phases[0], phases_at=phases[1], switch=engine.switch, switch_at=engine.switch_at, switch_text=engine.switch_text)  # fmt: skip
+            engine = Engine(
+                phases=phases[0],
+                phases_at=phases[1],
+                switch=engine.switch,
+                switch_at=engine.switch_at,
+                switch_text=engine.switch_text,
+            )
         for variable, line, text in _find_switches(module):
             if engine.switch is None:
                 place = Location(module.path or module.name, line)
-                engine = Engine(phases=engine.phases, phases_at=engine.phases_at, switch=variable, switch_at=place, switch_text=text)  # fmt: skip
+                engine = Engine(
+                    phases=engine.phases, phases_at=engine.phases_at, switch=variable, switch_at=place, switch_text=text
+                )
     return engine
 
 
@@ -47,7 +55,9 @@ def _find_phases(machine: Interpreter, module: Module) -> tuple[tuple[str, ...],
     """A module-level list of texts whose name says phases, or the members of an enum that does."""
     for node in module.body:
         match node:
-            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)) if "phase" in name.lower() or "stage" in name.lower():  # fmt: skip
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)) if (
+                "phase" in name.lower() or "stage" in name.lower()
+            ):
                 value = module.scope.names.get(name)
                 if isinstance(value, Items):
                     texts = tuple(str(item.value) for item in value.values if isinstance(item, Literal))
@@ -57,8 +67,10 @@ def _find_phases(machine: Interpreter, module: Module) -> tuple[tuple[str, ...],
                 members = [
                     str(item.value.value)
                     for item in body
-                    if isinstance(item, ast.Assign) and isinstance(item.value, ast.Constant) and isinstance(item.value.value, str)
-                ]  # fmt: skip
+                    if isinstance(item, ast.Assign)
+                    and isinstance(item.value, ast.Constant)
+                    and isinstance(item.value.value, str)
+                ]
                 if members:
                     return tuple(members), Location(module.path or module.name, node.lineno)
     return None

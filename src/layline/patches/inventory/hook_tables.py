@@ -1,4 +1,6 @@
-"""Tables that bind a function of ours to a module of others by text: `("requests.sessions", "own.hooks.requests", "instrument")`."""
+"""Tables that bind a function of ours to a module of others by text: `("requests.sessions", "own.hooks.requests",
+"instrument")`.
+"""
 
 from __future__ import annotations
 

@@ -46,7 +46,9 @@ def find_inherited(owner: Class) -> Iterator[Function]:
 
 
 def _is_data(value: Value | None) -> bool:
-    """A table or name that a subclass fills in, or a short method that returns one; other overrides are read for themselves."""
+    """A table or name that a subclass fills in, or a short method that returns one; other overrides are read for
+    themselves.
+    """
     if isinstance(value, Function):
         seen = look_at(value.node)
         return seen.is_short and not seen.writes

@@ -1,4 +1,6 @@
-"""Patches in the literal sense: `.patch` and `.diff` files of the downstream that touch upstream files, and `.pth` files."""
+"""Patches in the literal sense: `.patch` and `.diff` files of the downstream that touch upstream files, and `.pth`
+files.
+"""
 
 from __future__ import annotations
 
@@ -95,10 +97,15 @@ def _build(path: str, hunk: Hunk, upstream: Tree, index: Index) -> Effect:
     target = _name_target(module, hunk, index) if module is not None else None
     reason = None if fits else f"the lines it expects are not in {hunk.path} at the pin: it does not apply as it is"
     return Effect(
-        style=Style.SOURCE_REWRITE, target=target, replacement=f"a textual change of {hunk.path}: +{hunk.added} −{hunk.removed} lines",
-        location=Location(path, hunk.line), mutates=(f"{hunk.path}:{hunk.first}",), certain=fits, reason=reason,
+        style=Style.SOURCE_REWRITE,
+        target=target,
+        replacement=f"a textual change of {hunk.path}: +{hunk.added} −{hunk.removed} lines",
+        location=Location(path, hunk.line),
+        mutates=(f"{hunk.path}:{hunk.first}",),
+        certain=fits,
+        reason=reason,
         target_kind=TargetKind.DEFINITION if target else TargetKind.UNKNOWN,
-    )  # fmt: skip
+    )
 
 
 def _find_start(hunk: Hunk, lines: list[str]) -> int | None:

@@ -103,7 +103,9 @@ def run_function(machine: Interpreter, function: Function, given: list[Value]) -
 
 
 def _add_conditions(events: list[Event], installer: Installer) -> Iterator[Effect]:
-    """The effects of a run; a condition that is about no key and no upstream name is told in the words of the source."""
+    """The effects of a run; a condition that is about no key and no upstream name is told in the words of the
+    source.
+    """
     ways = Ways(events, installer)
     for event, effect in find_all_effects(events, installer):
         yield replace(effect, when=ways.describe(event, effect)) if effect.when is None else effect

@@ -1,4 +1,6 @@
-"""Effects outside any registration: plain assignments, wrapt calls, string paths, project helpers, anywhere in the tree."""
+"""Effects outside any registration: plain assignments, wrapt calls, string paths, project helpers, anywhere in the
+tree.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ _STAYS = re.compile(
     r"`(?:forward|__class__|__call__|generate)` of |a method bound onto|an import hook|wraps `"
     r"|`\w+` in every loaded module|`\w+` of (?:the class|every subclass|what|`\w+`, a parameter)"
     r"|`\w+` of `(?:[^`]*[._\]])?(?:\w*model|\w*module|\w*layers?|\w*attn|\w*attention|\w*block|\w*encoder|\w*decoder|pipe|pipeline|client)(?:\[…\])?`, an"
-)  # fmt: skip
+)
 """Reasons of rows that are told although their target cannot be named."""
 _TOO_LONG = "longer than the budget of the reader; effects towards its end may be missing"
 _MOST_VARIABLES = 12
@@ -90,7 +92,12 @@ def find_unregistered(installer: Installer, facts: dict[str, Facts], packages: t
     found: dict[tuple[object, ...], Unregistered] = {}
     for module, listed in functions.items():
         for item in _find_in_module(module, listed, installer, read):
-            key = (item.effect.location, item.effect.target, item.effect.mutates, item.effect.target or item.effect.reason)  # fmt: skip
+            key = (
+                item.effect.location,
+                item.effect.target,
+                item.effect.mutates,
+                item.effect.target or item.effect.reason,
+            )
             if key not in found or weigh(item) < weigh(found[key]):
                 found[key] = item
     machine.follows = lambda _: True

@@ -196,19 +196,37 @@ def build_bundle(
     package = name_package(patch.id)
     module = modules.names_by_path[patch.file]
     inside = {name.partition(".")[0] for name in found.modules}
-    targets = tuple(dict.fromkeys(e.target for e in patch.effects if e.target and e.moment is Moment.INSTALL and e.target.partition(".")[0] not in inside))  # fmt: skip
-    environment = tuple(dict.fromkeys(key.removeprefix("env:") for e in patch.effects for key in e.mutates if key.startswith("env:")))  # fmt: skip
+    targets = tuple(
+        dict.fromkeys(
+            e.target
+            for e in patch.effects
+            if e.target and e.moment is Moment.INSTALL and e.target.partition(".")[0] not in inside
+        )
+    )
+    environment = tuple(
+        dict.fromkeys(key.removeprefix("env:") for e in patch.effects for key in e.mutates if key.startswith("env:"))
+    )
     root = min(roots.learned, default=(), key=len)
     handler = patch.handler.rpartition(".")[2]
     values = {
-        "id": patch.id, "package": package, "targets": repr(targets), "environment": repr(environment), "root": repr(root),
-        "source": f"{origin.repository} at {origin.commit}", "description": " ".join(patch.description.split()).replace('"""', "'''"),
-        "vendored": f"{package}.vendor.{module}", "handler": handler, "call": "_context(config or {}, context)",
-    }  # fmt: skip
+        "id": patch.id,
+        "package": package,
+        "targets": repr(targets),
+        "environment": repr(environment),
+        "root": repr(root),
+        "source": f"{origin.repository} at {origin.commit}",
+        "description": " ".join(patch.description.split()).replace('"""', "'''"),
+        "vendored": f"{package}.vendor.{module}",
+        "handler": handler,
+        "call": "_context(config or {}, context)",
+    }
     files = {f"{package}/__init__.py": _INSTALLER.format(**values), f"{package}/vendor/__init__.py": ""}
     for path, text in write_modules(found, modules, tree, package, registers).items():
         files[f"{package}/vendor/{path}"] = text
-    files[f"{package}_smoke_test.py"] = _SMOKE.format(package=package, config="{" + ", ".join(f"{key.partition('.')[0]!r}: True" for key in patch.guard.keys if "." not in key) + "}")  # fmt: skip
+    files[f"{package}_smoke_test.py"] = _SMOKE.format(
+        package=package,
+        config="{" + ", ".join(f"{key.partition('.')[0]!r}: True" for key in patch.guard.keys if "." not in key) + "}",
+    )
     return files
 
 

@@ -38,7 +38,11 @@ def find_consumers(patch: Patch, index: Index, resolver: Resolver) -> Iterator[C
     """`from m import f` elsewhere in upstream: rebinding m.f later does not reach these."""
     seen: set[tuple[str, str]] = set()
     for effect in patch.effects:
-        if not effect.target or effect.moment is not Moment.INSTALL or effect.target_kind in {TargetKind.EXTERNAL, TargetKind.ABSENT, TargetKind.UNKNOWN}:  # fmt: skip
+        if (
+            not effect.target
+            or effect.moment is not Moment.INSTALL
+            or effect.target_kind in {TargetKind.EXTERNAL, TargetKind.ABSENT, TargetKind.UNKNOWN}
+        ):
             continue
         if resolver.resolve(effect.target).definition is None:
             continue
@@ -51,7 +55,13 @@ def find_consumers(patch: Patch, index: Index, resolver: Resolver) -> Iterator[C
             lines = tuple(
                 n for n, line in enumerate(text.splitlines(), 1) if pattern.search(line) and "def " not in line
             )
-            yield Consumer(target=effect.target, module=module, path=index.entries[module].path, line=item.line, constructs=lines[:5])  # fmt: skip
+            yield Consumer(
+                target=effect.target,
+                module=module,
+                path=index.entries[module].path,
+                line=item.line,
+                constructs=lines[:5],
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +98,10 @@ def build_plan(
         *_describe_targets(patch),
         *(_describe_consumer(item, patched) for item in consumers[:_MOST]),
         *_describe_keys(patch, keys),
-        f"Constraint: {patch.guard.text or 'none'} (reads: {patch.guard.expression}){'; copied word for word below' if patch.guard.text else ''}.",
+        (
+            f"Constraint: {patch.guard.text or 'none'} (reads: "
+            f"{patch.guard.expression}){'; copied word for word below' if patch.guard.text else ''}."
+        ),
         *(f"Constraint: {need}." for need in patch.guard.other),
         (
             "Either rebind directly (",

@@ -81,4 +81,8 @@ def turn_imports(text: str, tops: list[str], package: str) -> str:
     prefix = f"{package}.vendor."
     text = re.sub(rf"(?m)^(\s*)from\s+((?:{names})(?:\.[\w.]+)?)\s+import\b", rf"\1from {prefix}\2 import", text)
     text = re.sub(rf"(?m)^(\s*)import\s+((?:{names})(?:\.[\w.]+)?)\s+as\s+", rf"\1import {prefix}\2 as ", text)
-    return re.sub(rf"(?m)^(\s*)import\s+({names})((?:\.\w+)*)\s*(?:#.*)?$", rf"\1import {prefix}\2\3\n\1from {package}.vendor import \2", text)  # fmt: skip
+    return re.sub(
+        rf"(?m)^(\s*)import\s+({names})((?:\.\w+)*)\s*(?:#.*)?$",
+        rf"\1import {prefix}\2\3\n\1from {package}.vendor import \2",
+        text,
+    )

@@ -40,7 +40,8 @@ _FENCE = re.compile(r"csv chart=(trend|bars|intervals|heat|roofline)(?: unit=(\S
 def draw(chart: Chart) -> str:
     """A chart of a report, by its kind; an unknown kind is drawn as lines.
 
-    `intervals` reads three series of the same places: the estimate, then low, then high; a place that ends in ✗ was rolled
+    `intervals` reads three series of the same places: the estimate, then low, then high; a place that ends in ✗ was
+    rolled
     back. `heat` reads one series per row. `roofline` reads `roof` (bandwidth, peak), then one series per kernel.
     """
     match chart.kind:
@@ -61,7 +62,9 @@ def draw(chart: Chart) -> str:
             return interval_trend(rounds, chart.title, unit=chart.unit)
         case "roofline" if len(chart.series) > 1 and chart.series[0][1]:
             (bandwidth, peak), *_ = chart.series[0][1]
-            kernels = tuple(Kernel(label=name, intensity=float(x), rate=y) for name, points in chart.series[1:] for x, y in points)  # fmt: skip
+            kernels = tuple(
+                Kernel(label=name, intensity=float(x), rate=y) for name, points in chart.series[1:] for x, y in points
+            )
             return roofline(kernels, chart.title, peak=peak, bandwidth=float(bandwidth))
         case _:
             return trend(chart.series, chart.title, unit=chart.unit)

@@ -15,9 +15,15 @@ def badge(label: str, value: str, tone: str) -> str:
     dark = svg.element("path", d=f"M3 0H{svg.number(left)}V20H3a3 3 0 0 1-3-3V3a3 3 0 0 1 3-3z", fill="#3b414b")
     words: dict[str, svg.Attribute] = {"fill": "#ffffff", "font_size": 11, "text_anchor": "middle"}
     return svg.drawing(
-        left + right, 20, f"{label}: {value}", half, dark,
-        svg.text(left / 2, 14, label, **words), svg.text(left + right / 2, 14, value, **words), class_="badge",
-    )  # fmt: skip
+        left + right,
+        20,
+        f"{label}: {value}",
+        half,
+        dark,
+        svg.text(left / 2, 14, label, **words),
+        svg.text(left + right / 2, 14, value, **words),
+        class_="badge",
+    )
 
 
 def shields_endpoint(label: str, value: str, tone: str) -> dict[str, object]:

@@ -20,13 +20,31 @@ def bars(amounts: tuple[Amount, ...], label: str, *, unit: str = "", width: floa
         end = along(max(value, 0.0))
         shapes += [
             svg.text(room, y + 13, _clip(name, room), text_anchor="end"),
-            svg.element("rect", svg.title(f"{name}: {short(value)} {unit}".rstrip()), x=room + 8, y=y, width=max(end - room - 8, 1), height=18, rx=2, class_="bar s0", fill=svg.SERIES[0]),
+            svg.element(
+                "rect",
+                svg.title(f"{name}: {short(value)} {unit}".rstrip()),
+                x=room + 8,
+                y=y,
+                width=max(end - room - 8, 1),
+                height=18,
+                rx=2,
+                class_="bar s0",
+                fill=svg.SERIES[0],
+            ),
             svg.text(end + 6, y + 13, short(value), class_="label value"),
-        ]  # fmt: skip
+        ]
     return svg.drawing(width, max(len(amounts) * _ROW + 4, _ROW), label, *shapes)
 
 
-def heat_map(rows: tuple[str, ...], columns: tuple[str, ...], values: tuple[tuple[float | None, ...], ...], label: str, *, middle: float | None = None, cell: float = 44) -> str:  # fmt: skip
+def heat_map(
+    rows: tuple[str, ...],
+    columns: tuple[str, ...],
+    values: tuple[tuple[float | None, ...], ...],
+    label: str,
+    *,
+    middle: float | None = None,
+    cell: float = 44,
+) -> str:
     """A grid of values; with `middle`, better (above) and worse (below) take two hues. None is a hatched gap.
 
     Every cell prints its figure, so the hue is never the only carrier.
@@ -46,13 +64,35 @@ def heat_map(rows: tuple[str, ...], columns: tuple[str, ...], values: tuple[tupl
             said = f"{name}, {columns[index]}: " + ("no measurement" if value is None else short(value))
             shapes += _heat_cell(room + index * cell, y, cell, _heat(value, middle, reach), said)
             if value is not None:
-                shapes.append(svg.text(room + index * cell + cell / 2, y + 18, f"{value:.3g}", text_anchor="middle", font_size=11, class_="label cell-label"))  # fmt: skip
+                shapes.append(
+                    svg.text(
+                        room + index * cell + cell / 2,
+                        y + 18,
+                        f"{value:.3g}",
+                        text_anchor="middle",
+                        font_size=11,
+                        class_="label cell-label",
+                    )
+                )
     return svg.drawing(room + len(columns) * cell + 60, head + len(rows) * 28 + 4, label, *shapes)
 
 
 def _heat_cell(x: float, y: float, cell: float, look: tuple[str, str, float], said: str) -> list[str]:
     tone, colour, weight = look
-    return [svg.element("rect", svg.title(said), x=x + 1, y=y + 1, width=cell - 2, height=26, rx=2, class_=f"cell {tone}", fill=colour, fill_opacity=weight)]  # fmt: skip
+    return [
+        svg.element(
+            "rect",
+            svg.title(said),
+            x=x + 1,
+            y=y + 1,
+            width=cell - 2,
+            height=26,
+            rx=2,
+            class_=f"cell {tone}",
+            fill=colour,
+            fill_opacity=weight,
+        )
+    ]
 
 
 def _heat(value: float | None, middle: float | None, reach: float) -> tuple[str, str, float]:

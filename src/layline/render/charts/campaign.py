@@ -33,10 +33,20 @@ class Kernel:
     rate: float
 
 
-def interval_trend(rounds: tuple[Interval, ...], label: str, *, unit: str = "", reference: float | None = None, width: float = 720, height: float = 280) -> str:  # fmt: skip
+def interval_trend(
+    rounds: tuple[Interval, ...],
+    label: str,
+    *,
+    unit: str = "",
+    reference: float | None = None,
+    width: float = 720,
+    height: float = 280,
+) -> str:
     """A dot with a whisker per round; filled where accepted, hollow where not. `reference` is the line to beat."""
     if not rounds:
-        return svg.drawing(width, height, f"{label}: no round", svg.text(width / 2, height / 2, "no round yet", text_anchor="middle"))  # fmt: skip
+        return svg.drawing(
+            width, height, f"{label}: no round", svg.text(width / 2, height / 2, "no round yet", text_anchor="middle")
+        )
     ends = [bound for item in rounds for bound in (item.low, item.high, item.value) if math.isfinite(bound)]
     ends += [] if reference is None else [reference]
     levels = ticks(min(ends), max(ends)) if min(ends) < max(ends) else [min(ends) - 1, min(ends) + 1]
@@ -45,7 +55,19 @@ def interval_trend(rounds: tuple[Interval, ...], label: str, *, unit: str = "", 
     shapes = [_level(level, up(level), width) for level in levels]
     if reference is not None:
         y = up(reference)
-        shapes.append(svg.element("line", svg.title(f"reference {short(reference)} {unit}".rstrip()), x1=50, x2=width - 10, y1=y, y2=y, class_="mark", stroke=svg.INK, stroke_dasharray="5 4"))  # fmt: skip
+        shapes.append(
+            svg.element(
+                "line",
+                svg.title(f"reference {short(reference)} {unit}".rstrip()),
+                x1=50,
+                x2=width - 10,
+                y1=y,
+                y2=y,
+                class_="mark",
+                stroke=svg.INK,
+                stroke_dasharray="5 4",
+            )
+        )
     every = max(1, -(-len(rounds) // 16))
     for index, item in enumerate(rounds):
         x = across(index) if len(rounds) > 1 else width / 2
@@ -55,7 +77,9 @@ def interval_trend(rounds: tuple[Interval, ...], label: str, *, unit: str = "", 
     return svg.drawing(width, height, label, *shapes)
 
 
-def roofline(kernels: tuple[Kernel, ...], label: str, *, peak: float, bandwidth: float, width: float = 620, height: float = 320) -> str:  # fmt: skip
+def roofline(
+    kernels: tuple[Kernel, ...], label: str, *, peak: float, bandwidth: float, width: float = 620, height: float = 320
+) -> str:
     """Both axes by powers of ten; the roof is what memory (left) and arithmetic (right) allow.
 
     `peak` and the rates share a unit (say TFLOP/s); `bandwidth` is that unit per operation-per-byte (say TB/s).
@@ -79,7 +103,17 @@ def roofline(kernels: tuple[Kernel, ...], label: str, *, peak: float, bandwidth:
         (float(right), math.log10(peak)),
     ]
     line = [(across(x), up(y)) for x, y in roof]
-    shapes.append(svg.element("path", svg.title(f"roof: {short(peak)} peak, {short(bandwidth)} bandwidth"), d=svg.path(line), class_="line roof", fill="none", stroke=svg.INK, stroke_width=2))  # fmt: skip
+    shapes.append(
+        svg.element(
+            "path",
+            svg.title(f"roof: {short(peak)} peak, {short(bandwidth)} bandwidth"),
+            d=svg.path(line),
+            class_="line roof",
+            fill="none",
+            stroke=svg.INK,
+            stroke_width=2,
+        )
+    )
     named: list[tuple[float, float]] = []
     for index, kernel in enumerate(sorted(measured, key=lambda kernel: -kernel.rate)):
         x, y = across(math.log10(kernel.intensity)), up(math.log10(kernel.rate))
@@ -99,11 +133,23 @@ def _kernel(kernel: Kernel, index: int, at: tuple[float, float], roof: float, wi
         return [dot]
     is_left = x + LABEL_WIDTH > width
     text = f"{kernel.label} {kernel.rate / roof:.0%}"
-    return [dot, svg.text(x - 8 if is_left else x + 8, y + 4, text, class_=f"label name {tone}", fill=colour, text_anchor="end" if is_left else "start")]  # fmt: skip
+    return [
+        dot,
+        svg.text(
+            x - 8 if is_left else x + 8,
+            y + 4,
+            text,
+            class_=f"label name {tone}",
+            fill=colour,
+            text_anchor="end" if is_left else "start",
+        ),
+    ]
 
 
 def _level(level: float, y: float, width: float) -> str:
-    line = svg.element("line", x1=50, x2=width - 10, y1=y, y2=y, class_="grid", stroke=svg.FAINT, stroke_width=1, stroke_opacity="0.7")  # fmt: skip
+    line = svg.element(
+        "line", x1=50, x2=width - 10, y1=y, y2=y, class_="grid", stroke=svg.FAINT, stroke_width=1, stroke_opacity="0.7"
+    )
     return line + svg.text(44, y + 4, short(level), text_anchor="end")
 
 
@@ -112,8 +158,21 @@ def _whisker(item: Interval, x: float, up: Scale, unit: str) -> list[str]:
     colour = svg.TONES[tone]
     said = svg.title(f"{item.label}: {short(item.value)} {unit} ({short(item.low)} to {short(item.high)})")
     top, bottom = up(item.high), up(item.low)
-    caps = [svg.element("line", x1=x - 4, x2=x + 4, y1=y, y2=y, class_=f"whisker {tone}", stroke=colour, stroke_width=1.5) for y in (top, bottom)]  # fmt: skip
+    caps = [
+        svg.element("line", x1=x - 4, x2=x + 4, y1=y, y2=y, class_=f"whisker {tone}", stroke=colour, stroke_width=1.5)
+        for y in (top, bottom)
+    ]
     bar = svg.element("line", x1=x, x2=x, y1=top, y2=bottom, class_=f"whisker {tone}", stroke=colour, stroke_width=1.5)
     accepted = tone in {"good", "plan"}
-    dot = svg.element("circle", said, cx=x, cy=up(item.value), r=4.5, class_=f"{'dot' if accepted else 'ring'} {tone}", fill=colour if accepted else "#ffffff", stroke=colour, stroke_width=1.5)  # fmt: skip
+    dot = svg.element(
+        "circle",
+        said,
+        cx=x,
+        cy=up(item.value),
+        r=4.5,
+        class_=f"{'dot' if accepted else 'ring'} {tone}",
+        fill=colour if accepted else "#ffffff",
+        stroke=colour,
+        stroke_width=1.5,
+    )
     return [*caps, bar, dot]

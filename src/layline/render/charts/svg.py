@@ -42,10 +42,17 @@ def text(x: float, y: float, words: str, **attributes: Attribute) -> str:
 def drawing(width: float, height: float, label: str, *shapes: str, class_: str = "drawing") -> str:
     """A whole drawing that says in words what it shows."""
     return element(
-        "svg", title(label) + "".join(shapes), xmlns="http://www.w3.org/2000/svg", class_=class_, role="img",
-        aria_label=label, viewBox=f"0 0 {number(width)} {number(height)}", width=width, height=height,
+        "svg",
+        title(label) + "".join(shapes),
+        xmlns="http://www.w3.org/2000/svg",
+        class_=class_,
+        role="img",
+        aria_label=label,
+        viewBox=f"0 0 {number(width)} {number(height)}",
+        width=width,
+        height=height,
         font_family="ui-sans-serif, system-ui, sans-serif",
-    )  # fmt: skip
+    )
 
 
 def path(points: list[tuple[float, float]]) -> str:

@@ -33,9 +33,17 @@ def sparkline(points: tuple[Point, ...], label: str, *, width: float = 160, heig
     area = [(line[0][0], base), *line, (line[-1][0], base)]
     shapes = [
         svg.element("path", d=svg.path(area) + "Z", class_="area s0", fill=svg.SERIES[0], fill_opacity="0.12"),
-        svg.element("path", d=svg.path(line), class_="line s0", fill="none", stroke=svg.SERIES[0], stroke_width=1.75, stroke_linejoin="round"),
+        svg.element(
+            "path",
+            d=svg.path(line),
+            class_="line s0",
+            fill="none",
+            stroke=svg.SERIES[0],
+            stroke_width=1.75,
+            stroke_linejoin="round",
+        ),
         svg.element("circle", cx=line[-1][0], cy=line[-1][1], r=3, class_="dot s0", fill=svg.SERIES[0]),
-    ]  # fmt: skip
+    ]
     return svg.drawing(width, height, label, *(shapes if len(points) > 1 else shapes[2:]), class_="spark")
 
 
@@ -53,11 +61,24 @@ class Frame:
     """What stands under the horizontal axis, by place."""
 
 
-def trend(series: tuple[Series, ...], label: str, *, unit: str = "", marks: tuple[Mark, ...] = (), width: float = 720, height: float = 300) -> str:  # fmt: skip
+def trend(
+    series: tuple[Series, ...],
+    label: str,
+    *,
+    unit: str = "",
+    marks: tuple[Mark, ...] = (),
+    width: float = 720,
+    height: float = 300,
+) -> str:
     """One line per series with a dot per measurement, from zero, each line named at its end."""
     drawn = tuple((name, points) for name, points in series if points)
     if not drawn:
-        return svg.drawing(width, height, f"{label}: no measurement", svg.text(width / 2, height / 2, "no measurement", text_anchor="middle"))  # fmt: skip
+        return svg.drawing(
+            width,
+            height,
+            f"{label}: no measurement",
+            svg.text(width / 2, height / 2, "no measurement", text_anchor="middle"),
+        )
     frame = lay_out(drawn, width, height, extra=tuple(mark.at for mark in marks))
     shapes = [*_axes(frame, unit), *_marks(frame, marks)]
     ends: list[tuple[float, int, str]] = []
@@ -95,7 +116,19 @@ def _axes(frame: Frame, unit: str) -> list[str]:
     shapes = []
     for level in frame.levels:
         y = frame.up(level)
-        shapes.append(svg.element("line", x1=frame.across.start - 6, x2=frame.across.end, y1=y, y2=y, class_="grid", stroke=svg.FAINT, stroke_width=1, stroke_opacity="0.7"))  # fmt: skip
+        shapes.append(
+            svg.element(
+                "line",
+                x1=frame.across.start - 6,
+                x2=frame.across.end,
+                y1=y,
+                y2=y,
+                class_="grid",
+                stroke=svg.FAINT,
+                stroke_width=1,
+                stroke_opacity="0.7",
+            )
+        )
         shapes.append(svg.text(frame.across.start - 10, y + 4, short(level), text_anchor="end"))
     if unit:
         shapes.append(svg.text(frame.across.start - 6, 9, unit, class_="label axis", font_size=11))
@@ -111,7 +144,17 @@ def _marks(frame: Frame, marks: tuple[Mark, ...]) -> list[str]:
         if dates != frame.dates:
             continue
         x = frame.across(places[0])
-        line = svg.element("line", svg.title(mark.label), x1=x, x2=x, y1=14, y2=frame.height - 28, class_="mark", stroke=svg.INK, stroke_dasharray="2 4")  # fmt: skip
+        line = svg.element(
+            "line",
+            svg.title(mark.label),
+            x1=x,
+            x2=x,
+            y1=14,
+            y2=frame.height - 28,
+            class_="mark",
+            stroke=svg.INK,
+            stroke_dasharray="2 4",
+        )
         shapes += [line, svg.text(x + 4, 24, mark.label, class_="label mark-label", font_size=11)]
     return shapes
 
@@ -119,7 +162,17 @@ def _marks(frame: Frame, marks: tuple[Mark, ...]) -> list[str]:
 def _line(index: int, name: str, points: tuple[Point, ...], line: list[tuple[float, float]], unit: str) -> list[str]:
     colour = svg.SERIES[index % len(svg.SERIES)]
     tone = f"s{index % len(svg.SERIES)}"
-    shapes = [svg.element("path", d=svg.path(line), class_=f"line {tone}", fill="none", stroke=colour, stroke_width=2, stroke_linejoin="round")]  # fmt: skip
+    shapes = [
+        svg.element(
+            "path",
+            d=svg.path(line),
+            class_=f"line {tone}",
+            fill="none",
+            stroke=colour,
+            stroke_width=2,
+            stroke_linejoin="round",
+        )
+    ]
     for (x, y), place in zip(points, line, strict=True):
         said = svg.title(f"{name}, {x}: {short(y)} {unit}".rstrip())
         shapes.append(svg.element("circle", said, cx=place[0], cy=place[1], r=3, class_=f"dot {tone}", fill=colour))

@@ -46,22 +46,31 @@ def test_a_simulation_is_read_strictly(data: bytes, says: str) -> None:
 
 
 def test_the_first_step_warms_up() -> None:
-    slow_start = [Step(label="s", number=n, ms=100.0 if n == 1 else 1.0, activation_hits=0, weight_hits=0) for n in range(1, 9)]  # fmt: skip
+    slow_start = [
+        Step(label="s", number=n, ms=100.0 if n == 1 else 1.0, activation_hits=0, weight_hits=0) for n in range(1, 9)
+    ]
     steady = [replace(step, ms=2.0) for step in slow_start]
     assert compare_steps(steady, slow_start) == pytest.approx(math.log(2))
 
 
 def _measurement() -> Measurement:
     return Measurement(
-        status=Status.MEASURED, operator="gemm", shapes=("small",), plan=Plan(), environment=read_environment(),
-        seed_commitment="", seed="",
-    )  # fmt: skip
+        status=Status.MEASURED,
+        operator="gemm",
+        shapes=("small",),
+        plan=Plan(),
+        environment=read_environment(),
+        seed_commitment="",
+        seed="",
+    )
 
 
 ACCEPTED = Verdict(
-    outcome=Outcome.ACCEPT, reason="faster", bucket=Bucket.K1,
+    outcome=Outcome.ACCEPT,
+    reason="faster",
+    bucket=Bucket.K1,
     interval=Interval(estimate=0.20, lower=0.18, upper=0.22, confidence=0.99, pairs=5),
-)  # fmt: skip
+)
 JUDGED = [
     # gains in training steps, bucket, weight share → outcome, what counts as real
     ((0.20, 0.21, 0.20, 0.19, 0.20), Bucket.K1, None, Outcome.ACCEPT, 0.20),

@@ -119,9 +119,17 @@ def test_small_elements_beside_large_ones_count() -> None:
 )
 def test_state_is_told_without_letters_to_guess(bucket: Bucket | None, passed: bool, after: str) -> None:
     measurement = Measurement(
-        status=Status.MEASURED, operator="gemm", shapes=("s",), plan=Plan(), environment=read_environment(),
-        seed_commitment="", seed="", bucket=bucket, state="repeating a makes s faster" if bucket else "", hit_trace="mm" * 8,
-    )  # fmt: skip
+        status=Status.MEASURED,
+        operator="gemm",
+        shapes=("s",),
+        plan=Plan(),
+        environment=read_environment(),
+        seed_commitment="",
+        seed="",
+        bucket=bucket,
+        state="repeating a makes s faster" if bucket else "",
+        hit_trace="mm" * 8,
+    )
     gate = check_state(measurement)
     assert gate.passed is passed
     assert after in gate.reason

@@ -18,8 +18,12 @@ CASES = [
     ([("a", 64, 0.01), ("b", 96, 0.01), ("c", 128, 0.01), ("d", 256, 0.01)], False, ("a", "c", "d")),
     ([(f"s{n}", 64 + 16 * n, 0.2 if n == 7 else 0.01) for n in range(12)], False, ("s0", "s6", "s7", "s11")),
     ([(f"s{n}", 64 + 16 * n, 0.01 * n) for n in range(40)], False, ("s0", "s20", "s37", "s38", "s39")),
-    ([("uniform", 64, 0.01), ("x", 96, 0.01), ("skewed", 100, 0.01), ("y", 128, 0.01), ("z", 256, 0.01)], True, ("uniform", "skewed", "z")),
-]  # fmt: skip
+    (
+        [("uniform", 64, 0.01), ("x", 96, 0.01), ("skewed", 100, 0.01), ("y", 128, 0.01), ("z", 256, 0.01)],
+        True,
+        ("uniform", "skewed", "z"),
+    ),
+]
 
 
 @pytest.mark.parametrize(("shapes", "grouped", "chosen"), CASES)

@@ -42,7 +42,9 @@ def test_a_clock_that_stands_still_is_named() -> None:
 def test_a_run_on_such_a_machine_has_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clock, "STEP_LIMIT_NS", 0)  # no clock is that fine
     softmax = load_operator("softmax")
-    found = measure_baseline(Request(operator=softmax, shapes=softmax.shapes[:1], best=wrap(softmax, softmax.start("naive"))))  # fmt: skip
+    found = measure_baseline(
+        Request(operator=softmax, shapes=softmax.shapes[:1], best=wrap(softmax, softmax.start("naive")))
+    )
     assert found.status is Status.CONTROLS_FAILED
     assert found.problem.startswith("The clock of processor time advances in steps of ")
     assert not found.samples

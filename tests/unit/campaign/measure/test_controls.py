@@ -24,7 +24,18 @@ from layline.campaign.values.model import (
 )
 
 SOFTMAX = load_operator("softmax")
-MACHINE = Environment(cpu="", cores=2, governor=None, load_before=0, load_after=0, kernel="", python="", sandbox=(), weaker=(), is_contended=False)  # fmt: skip
+MACHINE = Environment(
+    cpu="",
+    cores=2,
+    governor=None,
+    load_before=0,
+    load_after=0,
+    kernel="",
+    python="",
+    sandbox=(),
+    weaker=(),
+    is_contended=False,
+)
 
 
 def test_an_oracle_that_takes_everything_gives_no_verdict() -> None:
@@ -64,8 +75,18 @@ def measured(again: tuple[float, ...], canary: tuple[float, ...]) -> Measurement
         for leg in (Leg.BEST, Leg.AGAIN, Leg.CANARY)
         for pair in range(len(again))
     )
-    return Measurement(status=Status.MEASURED, operator="softmax", shapes=("s",), plan=Plan(), environment=MACHINE,
-                       samples=samples, ratios=ratios, pairs=len(again), seed_commitment="", seed="")  # fmt: skip
+    return Measurement(
+        status=Status.MEASURED,
+        operator="softmax",
+        shapes=("s",),
+        plan=Plan(),
+        environment=MACHINE,
+        samples=samples,
+        ratios=ratios,
+        pairs=len(again),
+        seed_commitment="",
+        seed="",
+    )
 
 
 def test_an_instrument_that_sees_a_difference_where_there_is_none_is_not_believed() -> None:

@@ -33,7 +33,8 @@ def here(cases: tuple[Case, ...]) -> tuple[Case, ...]:
 
 
 def fate(case: Case, *, change: str = "") -> str:
-    """The property that refused it, the bucket it was put into, `no-gain` or `accepted`; twice where controls failed."""
+    """The property that refused it, the bucket it was put into, `no-gain` or `accepted`; twice where controls
+    failed."""
     operator, shapes, snapshot = load_case(case, change=change)
     best = wrap(operator, operator.start("naive"))
     for _attempt in range(3):

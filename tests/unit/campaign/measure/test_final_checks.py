@@ -28,9 +28,16 @@ def test_a_gain_must_reach_neighbours(listed: float, neighbours: tuple[float, ..
     value = math.log1p(listed)
     ratios = tuple(Ratio(pair=at, leg=Leg.CANDIDATE, shape="s", cpu=value, wall=value) for at in range(5))
     measurement = Measurement(
-        status=Status.MEASURED, operator="gemm", shapes=("s",), plan=Plan(), environment=read_environment(),
-        seed_commitment="", seed="", pairs=5, ratios=ratios,
-    )  # fmt: skip
+        status=Status.MEASURED,
+        operator="gemm",
+        shapes=("s",),
+        plan=Plan(),
+        environment=read_environment(),
+        seed_commitment="",
+        seed="",
+        pairs=5,
+        ratios=ratios,
+    )
     pairs = [PairRun(number=at) for at in range(5)]
     for pair, gain in zip(pairs, neighbours, strict=True):
         pair.held_out["s"] = math.log1p(gain)

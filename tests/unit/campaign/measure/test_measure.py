@@ -31,8 +31,13 @@ FAULTS = [
     ("it refuses the shape", "return 1;", Status.REFUSED, "supports-shape"),
     ("it exits the process", "exit(0);", Status.CRASHED, "survives"),
     ("it writes nothing", "return 0;", Status.REFUSED, "writes-every-output"),
-    ("it takes all the memory", "for (;;) { char *p = malloc(1 << 28); if (!p) return 2; p[0] = 1; }", Status.REFUSED, "supports-shape"),
-]  # fmt: skip
+    (
+        "it takes all the memory",
+        "for (;;) { char *p = malloc(1 << 28); if (!p) return 2; p[0] = 1; }",
+        Status.REFUSED,
+        "supports-shape",
+    ),
+]
 
 
 @pytest.mark.parametrize(("what", "body", "status", "name"), FAULTS, ids=[what for what, *_ in FAULTS])
@@ -66,8 +71,12 @@ def _faults(process: int) -> int:
 
 
 def test_the_sandbox_shows_nothing_of_this_machine() -> None:
-    """Reading a file of ours, opening a socket: the kernel returns 0 (and so writes nothing) only where it could not."""
-    body = f'if (fopen("{__file__}", "r") || fopen("/etc/passwd", "r") || fopen("/root/.bashrc", "r") || socket(2, 1, 0) >= 0) return 7; return 0;'
+    """Reading a file of ours, opening a socket: the kernel returns 0 (and so writes nothing) only where it could
+    not."""
+    body = (
+        f'if (fopen("{__file__}", "r") || fopen("/etc/passwd", "r") || fopen("/root/.bashrc", "r") || socket(2, '
+        "1, 0) >= 0) return 7; return 0;"
+    )
     headers = "#include <stdint.h>\n#include <stdio.h>\n#include <sys/socket.h>\n"
     request = Request(
         operator=SOFTMAX,

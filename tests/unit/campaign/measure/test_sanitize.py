@@ -1,4 +1,5 @@
-"""The sanitizer's run: reads outside a buffer are refused with the line, everything else is let through or said to be weaker."""
+"""The sanitizer's run: reads outside a buffer are refused with the line, everything else is let through or said to be
+weaker."""
 
 from __future__ import annotations
 

@@ -71,7 +71,14 @@ def test_a_devices_counters_are_told_against_what_must_move() -> None:
     operator = load_operator("rmsnorm_bf16")
     shape = operator.shapes[0]
     needed = operator.passes[0].bytes_moved(shape)
-    seen = {"ns": 140_000.0, "read_bytes": needed, "written_bytes": needed / 2, "dram_percent": 91.0, "registers": 64.0, "kernels": 1.0}  # fmt: skip
+    seen = {
+        "ns": 140_000.0,
+        "read_bytes": needed,
+        "written_bytes": needed / 2,
+        "dram_percent": 91.0,
+        "registers": 64.0,
+        "kernels": 1.0,
+    }
     analysis = {"shape": shape.label, "counters": {f"forward.{name}": value for name, value in seen.items()}}
     (told,) = _say_device(analysis, operator)
     assert f"forward on {shape.label}): 140 µs in 1 kernel(s)" in told

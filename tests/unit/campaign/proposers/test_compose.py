@@ -21,8 +21,9 @@ def _seen(name: str, forward: float, backward: float, *, is_out: bool = False) -
 
 def test_a_knob_may_name_the_pass_that_depends_on_it() -> None:
     assert [(knob.name, knob.values, knob.step) for knob in find_knobs(SHARED)] == [
-        ("WARPS", (2, 4, 8), ""), ("DEEP", (1, 2, 3), "backward"),
-    ]  # fmt: skip
+        ("WARPS", (2, 4, 8), ""),
+        ("DEEP", (1, 2, 3), "backward"),
+    ]
 
 
 def test_the_fastest_of_each_pass_are_put_together() -> None:

@@ -67,10 +67,22 @@ def test_near_duplicates(path: str, one: str, other: str, same: bool) -> None:
 
 
 BRIEF = Brief(
-    campaign="c", operator="gemm", language="C", hardware="cpu", metric="m", allowed_files=("src/k.c",), best_round=1,
-    effective=(), ineffective=(), inconclusive=(), slowest=(), lessons=(), demanded=(), time_limit_s=5.0,
+    campaign="c",
+    operator="gemm",
+    language="C",
+    hardware="cpu",
+    metric="m",
+    allowed_files=("src/k.c",),
+    best_round=1,
+    effective=(),
+    ineffective=(),
+    inconclusive=(),
+    slowest=(),
+    lessons=(),
+    demanded=(),
+    time_limit_s=5.0,
     kernel=(("src/k.c", KERNEL),),
-)  # fmt: skip
+)
 
 
 def _ask(tmp_path: Path, program: str, *, passed: tuple[str, ...] = (), limit: float = 5.0) -> Proposed | Declined:

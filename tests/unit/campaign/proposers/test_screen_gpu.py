@@ -21,7 +21,12 @@ def test_a_low_quantile_of_each_pass_is_kept_and_the_step_scored() -> None:
 
 def test_the_fastest_as_a_whole_and_in_each_pass_go_on() -> None:
     ranked = [
-        _seen(TODAY, 9.0, 9.0), _seen("whole", 2.0, 2.0), _seen("second", 2.1, 2.1), _seen("forward", 1.0, 8.0),
-        _seen("backward", 8.0, 1.0), _seen("neither", 3.0, 3.0), _seen("slow", 5.0, 5.0),
-    ]  # fmt: skip
+        _seen(TODAY, 9.0, 9.0),
+        _seen("whole", 2.0, 2.0),
+        _seen("second", 2.1, 2.1),
+        _seen("forward", 1.0, 8.0),
+        _seen("backward", 8.0, 1.0),
+        _seen("neither", 3.0, 3.0),
+        _seen("slow", 5.0, 5.0),
+    ]
     assert set(_keep(ranked)) == {TODAY, "whole", "second", "forward", "backward"}

@@ -24,11 +24,27 @@ from layline.campaign.proposers.search import Search, _find_slower, _read_gain
 from layline.campaign.values.model import Operator, Plan, Shape, Snapshot
 
 LOOKED = [
-    ([Screened(name=TODAY, score=2.0), Screened(name="a", score=1.0), Screened(name="b", score=3.0)], "a", {TODAY, "b"}),
+    (
+        [Screened(name=TODAY, score=2.0), Screened(name="a", score=1.0), Screened(name="b", score=3.0)],
+        "a",
+        {TODAY, "b"},
+    ),
     ([Screened(name=TODAY, score=1.0), Screened(name="a", score=2.0)], "a", {TODAY, "a"}),
-    ([Screened(name=TODAY, score=2.0), Screened(name="a", score=1.5), Screened(name="early", score=1.0, is_out=True)], "a", {TODAY}),
-    ([Screened(name=TODAY, score=2.0), Screened(name="broken", score=None, reason="does not build")], None, {TODAY, "broken"}),
-]  # fmt: skip
+    (
+        [
+            Screened(name=TODAY, score=2.0),
+            Screened(name="a", score=1.5),
+            Screened(name="early", score=1.0, is_out=True),
+        ],
+        "a",
+        {TODAY},
+    ),
+    (
+        [Screened(name=TODAY, score=2.0), Screened(name="broken", score=None, reason="does not build")],
+        None,
+        {TODAY, "broken"},
+    ),
+]
 
 
 @pytest.mark.parametrize(("looked", "best", "slower"), LOOKED)
@@ -47,10 +63,22 @@ def gemm() -> tuple[Operator, tuple[Shape, ...]]:
 
 def _brief(text: str) -> Brief:
     return Brief(
-        campaign="c", operator="gemm", language="C", hardware="cpu", metric="m", allowed_files=("k.c",), best_round=1,
-        effective=(), ineffective=(), inconclusive=(), slowest=(), lessons=(), demanded=(), time_limit_s=5.0,
+        campaign="c",
+        operator="gemm",
+        language="C",
+        hardware="cpu",
+        metric="m",
+        allowed_files=("k.c",),
+        best_round=1,
+        effective=(),
+        ineffective=(),
+        inconclusive=(),
+        slowest=(),
+        lessons=(),
+        demanded=(),
+        time_limit_s=5.0,
         kernel=(("k.c", text),),
-    )  # fmt: skip
+    )
 
 
 @dataclass

@@ -51,7 +51,11 @@ def test_either_line_ending_is_fine() -> None:
 
 def test_a_forward_only_file_scores_by_its_forward_mean() -> None:
     found = parse_bench_csv(table(row("a", 64, 64, 64, 2, None), row("b", 64, 64, 64, 8, None)), where="x")
-    assert compute_aggregates(found) == {"Forward TFLOPS": pytest.approx(4.0), "Backward TFLOPS": None, "Combined Step TFLOPS": pytest.approx(4.0)}  # fmt: skip
+    assert compute_aggregates(found) == {
+        "Forward TFLOPS": pytest.approx(4.0),
+        "Backward TFLOPS": None,
+        "Combined Step TFLOPS": pytest.approx(4.0),
+    }
 
 
 def test_one_failed_shape_rejects_the_candidate() -> None:

@@ -21,8 +21,17 @@ from layline.campaign.values.model import (
 )
 
 QUIET = Environment(
-    cpu="x", cores=2, governor=None, load_before=0, load_after=0, kernel="6", python="3", sandbox=(), weaker=(), is_contended=False
-)  # fmt: skip
+    cpu="x",
+    cores=2,
+    governor=None,
+    load_before=0,
+    load_after=0,
+    kernel="6",
+    python="3",
+    sandbox=(),
+    weaker=(),
+    is_contended=False,
+)
 WOBBLE = (
     0.000,
     0.004,

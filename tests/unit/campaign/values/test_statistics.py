@@ -53,7 +53,8 @@ def test_lower_bound_covers_at_least_as_often_as_it_says(noise: str, pairs: int,
 
 
 def test_noise_without_tails_is_where_the_bound_is_weakest() -> None:
-    """Known limit, also in docs/judge.md: for uniform noise and five pairs a 99 % bound misses in under 2 %, not 1 %."""
+    """Known limit, also in docs/judge.md: for uniform noise and five pairs a 99 % bound misses in under 2 %, not 1
+    %."""
     rng = np.random.default_rng(7)
     misses = sum(bound_mean(list(rng.uniform(-1, 1, 5)), 0.01)[1] > 0 for _ in range(6000)) / 6000
     assert 0.01 < misses < 0.02

@@ -111,7 +111,9 @@ class GpuLeg:
         )
 
     def watch(self, step: Pass, given: Given) -> dict[str, float]:
-        """Make the calls of one pass under the profiler; device microseconds by name. The outputs are checked as ever."""
+        """Make the calls of one pass under the profiler; device microseconds by name. The outputs are checked as
+        ever.
+        """
         laid = self._fill(step, given)
         calls = [describe(self.arena, self.operator, one) for one in laid]
         synchronize(self.arena.device)

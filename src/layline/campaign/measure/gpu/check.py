@@ -41,7 +41,9 @@ def digest(output: Any) -> int:
 def find_wrong(
     operator: Operator, laid: Laid, outputs: dict[str, Any], right: dict[str, Any], *, is_exact: bool
 ) -> Iterator[Wrong]:
-    """Everything that is wrong with a call's outputs, the most telling first; comparisons are written so that NaN fails."""
+    """Everything that is wrong with a call's outputs, the most telling first; comparisons are written so that NaN
+    fails.
+    """
     import torch
 
     sentinels = dict(laid.sentinels)
@@ -61,7 +63,8 @@ def find_wrong(
         if infinite:
             yield Wrong(
                 property="finite",
-                reason=f"{infinite} of {got.numel()} elements of {name} are NaN or infinite; the reference's are finite.",
+                reason=f"{infinite} of {got.numel()} elements of {name} are NaN or infinite; the reference's are "
+                "finite.",
                 evidence=(),
             )
             continue
@@ -76,7 +79,8 @@ def _find_inexact(name: str, got: Any, want: Any) -> Iterator[Wrong]:
     if differing:
         yield Wrong(
             property="exact-integers",
-            reason=f"{differing} of {got.numel()} elements of {name} differ where integer inputs make the result exact.",
+            reason=f"{differing} of {got.numel()} elements of {name} differ where integer inputs make the result "
+            "exact.",
             evidence=(),
         )
 
@@ -109,7 +113,8 @@ def find_noise(operator: Operator, errors: list[Error]) -> Iterator[Wrong]:
         if wanted is not None and not error.snr_db >= wanted:
             yield Wrong(
                 property="snr",
-                reason=f"{error.output} has a signal-to-noise ratio of {error.snr_db:.1f} dB; {wanted:g} dB are needed.",
+                reason=f"{error.output} has a signal-to-noise ratio of {error.snr_db:.1f} dB; {wanted:g} dB are "
+                "needed.",
                 evidence=(),
             )
 

@@ -62,15 +62,37 @@ def _run(shop: Path, kernel: Path, operator: Operator, step: Pass, shape: Shape)
     folder.mkdir()
     config, log = folder / "configuration.json", folder / "ncu.csv"
     arguments = [_describe(operator, name, shape) for name in (*step.inputs, *step.outputs)]
-    config.write_text(json.dumps({"device": find_device(), "kernel": str(kernel), "symbol": step.symbol, "arguments": arguments}))  # fmt: skip
+    config.write_text(
+        json.dumps({"device": find_device(), "kernel": str(kernel), "symbol": step.symbol, "arguments": arguments})
+    )
     words = [
-        "ncu", "--csv", "--log-file", str(log), "--print-units", "base", "--clock-control", "none",
-        "--profile-from-start", "off", "--metrics", ",".join(METRICS), sys.executable, "-I", str(_SCRIPT), str(config),
-    ]  # fmt: skip
+        "ncu",
+        "--csv",
+        "--log-file",
+        str(log),
+        "--print-units",
+        "base",
+        "--clock-control",
+        "none",
+        "--profile-from-start",
+        "off",
+        "--metrics",
+        ",".join(METRICS),
+        sys.executable,
+        "-I",
+        str(_SCRIPT),
+        str(config),
+    ]
     running = subprocess.Popen(
-        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder,
-        env={**describe_environment(folder, folder), "TMPDIR": str(folder)}, start_new_session=True,
-    )  # fmt: skip
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=folder,
+        env={**describe_environment(folder, folder), "TMPDIR": str(folder)},
+        start_new_session=True,
+    )
     try:
         said = running.communicate(timeout=LIMIT_S)[0]
     except subprocess.TimeoutExpired:
@@ -87,7 +109,9 @@ def _describe(operator: Operator, name: str, shape: Shape) -> list[Any]:
 
 
 def parse_ncu(text: str) -> dict[str, float]:
-    """One line per kernel and metric: times and bytes add up over kernels, shares are weighed by time, registers the most."""
+    """One line per kernel and metric: times and bytes add up over kernels, shares are weighed by time, registers the
+    most.
+    """
     kernels: dict[str, dict[str, float]] = {}
     for identity, name, value in _rows(text):
         kernels.setdefault(identity, {})[name] = value

@@ -1,4 +1,6 @@
-"""Gates that need the whole run on an accelerator: does the gain reach held-out shapes, is the time physically possible."""
+"""Gates that need the whole run on an accelerator: does the gain reach held-out shapes, is the time physically
+possible.
+"""
 
 from __future__ import annotations
 
@@ -36,11 +38,16 @@ def close_gates(
 
 
 def _tell_code(code: Sequence[Seen]) -> GateResult:
-    told = [f"{seen.step}: {seen.own:.1%} of the device time in the kernel's own functions" for seen in code if seen.own is not None]  # fmt: skip
+    told = [
+        f"{seen.step}: {seen.own:.1%} of the device time in the kernel's own functions"
+        for seen in code
+        if seen.own is not None
+    ]
     return GateResult(
         property="own-code",
         passed=True,
-        reason="Only code built from the kernel's sources did the work, by the profiler's names; fills and copies aside.",
+        reason="Only code built from the kernel's sources did the work, by the profiler's names; fills and copies "
+        "aside.",
         evidence=tuple(told),
     )
 
@@ -60,9 +67,13 @@ def _check_physics(measurement: Measurement, request: Request, ceilings: DeviceC
             return GateResult(
                 property="physically-possible",
                 passed=False,
-                reason=f"{sample.step} on {sample.shape} took {sample.wall.low:.4f} ms; bytes and arithmetic need {floor:.4f} ms.",
+                reason=f"{sample.step} on {sample.shape} took {sample.wall.low:.4f} ms; bytes and arithmetic need "
+                f"{floor:.4f} ms.",
             )
-    told = f"copy {ceilings.copy_bytes_per_s / 1e12:.2f} TB/s, bf16 {ceilings.bf16_flops_per_s / 1e12:.0f} TFLOPS, fp8 {ceilings.fp8_flops_per_s / 1e12:.0f} TFLOPS"
+    told = (
+        f"copy {ceilings.copy_bytes_per_s / 1e12:.2f} TB/s, bf16 {ceilings.bf16_flops_per_s / 1e12:.0f} TFLOPS, "
+        f"fp8 {ceilings.fp8_flops_per_s / 1e12:.0f} TFLOPS"
+    )
     return GateResult(
         property="physically-possible",
         passed=True,

@@ -73,7 +73,8 @@ def probe_code(stage: Stage, leg: GpuLeg, snapshot: Snapshot) -> tuple[Seen, ...
         if share > FOREIGN_SHARE:
             raise Fault(
                 "own-code",
-                f"{share:.0%} of the device time of {step.name} on {shape.label} went to code that was not built from the kernel's sources.",
+                f"{share:.0%} of the device time of {step.name} on {shape.label} went to code that was not built "
+                "from the kernel's sources.",
                 *(f"{name[:160]}: {part:.1%}" for name, part in seen.foreign[:5]),
             )
     return tuple(found)

@@ -92,7 +92,8 @@ def check_clocks(run: PairRun, legs: list[GpuLeg], shape: str, count: int, overh
                 raise Fault(
                     "clocks-agree",
                     f"{step} on {shape}: the parent's clock says {wall:.3f} ms, the device's events {device:.3f} ms.",
-                    f"allowed: empty call {overhead_ms:.3f} ms + {CLOCK_FREE_MS:g} ms + {CLOCK_CALL_MS:g} ms per call + {CLOCK_SHARE:.0%} of the device time",
+                    f"allowed: empty call {overhead_ms:.3f} ms + {CLOCK_FREE_MS:g} ms + {CLOCK_CALL_MS:g} ms per "
+                    f"call + {CLOCK_SHARE:.0%} of the device time",
                     f"{count} calls per request, {len(times)} requests, {of.value}",
                 )
 

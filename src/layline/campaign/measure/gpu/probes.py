@@ -1,4 +1,6 @@
-"""The gate's own calls on an accelerator: hard inputs, held-out shapes, repetition, error, state, what was tampered with."""
+"""The gate's own calls on an accelerator: hard inputs, held-out shapes, repetition, error, state, what was tampered
+with.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,8 @@ def probe_memory(stage: Stage, leg: GpuLeg) -> None:
         raise Fault(
             "bounded-memory",
             f"Every {steps} steps on {shape.label} take another {min(growth) >> 20} MiB that is never given back.",
-            f"memory of the device and of the worker after each {steps} steps: {', '.join(f'{size >> 20} MiB' for size in sizes)}",
+            f"memory of the device and of the worker after each {steps} steps: "
+            f"{', '.join(f'{size >> 20} MiB' for size in sizes)}",
         )
 
 
@@ -100,7 +103,8 @@ def probe_stalls(stage: Stage, leg: GpuLeg, best: GpuLeg) -> None:
         raise Fault(
             "gain-in-the-mean",
             f"On {shape.label} a typical step takes {typical[1]:.3g} ms (the best {typical[0]:.3g}), but the mean over "
-            f"{STALL_REQUESTS * STALL_CALLS} steps is {mean[1]:.3g} ms (the best {mean[0]:.3g}): a few calls take much longer.",
+            f"{STALL_REQUESTS * STALL_CALLS} steps is {mean[1]:.3g} ms (the best {mean[0]:.3g}): a few calls take "
+            "much longer.",
             f"the longest requests, per step: {', '.join(f'{cost:.3g}' for cost in sorted(costs[True])[-4:])} ms",
         )
 
@@ -122,13 +126,16 @@ def probe_repetition(stage: Stage, leg: GpuLeg) -> None:
                 if not spread <= allowed * 32:
                     raise Fault(
                         "repeatable",
-                        f"{step.symbol} on {shape.label} gives different {name} for the same inputs, by more than rounding.",
+                        f"{step.symbol} on {shape.label} gives different {name} for the same inputs, by more than "
+                        "rounding.",
                         f"spread {spread:.1e} of the output's size, rounding explains {allowed * 32:.1e}",
                     )
 
 
 def probe_errors(stage: Stage, leg: GpuLeg, start: GpuLeg) -> dict[str, list[Error]]:
-    """On the same inputs, the candidate's error may not be a multiple of the starting kernel's, which is returned by shape."""
+    """On the same inputs, the candidate's error may not be a multiple of the starting kernel's, which is returned by
+    shape.
+    """
     operator = stage.operator
     shape = _by_work(stage)[0]
     yardstick: dict[str, list[Error]] = {}
@@ -147,7 +154,9 @@ def probe_errors(stage: Stage, leg: GpuLeg, start: GpuLeg) -> dict[str, list[Err
 
 
 def probe_state(stage: Stage, leg: GpuLeg, best: GpuLeg) -> Carried:
-    """Does repeating inputs make the candidate faster than it makes the best kernel? Then something outlives the call."""
+    """Does repeating inputs make the candidate faster than it makes the best kernel? Then something outlives the
+    call.
+    """
     operator = stage.operator
     names = tuple(dict.fromkeys(name for step in operator.passes for name in step.inputs))
     shape = _by_work(stage)[0]
@@ -183,7 +192,9 @@ def _speed_up(stage: Stage, leg: GpuLeg, best: GpuLeg, shape: Shape, kept: tuple
 
 
 def probe_tampering(leg: GpuLeg) -> None:
-    """Timers, waits, cache limits, global flags and the current stream are as they were before the kernel was loaded."""
+    """Timers, waits, cache limits, global flags and the current stream are as they were before the kernel was
+    loaded.
+    """
     changed = leg.worker.inspect()["changed"]
     if not changed:
         return

@@ -48,7 +48,9 @@ def plan_device(alpha: float, min_effect: float) -> Plan:
 
 
 def measure_device(request: Request, *, progress: Progress = lambda _said: None) -> Measurement:
-    """Best and candidate in interleaved process pairs until the judge can tell; the best alone where there is no candidate."""
+    """Best and candidate in interleaved process pairs until the judge can tell; the best alone where there is no
+    candidate.
+    """
     import numpy as np
 
     check_device()
@@ -57,9 +59,14 @@ def measure_device(request: Request, *, progress: Progress = lambda _said: None)
     device = find_device()
     with workshop() as shop:
         stage = Stage(
-            operator=request.operator, shapes=request.shapes, plan=request.plan, shop=shop, device=device, rng=rng,
+            operator=request.operator,
+            shapes=request.shapes,
+            plan=request.plan,
+            shop=shop,
+            device=device,
+            rng=rng,
             arena_bytes=find_arena_bytes(request.operator, request.shapes, device),
-        )  # fmt: skip
+        )
         run = _Run(request, stage, progress)
         run.begin(seed)
         try:
@@ -85,7 +92,9 @@ def check_device() -> None:
     try:
         import torch
     except ImportError:
-        raise BenchError("There is no torch here.", hint="GPU operators run with the machine's own torch and Triton.") from None  # fmt: skip
+        raise BenchError(
+            "There is no torch here.", hint="GPU operators run with the machine's own torch and Triton."
+        ) from None
     if find_device() != "cpu" and not torch.cuda.is_available():
         raise BenchError("torch sees no accelerator here.", hint="Run this on the GPU machine; see docs/gpu.md.")
 

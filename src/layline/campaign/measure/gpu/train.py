@@ -52,9 +52,13 @@ class TrainWorker(Worker):
 
 
 def train(
-    operator: Operator, start: Snapshot, best: Snapshot, *, sets: int = SETS,
+    operator: Operator,
+    start: Snapshot,
+    best: Snapshot,
+    *,
+    sets: int = SETS,
     progress: Callable[[str], None] = lambda _said: None,
-) -> Training:  # fmt: skip
+) -> Training:
     """Sets of processes until there are enough; what failed is told in words beside the sets that ran."""
     check_device()
     _give_memory_back()
@@ -95,7 +99,8 @@ def _describe(operator: Operator, sizes: dict[str, int]) -> str:
     count = sizes["layers"] * (4 * width * width + 3 * width * hidden) + 2 * sizes["vocabulary"] * width
     return (
         f"{sizes['layers']} Llama-like layers, width {width}, {count / 1e6:.0f} million parameters in bf16, "
-        f"{sizes['batch'] * sizes['length']} fresh tokens per step, AdamW; the kernel does the {REPLACED[operator.name]}, torch everything else"
+        f"{sizes['batch'] * sizes['length']} fresh tokens per step, AdamW; the kernel does the "
+        f"{REPLACED[operator.name]}, torch everything else"
     )
 
 
@@ -104,8 +109,12 @@ def _open(operator: Operator, path: Path | None, shop: Path, leg: str, sizes: di
     cache.mkdir(exist_ok=True)
     source = Source(path=path or shop, operator=operator, cache=cache, timeout_s=120.0)
     config = {
-        "device": find_device(), "kernel": str(path) if path else None, "operator": operator.name, "sizes": sizes, "seed": 7,
-    }  # fmt: skip
+        "device": find_device(),
+        "kernel": str(path) if path else None,
+        "operator": operator.name,
+        "sizes": sizes,
+        "seed": 7,
+    }
     return TrainWorker(source, shop, config)
 
 

@@ -38,7 +38,22 @@ STATE_RATIO = 1.3
 HIDDEN_NS, HIDDEN_SHARE = 50_000_000, 0.05
 PROVENANCE_CALLS = 6
 PROVENANCE_RATIO = 1.3
-OWN_LIBRARIES = ("ld-linux", "libc.so", "libm.so", "libm-", "libc-", "libpthread", "libdl", "libgomp", "libffi", "libpython", "libmvec", "libgcc_s", "librt", "libutil")  # fmt: skip
+OWN_LIBRARIES = (
+    "ld-linux",
+    "libc.so",
+    "libm.so",
+    "libm-",
+    "libc-",
+    "libpthread",
+    "libdl",
+    "libgomp",
+    "libffi",
+    "libpython",
+    "libmvec",
+    "libgcc_s",
+    "librt",
+    "libutil",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +78,9 @@ def probe_inputs(setup: Setup, leg: LiveLeg, rng: np.random.Generator) -> None:
 
 
 def _probe_every_input(setup: Setup, leg: LiveLeg, shape: Shape, rng: np.random.Generator) -> None:
-    """Each input of each pass in turn: a call, then the same call with one element of that input changed, twice over."""
+    """Each input of each pass in turn: a call, then the same call with one element of that input changed, twice
+    over.
+    """
     operator = setup.operator
     for step in operator.passes:
         for name in (*step.inputs, *step.inputs):
@@ -99,7 +116,9 @@ def _probe_far(setup: Setup, leg: LiveLeg, rng: np.random.Generator) -> None:
 
 
 def probe_memory(setup: Setup, leg: LiveLeg, rng: np.random.Generator) -> None:
-    """Calls made over and over, on new values, must not take ever more of the process: nobody paid for what is never given back."""
+    """Calls made over and over, on new values, must not take ever more of the process: nobody paid for what is never
+    given back.
+    """
     operator = setup.operator
     # groups of different sizes come in another order with each call, which may not cost memory either
     shape = min(setup.shapes, key=lambda shape: (-len(set(shape.groups)), operator.passes[0].flops(shape)))
@@ -123,7 +142,8 @@ def probe_memory(setup: Setup, leg: LiveLeg, rng: np.random.Generator) -> None:
 
 
 def probe_stalls(setup: Setup, leg: LiveLeg, best: LiveLeg, rng: np.random.Generator) -> None:
-    """Many single calls in a row, of both legs: what rare long calls cost, which a process pair has too few calls to see.
+    """Many single calls in a row, of both legs: what rare long calls cost, which a process pair has too few calls to
+    see.
 
     A busy machine makes long calls, too, but not the candidate's alone in one series after the other.
     """
@@ -137,7 +157,8 @@ def probe_stalls(setup: Setup, leg: LiveLeg, best: LiveLeg, rng: np.random.Gener
             return
     raise Fault(
         "gain-in-the-mean",
-        f"On {describe_shape(shape)} a typical call takes {typical[1]:.3g} ms (the best {typical[0]:.3g}), but the mean of "
+        f"On {describe_shape(shape)} a typical call takes {typical[1]:.3g} ms (the best {typical[0]:.3g}), but the "
+        "mean of "
         f"{STALL_CALLS} calls is {mean[1]:.3g} ms (the best {mean[0]:.3g}): a few calls take much longer.",
         f"the longest calls: {', '.join(f'{cost:.3g}' for cost in sorted(costs[True])[-4:])} ms",
         f"so it was in {SERIES} series of {STALL_CALLS} calls, one after the other",
@@ -201,13 +222,16 @@ def _repeat(operator: Operator, leg: LiveLeg, shape: Shape, step: Pass, rng: np.
         if not spread <= allowed:
             raise Fault(
                 "repeatable",
-                f"{step.symbol} on {describe_shape(shape)} gives different {name} for the same inputs, by more than rounding.",
+                f"{step.symbol} on {describe_shape(shape)} gives different {name} for the same inputs, by more "
+                "than rounding.",
                 f"spread {spread:.1e} of the output's size, rounding explains {allowed:.1e}",
             )
 
 
 def probe_state(setup: Setup, leg: LiveLeg, best: LiveLeg, rng: np.random.Generator) -> Carried:
-    """Does repeating inputs make the candidate faster than it makes the best kernel? Then something outlives the call."""
+    """Does repeating inputs make the candidate faster than it makes the best kernel? Then something outlives the
+    call.
+    """
     operator = setup.operator
     names = tuple(dict.fromkeys(name for step in operator.passes for name in step.inputs))
     for shape in _extremes(setup.shapes, operator.passes[0].flops):
@@ -257,7 +281,9 @@ def _speed_up(
     kept: tuple[str, ...],
     count: int,
 ) -> float:
-    """time(fresh) / time(kept inputs repeated): what three in four of the candidate's calls reach, over the best's median."""
+    """time(fresh) / time(kept inputs repeated): what three in four of the candidate's calls reach, over the best's
+    median.
+    """
     operator = setup.operator
     ratios: dict[tuple[bool, str], list[float]] = {}
     for one in legs:
@@ -310,7 +336,9 @@ def _hit_and_miss(setup: Setup, leg: LiveLeg, shape: Shape, rng: np.random.Gener
 
 
 def find_foreign_code(leg: LiveLeg, own: frozenset[str] = frozenset()) -> tuple[str, ...]:
-    """Files whose code is in the worker although it was neither built from the sources nor is the system's or interpreter's own."""
+    """Files whose code is in the worker although it was neither built from the sources nor is the system's or
+    interpreter's own.
+    """
     kernel = leg.worker.kernel.path.name
     return tuple(
         sorted(

@@ -1,4 +1,6 @@
-"""The gate's calls that hold a candidate's accuracy against the starting kernel's: on the whole, at worst, element by element."""
+"""The gate's calls that hold a candidate's accuracy against the starting kernel's: on the whole, at worst, element by
+element.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
 
 
 def probe_errors(setup: Setup, leg: LiveLeg, start: LiveLeg, rng: np.random.Generator) -> dict[str, list[Error]]:
-    """On the same inputs, the candidate's error may not be a multiple of the starting kernel's, which is returned by shape."""
+    """On the same inputs, the candidate's error may not be a multiple of the starting kernel's, which is returned by
+    shape.
+    """
     operator = setup.operator
     yardstick: dict[str, list[Error]] = {}
     for shape in setup.shapes:
@@ -66,7 +70,8 @@ def probe_contract(setup: Setup, leg: LiveLeg, start: LiveLeg, rng: np.random.Ge
             if its != 0 and ours == 0:
                 raise Fault(
                     "keeps-contract",
-                    f"{step.symbol} on {describe_shape(shape)}, called with arguments that do not fit one another, returns 0; "
+                    f"{step.symbol} on {describe_shape(shape)}, called with arguments that do not fit one another, "
+                    "returns 0; "
                     f"the starting kernel returns {its}: a caller's mistake would go unnoticed.",
                     *(
                         f"{name}: {given.inputs[0][name].tolist()}"

@@ -1,4 +1,6 @@
-"""Time on other values than the timed ones: a kernel that is fast on tame numbers alone may not be a loss on the others."""
+"""Time on other values than the timed ones: a kernel that is fast on tame numbers alone may not be a loss on the
+others.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ VALUE_GAIN, VALUE_LOSS = 1.1, 1.3
 
 
 def probe_values(setup: Setup, leg: LiveLeg, best: LiveLeg, rng: np.random.Generator) -> None:
-    """Where the timed values show a gain, no other distribution may show a loss by a third, each three times in a row."""
+    """Where the timed values show a gain, no other distribution may show a loss by a third, each three times in a
+    row.
+    """
     operator = setup.operator
     ordered = sorted(setup.shapes, key=operator.passes[0].flops)
     shape = ordered[len(ordered) // 2]
@@ -37,7 +41,8 @@ def probe_values(setup: Setup, leg: LiveLeg, best: LiveLeg, rng: np.random.Gener
         else:
             raise Fault(
                 "gain-carries-over",
-                f"On {describe_shape(shape)} the kernel is {claimed:.1f} times as fast as the best on the timed values, but on "
+                f"On {describe_shape(shape)} the kernel is {claimed:.1f} times as fast as the best on the timed "
+                "values, but on "
                 f"others it takes {1 / found:.1f} times as long: {describe_inputs(kind)}.",
                 f"so it was in {SERIES} series of {VALUE_CALLS} calls, one after the other",
             )
