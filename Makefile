@@ -4,7 +4,7 @@ SHELL := /bin/sh
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help setup demo test lint types layers check slow bench docs clean
+.PHONY: help setup demo test lint types layers check slow packages bench docs clean
 
 help:  ## Show what can be made
 	@awk -F':.*## ' '/^[a-z][a-z-]*:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -15,8 +15,8 @@ setup:  ## Set up .venv (and, with root and apt, system packages)
 demo: setup  ## Run the main job on the embedded sample; leaves everything in ./demo
 	@$(BIN)/layline demo demo
 
-test: setup  ## Run the test suite
-	@$(PYTEST) -q -n auto
+test: setup  ## Run the test suite, or one room of it: make test T=gap
+	@paths=; if [ -n "$(T)" ]; then paths=$$($(BIN)/python scripts/room_tests.py "$(T)") || exit 2; fi; $(PYTEST) -q -n auto $$paths
 
 lint: setup  ## Style and layers
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports --no-logo
@@ -32,6 +32,9 @@ check: lint types test  ## Everything CI runs
 
 slow: setup  ## The long tests
 	@$(PYTEST) -q -m slow
+
+packages: setup  ## Install the built wheel and sdist, each into a fresh environment, and run the demo there
+	@sh scripts/check_packages.sh $(PYTHONS)
 
 bench: setup  ## Measure; see bench/README.md
 	@$(BIN)/python -m bench

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import platform
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from layline.app.files import name_path
 from layline.app.gap import find_endpoints
 from layline.core.environment import install_extra
 from layline.core.report import Answer, Paragraph, Report, Section, Table
@@ -46,12 +48,12 @@ def doctor(workspace: Workspace, *, pins: bool = False) -> Answer:
         findings += [next(looked)] if pins else looked
     missing = [finding for finding in findings if finding.state == "missing"]
     rows = tuple((item.subject, item.what, item.state, item.detail, item.remedy) for item in findings)
-    summary = f"{len(missing)} of {len(findings)} things are missing." if missing else "Everything asked for is there."
+    summary = _summarise(len(missing), len(findings), configured=bool(workspace.settings.backends))
     report = Report(
         title=f"layline doctor: {workspace.settings.project.name}",
         meta=(
-            ("downstream", f"{workspace.downstream.git_dir} at {workspace.commit[:12]}"),
-            ("configuration", str(workspace.root / "layline.toml")),
+            ("downstream", f"{name_path(workspace.downstream.git_dir)} at {workspace.commit[:12]}"),
+            ("configuration", name_path(workspace.root / "layline.toml")),
         ),
         sections=(
             Section(
@@ -74,8 +76,32 @@ def doctor(workspace: Workspace, *, pins: bool = False) -> Answer:
     return Answer(report=report, data=data, needs_person=bool(missing))
 
 
+def _summarise(missing: int, looked_at: int, *, configured: bool) -> str:
+    if missing:
+        return f"{missing} of {looked_at} things are missing."
+    if not configured:
+        return "No backend is configured yet. Edit layline.toml: uncomment one block."
+    return "Everything asked for is there."
+
+
+def judge_platform(system: str, libc: str) -> Finding:
+    """Whether kernel campaigns can run here: they confine, pin and count processes as Linux with glibc does."""
+    if (system, libc.partition(" ")[0]) == ("Linux", "glibc"):
+        return Finding(subject="machine", what="campaigns", state="ok", detail=f"{system} with {libc}")
+    found = f"{system} with {libc or 'another C library'}" if system == "Linux" else system or "an unknown system"
+    return Finding(
+        subject="machine",
+        what="campaigns",
+        state="absent",
+        detail=f"need Linux with glibc; this is {found}. gap, patches, periodic and dashboard work here",
+        remedy="Run `layline campaign` on such a machine.",
+    )
+
+
 def _look_at_tools() -> Iterator[Finding]:
     yield Finding(subject="machine", what="python", state="ok", detail=sys.version.split()[0])
+    yield Finding(subject="machine", what="system", state="ok", detail=f"{platform.system()} on {platform.machine()}")
+    yield judge_platform(platform.system(), " ".join(platform.libc_ver()).strip())
     for program, use, remedy in (
         ("git", "everything", "Install git 2.30 or newer."),
         ("cc", "kernel campaigns on the CPU", "Install gcc or clang."),
@@ -120,7 +146,7 @@ def _look_at_backend(workspace: Workspace, tree: Tree, key: str, backend: Backen
         return
     try:
         upstream = workspace.open_backend(key)
-        yield Finding(subject=key, what="objects", state="ok", detail=str(upstream.git_dir))
+        yield Finding(subject=key, what="objects", state="ok", detail=name_path(upstream.git_dir))
         ends = find_endpoints(workspace, upstream, key)
         yield Finding(subject=key, what=f"ref {ends.ref}", state="ok", detail=ends.tip[:12])
     except Error as error:

@@ -68,6 +68,12 @@ def write_inside(root: Path, relative: str, content: str | bytes) -> None:
         raise Error(f"{relative} cannot be written: {error.strerror}.") from None
 
 
+def name_path(path: Path) -> str:
+    """As a person types it here; whole where it lies far away."""
+    relative = os.path.relpath(os.path.realpath(path))
+    return str(path) if relative.startswith("../../") else relative
+
+
 def _is_special(path: Path) -> bool:
     """True for what is neither a regular file nor a folder nor a symlink."""
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import posixpath
 import re
 import sys
@@ -333,10 +334,9 @@ def _toml(value: Any) -> str:
 
 
 def _relative(place: Path, folder: Path) -> str:
-    try:
-        return place.resolve().relative_to(folder.resolve()).as_posix()
-    except ValueError:
-        return place.resolve().as_posix()
+    """As `folder` sees it, also beside it; whole where it lies far away."""
+    relative = os.path.relpath(place.resolve(), folder.resolve())
+    return place.resolve().as_posix() if relative.startswith("../../") else Path(relative).as_posix()
 
 
 def _build_answer(file: Path, text: str, drafts: tuple[Draft, ...]) -> Answer:

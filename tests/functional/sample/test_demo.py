@@ -21,8 +21,11 @@ def exit_code(*arguments: str) -> int:
     return int(exited.value.code or 0)
 
 
-def test_the_walk_ends_well_and_is_written_down(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert exit_code("demo", "--quick", str(tmp_path / "demo")) == 0, capfd.readouterr()
+def test_the_walk_ends_well_and_is_written_down(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert exit_code("demo", "--quick", "demo") == 0, capfd.readouterr()
 
     transcript = (tmp_path / "demo" / app_demo.TRANSCRIPT).read_text(encoding="utf-8")
     shown = capfd.readouterr().out
@@ -32,6 +35,18 @@ def test_the_walk_ends_well_and_is_written_down(tmp_path: Path, capfd: pytest.Ca
         assert f"$ {app_demo.show_step(step)}" in transcript
         assert f"$ {app_demo.show_step(step)}" in shown
     assert truth.GAPS["keel"].pin in transcript
+    assert str(tmp_path) not in shown
+    assert _find_naming(tmp_path / "demo", str(tmp_path)) == []
+
+
+def _find_naming(root: Path, text: str) -> list[str]:
+    """What a demo leaves for people to read, where it names a path of this machine."""
+    kept = [
+        root / app_demo.TRANSCRIPT,
+        *(path for name in ("harbor", "site", "fresh", "port") for path in (root / name).rglob("*")),
+    ]
+    files = [path for path in kept if path.is_file() and ".git" not in path.relative_to(root).parts]
+    return [str(path.relative_to(root)) for path in files if text.encode() in path.read_bytes()]
 
 
 def test_every_command_has_a_step() -> None:

@@ -1,0 +1,52 @@
+"""What `doctor` says about a machine."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+
+import pytest
+
+from commands import layline
+from layline.app.doctor import judge_platform
+from layline.sample import Sample
+
+
+@pytest.mark.parametrize(
+    ("system", "libc", "state", "says"),
+    [
+        ("Linux", "glibc 2.36", "ok", "Linux with glibc 2.36"),
+        ("Linux", "musl 1.2.4", "absent", "this is Linux with musl 1.2.4"),
+        ("Linux", "", "absent", "this is Linux with another C library"),
+        ("Darwin", "", "absent", "this is Darwin"),
+        ("", "", "absent", "this is an unknown system"),
+    ],
+)
+def test_campaigns_need_linux_with_glibc(system: str, libc: str, state: str, says: str) -> None:
+    found = judge_platform(system, libc)
+    assert found.state == state
+    assert says in found.detail
+    if state == "absent":
+        assert "gap, patches, periodic and dashboard work here" in found.detail
+
+
+def test_architecture_and_compiler_are_named(sample: Sample) -> None:
+    done = layline("doctor", "--format", "json", cwd=sample.harbor)
+    rows = {row["what"]: row for row in done.json["findings"] if row["subject"] == "machine"}
+    assert rows["system"]["detail"] == f"{platform.system()} on {platform.machine()}"
+    assert rows["campaigns"]["state"] == judge_platform(platform.system(), " ".join(platform.libc_ver())).state
+    assert rows["cc"]["state"] in {"ok", "absent"}
+
+
+def test_paths_of_the_project_are_named_from_here(sample: Sample) -> None:
+    out = layline("doctor", cwd=sample.harbor).out
+    assert str(sample.root) not in out
+    assert "configuration: layline.toml" in out
+    assert "../keel.git" in out
+
+
+def test_a_project_without_backends_is_told_what_to_do(sample: Sample, tmp_path: Path) -> None:
+    (tmp_path / "layline.toml").write_text(f'[project]\nname = "x"\ngit = "{sample.harbor}"\n')
+    assert (
+        "No backend is configured yet. Edit layline.toml: uncomment one block." in layline("doctor", cwd=tmp_path).out
+    )
