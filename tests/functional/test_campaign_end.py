@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,15 @@ from campaign_project import begin, inside, now, propose, start_project
 from histories import History
 from layline.app.campaign import campaign_baseline, campaign_note, campaign_resume, campaign_round, campaign_stop
 from layline.app.campaign_brief import campaign_brief
-from layline.app.campaign_end import campaign_accept, campaign_log, campaign_report, campaign_verify, render_report
+from layline.app.campaign_end import (
+    campaign_accept,
+    campaign_log,
+    campaign_report,
+    campaign_verify,
+    choose_suite,
+    render_report,
+)
+from layline.app.campaign_open import read_campaign
 from layline.app.lessons import lessons_list
 from layline.errors import ConfigError
 
@@ -108,6 +117,22 @@ def test_acceptance_wants_a_green_suite_and_a_clean_diff(finished: History) -> N
         assert "diff is not clean" in str(campaign_accept("true", now=now).data["problems"])
         (finished.path / "extra").unlink()
         assert not campaign_accept("true", now=now).needs_person
+        with pytest.raises(ConfigError, match="in ACCEPTED"):
+            campaign_accept("true", now=now)
+
+
+def test_acceptance_without_a_suite_must_be_asked_for_and_is_shown(finished: History) -> None:
+    with inside(finished.path):
+        state = read_campaign(None).state
+        untested = replace(state, manifest=replace(state.manifest, test_command=None))
+        with pytest.raises(ConfigError, match="No test suite is named"):
+            choose_suite(None, untested, no_suite=False)
+        assert campaign_accept(None, no_suite=True, now=now).data["accepted"]
+        assert "no suite was run" in (finished.path / FOLDER / "report.md").read_text()
+        with pytest.raises(ConfigError, match="in ACCEPTED"):
+            campaign_accept(None, no_suite=True, now=now)
+        assert campaign_accept("true", now=now).data["suite"] == "true"
+        assert "no suite was run" not in (finished.path / FOLDER / "report.md").read_text()
         with pytest.raises(ConfigError, match="in ACCEPTED"):
             campaign_accept("true", now=now)
 

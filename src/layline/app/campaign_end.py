@@ -27,7 +27,11 @@ from layline.core.report import Answer, Bullets, Paragraph, Report, Section, Tab
 from layline.errors import BenchError, ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+    from layline.campaign.state import State
+
+NO_SUITE = "no suite was run (--no-suite)"
 
 
 def campaign_verify(chosen: str | None = None) -> Answer:
@@ -229,43 +233,55 @@ def _encode_report(campaign: Campaign) -> dict[str, Any]:
     }
 
 
-def campaign_accept(suite: str | None, chosen: str | None = None, *, now: Callable[[], str] = clock) -> Answer:
+def campaign_accept(
+    suite: str | None, chosen: str | None = None, *, no_suite: bool = False, now: Callable[[], str] = clock
+) -> Answer:
     """Back in the project: report reviewed, diff clean, full suite green; then the campaign is accepted."""
     with write_campaign(chosen, now=now) as campaign:
         state = campaign.state
-        if state.phase is not Phase.REPORTED:
-            raise ConfigError(
-                f"The campaign is in {state.phase}.", hint="Acceptance follows `layline campaign report`."
-            )
-        problems = list(_find_obstacles(campaign))
-        command = suite or state.manifest.test_command
-        if not problems and command:
-            done = subprocess.run(
-                ["/bin/sh", "-c", command],
-                cwd=campaign.tree.root,
-                capture_output=True,
-                check=False,
-                stdin=subprocess.DEVNULL,
-            )
-            if done.returncode != 0:
-                last = (done.stdout + done.stderr).decode("utf-8", "replace").strip().splitlines()[-1:]
-                problems.append(f"the full suite failed ({done.returncode}): {last[0] if last else 'it said nothing'}")
+        command = choose_suite(suite, state, no_suite=no_suite)
+        problems = [*_find_obstacles(campaign), *(_run_suite(campaign, command) if command else ())]
+        told = f"`{command}` passed" if command else NO_SUITE
         if not problems:
-            campaign.record(
-                "accepted",
-                commit=campaign.tree.head(),
-                suite=f"`{command}` passed" if command else "no suite was named",
-            )
-        blocks = (Bullets(tuple(problems)),) if problems else (Paragraph(f"Accepted at {campaign.tree.head()}."),)
-        report = Report(
-            title=f"Campaign {state.manifest.name}: {'not accepted' if problems else 'accepted'}",
-            sections=(Section(title="", blocks=blocks),),
+            campaign.record("accepted", commit=campaign.tree.head(), suite=told)
+            _write_report(campaign)
+        said = f"Accepted at {campaign.tree.head()}: {told}."
+        blocks = (Bullets(tuple(problems)),) if problems else (Paragraph(said),)
+        title = f"Campaign {state.manifest.name}: {'not accepted' if problems else 'accepted'}"
+        data = {
+            "schema": "layline.campaign-accept/1",
+            "accepted": not problems,
+            "problems": problems,
+            "suite": command,
+        }
+        report = Report(title=title, sections=(Section(title="", blocks=blocks),))
+        return Answer(report=report, data=data, needs_person=bool(problems))
+
+
+def choose_suite(suite: str | None, state: State, *, no_suite: bool) -> str | None:
+    """The command that must be green; going without one is said, never assumed, and may be made good later."""
+    was_without = state.phase is Phase.ACCEPTED and state.acceptance.get("suite") == NO_SUITE and suite
+    if state.phase is not Phase.REPORTED and not was_without:
+        raise ConfigError(f"The campaign is in {state.phase}.", hint="Acceptance follows `layline campaign report`.")
+    if suite and no_suite:
+        raise ConfigError("--suite and --no-suite exclude each other.")
+    command = suite or state.manifest.test_command
+    if not command and not no_suite:
+        raise ConfigError(
+            "No test suite is named, so nothing shows that the project still works with the new kernel.",
+            hint="Give `--suite 'COMMAND'`, or `--no-suite` to accept without one; the report then says so.",
         )
-        return Answer(
-            report=report,
-            data={"schema": "layline.campaign-accept/1", "accepted": not problems, "problems": problems},
-            needs_person=bool(problems),
-        )
+    return None if no_suite else command
+
+
+def _run_suite(campaign: Campaign, command: str) -> Iterator[str]:
+    """What the project's suite has against it; nothing where it is green."""
+    done = subprocess.run(
+        ["/bin/sh", "-c", command], cwd=campaign.tree.root, capture_output=True, check=False, stdin=subprocess.DEVNULL
+    )
+    if done.returncode != 0:
+        last = (done.stdout + done.stderr).decode("utf-8", "replace").strip().splitlines()[-1:]
+        yield f"the full suite failed ({done.returncode}): {last[0] if last else 'it said nothing'}"
 
 
 def _find_obstacles(campaign: Campaign) -> list[str]:

@@ -265,13 +265,14 @@ def verify(chosen: str | None, format_: str, output: Path | None) -> int:
 @click.option(
     "--suite", default=None, help="Command of the project's full test suite; default: the manifest's test_command."
 )
+@click.option("--no-suite", is_flag=True, help="Accept without any test suite; the report says so.")
 @recording
 @format_option("text", "json", "md")
-def accept(suite: str | None, chosen: str | None, format_: str, output: Path | None) -> int:
+def accept(suite: str | None, no_suite: bool, chosen: str | None, format_: str, output: Path | None) -> int:
     """Back in the project: full suite, report review, clean diff."""
     from layline.app.campaign_end import campaign_accept
 
-    return show(campaign_accept(suite, chosen), format_, output)
+    return show(campaign_accept(suite, chosen, no_suite=no_suite), format_, output)
 
 
 @campaign.command()

@@ -131,7 +131,7 @@ STEPS: tuple[Step, ...] = (
         "This one is faster; is it right?", "Fewer products are faster", "Leave out the last of each sum", "wrong", (1,)
     ),
     _measure("What did that teach?", "note", "2", "--diagnosis", DIAGNOSIS),
-    _round("Is this one really faster?", "Blocks stay in the cache", "Loop over blocks", "blocked", (0, 1)),
+    _round("Is this one really faster?", "A tile stays in the registers", "Multiply tile by tile", "tiled", (0, 1)),
     _measure("Where does the campaign stand?", "status"),
     _measure("What happened, entry by entry?", "log"),
     _measure("Does the ledger hold?", "verify"),

@@ -118,7 +118,7 @@ def _write_workshop(sample: Sample) -> None:
     )
     create_repository(sample.root / "workshop.git", [start])
     create_work_tree(sample.root / "workshop.git", sample.workshop, remote=_REMOTE.format("workshop"))
-    for name in ("blocked", "wrong"):
+    for name in ("tiled", "wrong"):
         candidate = sample.root / "candidates" / f"{name}.c"
         candidate.parent.mkdir(exist_ok=True)
         candidate.write_bytes((kernels / f"gemm_{name}.c").read_bytes())

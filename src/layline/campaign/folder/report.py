@@ -275,6 +275,8 @@ def _conditions(state: State) -> Iterator[str]:
         yield f"Confined by: {', '.join(machine.sandbox) or 'nothing'}."
         for weakness in machine.weaker:
             yield f"Not confined here: {weakness}."
+    if state.acceptance:
+        yield f"Accepted in the project at {state.acceptance['commit'][:12]}; {state.acceptance['suite']}."
     baseline = read_score(state, state.rounds[0]) if state.baseline else None
     yield f"Baseline score as measured in round 1: {number(baseline)}."
 
