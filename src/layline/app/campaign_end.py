@@ -29,7 +29,7 @@ from layline.errors import BenchError, ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from layline.campaign.state import State
+    from layline.campaign.ledger.state import State
 
 NO_SUITE = "no suite was run (--no-suite)"
 

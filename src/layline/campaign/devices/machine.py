@@ -6,8 +6,8 @@ import os
 import platform
 from pathlib import Path
 
+from layline.campaign.devices.processor import name_processor
 from layline.campaign.devices.sandbox import STRONG
-from layline.campaign.processor import name_processor
 from layline.campaign.values.model import Environment
 
 

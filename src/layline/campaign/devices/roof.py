@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layline.campaign.processor import native_flag
+from layline.campaign.devices.processor import native_flag
 from layline.campaign.values.model import Leg, Status
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from layline.campaign.processor import native_flag
+from layline.campaign.devices.processor import native_flag
 from layline.campaign.values.model import Build, Operator, Snapshot
 from layline.errors import BenchError
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layline.campaign.devices.exit_words import describe_ending
+from layline.campaign.devices.processor import native_flag
 from layline.campaign.devices.worker_process import Fault
 from layline.campaign.measure.build import compile_confined
-from layline.campaign.processor import native_flag
 from layline.campaign.values.describe import describe_shape
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from typing import cast
 import pytest
 
 from layline.campaign.devices import roof as ceilings
+from layline.campaign.devices.processor import name_processor, native_flag, parse_name
 from layline.campaign.devices.roof import measure_ceilings, say_share
 from layline.campaign.ledger.state import State
 from layline.campaign.operators import load_operator
-from layline.campaign.processor import name_processor, native_flag, parse_name
 from layline.campaign.proposers import bounds
 from layline.campaign.proposers.bounds import BottleneckKind, classify, find_bounds
 
