@@ -258,6 +258,22 @@ def _check(settings: Settings, where: str) -> None:
     for address in (settings.project.repository, *(backend.upstream for backend in settings.backends.values())):
         if address is not None and not address.startswith("https://"):
             raise ConfigError(f"{where}: {address!r} is not an https address.")
+    dashboard = settings.dashboard
+    for name, value in (
+        ("project.docs", settings.project.docs),
+        ("dashboard.sections", dashboard.sections),
+        ("dashboard.pdf_style", dashboard.pdf_style),
+    ):
+        if value is not None and _leaves_project(value):
+            raise ConfigError(
+                f"{where}: {name} = {value!r} lies outside the project.",
+                hint="Name a path below the folder of this file, without `..`.",
+            )
+
+
+def _leaves_project(path: str) -> bool:
+    """Whether a configured path could lead out of the folder that holds the settings."""
+    return not path.strip() or path.startswith(("/", "~")) or "\\" in path or ".." in path.split("/")
 
 
 def _find_unknown_keys(kind: Any, plain: Any, place: str) -> Any:

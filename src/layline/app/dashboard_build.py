@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,9 +11,10 @@ from layline.app.dashboard_index import load_project_records
 from layline.app.pdf import find_fonts
 from layline.app.workspace import cache_directory
 from layline.config import find_settings_file, load_settings
+from layline.core.evidence import Skipped
 from layline.core.progress import Progress, silent
 from layline.core.report import Answer, Report, Section, Table
-from layline.dashboard.build import Built, build_site
+from layline.dashboard.build import build_site
 from layline.dashboard.cache import Cache, code_digest, digest
 from layline.dashboard.campaigns import SCHEMAS
 from layline.dashboard.check import check_site
@@ -27,8 +29,8 @@ from layline.dashboard.content import (
     load_periodic_articles,
     read_text,
 )
-from layline.dashboard.publish import build_aside, find_place, put_in_place, write_files
-from layline.dashboard.sections import Sections, load_sections, read_section
+from layline.dashboard.publish import build_aside, find_place, keep_foreign, put_in_place, refuse_emptying, write_files
+from layline.dashboard.sections import Sections, find_hidden, load_sections, read_section
 from layline.errors import RecordError
 from layline.render.pdf import Engine
 
@@ -43,17 +45,31 @@ def dashboard_build(
     loaded = load_settings(config or find_settings_file(Path.cwd()))
     place = find_place(output_dir, loaded.root)
     content = load_content(loaded)
+    if content.is_empty:
+        refuse_emptying(place, output_dir)
     cached = Cache(cache_directory() / "site")
     built = build_site(content, cached, engine=load_engine(loaded) if pdf else None, progress=progress)
     files = dict(built.files)
+    hidden: list[Skipped] = []
     for section in content.sections.sections:
         files |= dict(read_section(loaded.root, section))
+        hidden += find_hidden(loaded.root, section)
     with build_aside(place) as aside:
         write_files(aside, files)
         refuse_broken(aside, Cache(cached.folder))
+        kept = keep_foreign(place, aside, files)
         put_in_place(aside, place)
     cached.prune()
-    return _build_answer(output_dir, files, built, cached)
+    return _build_answer(output_dir, files, Finished(kept=kept, skipped=(*built.skipped, *hidden)), cached)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """What a build tells beside the files it wrote."""
+
+    kept: tuple[str, ...]
+    """Files of others that stayed in the folder."""
+    skipped: tuple[Skipped, ...]
 
 
 def refuse_broken(folder: Path, cached: Cache) -> None:
@@ -108,7 +124,7 @@ def load_engine(loaded: Loaded) -> Engine:
     return Engine(name=dashboard.pdf_engine, style=style, fonts=fonts)
 
 
-def _build_answer(output_dir: Path, files: dict[str, bytes], built: Built, cached: Cache) -> Answer:
+def _build_answer(output_dir: Path, files: dict[str, bytes], done: Finished, cached: Cache) -> Answer:
     kinds = {"pages": ".html", "PDFs": ".pdf", "data files": ".json", "all files": ""}
     rows = tuple(
         (name, f"{len(found):,}", f"{sum(map(len, found)):,}")
@@ -118,9 +134,14 @@ def _build_answer(output_dir: Path, files: dict[str, bytes], built: Built, cache
     table = Table(columns=("what", "files", "bytes"), rows=rows, numeric=frozenset({1, 2}))
     report = Report(
         title="Dashboard built",
-        meta=(("Site", str(output_dir)), ("Rendered", str(cached.made)), ("Unchanged", str(cached.reused))),
+        meta=(
+            ("Site", str(output_dir)),
+            ("Rendered", str(cached.made)),
+            ("Unchanged", str(cached.reused)),
+            *((("Kept, not ours", ", ".join(done.kept)),) if done.kept else ()),
+        ),
         sections=(Section(title="", blocks=(table,)),),
-        skipped=built.skipped,
+        skipped=done.skipped,
     )
     data = {
         "schema": "layline.dashboard-build/1",
@@ -129,6 +150,7 @@ def _build_answer(output_dir: Path, files: dict[str, bytes], built: Built, cache
         "bytes": sum(map(len, files.values())),
         "rendered": cached.made,
         "unchanged": cached.reused,
-        "skipped": [{"what": item.what, "why": item.why} for item in built.skipped],
+        "kept": list(done.kept),
+        "skipped": [{"what": item.what, "why": item.why} for item in done.skipped],
     }
     return Answer(report=report, data=data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,13 +15,15 @@ from layline.core.period import Cadence
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
 from layline.dashboard.index import build_cadence_index, build_combined_index, build_gap_index
 from layline.dashboard.records import GAP_FOLDER, Records, load_records, require_valid
-from layline.errors import Error, RecordError
+from layline.errors import ConfigError, Error, RecordError
 from layline.periodic.presets import fill_preset
 
 if TYPE_CHECKING:
     from layline.config import Loaded
 
 COMBINED = "reports-data/index.json"
+USUAL_DOCS = "docs"
+"""The default of project.docs: a new project need not have it yet."""
 
 
 def dashboard_index(config: Path | None = None, *, only: str | None = None, check: bool = False) -> Answer:
@@ -50,8 +53,21 @@ def _find_stale(root: Path, indexes: dict[str, dict[str, Any]]) -> Iterator[str]
 
 def load_project_records(loaded: Loaded, *, only: str | None = None) -> Records:
     """The records of a configured project, all valid."""
+    _refuse_missing_docs(loaded)
     required = fill_preset(loaded.settings.periodic).required
     return require_valid(load_records(loaded.root, docs=loaded.settings.project.docs, required=required, only=only))
+
+
+def _refuse_missing_docs(loaded: Loaded) -> None:
+    """A folder that the settings name must be there; only the usual one may still come."""
+    docs = loaded.settings.project.docs
+    if docs == USUAL_DOCS or (loaded.root / docs).is_dir():
+        return
+    near = difflib.get_close_matches(docs, [item.name for item in loaded.root.iterdir() if item.is_dir()], n=1)
+    raise ConfigError(
+        f"project.docs = {docs!r}: the project has no such folder.",
+        hint=f"Did you mean {near[0]!r}?" if near else "Make the folder, or correct the name in layline.toml.",
+    )
 
 
 def build_indexes(records: Records, only: str | None = None) -> Iterator[tuple[str, dict[str, Any]]]:

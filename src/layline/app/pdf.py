@@ -6,7 +6,7 @@ from pathlib import Path
 
 from layline.config import FILE_NAME, load_settings
 from layline.errors import ConfigError, Error
-from layline.render.pdf import Engine, Sheet, render_pdf
+from layline.render.pdf import Engine, Printed, Sheet, print_pdf
 
 LARGEST = 5_000_000
 _FONTS = frozenset({".ttf", ".otf", ".ttc", ".otc"})
@@ -14,11 +14,11 @@ _FONTS = frozenset({".ttf", ".otf", ".ttc", ".otc"})
 
 def pdf(
     markdown: Path, sheet: Sheet, *, engine: str = "typst", style: Path | None = None, fonts: Path | None = None
-) -> bytes:
-    """The PDF of a Markdown file; the file is all that is read, whatever it says."""
+) -> Printed:
+    """A Markdown file as PDF; the file is all that is read, whatever it says."""
     look = None if style is None else _read(style)
     chosen = Engine(name=engine, style=look, fonts=None if fonts is None else find_fonts(fonts))
-    return render_pdf(_read(markdown), sheet, chosen)
+    return print_pdf(_read(markdown), sheet, chosen)
 
 
 def find_fonts(folder: Path) -> Path:

@@ -42,6 +42,8 @@ def pdf(
     project = header.pop("project")
     sheet = Sheet(project=str(project) if project is not None else find_project(file), title=file.stem, **header)  # type: ignore[arg-type]  # click gives what the options say
     made = make(file, sheet, engine=engine, style=style, fonts=fonts)
-    write_named(output, made)
-    click.echo(f"{output}: {len(made):,} bytes")
+    write_named(output, made.data)
+    if made.note:
+        click.echo(f"note: {made.note}; --fonts names a folder with more.", err=True)
+    click.echo(f"{output}: {len(made.data):,} bytes")
     return 0

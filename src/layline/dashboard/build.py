@@ -83,7 +83,13 @@ def build_site(content: Content, cached: Cache, *, engine: Engine | None = None,
         listed.append({"href": path, "what": what, "size": len(data)})
     files["data/index.html"] = pages.render("data/index.html", "data", title="Data", files=listed, badges=_badges(plan))
     if engine is not None:
-        files |= dict(build_pdfs(content, engine, cached, progress))
+        for job, made in build_pdfs(content, engine, cached, progress):
+            files[job.path] = made.data
+            skipped += (
+                [Skipped(job.source, f"its PDF: {made.note} (dashboard.pdf_fonts names a folder of fonts)")]
+                if made.note
+                else []
+            )
     return Built(files=files, skipped=tuple(skipped))
 
 

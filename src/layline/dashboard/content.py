@@ -49,6 +49,12 @@ class Content:
     skipped: tuple[Skipped, ...] = ()
 
     @property
+    def is_empty(self) -> bool:
+        """Nothing to show but what other makers mount."""
+        records = self.records
+        return not (records.gap or records.periodic or self.patches or self.drifts or self.campaigns)
+
+    @property
     def gaps(self) -> tuple[GapRecord, ...]:
         return tuple(item.record for item in self.records.gap)
 

@@ -5,6 +5,7 @@ several.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -15,7 +16,7 @@ from layline.core.progress import Progress, silent
 from layline.dashboard.cache import Cache, code_digest, digest
 from layline.dashboard.content import Content
 from layline.errors import Error, RecordError
-from layline.render.pdf import Engine, Sheet, render_pdf
+from layline.render.pdf import Engine, Printed, Sheet, print_pdf
 
 _WORTH_A_POOL = 6
 """Fewer documents than this are set faster than processes start."""
@@ -55,12 +56,12 @@ def find_jobs(content: Content) -> Iterator[Job]:
 
 def build_pdfs(
     content: Content, engine: Engine, cached: Cache, progress: Progress = silent
-) -> Iterator[tuple[str, bytes]]:
-    """Yields (path, bytes) in the order of the jobs; every document that cannot be set is named at once."""
+) -> Iterator[tuple[Job, Printed]]:
+    """Yields (path, PDF) in the order of the jobs; every document that cannot be set is named at once."""
     jobs = list(find_jobs(content))
     setting = digest("engine", code_digest(), engine.version, engine.style, *_read_fonts(engine))
     keys = {job.path: digest("pdf", setting, job.markdown, job.sheet) for job in jobs}
-    done = {job.path: found for job in jobs if (found := cached.load(keys[job.path])) is not None}
+    done = {job.path: _decode(found) for job in jobs if (found := cached.load(keys[job.path])) is not None}
     todo = [job for job in jobs if job.path not in done]
     problems = []
     for number, (job, made) in enumerate(_render_all(todo, engine), 1):
@@ -68,11 +69,20 @@ def build_pdfs(
         if isinstance(made, str):
             problems.append(f"{job.source}: {made}")
             continue
-        cached.save(keys[job.path], made)
+        cached.save(keys[job.path], _encode(made))
         done[job.path] = made
     if problems:
         raise RecordError("some PDFs cannot be made", tuple(problems))
-    yield from ((job.path, done[job.path]) for job in jobs)
+    yield from ((job, done[job.path]) for job in jobs)
+
+
+def _encode(made: Printed) -> bytes:
+    return json.dumps(made.replaced).encode() + b"\n" + made.data
+
+
+def _decode(kept: bytes) -> Printed:
+    notes, _, data = kept.partition(b"\n")
+    return Printed(data, tuple(json.loads(notes)))
 
 
 def _read_fonts(engine: Engine) -> Iterator[str]:
@@ -82,7 +92,7 @@ def _read_fonts(engine: Engine) -> Iterator[str]:
             yield hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _render_all(jobs: list[Job], engine: Engine) -> Iterator[tuple[Job, bytes | str]]:
+def _render_all(jobs: list[Job], engine: Engine) -> Iterator[tuple[Job, Printed | str]]:
     workers = min(os.cpu_count() or 1, 8, len(jobs))
     if len(jobs) < _WORTH_A_POOL or workers < 2:
         yield from ((job, _render(job, engine)) for job in jobs)
@@ -91,9 +101,9 @@ def _render_all(jobs: list[Job], engine: Engine) -> Iterator[tuple[Job, bytes | 
         yield from zip(jobs, pool.map(_render, jobs, [engine] * len(jobs)), strict=True)
 
 
-def _render(job: Job, engine: Engine) -> bytes | str:
+def _render(job: Job, engine: Engine) -> Printed | str:
     """The PDF, or why there is none."""
     try:
-        return render_pdf(job.markdown, job.sheet, engine)
+        return print_pdf(job.markdown, job.sheet, engine)
     except Error as error:
         return f"{error.message} {error.hint}" if error.hint else error.message

@@ -9,15 +9,19 @@ import os
 import posixpath
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from layline import codec
 from layline.errors import ConfigError, Error, RecordError
 
 MARKER = ".layline-site.json"
 _SCHEMA = "layline.site/1"
+_WITH_REPORTS = ("backends", "weekly", "monthly", "reports", "patches", "campaigns")
+_OLD_FILES = frozenset({"index.html", "sections.json", ".nojekyll"})
+"""What every build wrote at the top of a site before the marker listed it."""
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
 
@@ -30,6 +34,8 @@ def find_place(wanted: Path, project: Path) -> Path:
     place = (
         Path(os.path.normpath(given.parent.resolve() / given.name)) if given.name not in ("", "..") else given.resolve()
     )
+    if ".git" in place.parts:
+        raise ConfigError(f"{wanted} lies inside a .git folder.", hint="Name a new folder, such as ./site.")
     root = project.resolve()
     if place == root or place in root.parents:
         raise ConfigError(
@@ -50,26 +56,56 @@ def find_place(wanted: Path, project: Path) -> Path:
 
 def is_ours(place: Path) -> bool:
     """Whether a folder carries the marker of a site that Layline built."""
+    return _read_marker(place) is not None
+
+
+def list_own(place: Path) -> frozenset[str] | None:
+    """The files that a build wrote into `place`; None where its marker does not say (a site of an older Layline)."""
+    files = (_read_marker(place) or {}).get("files")
+    return frozenset(map(str, files)) if isinstance(files, list) else None
+
+
+def _read_marker(place: Path) -> dict[str, Any] | None:
     marker = place / MARKER
     if marker.is_symlink() or not marker.is_file():
-        return False
+        return None
     try:
         plain = codec.parse_json(marker.read_bytes(), where=str(marker))
     except (RecordError, OSError):
-        return False
-    return isinstance(plain, dict) and plain.get("schema") == _SCHEMA
+        return None
+    return plain if isinstance(plain, dict) and plain.get("schema") == _SCHEMA else None
+
+
+def refuse_emptying(place: Path, wanted: Path) -> None:
+    """A site with reports is not replaced by one without any: a misspelt folder is likelier than that."""
+    if any(any((place / folder).glob("**/*.html")) for folder in _WITH_REPORTS):
+        raise ConfigError(
+            f"The project has no report, patch inventory or campaign, but the site in {wanted} shows some; it stays.",
+            hint="Check project.docs in layline.toml, or remove the old site yourself.",
+        )
 
 
 @contextmanager
 def build_aside(place: Path) -> Iterator[Path]:
-    """A new folder beside `place`; it is removed unless it was put in place. Those of killed builds are swept."""
+    """A new folder beside `place`, gone again unless it was put in place; what cannot be written is one sentence."""
+    try:
+        with _make_aside(place) as aside:
+            yield aside
+    except OSError as error:
+        raise Error(
+            f"The site cannot be written to {place}: {error.strerror}.", hint="What was there before is untouched."
+        ) from None
+
+
+@contextmanager
+def _make_aside(place: Path) -> Iterator[Path]:
     place.parent.mkdir(parents=True, exist_ok=True)
     _sweep(place)
     aside = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}.building-"))
     try:
         with (aside / MARKER).open("w", encoding="utf-8") as marker:
             fcntl.flock(marker, fcntl.LOCK_EX)  # says that this build is alive
-            marker.write(codec.to_json({"schema": _SCHEMA, "made_by": "layline dashboard build"}))
+            marker.write(_describe(()))
             marker.flush()
             aside.chmod(0o755)
             yield aside
@@ -84,6 +120,35 @@ def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
+    (folder / MARKER).write_text(_describe(files), encoding="utf-8")
+
+
+def _describe(files: Iterable[str]) -> str:
+    return codec.to_json({"schema": _SCHEMA, "made_by": "layline dashboard build", "files": sorted(files)})
+
+
+def keep_foreign(place: Path, aside: Path, files: Iterable[str]) -> tuple[str, ...]:
+    """Carry over what no build wrote (CNAME, downloads, a .git of the publishing branch); yields their paths."""
+    own = list_own(place) or frozenset()
+    taken = own | set(files) | {MARKER}
+    kept = [path for path in _list_files(place) if path not in taken and (own or _is_surely_foreign(path))]
+    for path in kept:
+        target = aside / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(place / path, target, follow_symlinks=False)
+    return tuple(kept)
+
+
+def _is_surely_foreign(path: str) -> bool:
+    """Where the marker does not list what was written: no build ever wrote these, older ones all the rest."""
+    return path.startswith(".") if "/" in path else path not in _OLD_FILES
+
+
+def _list_files(place: Path) -> Iterator[str]:
+    for folder, folders, names in os.walk(place):
+        links = [name for name in folders if (Path(folder) / name).is_symlink()]
+        folders[:] = sorted(name for name in folders if name not in links)
+        yield from ((Path(folder) / name).relative_to(place).as_posix() for name in sorted([*links, *names]))
 
 
 def put_in_place(aside: Path, place: Path) -> None:

@@ -65,7 +65,7 @@ def load_records(root: Path, *, docs: str = "docs", required: tuple[str, ...] = 
     gap = [item for item in found if isinstance(item, Loaded) and isinstance(item.record, GapRecord)]
     periodic = [item for item in found if isinstance(item, Loaded) and isinstance(item.record, PeriodicRecord)]
     problems = [item for item in found if isinstance(item, Problem)]
-    problems += [*_find_duplicates(gap), *_find_duplicates(periodic)]
+    problems += [*_find_duplicates(gap), *_find_duplicates(periodic), *_find_shared_artifacts(gap)]
     return Records(
         gap=tuple(sorted(gap, key=lambda item: (item.record.date, item.record.id), reverse=True)),
         periodic=tuple(sorted(periodic, key=lambda item: item.record.sort_key, reverse=True)),
@@ -207,3 +207,14 @@ def _find_duplicates(items: list[Loaded[Any]]) -> Iterator[Problem]:
         first = seen.setdefault(name.casefold(), item.file)
         if first != item.file:
             yield Problem(place, f"{name!r} is also the id of {first}", file=item.file)
+
+
+def _find_shared_artifacts(items: list[Loaded[GapRecord]]) -> Iterator[Problem]:
+    """A PDF shows one comparison: two records that claim it cannot both be right."""
+    claimed: dict[str, str] = {}
+    for item in items:
+        for index, artifact in enumerate(item.record.artifacts):
+            path = artifact.path.removeprefix("./")
+            first = claimed.setdefault(path.casefold(), item.file)
+            if first != item.file:
+                yield Problem(f"artifacts[{index}].path", f"{path} is also claimed by {first}", file=item.file)

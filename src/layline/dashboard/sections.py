@@ -143,8 +143,27 @@ def _find_section_problems(item: Any, seen: set[str]) -> Iterator[str]:
     if name in seen:
         yield f"{name!r} stands twice"
     seen.add(name)
-    if not source or source.startswith(("/", "~", "-")) or ".." in source.split("/") or "\\" in source:
-        yield f"{source!r} is not a folder below the project"
+    if source.startswith(("/", "~", "-")) or "\\" in source or not _is_plain(source):
+        yield f"{source!r} is not a folder below the project, or a name in it begins with a dot"
+
+
+def _is_plain(source: str) -> bool:
+    """Whether a path names a folder below the project by ordinary names: not the project itself, nothing hidden."""
+    parts = source.removeprefix("./").removesuffix("/").split("/")
+    return not any(part.startswith(".") or not part for part in parts)
+
+
+def find_hidden(root: Path, section: Section) -> Iterator[Skipped]:
+    """Yields files and folders of a section that are not published: keys, histories and settings begin with a dot."""
+    for folder, folders, files in os.walk(root / section.source):
+        place = Path(folder).relative_to(root)
+        for name in sorted(name for name in (*folders, *files) if _is_hidden(name)):
+            yield Skipped((place / name).as_posix(), "begins with a dot and is not published")
+        folders[:] = sorted(name for name in folders if not _is_hidden(name))
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith(".") and name != ".well-known"  # the one such folder that is meant for the public
 
 
 def _find_source_problem(root: Path, section: Section) -> str | None:
@@ -161,8 +180,9 @@ def _find_source_problem(root: Path, section: Section) -> str | None:
 def read_section(root: Path, section: Section) -> Iterator[tuple[str, bytes]]:
     """Yields (path on the site, content) of every file; symlinks and oversized sections are refused."""
     total = count = 0
-    for folder, folders, files in os.walk(root / section.source):
-        folders.sort()
+    for folder, folders, found in os.walk(root / section.source):
+        folders[:] = sorted(name for name in folders if not _is_hidden(name))
+        files = [name for name in found if not _is_hidden(name)]
         for name in sorted([*folders, *files]):
             place = Path(folder) / name
             if place.is_symlink():

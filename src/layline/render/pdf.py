@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+import unicodedata
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -18,12 +19,15 @@ from typing import Any
 from layline.core.environment import install
 from layline.errors import ConfigError, Error
 from layline.render.markup import Document, parse_document
-from layline.render.typst import quote, render_typst
+from layline.render.typst import breakable_title, quote, render_typst
 
 ENGINES = ("typst", "weasyprint")
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
 _NO_GLYPH = re.compile(r'the text `"(.+?)"` could not be displayed')
+_CODE_POINT = re.compile(r"\\u\{([0-9a-f]{1,6})\}")
 _SIZES = (10.5, 10, 9.5, 9, 8.5, 8, 7.5, 7, 6.5)
+NO_GLYPH = "\u25a1"
+"""What stands for a character that no font at hand has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,11 +89,36 @@ class TooLong(Error):
         self.title = title
 
 
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """A PDF, and the characters that no font at hand has."""
+
+    data: bytes
+    replaced: tuple[str, ...] = ()
+    """Shown by their names in brackets (emoji) or as empty squares."""
+
+    @property
+    def note(self) -> str | None:
+        """What a reader must know about the PDF, where there is anything."""
+        if not self.replaced:
+            return None
+        shown = " ".join(self.replaced[:8]) + (" …" if len(self.replaced) > 8 else "")
+        number = "1 character has" if len(self.replaced) == 1 else f"{len(self.replaced)} characters have"
+        return (
+            f"{number} no glyph in the fonts at hand and {'is' if len(self.replaced) == 1 else 'are'} replaced: {shown}"
+        )
+
+
 TYPST = Engine()
 
 
 def render_pdf(markdown: str, sheet: Sheet, engine: Engine = TYPST) -> bytes:
     """One document as PDF."""
+    return print_pdf(markdown, sheet, engine).data
+
+
+def print_pdf(markdown: str, sheet: Sheet, engine: Engine = TYPST) -> Printed:
+    """One document as PDF, and what could not be printed as it is."""
     engine.check()
     document = parse_document(markdown)
     if engine.name == "typst":
@@ -99,12 +128,10 @@ def render_pdf(markdown: str, sheet: Sheet, engine: Engine = TYPST) -> bytes:
     made = render_weasyprint(markdown, sheet, style=engine.style, sizes=_SIZES)
     if made is None:
         raise TooLong(document.title or sheet.title)
-    return made
+    return Printed(made)
 
 
-def _typst(document: Document, sheet: Sheet, fonts: Path | None) -> bytes:
-    import typst  # an extra: only who makes PDFs needs it
-
+def _typst(document: Document, sheet: Sheet, fonts: Path | None) -> Printed:
     source = "\n".join(
         [
             _preamble(),
@@ -113,6 +140,20 @@ def _typst(document: Document, sheet: Sheet, fonts: Path | None) -> bytes:
             render_typst(document),
         ]
     )
+    made = _compile(source, document.title or sheet.title, fonts)
+    if isinstance(made, bytes):
+        return Printed(made)
+    # every missing character was named at once; the second attempt meets none
+    again = _compile(source.translate({ord(letter): _stand_in(letter) for letter in made}), sheet.title, fonts)
+    if isinstance(again, bytes):
+        return Printed(again, tuple(letter for letter in made if letter.isprintable()))
+    raise Error(f"{document.title or sheet.title!r} cannot be set: no font at hand has the character {again[0]}.")
+
+
+def _compile(source: str, title: str, fonts: Path | None) -> bytes | tuple[str, ...]:
+    """The PDF, or the characters that no font at hand has."""
+    import typst  # an extra: only who makes PDFs needs it
+
     with tempfile.TemporaryDirectory(prefix="layline-pdf-") as empty:
         options: dict[str, Any] = {"root": empty, "package_path": empty, "package_cache_path": empty}
         try:
@@ -127,19 +168,27 @@ def _typst(document: Document, sheet: Sheet, fonts: Path | None) -> bytes:
             )
         except typst.TypstError as error:
             if "does not fit on one page" in str(error):
-                raise TooLong(document.title or sheet.title) from None
-            raise _refusal(document.title or sheet.title, str(error).splitlines()[0]) from None
+                raise TooLong(title) from None
+            missing = tuple(dict.fromkeys(map(_decode, _NO_GLYPH.findall(f"{error.diagnostic}\n{error}"))))
+            if not missing:
+                raise Error(f"Typst cannot set {title!r}: {str(error).splitlines()[0]}.") from None
+            return missing
     return bytes(made)
 
 
-def _refusal(title: str, why: str) -> Error:
-    missing = _NO_GLYPH.search(why)
-    if missing is None:
-        return Error(f"Typst cannot set {title!r}: {why}.")
-    return Error(
-        f"{title!r} cannot be set: no font at hand has the character {missing[1]}.",
-        hint="Name a folder with a font that has it (dashboard.pdf_fonts, --fonts), or use the weasyprint engine.",
-    )
+def _decode(shown: str) -> str:
+    """A character as Typst names it: itself, or by its number."""
+    found = _CODE_POINT.fullmatch(shown)
+    return chr(int(found[1], 16)) if found else shown[:1]
+
+
+def _stand_in(letter: str) -> str:
+    """Words for a pictogram, nothing for what has no shape of its own, an empty square for a letter."""
+    kind = unicodedata.category(letter)
+    if kind in {"Cf", "Mn", "Me", "Sk"}:
+        return ""
+    name = unicodedata.name(letter, "").lower()
+    return f"[{name}]" if kind == "So" and name else NO_GLYPH
 
 
 def _meta(document: Document, sheet: Sheet) -> str:
@@ -148,6 +197,7 @@ def _meta(document: Document, sheet: Sheet) -> str:
     running = " · ".join(part for part in (sheet.project, sheet.commit) if part)
     values = {
         "title": quote(document.title or sheet.title or "Report"),
+        "shown": f"[{breakable_title(document.title or sheet.title or 'Report')}]",
         "lead": quote(""),
         "running": quote(running),
         "date": quote(sheet.date),

@@ -6,17 +6,24 @@ Strings are the whole defence: Typst reads files and packages only when code ask
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layline.render.charts import chart_from_fence, draw
+from layline.render.columns import Layout, Run, lay_out, split_pieces, width_of
 from layline.render.markup import Document
 
 if TYPE_CHECKING:
     from markdown_it.tree import SyntaxTreeNode
 
-_BREAKS = re.compile(r"(?<=[/._\-:,])(?=\w)|(?<=[a-z0-9])(?=[A-Z])")
+_ROOM_EM = 51.5
+"""The width of a page between its margins, in ems of a table's text."""
+_LINE_EM, _TITLE_EM, _LISTING_LETTERS = 38.0, 28.0, 88
+"""What surely fits on a line outside tables: of text in a list, of a title, of a listing."""
+_LONG_WORD = 24
+"""A word of plain text longer than this is a name and may break at its seams."""
+_SPACES = re.compile(r"( +)")
 _LONG_ROW = 2_000
 """A row with more characters than this may split: held together it could outgrow a page."""
 _INLINE = {"strong": "strong", "em": "emph", "s": "strike"}
@@ -31,6 +38,8 @@ def quote(text: str) -> str:
 @dataclass(slots=True)
 class _Writer:
     headings: Iterable[tuple[int, str]]
+    room: float = _LINE_EM
+    """Ems that a line has where the writer stands."""
 
     def blocks(self, nodes: Iterable[SyntaxTreeNode]) -> str:
         return "\n".join(self.block(node) for node in nodes)
@@ -64,7 +73,7 @@ class _Writer:
     def fence(self, node: SyntaxTreeNode) -> str:
         chart = chart_from_fence(node.info, node.content) if node.type == "fence" else None
         if chart is None:
-            lines = "#linebreak()".join(f"#{quote(line)}" for line in node.content.rstrip("\n").split("\n"))
+            lines = "#linebreak()".join(_listing_line(line) for line in node.content.rstrip("\n").split("\n"))
             return f"#listing[{lines}]"
         # text in the drawing must use a face the PDF carries
         picture = draw(chart).replace("ui-sans-serif, system-ui, sans-serif", "Libertinus Serif")
@@ -73,20 +82,28 @@ class _Writer:
     def table(self, node: SyntaxTreeNode) -> str:
         rows = [row for part in node.children for row in part.children]
         head, body = rows[0], rows[1:]
-        widths = [
-            max((len(_words(row.children[index])) for row in rows), default=1) for index in range(len(head.children))
-        ]
-        total = sum(min(width, 60) for width in widths) or 1
-        columns = ", ".join(f"{max(min(width, 60) / total, 0.08):.3f}fr" for width in widths)
+        layout = lay_out([[tuple(_runs(cell)) for cell in row.children] for row in rows], _ROOM_EM)
+        columns = ", ".join(f"{width:.2f}fr" for width in layout.widths)
         align = ", ".join("right" if "right" in str(cell.attrs.get("style", "")) else "left" for cell in head.children)
-        cells = ", ".join(f"[{self.inline(cell)}]" for cell in head.children)
+        cells = ", ".join(f"[{self.fit(cell, layout, index)}]" for index, cell in enumerate(head.children))
         lines = [f"  table.header(repeat: true, {cells}),"]
-        lines += [f"  {', '.join(self.cell(cell, row) for cell in row.children)}," for row in body]
-        return f"#grid-table(columns: ({columns},), align: ({align},),\n" + "\n".join(lines) + "\n)"
+        lines += [f"  {', '.join(self.row(row, layout))}," for row in body]
+        scale = f"scale: {layout.scale:.3f}, " if layout.scale < 1 else ""
+        return f"#grid-table({scale}columns: ({columns},), align: ({align},),\n" + "\n".join(lines) + "\n)"
 
-    def cell(self, node: SyntaxTreeNode, row: SyntaxTreeNode) -> str:
+    def row(self, row: SyntaxTreeNode, layout: Layout) -> Iterator[str]:
         long = sum(len(_words(cell)) for cell in row.children) > _LONG_ROW
-        return f"table.cell(breakable: {'true' if long else 'false'})[{self.inline(node)}]"
+        for index, cell in enumerate(row.children):
+            yield f"table.cell(breakable: {'true' if long else 'false'})[{self.fit(cell, layout, index)}]"
+
+    def fit(self, cell: SyntaxTreeNode, layout: Layout, column: int) -> str:
+        """A cell whose words break before they leave its column."""
+        outside = self.room
+        self.room = layout.room(column)
+        try:
+            return self.inline(cell)
+        finally:
+            self.room = outside
 
     def inline(self, node: SyntaxTreeNode) -> str:
         return "".join(self.piece(child) for child in node.children)
@@ -96,7 +113,7 @@ class _Writer:
             case "inline":
                 return self.inline(node)
             case "code_inline":
-                return f"#code[{_breakable(node.content)}]"
+                return f"#code[{_breakable(node.content, self.room, mono=True)}]"
             case "softbreak":
                 return " "
             case "hardbreak":
@@ -110,7 +127,7 @@ class _Writer:
             case kind if kind in _INLINE:
                 return f"#{_INLINE[kind]}[{self.inline(node)}]"
             case _:
-                return f"#{quote(node.content)}" if node.content else ""
+                return _breakable(node.content, self.room) if node.content else ""
 
 
 def render_typst(document: Document) -> str:
@@ -125,6 +142,32 @@ def _words(node: SyntaxTreeNode) -> str:
     return node.content or "".join(_words(child) for child in node.children)
 
 
-def _breakable(text: str) -> str:
-    """Empty boxes allow a break inside a long name and leave nothing behind when it is copied."""
-    return "#box()".join(f"#{quote(piece)}" for piece in _BREAKS.split(text) if piece)
+def _runs(node: SyntaxTreeNode) -> Iterator[Run]:
+    """The words of a cell with the face they are set in."""
+    if not node.children:
+        yield Run(node.content, mono=node.type == "code_inline")
+    for child in node.children:
+        yield from _runs(child)
+
+
+def breakable_title(text: str) -> str:
+    return _breakable(text, _TITLE_EM)
+
+
+def _breakable(text: str, room: float, *, mono: bool = False) -> str:
+    """Text whose names may break at their seams and, past `room` ems, anywhere; words that fit are left whole.
+
+    Empty boxes allow the break and leave nothing behind when the text is copied.
+    """
+    pieces: list[str] = [""]
+    for word in _SPACES.split(text):
+        plain = not mono and len(word) <= _LONG_WORD and width_of(word) <= room
+        first, *rest = [word] if plain or not word.strip() else split_pieces(word, room, mono=mono)
+        pieces[-1] += first
+        pieces += rest
+    return "#box()".join(f"#{quote(piece)}" for piece in pieces if piece)
+
+
+def _listing_line(line: str) -> str:
+    parts = [line[start : start + _LISTING_LETTERS] for start in range(0, len(line), _LISTING_LETTERS)] or [""]
+    return "#box()".join(f"#{quote(part)}" for part in parts)

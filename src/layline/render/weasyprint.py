@@ -9,12 +9,14 @@ from html import escape
 from importlib import resources
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from layline.errors import ConfigError
+from layline.errors import ConfigError, Error
 from layline.render.html import render_article
 
 if TYPE_CHECKING:
     from layline.render.pdf import Sheet
 
+_CRASHES = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+"""What the engine raises on sheets and documents that it does not expect: its failure, not ours."""
 _IMPORT = re.compile(r"@import\b|url\s*\(|@font-face\b", re.IGNORECASE)
 
 
@@ -37,12 +39,19 @@ def render_weasyprint(markdown: str, sheet: Sheet, *, style: str | None, sizes: 
             stylesheets=[*styles, scale], presentational_hints=True, pdf_tags=True
         )
 
-    made = _find_largest_single_page(lay_out, sizes) if sheet.one_page else lay_out(sizes[0])
-    if made is None:
-        return None
-    # the identifier must not depend on the clock: the same input gives the same bytes
-    identifier = hashlib.sha256(html.encode()).digest()[:16]
-    return bytes(made.write_pdf(pdf_identifier=identifier, pdf_variant="pdf/ua-1", pdf_tags=True))
+    try:
+        made = _find_largest_single_page(lay_out, sizes) if sheet.one_page else lay_out(sizes[0])
+        if made is None:
+            return None
+        # the identifier must not depend on the clock: the same input gives the same bytes
+        identifier = hashlib.sha256(html.encode()).digest()[:16]
+        return bytes(made.write_pdf(pdf_identifier=identifier, pdf_variant="pdf/ua-1", pdf_tags=True))
+    except _CRASHES as error:
+        blamed = "Leave the stylesheet out to see whether it is the cause, or use" if style else "Use"
+        raise Error(
+            f"WeasyPrint fails on {article.title or sheet.title!r} with {type(error).__name__}: {error}.",
+            hint=f"{blamed} the typst engine.",
+        ) from error
 
 
 def _find_largest_single_page(lay_out: Callable[[float], Any], sizes: tuple[float, ...]) -> Any:

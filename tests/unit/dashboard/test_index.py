@@ -7,7 +7,7 @@ from typing import Any
 from layline.core.period import Cadence
 from layline.dashboard.index import build_cadence_index, build_combined_index, build_gap_index, find_contradictions
 from layline.dashboard.records import Records, load_records
-from record_samples import REQUIRED, gap_record, monthly_record, spoil, weekly_record, write_project
+from record_samples import REQUIRED, gap_record, monthly_record, spoil, weekly_record, write, write_project
 
 LATER = weekly_record("2026-W20", "2026-05-11", "2026-05-15")
 
@@ -20,6 +20,9 @@ def load(root: Path, **records: list[dict[str, Any]]) -> Records:
 
 def test_the_gap_index_counts_reports_and_backends(tmp_path: Path) -> None:
     draft = spoil(spoil(gap_record(), "id", "engine-old"), "status", "draft") | {"generated_at": "2026-04-01"}
+    for artifact in draft["artifacts"]:
+        artifact["path"] = artifact["path"].replace("upstream-main", "old")
+        write(tmp_path / f"docs/backend-gap/{artifact['path'].removeprefix('./').replace('.pdf', '.md')}", "# Old\n")
     index = build_gap_index(load(tmp_path, gap=[gap_record(), draft]))
     assert index["generated_at"] == "2026-05-08"
     assert index["summary"] == {

@@ -9,8 +9,9 @@ import pypdf
 import pytest
 
 from layline.errors import ConfigError, Error
-from layline.render.pdf import ENGINES, Engine, Sheet, TooLong, render_pdf
+from layline.render.pdf import ENGINES, Engine, Sheet, TooLong, print_pdf, render_pdf
 from layline.render.typst import quote
+from printed import find_outside, find_overlaps, read_words
 
 ROWS = "".join(
     f"| row {number} with some words in it | `path/to/a_long_file_name_{number}.py` | {number} |\n"
@@ -20,6 +21,7 @@ LONG = (
     "# The <b>title</b>\n\nSee [the commit](https://example.org/commit/1).\n\n## Table\n\n| name | path | n |\n"
     f"|---|---|--:|\n{ROWS}"
 )
+A4_WIDTH, MARGIN = 595.3, 56.7
 SHEET = Sheet(project="Harbor", commit="Engine d3528a21", date="2026-05-08")
 
 
@@ -178,9 +180,45 @@ def make_font(folder: Path, character: str) -> Path:
     return folder
 
 
-def test_script_without_a_font_is_refused_by_name_and_set_with_one(tmp_path: Path) -> None:
-    with pytest.raises(Error, match="no font at hand has the character 标") as refused:
-        render_pdf("# 标\n", SHEET)
-    assert "pdf_fonts" in (refused.value.hint or "")
-    made = render_pdf("# 标\n\nwords\n", SHEET, Engine(fonts=make_font(tmp_path / "fonts", "标")))
-    assert "标" in read(made).pages[0].extract_text()
+def test_a_script_without_a_font_is_told_and_set_with_one(tmp_path: Path) -> None:
+    bare = print_pdf("# 标 report\n\nwords 标 words\n", SHEET)
+    assert bare.replaced == ("标",)
+    assert "1 character has no glyph" in (bare.note or "")
+    assert "words □ words" in read(bare.data).pages[0].extract_text()
+    made = print_pdf("# 标\n\nwords\n", SHEET, Engine(fonts=make_font(tmp_path / "fonts", "标")))
+    assert made.replaced == ()
+    assert "标" in read(made.data).pages[0].extract_text()
+
+
+def test_emoji_are_named() -> None:
+    made = print_pdf("# Ready 🚀\n\n✅ done, 👩‍💻 works ⚠️\n\n| 🚀 |\n|---|\n| `🚀` |\n", SHEET)
+    text = read(made.data).pages[0].extract_text()
+    assert "Ready [rocket]" in text
+    assert "[white heavy check mark] done" in text
+    assert "🚀" in made.replaced
+
+
+def test_a_stylesheet_the_engine_cannot_bear_is_no_bug_of_ours() -> None:
+    with pytest.raises(Error, match="WeasyPrint fails on 'T' with AssertionError") as refused:
+        render_pdf("# T\n\nwords\n", SHEET, Engine(name="weasyprint", style="* { display: inline }"))
+    assert "stylesheet" in (refused.value.hint or "")
+
+
+NAMES = "harbor.backends.keel.patches.core.parallel_state.initialize_model_parallel_with_everything"
+WIDE = {
+    "names beside short words": f"| state | ours | upstream |\n|---|---|---|\n| removed | `{NAMES}` | {NAMES} |\n",
+    "many columns": "|" + "requirement|" * 11 + "\n" + "|---" * 11 + "|\n" + "|" + "any version of it|" * 11 + "\n",
+    "more columns than fit": "|" + "requirement|" * 24 + "\n" + "|---" * 24 + "|\n" + "|" + "unchanged|" * 24 + "\n",
+    "one endless word": f"| a | b |\n|---|---|\n| {'x' * 300} | {'W' * 200} |\n",
+    "code and text": f"| package | scope | change |\n|---|---|---|\n| `soundcheck` | extra dev | **{NAMES}** moved |\n",
+    "no table": f"# {NAMES}{NAMES}\n\n{'y' * 400}\n\n- `{'z' * 300}`\n\n```\n{'line of code; ' * 40}\n```\n",
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", WIDE)
+def test_no_word_is_printed_over_another_or_off_the_page(engine: str, name: str) -> None:
+    words = read_words(render_pdf(WIDE[name], Sheet(title="T"), Engine(name=engine)))
+    assert words
+    assert find_overlaps(words) == []
+    assert find_outside(words, MARGIN, A4_WIDTH - MARGIN) == []

@@ -15,6 +15,7 @@ from layline import codec
 from layline.core.checks import Problem
 from layline.core.evidence import Skipped
 from layline.dashboard.check.markup import Page, find_page_problems, find_style_fetches, read_page
+from layline.dashboard.publish import MARKER, list_own
 from layline.errors import RecordError
 
 BUDGETS = {
@@ -55,7 +56,9 @@ def check_site(folder: Path, read: Callable[[str], Page] = read_page) -> Checked
     problems: list[Problem] = []
     files = dict(_list_files(folder, problems))
     sections = _read_sections(folder, files, problems)
-    own = {path: size for path, size in files.items() if path.split("/")[0] not in sections}
+    made = list_own(folder)
+    foreign = sorted(files.keys() - made - {MARKER}) if made is not None else []
+    own = {path: size for path, size in files.items() if path.split("/")[0] not in sections and path not in foreign}
     problems += _check_sizes(own)
     pages = {path: read(_text(folder / path)) for path in own if path.endswith(".html")}
     for path, page in pages.items():
@@ -68,6 +71,7 @@ def check_site(folder: Path, read: Callable[[str], Page] = read_page) -> Checked
         Skipped(f"section {name!r}", "a site of its own; only its entry page was looked for")
         for name in sorted(sections)
     )
+    skipped += tuple(Skipped(path, "no build wrote it; it was not looked into") for path in foreign)
     links = sum(len(page.links) for page in pages.values())
     return Checked(
         problems=tuple(problems),
@@ -85,6 +89,8 @@ def _list_files(folder: Path, problems: list[Problem]) -> Iterator[tuple[str, in
         for name in sorted([*folders, *names]):
             file = Path(place) / name
             relative = file.relative_to(folder).as_posix()
+            if relative == ".git" or relative.startswith(".git/"):
+                continue  # of the branch a site is published from
             if file.is_symlink():
                 problems.append(Problem("", "is a symlink", file=relative))
             elif name in names:
