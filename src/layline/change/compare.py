@@ -80,7 +80,8 @@ class Comparer:
             case SymbolKind.ABSENT:
                 return self._find_lost(answer(DriftKind.REMOVED, after.reason or "it is gone"))
             case SymbolKind.EXTERNAL:
-                lost = answer(DriftKind.REMOVED, f"it is no longer defined here: {after.reason or after.home}")
+                where = after.reason or (after.home if after.home != name else None)
+                lost = answer(DriftKind.REMOVED, f"it is no longer defined here: {where}" if where else "it is gone")
                 return self._find_lost(lost)
         return self._compare_present(answer(DriftKind.UNCHANGED))
 

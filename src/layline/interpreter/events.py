@@ -90,6 +90,10 @@ class Naming:
     node: ast.AST
     registers: bool = False
     """It is only noted, and put in place by somebody else."""
+    seen: bool = False
+    """What is called is code of ours, so that it shows whether it writes."""
+    writes: bool = False
+    """It sets an attribute whose name it is given or computes."""
     options: str = ""
     """What else a registration was given."""
     deferred: bool = False

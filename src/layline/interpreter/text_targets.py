@@ -24,6 +24,7 @@ from layline.interpreter.values import (
     Value,
     find_alternatives,
 )
+from layline.source.walking import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -170,6 +171,10 @@ class Namings(Statements):
             undoes = isinstance(callee, Class) and isinstance(self.read_attribute(callee, "__exit__"), Function)
             event = self._build_naming(last_name(callee) or "", kept, node)
             event.transient = undoes
+            event.seen = isinstance(callee, Function | Class)
+            event.writes = _writes_named(callee) or any(
+                isinstance(found, Write) and text_of(found.name) is None for found in self.log.events[start:]
+            )
             self.log.events.insert(start, event)
 
     def note_decorated(self, name: str, value: Value, node: ast.Call) -> None:
@@ -237,6 +242,30 @@ def last_name(callee: Value) -> str | None:
         case Outside(path=path):
             return path.rpartition(".")[2]
     return None
+
+
+def _writes_named(callee: Value) -> bool:
+    """Whether a function of ours, or a method of a class of ours, sets an attribute whose name is not fixed."""
+    return isinstance(callee, Function | Class) and any(
+        _is_named_write(part, callee.node) for part in walk(callee.node)
+    )
+
+
+def _is_named_write(part: ast.AST, around: ast.AST) -> bool:
+    match part:
+        case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[_, ast.Name(id=name), *_]):
+            return name in _find_locals(around)  # a global is a fixed name: a mark that something was done
+        case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[_, name, *_]):
+            return not isinstance(name, ast.Constant)
+    return False
+
+
+@lru_cache(maxsize=1000)
+def _find_locals(around: ast.AST) -> frozenset[str]:
+    """Parameters and assigned names of a function, or of the methods of a class."""
+    parts = list(walk(around))
+    names = {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+    return frozenset(names | {part.arg for part in parts if isinstance(part, ast.arg)})
 
 
 def _is_code(value: Value) -> bool:

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from layline.core.patch import Effect, Moment, Style
+from layline.core.patch import Effect, Moment, Style, TargetKind
 from layline.interpreter.events import Event, Naming
 from layline.patches.installer import Installer, moment_of
 
@@ -20,10 +20,14 @@ _ORIGINAL = re.compile(r"_*orig(?:in|inal)?(?:_|$)")
 
 
 NAMED = "named by text in "
+_UNKNOWN = "upstream has no such name and the call cannot be looked into"
 
 
 def find_namings(event: Event, installer: Installer) -> Iterator[Effect]:
-    """One effect for each path; what a registry keeps for later is deferred."""
+    """One effect for each path; what a registry keeps for later is deferred.
+
+    A text that upstream does not know is a key of our own book-keeping, unless what is called is seen to write.
+    """
     if not isinstance(event, Naming):
         return
     for target, value in event.pairs:
@@ -32,11 +36,21 @@ def find_namings(event: Event, installer: Installer) -> Iterator[Effect]:
             yield _sweep(event, package, name, installer.describe(value))
             continue
         effect = replace(installer.build_effect(event, target, value), reason=f"{NAMED}{event.registry}")
+        is_unknown = _is_unknown(effect, installer) and not event.writes
+        if is_unknown and event.seen:
+            continue
         if event.registers:
             style = Style.FUNCTION_WRAPPING if _is_handed_original(value, installer) else effect.style
             why = f"{NAMED}{event.registry}, put in place when its registry is applied"
             effect = replace(effect, style=style, moment=Moment.DEFERRED, reason=why)
-        yield effect
+        yield replace(effect, certain=False, reason=f"{effect.reason}; {_UNKNOWN}") if is_unknown else effect
+
+
+def _is_unknown(effect: Effect, installer: Installer) -> bool:
+    """Upstream was asked and does not have the name; of packages that are no backend nobody can be asked."""
+    tops = {package.partition(".")[0] for package in installer.packages}
+    is_ours_to_know = (effect.target or "").partition(".")[0] in tops
+    return effect.target_kind is TargetKind.ABSENT or (is_ours_to_know and effect.target_kind is TargetKind.EXTERNAL)
 
 
 def _sweep(event: Naming, package: str, name: str, put: tuple[str | None, object]) -> Effect:
