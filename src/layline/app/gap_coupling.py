@@ -15,7 +15,7 @@ from layline.change.compare import Comparer
 from layline.change.trace import Tracer
 from layline.core.evidence import Skipped
 from layline.coupling.judge import Judge, build_couplings
-from layline.coupling.reading import Finder, read_uses
+from layline.coupling.reading import Finder, find_roots, read_uses
 from layline.coupling.uses import ANALYSER
 from layline.gap.surface.compare import compare_surface, read_options
 from layline.gap.surface.flags import find_files_with
@@ -57,8 +57,9 @@ def measure_impact(workspace: Workspace, backend: Backend, pin: Tree, tip: Tree)
         for tree in (pin, tip)
     )
     *indexes, both = build_indexes([[before], [after], [ours, before]], cache)
+    roots = find_roots(both, packages)
     # other processes read our uses while this one compares upstream with itself
-    wait_for_uses = begin(lambda: read_uses(both, packages, Cache(cache_directory(), ANALYSER)))
+    wait_for_uses = begin(lambda: read_uses(both, roots, Cache(cache_directory(), ANALYSER)))
     resolvers = Resolver(indexes[0]), Resolver(indexes[1])
     versions = Versions(pin.repository, indexes, cache)
     comparer = Comparer(*resolvers, [Tracer(pin.repository, pin.commit, tip.commit, versions)])
@@ -66,7 +67,7 @@ def measure_impact(workspace: Workspace, backend: Backend, pin: Tree, tip: Tree)
     surface = compare_surface(comparer, packages, *options)
     uses, unread = wait_for_uses()
     judge = Judge(comparer, {row.name: row for row in surface.flags}, frozenset(options[0].flags))
-    couplings = build_couplings(judge, Finder(index=both, packages=packages, uses=uses).find_places())
+    couplings = build_couplings(judge, Finder(index=both, packages=roots, uses=uses).find_places())
     keys, unreadable = read_yaml_keys(ours.tree, backend.configs)
     known = options[0].known(resolvers[0]), options[1].known(resolvers[1])
     return Impact(

@@ -28,7 +28,7 @@ from layline.coupling.drift import find_drifts, skipped_of
 from layline.coupling.drift_model import Drift, Sides
 from layline.coupling.judge import Judge, build_couplings
 from layline.coupling.model import Consequence, Touch
-from layline.coupling.reading import Finder, read_uses
+from layline.coupling.reading import Finder, find_roots, read_uses
 from layline.coupling.reads import Reader
 from layline.coupling.replacements import Replacements
 from layline.coupling.threeway import build_three_way
@@ -292,8 +292,9 @@ def _read_ours(workspace: Workspace, opened: Opened) -> Finder:
     theirs = opened.sides.pin.index.parts[opened.sides.part]
     ours = Part(tree=Tree(workspace.downstream, workspace.commit), source_roots=workspace.settings.project.source_roots)
     (both,) = _read_indexes([ours, theirs])
-    uses, _ = read_uses(both, theirs.packages, Cache(cache_directory(), ANALYSER))
-    return Finder(index=both, packages=theirs.packages, uses=uses)
+    roots = find_roots(both, theirs.packages)
+    uses, _ = read_uses(both, roots, Cache(cache_directory(), ANALYSER))
+    return Finder(index=both, packages=roots, uses=uses)
 
 
 def _other_parts(workspace: Workspace, backend: str) -> list[Part]:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from layline.app.past import Past
 from layline.core.evidence import Skipped
 from layline.core.patch import Effect, Inventory, Removal, TargetKind
+from layline.source.names import is_within
 from layline.source.usage import binds
 
 if TYPE_CHECKING:
     from layline.app.upstreams import Upstreams
     from layline.history.searches import Found
-    from layline.source import Part
+    from layline.source import Index, Part
 
 _MOST = 60
 """Targets asked about for one inventory."""
@@ -28,7 +29,7 @@ def tell_removals(inventory: Inventory, upstreams: Upstreams) -> Inventory:
             *(effect for patch in inventory.patches for effect in patch.effects),
             *(item.effect for item in inventory.unregistered),
         )
-        if effect.target and effect.target_kind is TargetKind.ABSENT
+        if effect.target and (effect.target_kind is TargetKind.ABSENT or _is_shared(effect, upstreams.index))
     )
     known = dict(find_removals([target for target in list(absent)[:_MOST] if target], upstreams))
     if not known:
@@ -42,11 +43,29 @@ def tell_removals(inventory: Inventory, upstreams: Upstreams) -> Inventory:
 
 def _tell(effect: Effect, known: dict[str, Removal | None]) -> Effect:
     removal = known.get(effect.target or "")
-    if removal is None or effect.target_kind is not TargetKind.ABSENT:
+    if removal is None:
+        return effect
+    if effect.target_kind is TargetKind.EXTERNAL:  # upstream's once: not another distribution's
+        return replace(effect, target_kind=TargetKind.ABSENT, removal=removal) if removal.commit else effect
+    if effect.target_kind is not TargetKind.ABSENT:
         return effect
     # a near name would mislead where the target itself was taken away, or is a name upstream uses elsewhere
     is_slip = removal.commit is None and removal.elsewhere is None
     return replace(effect, removal=removal, suggestion=effect.suggestion if is_slip else None)
+
+
+def _is_shared(effect: Effect, index: Index) -> bool:
+    """In a namespace that upstream shares with other distributions, and not in what its tree holds at the pin."""
+    if effect.target_kind is not TargetKind.EXTERNAL or effect.target is None:
+        return False
+    return _find_namespace(effect.target, index) is not None
+
+
+def _find_namespace(target: str, index: Index) -> str | None:
+    """The configured package without an `__init__.py` that a name stands in."""
+    packages = (package for part in index.parts for package in part.packages)
+    inside = (package for package in packages if is_within(target, package) and package != target)
+    return next((name for name in inside if name in index.namespaces and name not in index.entries), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +102,24 @@ def _look_at(target: str, upstreams: Upstreams) -> _Doubt | None:
         module, _, name = module.rpartition(".")
         inner.insert(0, name)
     if not module:
-        return None
+        return _look_below(target, upstreams.index)
     entry = upstreams.index.entries[module]
     files = _guess_files(entry.path, inner[0]) if entry.is_package else ()
     return _Doubt(target, upstreams.index.parts[entry.part], module, entry.path, tuple(inner), files)
+
+
+def _look_below(target: str, index: Index) -> _Doubt | None:
+    """A module or package that may have stood in a namespace once."""
+    namespace = _find_namespace(target, index)
+    if namespace is None:
+        return None
+    inner = target.removeprefix(f"{namespace}.").split(".")
+    near = next(entry for name, entry in sorted(index.entries.items()) if name.startswith(f"{namespace}."))
+    depth = near.name.count(".") - namespace.count(".") + near.is_package
+    folder = near.path.rsplit("/", depth)[0]
+    package = f"{folder}/__init__.py"
+    files = _guess_files(package, inner[0])
+    return _Doubt(target, index.parts[near.part], namespace, package, tuple(inner), files)
 
 
 def _tell_part(part: Part, doubts: list[_Doubt]) -> Iterator[tuple[str, Removal | None]]:

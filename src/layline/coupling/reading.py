@@ -16,6 +16,7 @@ from layline.source.instances import Instances
 from layline.source.workers import encode_blobs
 
 _TESTS = ("tests/", "test/")
+_NO_SCRIPTS = frozenset({"setup", "conftest", "noxfile", "tasks"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -326,6 +327,13 @@ def _is_read_of(use: Use, owner: Definition) -> bool:
     """True for `self.name`, read and not called, in a method of the class itself."""
     inside = use.scope.startswith(f"{owner.qualname}.") and use.chain.startswith("self.")
     return inside and use.call is None and not use.assigned
+
+
+def find_roots(index: Index, packages: tuple[str, ...]) -> tuple[str, ...]:
+    """What counts as upstream's: its packages, and the scripts at the top of its tree that are not ours as well."""
+    ours = {entry.name for entry in index.entries.values() if entry.part == 0}
+    theirs = (entry.name for entry in index.entries.values() if entry.part > 0 and "/" not in entry.path)
+    return (*packages, *sorted(name for name in theirs if name not in {*ours, *_NO_SCRIPTS, *packages}))
 
 
 def read_uses(

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from layline.core.evidence import Evidence
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from layline.git import Repository
 
 
@@ -24,18 +25,30 @@ class Version:
 
 
 def read_version(repository: Repository, commit: str, packages: tuple[str, ...] = ()) -> Version | None:
-    """The first declaration found, strongest first: pyproject, setup.cfg, version files, the packages' own modules."""
-    for path, parse in _places(packages or _find_packages(repository, commit)):
-        data = repository.read_file(commit, path)
-        if data is None:
-            continue
-        found = parse(data.decode("utf-8", "replace"))
+    """The first declaration found, strongest first: build files and where they point, version files, the packages' modules."""
+    known = cache(lambda path: _read(repository, commit, path))
+    for path, parse in _places(packages, known):
+        text = known(path)
+        found = parse(text) if text is not None else None
         if found is not None:
-            text, first, last = found
-            command = f"git show {commit}:{path} | sed -n {first},{last}p"
-            evidence = Evidence(repo=repository.name, commit=commit, path=path, lines=(first, last), command=command)
-            return Version(text=text, evidence=evidence)
+            return _build(repository, commit, path, found)
+    for path in _find_version_modules(repository, commit, packages):
+        found = _from_module(known(path) or "")
+        if found is not None:
+            return _build(repository, commit, path, found)
     return None
+
+
+def _read(repository: Repository, commit: str, path: str) -> str | None:
+    data = repository.read_file(commit, path)
+    return None if data is None else data.decode("utf-8", "replace")
+
+
+def _build(repository: Repository, commit: str, path: str, found: Found) -> Version:
+    text, first, last = found
+    command = f"git show {commit}:{path} | sed -n {first},{last}p"
+    evidence = Evidence(repo=repository.name, commit=commit, path=path, lines=(first, last), command=command)
+    return Version(text=text, evidence=evidence)
 
 
 Found = tuple[str, int, int]
@@ -43,24 +56,26 @@ _MODULES = ("package_info.py", "_version.py", "version.py", "__about__.py", "__i
 _NOT_PACKAGES = {"tests", "test", "docs", "examples", "tools", "scripts", "benchmarks"}
 
 
-def _find_packages(repository: Repository, commit: str) -> tuple[str, ...]:
-    """Where none are configured: packages at most two folders deep, the shallowest first."""
-    found: dict[str, None] = {}
+def _find_version_modules(repository: Repository, commit: str, packages: tuple[str, ...]) -> list[str]:
+    """Modules that may declare one, at most two folders deep, the shallowest first: of the packages, or of any."""
+    found: list[tuple[int, str, int, str]] = []
     for entry in repository.read_tree(commit):
         folder, _, name = entry.path.removeprefix("src/").rpartition("/")
-        if (
-            name in _MODULES
-            and 0 < len(folder.split("/")) <= 2
-            and folder.split("/")[0] not in _NOT_PACKAGES
-            and folder
-        ):
-            found[folder.replace("/", ".")] = None
-    return tuple(sorted(found, key=lambda package: (package.count("."), package)))
+        top = folder.split("/")[0]
+        is_ours = top in {package.partition(".")[0] for package in packages} if packages else top not in _NOT_PACKAGES
+        if folder and name in _MODULES and folder.count("/") < 2 and is_ours:
+            found.append((folder.count("/"), folder, _MODULES.index(name), entry.path))
+    return [path for *_, path in sorted(found)]
 
 
-def _places(packages: tuple[str, ...]) -> Iterator[tuple[str, Callable[[str], Found | None]]]:
+Reader = Callable[[str], "str | None"]
+
+
+def _places(packages: tuple[str, ...], read: Reader) -> Iterator[tuple[str, Callable[[str], Found | None]]]:
     yield "pyproject.toml", _from_pyproject
+    yield from _find_pointed(_read_pointers(read("pyproject.toml") or ""), read)
     yield "setup.cfg", _from_setup_cfg
+    yield from _find_pointed(_read_cfg_pointers(read("setup.cfg") or ""), read)
     yield "setup.py", _from_setup_py
     for name in ("version.txt", "VERSION", "assets/version.txt"):
         yield name, _from_plain_file
@@ -71,11 +86,73 @@ def _places(packages: tuple[str, ...]) -> Iterator[tuple[str, Callable[[str], Fo
                 yield f"{root}{folder}/{name}", _from_module
 
 
-def _from_pyproject(text: str) -> Found | None:
+Pointers = list[tuple[str, str]]
+"""`attr` and a dotted name, or `file` and a path: where a build file says that the version stands."""
+
+
+def _read_pointers(text: str) -> Pointers:
+    """`[tool.setuptools.dynamic] version = {attr = …}` or `{file = …}`, and what hatch and pdm call `path`."""
+    tool = _table(_load_toml(text), "tool")
+    found = _table(_table(_table(tool, "setuptools"), "dynamic"), "version")
+    pointers = [("attr", str(found["attr"]))] if "attr" in found else []
+    files = found.get("file", [])
+    pointers += [("file", str(path)) for path in (files if isinstance(files, list) else [files])]
+    paths = [_table(_table(tool, name), "version").get("path") for name in ("hatch", "pdm")]
+    return pointers + [("file", path) for path in paths if isinstance(path, str)]
+
+
+def _read_cfg_pointers(text: str) -> Pointers:
+    found = re.search(r"(?m)^\s*version\s*=\s*(attr|file)\s*:\s*([\w./]+)\s*$", text)
+    return [(found.group(1), found.group(2))] if found else []
+
+
+def _find_pointed(pointers: Pointers, read: Reader) -> Iterator[tuple[str, Callable[[str], Found | None]]]:
+    for kind, target in pointers:
+        if kind == "file":
+            yield target, _from_module if target.endswith(".py") else _from_plain_file
+            continue
+        module, _, name = target.rpartition(".")
+        for path in _find_files(module):
+            yield path, _from_module
+            yield from ((other, _from_module) for other in _find_source(path, read(path) or "", name))
+
+
+def _find_files(module: str) -> Iterator[str]:
+    folder = module.replace(".", "/")
+    for root in ("", "src/"):
+        yield f"{root}{folder}.py"
+        yield f"{root}{folder}/__init__.py"
+
+
+def _find_source(path: str, text: str, name: str) -> Iterator[str]:
+    """The module from which a package takes its version: `from .package_info import __version__`."""
     try:
-        version = tomllib.loads(text).get("project", {}).get("version")
-    except (tomllib.TOMLDecodeError, AttributeError):
-        return None
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return
+    for node in tree.body:
+        match node:
+            case ast.ImportFrom(module=str(module), level=level, names=names):
+                if any((item.asname or item.name) == name for item in names):
+                    base = path.rsplit("/", level)[0].replace("/", ".") if level else ""
+                    yield from _find_files(f"{base}.{module}" if base else module)
+
+
+def _load_toml(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return {}
+
+
+def _table(table: dict[str, Any], key: str) -> dict[str, Any]:
+    found = table.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _from_pyproject(text: str) -> Found | None:
+    plain = _load_toml(text)
+    version = _table(plain, "project").get("version") or _table(_table(plain, "tool"), "poetry").get("version")
     return _at_line(text, r"^\s*version\s*=", str(version)) if isinstance(version, str) else None
 
 

@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING
 
 from layline.core.evidence import Skipped
 from layline.interpreter.scope import Scope
+from layline.source.facts import Facts, parse_facts
+from layline.source.names import is_within
 from layline.source.parsing import parse_tree
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from layline.interpreter.events import Event
     from layline.interpreter.values import Value
     from layline.source.tree import Tree
 
 
-_BUILD_FILES = frozenset({"pyproject.toml", "setup.py", "setup.cfg"})
-_NOT_A_PROJECT = frozenset(
-    ["third_party", "3rdparty", "vendor", "tests", "test", "docs", "examples", "benchmark", "benchmarks"]
-)
+_BUILD_FILES = frozenset({"pyproject.toml", "setup.cfg"})
+_BUILDERS = frozenset({"setuptools", "distutils", "skbuild", "numpy.distutils"})
+_NOT_A_PROJECT = frozenset("third_party 3rdparty vendor tests test docs examples benchmark benchmarks".split())
 
 
 @dataclass(slots=True, eq=False)
@@ -133,9 +136,20 @@ class Modules:
 def find_project_roots(tree: Tree) -> list[str]:
     """Where the packages of the projects inside a tree begin: beside each build file, or in the `src` beside it."""
     folders = {path.rpartition("/")[0] for path in tree.entries if path.rpartition("/")[2] in _BUILD_FILES}
+    folders |= {path.rpartition("/")[0] for path in find_build_scripts(tree)}
     kept = sorted(folder for folder in folders if folder and not _NOT_A_PROJECT & set(folder.split("/")))
     inside = {part for path in tree.entries if "/src/" in path for part in [path.partition("/src/")[0]]}
     return [f"{folder}/src" if folder in inside else folder for folder in kept]
+
+
+def find_build_scripts(tree: Tree) -> Iterator[str]:
+    """The files called `setup.py` that build something; any other is an ordinary module of that name."""
+    for path in tree.entries:
+        if path == "setup.py" or path.endswith("/setup.py"):
+            text = tree.read_text(path)
+            facts = parse_facts(text.encode("utf-8", "surrogatepass")) if isinstance(text, str) else Facts()
+            if any(is_within(item.module, builder) for item in facts.imports for builder in _BUILDERS):
+                yield path
 
 
 def name_module(path: str) -> str:

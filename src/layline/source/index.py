@@ -94,9 +94,9 @@ class Index:
         if dotted in self.entries or dotted in self.namespaces:
             return True
         packages = [package for part in self.parts for package in part.packages]
-        if any(is_within(dotted, package) for package in packages):
-            return True
-        # a folder without `__init__.py` may go on in another repository (`megatron.bridge`); a package may not
+        if any(is_within(dotted, package) and package not in self.namespaces for package in packages):
+            return True  # a package that is not there at all, or one module
+        # a folder without `__init__.py` goes on in other repositories (`ns.bridge` beside `ns.core`); a package does not
         return any(above in self.entries for above in parents(dotted))
 
     def location(self, module: str, line: int) -> Location:

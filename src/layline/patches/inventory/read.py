@@ -15,7 +15,7 @@ from layline.interpreter.callers.find import Search
 from layline.interpreter.calls import Interpreter
 from layline.interpreter.config_paths import Roots
 from layline.interpreter.events import Registration
-from layline.interpreter.modules import Modules
+from layline.interpreter.modules import Modules, find_build_scripts
 from layline.interpreter.prefilter import find_imported
 from layline.interpreter.registries import read_registries
 from layline.patches.guards.callers import build_caller_guard
@@ -38,7 +38,7 @@ NOT_OURS = frozenset(
     "third_party 3rdparty vendor tests test docs example examples demo demos benchmark benchmarks unittests ut st".split()
 )
 _NOT_OURS_PATH = re.compile(
-    r"(?:^|/)(?:" + "|".join(sorted(NOT_OURS)) + r"|tests?_\w+|\w+_tests?)/|(?:^|/)(?:conftest|test_\w+|setup)\.py$"
+    r"(?:^|/)(?:" + "|".join(sorted(NOT_OURS)) + r"|tests?_\w+|\w+_tests?)/|(?:^|/)(?:conftest|test_\w+)\.py$"
 )
 _RECURSION = 12_000
 """Reading goes as deep as the code it reads; the default limit of Python is meant for less."""
@@ -278,7 +278,8 @@ def _settle_duplicates(patches: list[Patch], reading: Reading) -> Iterator[Patch
 
 def read_texts(tree: Tree) -> Iterator[tuple[str, bytes]]:
     """The Python files of the downstream itself, tests and vendored code apart."""
-    paths = [path for path in tree.paths(suffix=".py") if not _NOT_OURS_PATH.search(path)]
+    builds = frozenset(find_build_scripts(tree))
+    paths = [path for path in tree.paths(suffix=".py") if not _NOT_OURS_PATH.search(path) and path not in builds]
     oids = {path: entry.oid for path in paths if (entry := tree.find(path)) is not None}
     blobs: dict[str, bytes] = {}
     for blob in tree.repository.stream_blobs(dict.fromkeys(oids.values())):

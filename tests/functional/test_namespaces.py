@@ -1,0 +1,88 @@
+"""An upstream below a namespace that others share: what its tree holds is its, the rest is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from commands import layline
+from histories import History
+from layline.app.gap_coupling import measure_impact
+from layline.app.patches_drift import find_pin
+from layline.app.workspace import open_workspace
+from layline.coupling.model import Consequence, Touch
+from layline.source import Tree
+
+CONFIG = """
+[project]
+name = "own"
+
+[backends.up]
+pin = { revision = "PIN" }
+objects = "UPSTREAM"
+packages = ["ns"]
+"""
+BOOT = """
+import ns.bridge.tools
+import ns.core.run
+import ns.legacy.model
+import pretrain
+from pretrain import build
+
+
+def new(*args):
+    return args
+
+
+ns.core.run.gone = new
+ns.bridge.tools.convert = new
+ns.legacy.model.build = new
+pretrain.main = new
+"""
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("namespace")
+    upstream = History.start(root / "up")
+    kept = {
+        "ns/core/__init__.py": "",
+        "ns/core/run.py": "def run(): pass\n",
+        "pretrain.py": "def main(): pass\ndef build(): pass\n",
+    }
+    upstream.commit("Add", {**kept, "ns/legacy/__init__.py": "", "ns/legacy/model.py": "def build(): pass\n"})
+    pin = upstream.commit("Drop legacy (#7)", {"ns/legacy/__init__.py": None, "ns/legacy/model.py": None})
+    upstream.commit("Drop the script's build (#8)", {"pretrain.py": "def main(): pass\n"})
+    downstream = History.start(root / "down")
+    downstream.commit("all", {"own/__init__.py": "", "own/boot.py": BOOT})
+    (downstream.path / "layline.toml").write_text(CONFIG.replace("PIN", pin).replace("UPSTREAM", str(upstream.path)))
+    return downstream.path
+
+
+def test_each_name_of_the_namespace(project: Path) -> None:
+    found = layline("patches", "list", "up", "--format", "json", cwd=project).json["unregistered"]
+    assert {item["target"]: item["target_kind"] for item in found} == {
+        "ns.core.run.gone": "absent",
+        "ns.bridge.tools.convert": "external",
+        "ns.legacy.model.build": "absent",
+        "pretrain.main": "definition",
+    }
+
+
+def test_another_distribution_is_no_typo(project: Path) -> None:
+    rows = layline("patches", "drift", "up", "--date", "2026-01-09", "--format", "json", cwd=project).json["rows"]
+    kinds = {row["target"]: (row["kind"], row["severity"]) for row in rows}
+    assert kinds["ns.bridge.tools.convert"] == ("external", "ok")
+    assert kinds["ns.legacy.model.build"][0] == "dead-at-pin"
+    assert kinds["ns.core.run.gone"][0] == "dead-at-pin"
+
+
+def test_scripts_at_the_top_are_seen(project: Path) -> None:
+    workspace = open_workspace(project / "layline.toml")
+    upstream, backend = workspace.open_backend("up"), workspace.settings.backend("up")
+    sides = [Tree(upstream, upstream.resolve(ref)) for ref in (find_pin(workspace, "up"), "main")]
+    found = measure_impact(workspace, backend, *sides).couplings
+    scripts = {(one.target, one.touch, one.consequence) for one in found if one.target.startswith("pretrain")}
+    assert ("pretrain.build", Touch.SCRIPT, Consequence.WILL_BREAK) in scripts
+    assert not [one for one in found if one.target.startswith("ns.bridge")]
