@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from layline.app.ahead import begin
 from layline.app.drift_kept import Found, read_kept
-from layline.app.patches import find_inputs, read_inventories
+from layline.app.patches import find_inputs, open_reading, read_inventories
 from layline.app.workspace import cache_directory, know_packages
 from layline.change.compare import Comparer
 from layline.change.trace import Tracer
@@ -35,6 +35,7 @@ from layline.coupling.threeway import build_three_way
 from layline.coupling.upstream_keys import find_keys, read_mentions
 from layline.coupling.uses import ANALYSER
 from layline.errors import ConfigError, Error
+from layline.git.overlay import Overlay
 from layline.history import read_commit, read_pin, read_version
 from layline.patches.baseline import Accepted, find_stale, parse_baseline, split_accepted
 from layline.patches.declared_keys import Schema, read_schema
@@ -47,10 +48,11 @@ from layline.patches.drift_report import (
     encode_drift,
     number_repeats,
 )
+from layline.patches.inventory.read import read_inventory
 from layline.source import Cache, Index, Part, Resolver, Tree, build_indexes, open_cache
 from layline.source.names import module_name
 from layline.source.versions import Versions
-from layline.upgrade.retarget import build_retarget
+from layline.upgrade.retarget import build_retarget, confirm
 
 if TYPE_CHECKING:
     from layline.app.workspace import Workspace
@@ -339,6 +341,9 @@ def patches_retarget(workspace: Workspace, backend: str, *, to: str | None = Non
     opened = open_drift(workspace, backend, to)
     rows = sorted(find_drifts(opened.inventory, opened.sides), key=lambda row: row.order)
     found = build_retarget(rows, Tree(workspace.downstream, workspace.commit), opened.sides.pin, opened.sides.tip)
+    if found.files:
+        again = _read_edited(workspace, backend, {file.path: file.after for file in found.files})
+        found = confirm(found, opened.inventory.every_effect(), again.every_effect(), opened.sides.tip)
     blocks: list[Block] = []
     if found.done:
         blocks.append(Bullets(tuple(dict.fromkeys(found.done))))
@@ -359,6 +364,14 @@ def patches_retarget(workspace: Workspace, backend: str, *, to: str | None = Non
         "left": [{"what": item.what, "why": item.why} for item in dict.fromkeys(found.left)],
     }
     return Answer(report=report, data=data), found.diff
+
+
+def _read_edited(workspace: Workspace, backend: str, files: dict[str, str]) -> Inventory:
+    """The inventory as it would be with these files."""
+    data = {path: text.encode("utf-8", "surrogatepass") for path, text in files.items()}
+    edited = replace(workspace, downstream=Overlay(workspace.downstream, workspace.commit, data))
+    opened = open_reading(edited)
+    return read_inventory(opened.reading, backend, opened.upstreams.look_up, opened.upstreams.pins.get(backend))
 
 
 def _find_backend(workspace: Workspace, patch: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -216,3 +217,8 @@ class Inventory:
     unregistered: tuple[Unregistered, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     engine: Engine = Engine()
+
+    def every_effect(self) -> Iterator[Effect]:
+        """Effects of patches, then those outside any registration."""
+        yield from (effect for patch in self.patches for effect in patch.effects)
+        yield from (item.effect for item in self.unregistered)

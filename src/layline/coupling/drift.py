@@ -118,7 +118,11 @@ def judge_effect(patch: Patch, effect: Effect, sides: Sides, fitter: Fitter) -> 
         return _judge_mutation(start, effect, sides)
     comparison = _compare(target, sides)
     if comparison.kind is DriftKind.EXTERNAL and effect.removal is not None and effect.target == target:
-        comparison = replace(comparison, kind=DriftKind.DEAD_AT_PIN, detail=f"the pin does not have it: {effect.removal.what} was removed")  # fmt: skip
+        comparison = replace(
+            comparison,
+            kind=DriftKind.DEAD_AT_PIN,
+            detail=f"the pin does not have it: {effect.removal.what} was removed",
+        )
     start = replace(
         start,
         kind=comparison.kind,

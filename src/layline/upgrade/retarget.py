@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from layline.core.drift import DriftKind
 from layline.core.evidence import Skipped
+from layline.core.patch import Effect
 from layline.coupling.drift_model import Drift
 from layline.source import Resolver, Tree, parse_tree
 from layline.source.fingerprint import dotted_text
@@ -49,13 +50,38 @@ class Edit:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """One file with its edits."""
+
+    path: str
+    before: str
+    after: str
+    moves: tuple[Move, ...]
+
+    @property
+    def diff(self) -> str:
+        return render_patch(self.path, self.before, self.after)
+
+    @property
+    def done(self) -> Iterator[str]:
+        return (_tell(move) for move in self.moves)
+
+
 @dataclass(slots=True)
 class Retargeted:
-    """The edits as one diff, what they do, and what is left for a person."""
+    """The edited files, and what is left for a person."""
 
-    diff: str = ""
-    done: list[str] = field(default_factory=list)
+    files: list[Edited] = field(default_factory=list)
     left: list[Skipped] = field(default_factory=list)
+
+    @property
+    def diff(self) -> str:
+        return "".join(file.diff for file in self.files)
+
+    @property
+    def done(self) -> list[str]:
+        return list(dict.fromkeys(line for file in self.files for line in file.done))
 
 
 def build_retarget(rows: Iterable[Drift], tree: Tree, pin: Resolver, tip: Resolver) -> Retargeted:
@@ -64,14 +90,58 @@ def build_retarget(rows: Iterable[Drift], tree: Tree, pin: Resolver, tip: Resolv
     by_path: dict[str, list[Move]] = defaultdict(list)
     for row in rows:
         move = split_move(row, pin, tip)
-        if move is not None:
+        if isinstance(move, Skipped):
+            found.left.append(move)
+        elif move is not None:
             by_path[row.location.path].append(move)
-    diffs = [_edit_file(path, moves, tree, (pin, tip), found) for path, moves in sorted(by_path.items())]
-    found.diff = "".join(diffs)
+    for path, moves in sorted(by_path.items()):
+        edited = _edit_file(path, moves, tree, (pin, tip), found)
+        if edited is not None:
+            found.files.append(edited)
     return found
 
 
-def split_move(row: Drift, pin: Resolver, tip: Resolver) -> Move | None:
+def confirm(found: Retargeted, before: Iterable[Effect], after: Iterable[Effect], tip: Resolver) -> Retargeted:
+    """Only the files whose effects, read again after the edit, are the old ones with their targets at the new homes."""
+    then, now = _count_targets(before), _count_targets(after)
+    kept = Retargeted(left=list(found.left))
+    for file in found.files:
+        expected = Counter(then[file.path])
+        for move in file.moves:
+            expected[move.old] -= 1
+            expected[move.new] += 1
+        lost = next((move for move in file.moves if not _is_defined(tip, move.new)), None)
+        if lost is None and +expected == now[file.path]:
+            kept.files.append(file)
+            continue
+        why = (
+            "the edited file, read again, does not put the patches there"
+            if lost is None
+            else "the tip does not define it there"
+        )
+        kept.left += [Skipped(_tell(move), why) for move in ((lost,) if lost is not None else file.moves)]
+    return kept
+
+
+def _count_targets(effects: Iterable[Effect]) -> dict[str, Counter[str]]:
+    found: dict[str, Counter[str]] = defaultdict(Counter)
+    for effect in effects:
+        if effect.target is not None:
+            found[effect.location.path][effect.target] += 1
+    return found
+
+
+def _is_defined(tip: Resolver, name: str) -> bool:
+    """The module or class binds it itself: it is not inherited."""
+    symbol = tip.resolve(name)
+    return symbol.exists and symbol.inherited_from is None
+
+
+def _tell(move: Move) -> str:
+    return f"{move.row.location}: {move.old} → {move.new}"
+
+
+def split_move(row: Drift, pin: Resolver, tip: Resolver) -> Move | Skipped | None:
     """The move that a row asks for; None where there is no new home good enough to write down."""
     home = row.comparison.new_home if row.comparison is not None else None
     if home is None or row.target is None:
@@ -80,20 +150,31 @@ def split_move(row: Drift, pin: Resolver, tip: Resolver) -> Move | None:
     is_rebound = row.kind is DriftKind.BINDING_LOST and home.rpartition(".")[0] == row.target.rpartition(".")[0]
     if row.kind not in {DriftKind.MOVED, DriftKind.RENAMED} and not is_rebound:
         return None
+    what = f"{row.location}: {row.target} → {home}"
+    after = row.comparison.after if row.comparison is not None else None
+    if after is not None and after.exists and after.inherited_from is not None:
+        owner, base = row.target.rpartition(".")[0].rpartition(".")[2], after.inherited_from
+        why = f"{owner} inherits it from {base} now: the patch still works where it is, and on {base.rpartition('.')[2]} it would change every class below"
+        return Skipped(what, why)
+    if not _is_defined(tip, home):
+        return Skipped(what, "the tip does not define it there")
     old = next((name for name in parents(row.target) if name in pin.index.entries), None)
     new = next((name for name in parents(home) if name in tip.index.entries), None)
     if old is None or new is None:
-        return None
+        return Skipped(what, "its module is not in the tree")
     return Move(row, old, row.target[len(old) + 1 :], new, home[len(new) + 1 :])
 
 
-def _edit_file(path: str, moves: list[Move], tree: Tree, sides: tuple[Resolver, Resolver], found: Retargeted) -> str:
+def _edit_file(
+    path: str, moves: list[Move], tree: Tree, sides: tuple[Resolver, Resolver], found: Retargeted
+) -> Edited | None:
     text = tree.read_text(path)
     parsed = parse_tree(path, text.encode("utf-8", "surrogatepass")) if isinstance(text, str) else text
     if isinstance(text, Skipped) or isinstance(parsed, Skipped):
         found.left.append(Skipped(path, "cannot be read"))
-        return ""
+        return None
     edits: dict[tuple[int, int], Edit] = {}
+    made_moves: list[Move] = []
     for move in moves:
         made = list(_Rewriter(parsed, text, move, sides).find_edits())
         problems = [item for item in made if isinstance(item, str)]
@@ -103,12 +184,12 @@ def _edit_file(path: str, moves: list[Move], tree: Tree, sides: tuple[Resolver, 
             found.left.append(Skipped(f"{move.row.location} {move.old} → {move.new}", why))
             continue
         edits |= {(item.line, item.start): item for item in plain}
-        found.done.append(f"{move.row.location}: {move.old} → {move.new}")
+        made_moves.append(move)
     after = apply_edits(text, edits.values())
     if isinstance(parse_tree(path, after.encode("utf-8", "surrogatepass")), Skipped):
         found.left.append(Skipped(path, "the edit would not be Python; nothing was changed"))
-        return ""
-    return render_patch(path, text, after)
+        return None
+    return Edited(path, text, after, tuple(made_moves)) if made_moves else None
 
 
 class _Rewriter:
