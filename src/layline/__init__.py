@@ -12,6 +12,7 @@ Every function is the command of the same name; all return an `Answer`: a report
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 __version__ = "0.1.0"
@@ -93,8 +94,6 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'layline' has no attribute {name!r}")
-    import importlib
-
     found = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = found
     return found

@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING
 
 from layline.app.campaign_open import read_campaign, write_campaign
 from layline.app.campaign_places import clock, quiet
+from layline.campaign.devices.gpu_roof import choose_rate
+from layline.campaign.devices.gpu_roof import measure_ceilings as measure_device_ceilings
 from layline.campaign.devices.roof import Ceilings, measure_ceilings
+from layline.campaign.measure.counters import measure_counters
+from layline.campaign.operators.tensors import find_device
 from layline.campaign.trusted import TrustedBench, choose_shapes, to_snapshot
 
 if TYPE_CHECKING:
@@ -34,8 +38,6 @@ def record_analysis(campaign: Campaign) -> None:
     """Write down the ceilings, and the counters of the best kernel on its dearest representative shape."""
     if not isinstance(campaign.bench, TrustedBench):
         return
-    from layline.campaign.measure.counters import measure_counters
-
     state, operator = campaign.state, campaign.bench.operator
     roof = find_ceilings(operator)
     shapes = [shape for shape in choose_shapes(operator, state.manifest) if shape.label in state.representative]
@@ -64,9 +66,5 @@ def find_ceilings(operator: Operator) -> Ceilings | None:
     """Of one core, or of the device the operator is for."""
     if operator.language != "triton":
         return measure_ceilings()
-    from layline.campaign.devices.gpu_roof import choose_rate
-    from layline.campaign.devices.gpu_roof import measure_ceilings as measure_device_ceilings
-    from layline.campaign.operators.tensors import find_device
-
     found = measure_device_ceilings(find_device())
     return Ceilings(flops_per_s=choose_rate(operator, found), bytes_per_s=found.copy_bytes_per_s)

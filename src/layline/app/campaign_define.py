@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from layline.app.campaign_places import clock
+from layline.campaign.environment import find_gpu
+from layline.campaign.operators import load_operator
 from layline.campaign.values.manifest import ExecutionMode, Manifest, Measuring, parse_manifest, render_manifest
 from layline.errors import ConfigError
 from layline.git.write import open_work_tree
@@ -32,8 +34,6 @@ def define_target(name: str, draft: Path | None, **chosen: Any) -> Manifest:
 
 
 def _from_operator(name: str, chosen: dict[str, Any]) -> Manifest:
-    from layline.campaign.operators import load_operator
-
     operator = load_operator(chosen["operator"])
     kernels = tuple(_from_root(Path(kernel)) for kernel in chosen["kernels"])
     return Manifest(
@@ -67,8 +67,6 @@ def _from_root(kernel: Path) -> str:
 
 def _find_gpu() -> str:
     """The accelerator as a word that can name a folder; `gpu` where none answers."""
-    from layline.campaign.environment import find_gpu
-
     return re.sub(r"[^a-z0-9]+", "-", (find_gpu() or "gpu").lower()).strip("-")
 
 

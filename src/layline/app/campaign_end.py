@@ -9,6 +9,7 @@ from layline import codec
 from layline.app.campaign import find_dirt
 from layline.app.campaign_analyze import find_ceilings
 from layline.app.campaign_open import read_campaign, write_campaign
+from layline.app.campaign_pictures import draw_pictures
 from layline.app.campaign_places import clock, quiet
 from layline.app.campaign_publish import publish
 from layline.app.campaign_show import encode_state
@@ -18,6 +19,8 @@ from layline.campaign.devices.roof import find_points
 from layline.campaign.folder.report import build_report, find_headline
 from layline.campaign.folder.transfer_check import attribute
 from layline.campaign.ledger.state import Level, Phase, Settled
+from layline.campaign.measure.gpu.run import has_device
+from layline.campaign.measure.gpu.train import REPLACED, train
 from layline.campaign.rounds import Campaign, check_frozen, encode_measured
 from layline.campaign.trusted import TrustedBench, to_snapshot
 from layline.campaign.values.model import Leg, Status
@@ -25,6 +28,9 @@ from layline.campaign.verify import find_deviations
 from layline.core.evidence import Alert, Severity
 from layline.core.report import Answer, Bullets, Paragraph, Report, Section, Table
 from layline.errors import BenchError, ConfigError
+from layline.render import render_markdown
+from layline.render.html import render_page
+from layline.render.pdf import Sheet, render_pdf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -173,9 +179,6 @@ def _train(campaign: Campaign, progress: Callable[[str], None]) -> None:
     is_done = state.training is not None and bool(state.training.sets)
     if is_done or state.best.number == 1 or not isinstance(bench, TrustedBench):
         return
-    from layline.campaign.measure.gpu.run import has_device
-    from layline.campaign.measure.gpu.train import REPLACED, train
-
     if bench.operator.name not in REPLACED or not has_device():
         return  # an archive may be reported on elsewhere; the report says what is missing
     start, best = (to_snapshot(state.kernel(item.kernel)) for item in (state.rounds[0], state.best))
@@ -183,9 +186,6 @@ def _train(campaign: Campaign, progress: Callable[[str], None]) -> None:
 
 
 def _write_report(campaign: Campaign) -> None:
-    from layline.app.campaign_pictures import draw_pictures
-    from layline.render import render_markdown
-
     publish(campaign)
     shown = []
     for name, title, drawing in draw_pictures(campaign.state):
@@ -198,13 +198,8 @@ def _write_report(campaign: Campaign) -> None:
 
 def render_report(answer: Answer, chosen: str | None, format_: str) -> bytes:
     """The report as a page, or as paper, with its pictures."""
-    from layline.render import render_markdown
-    from layline.render.html import render_page
-
     if format_ != "pdf":
         return render_page(answer.report).encode()
-    from layline.render.pdf import Sheet, render_pdf
-
     state = read_campaign(chosen).state
     sheet = Sheet(title=answer.report.title, date=(state.reported_at or state.created_at)[:10])
     return render_pdf(render_markdown(answer.report), sheet)

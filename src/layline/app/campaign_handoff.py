@@ -7,9 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import yaml
+
 from layline.app.campaign_places import clock
 from layline.campaign.environment import check_environment
 from layline.campaign.handoff import Prerequisite, Request, find_disagreements, find_prerequisites
+from layline.campaign.operators import NAMES, load_operator
 from layline.campaign.values.manifest import LANGUAGES, SPECIFIED
 from layline.core.evidence import Alert, Severity
 from layline.core.report import Answer, Bullets, Cell, Paragraph, Report, Section, Table
@@ -27,8 +30,6 @@ _DERIVED = frozenset({"name", "measuring", "operator", "rebuild_command"})
 
 def read_earlier_draft(place: Path) -> dict[str, Any]:
     """What the draft of an earlier hand-off says; a file that Layline did not write is refused."""
-    import yaml
-
     try:
         text = place.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -86,8 +87,6 @@ def campaign_handoff(
 
 def _find_metric(request: Request) -> str | None:
     """The metric of the CPU operator that ships under this name, for a kernel in C."""
-    from layline.campaign.operators import NAMES, load_operator
-
     if request.language != "C" or request.gpu != "cpu" or request.operator not in NAMES:
         return None
     operator = load_operator(request.operator)
@@ -105,8 +104,6 @@ def _encode(row: Prerequisite) -> dict[str, Any]:
 
 def render_draft(request: Request, rows: tuple[Prerequisite, ...], created: str, earlier: Mapping[str, Any]) -> str:
     """A manifest with every key of the specification; what is missing is marked, and `campaign new` refuses it so."""
-    import yaml
-
     known = {row.name: row.value for row in rows}
     backend = request.backend.upper()
     values: dict[str, Any] = {

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from layline.app.campaign_places import WORKSPACE, clock, quiet
 from layline.app.campaign_publish import publish
+from layline.campaign.command.run import CommandBench
 from layline.campaign.ledger.ledger import FILE_NAME, Ledger
 from layline.campaign.ledger.replay import fold
 from layline.campaign.ledger.state import Phase
 from layline.campaign.rounds import Campaign, prepare
+from layline.campaign.trusted import TrustedBench
 from layline.campaign.values.manifest import Measuring
 from layline.campaign.workspace import find_kernel_root, is_workspace
 from layline.errors import BenchError, ConfigError
@@ -56,12 +58,8 @@ def choose_bench(
 ) -> Bench:
     """How this campaign measures."""
     if manifest.measuring is Measuring.COMMAND:
-        from layline.campaign.command.run import CommandBench
-
         where = folder if is_workspace(manifest) else root
         return CommandBench(manifest, where, find_kernel_root(manifest, folder, root), frozen)
-    from layline.campaign.trusted import TrustedBench
-
     return TrustedBench(manifest, progress)
 
 

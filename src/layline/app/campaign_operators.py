@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from layline.campaign.operators import NAMES, load_operator
 from layline.core.report import Answer, Bullets, Code, Report, Section, Table
 from layline.errors import ConfigError
 
 
 def campaign_operators(name: str | None = None, start: str | None = None) -> Answer:
     """All operators; or one with its shapes; or the text of one of its starting kernels."""
-    from layline.campaign.operators import NAMES, load_operator
-
     if name is None:
         found = [load_operator(each) for each in NAMES]
         rows = tuple(
@@ -37,8 +36,6 @@ def campaign_operators(name: str | None = None, start: str | None = None) -> Ans
 
 def find_start(name: str, start: str) -> str:
     """The text of a starting kernel."""
-    from layline.campaign.operators import load_operator
-
     operator = load_operator(name)
     if start not in dict(operator.starts):
         raise ConfigError(

@@ -21,6 +21,7 @@ from layline.campaign.ledger.state import Level, Phase, Round, Settled, State
 from layline.campaign.proposers import Brief, Declined, Proposal, Proposed, Proposer
 from layline.campaign.proposers.command import Command
 from layline.campaign.proposers.duplicates import find_near_duplicates
+from layline.campaign.proposers.search import Search
 from layline.campaign.rounds import Campaign
 from layline.campaign.trusted import TrustedBench, choose_shapes
 from layline.core.report import Answer, Paragraph, Report, Section, Table
@@ -119,8 +120,6 @@ def _choose(proposer: str, loop: _Loop, passed: tuple[str, ...]) -> Proposer:
         raise ConfigError(
             "The search needs an operator definition.", hint="Begin the campaign with --operator, or use `command:…`."
         )
-    from layline.campaign.proposers.search import Search
-
     state = loop.state()
     shapes = tuple(shape for shape in choose_shapes(operator, state.manifest) if shape.label in state.representative)
     return Search(operator, shapes, loop.has_time, is_timed=loop.stop_by is not None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -121,6 +122,4 @@ def write_transcript(sample: Sample, outcomes: Iterable[Outcome]) -> Path:
 
 def show_step(step: Step) -> str:
     """The command line as a person types it."""
-    import shlex
-
     return shlex.join(("layline", *step.command))

@@ -11,6 +11,7 @@ from layline import codec
 from layline.app.files import write_atomically
 from layline.core.records import Artifact, GapRecord, RecordStatus, read_gap_record
 from layline.errors import Error, RecordError
+from layline.gap.record import default_artifacts
 
 FOLDER = "backend-gap"
 MADE_BY = "[//]: # (layline: generated; what you write between the remarks lines is kept, the rest is not)"
@@ -115,8 +116,6 @@ def without_remarks(text: str) -> str:
 
 
 def _name_artifacts(key: str, slug: str) -> tuple[Artifact, ...]:
-    from layline.gap.record import default_artifacts  # most of the analyser comes with it
-
     return default_artifacts(key, slug)
 
 

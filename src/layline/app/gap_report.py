@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from layline.app.gap import Endpoints, find_alerts, find_endpoints
 from layline.app.gap_files import Places, find_places, refuse_foreign, write_gap
+from layline.app.gap_measure import Options, measure_between
 from layline.app.results import Results, result_key
 from layline.app.workspace import know_packages
 from layline.core.progress import Progress, silent
+from layline.core.records import encode_record
 from layline.core.report import Answer, Bullets, Cell, Paragraph, Report, Section
 from layline.core.revision import Relation
 from layline.errors import ConfigError
+from layline.gap.facts import find_facts
 from layline.gap.overview import slug_of
+from layline.gap.record import build_record
+from layline.gap.report import build_report, build_summary
+from layline.render import render_markdown
 
 if TYPE_CHECKING:
     from datetime import date
@@ -84,8 +90,6 @@ def _make(workspace: Workspace, key: str, wanted: Wanted, progress: Progress) ->
     )
     found = results.load(name)
     if found is None:
-        from layline.app.gap_measure import Options, measure_between  # a kept report is not measured
-
         gap = measure_between(workspace, upstream, key, ends, Options(patches=wanted.patches), progress)
         texts, record, evidence = build_texts(workspace, gap, places, wanted.today)
         found = {
@@ -131,11 +135,6 @@ def build_texts(
     workspace: Workspace, gap: Gap, places: Places, day: date
 ) -> tuple[tuple[str, str], dict[str, Any], dict[str, Any]]:
     """Report and summary as Markdown, the record and the evidence as plain data: a pure function of the gap."""
-    from layline.core.records import encode_record
-    from layline.gap.record import build_record
-    from layline.gap.report import build_report, build_summary
-    from layline.render import render_markdown
-
     where = places.evidence.relative_to(workspace.root).as_posix()
     texts = (
         render_markdown(build_report(gap, day=day, evidence_path=where)),
@@ -147,8 +146,6 @@ def build_texts(
 
 def build_evidence(gap: Gap, id_: str, day: date) -> dict[str, Any]:
     """Every fact with its evidence; repositories and commits are named once and referred to by number."""
-    from layline.gap.facts import find_facts
-
     commits: dict[tuple[str, str], int] = {}
     facts = [encode_fact(fact, commits) for fact in find_facts(gap)]
     return {

@@ -12,13 +12,15 @@ from layline.app.results import Results, result_key
 from layline.app.upstreams import Upstreams, open_upstreams
 from layline.app.workspace import cache_directory, know_packages
 from layline.core.patch import Inventory
-from layline.core.report import Answer, Report
+from layline.core.report import Answer, Report, Section
 from layline.errors import ConfigError, Error
 from layline.history import read_pin
 from layline.patches.data import SCHEMA, encode_inventory
 from layline.patches.inventory.patch_files import find_startup_files, find_textual
 from layline.patches.inventory.read import Reading, read_downstream, read_inventory
 from layline.patches.report import build_report
+from layline.render.csv import render_csv
+from layline.render.inventory_html import render_inventory_page
 from layline.source import Cache, Tree
 from layline.source.facts import ANALYSER as FACTS
 
@@ -153,11 +155,7 @@ def render_list(workspace: Workspace, answer: Answer, format_: str) -> str:
     """The list as CSV or as one self-contained page."""
     inventories = answer.data.get("backends") or [answer.data]
     if format_ == "html":
-        from layline.render.inventory_html import render_inventory_page
-
         return render_inventory_page(inventories, workspace.downstream.name, workspace.settings.project.name)
-    from layline.render.csv import render_csv
-
     return render_csv(CSV_COLUMNS, (row for inventory in inventories for row in _find_csv_rows(inventory)))
 
 
@@ -242,8 +240,6 @@ def find_patch(inventories: list[Inventory], patch_id: str) -> tuple[Inventory, 
 
 def _join_reports(reports: list[Report]) -> Report:
     """One report with a section per backend."""
-    from layline.core.report import Section
-
     sections = tuple(Section(title=report.title, sections=report.sections) for report in reports)
     alerts = tuple(alert for report in reports for alert in report.alerts)
     skipped = tuple(dict.fromkeys(item for report in reports for item in report.skipped))

@@ -9,6 +9,7 @@ from layline.core.evidence import Evidence
 from layline.core.patch import TargetKind
 from layline.core.report import Answer, Bullets, Cell, Code, Paragraph, Report, Section, Table
 from layline.coupling.replacements import Replacements
+from layline.errors import GitError
 from layline.history import read_log
 from layline.patches.data import encode_patch
 from layline.patches.declared_keys import read_schema
@@ -150,8 +151,6 @@ def find_upstream_flag(opened: Opened, key: str) -> str | None:
 
 
 def _grep(repository: Any, commit: str, words: tuple[str, ...]) -> str | None:
-    from layline.errors import GitError
-
     options = [option for word in words for option in ("-e", word)]
     try:
         out = repository.git("grep", "-n", "-m", "1", "-F", *options, commit, "--", "*.py").decode("utf-8", "replace")

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from layline.app.gap_coupling import measure_impact
 from layline.app.periodic_files import find_places, write_report
 from layline.app.workspace import know_packages
 from layline.core.checks import clean_line
@@ -15,6 +16,7 @@ from layline.core.evidence import Skipped
 from layline.core.period import Cadence
 from layline.core.records import encode_record
 from layline.core.report import Answer
+from layline.coupling.model import Consequence
 from layline.dashboard.records import GAP_FOLDER, load_records
 from layline.errors import ConfigError, Error
 from layline.gap.areas import area_classes
@@ -28,6 +30,7 @@ from layline.periodic.record import build_record
 from layline.periodic.report import build_report
 from layline.periodic.window import build_window, find_zone, parse_local
 from layline.render import render_markdown
+from layline.source import Tree
 
 if TYPE_CHECKING:
     from layline.app.workspace import Workspace
@@ -146,10 +149,6 @@ def _build_ground(workspace: Workspace, window: Window, head: str, previous: Map
 
 def _measure_effect(workspace: Workspace, target: Target, pin: str, tip: str) -> Effect | None:
     """What the way from pin to tip does to our code; None where `packages` does not say what is the backend's."""
-    from layline.app.gap_coupling import measure_impact
-    from layline.coupling.model import Consequence
-    from layline.source import Tree
-
     if not target.backend.packages:
         return None
     impact = measure_impact(workspace, target.backend, Tree(target.upstream, pin), Tree(target.upstream, tip))

@@ -7,6 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+
 from layline.change.compare import Comparer
 from layline.core.drift import DriftKind
 from layline.core.patch import Patch, Premise, PremiseKind
@@ -192,9 +195,6 @@ def satisfies(version: str, pattern: str) -> bool | None:
     """Whether a version passes `>=1.2`, `<2`, `1.2.*`, `1.2.3` or `1.2~1.4`; None where that depends on how one reads
     it.
     """
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet
-    from packaging.version import InvalidVersion, Version
-
     text = pattern.strip()
     low, tilde, high = text.partition("~")
     if tilde and low and high and not high.startswith("="):

@@ -25,7 +25,7 @@ from layline.coupling.idle import find_idle
 from layline.coupling.replacements import Replacement
 from layline.coupling.returns import judge_returns
 from layline.coupling.surroundings import find_held
-from layline.source import Resolver, SymbolKind
+from layline.source import Resolver, Symbol, SymbolKind
 from layline.source.definitions import DefinitionKind
 from layline.source.names import longest_root, parents
 
@@ -409,8 +409,6 @@ def _find_dropped_keys(patch: Patch, sides: Sides) -> Iterator[Drift]:
 
 
 def _evidence(side: Resolver, symbol: object) -> Evidence | None:
-    from layline.source import Symbol
-
     if not isinstance(symbol, Symbol):
         return None
     if symbol.module is not None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import posixpath
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+
+from markupsafe import Markup
 
 from layline.core.evidence import quote_path
 from layline.dashboard.cache import Cache, code_digest, digest
@@ -13,9 +14,6 @@ from layline.dashboard.content import Content
 from layline.dashboard.prose import Addresses
 from layline.render.html import Article, Links, render_article
 from layline.render.markup import Heading
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,8 +28,6 @@ def set_article(
     markdown: str, page: str, content: Content, addresses: Addresses, cached: Cache, *, folder: str | None
 ) -> SetArticle:
     """The document on `page`; relative links lead to the sister pages of the site where those exist."""
-    from markupsafe import Markup
-
     published = {source.removesuffix(".md") + ".html": source for source in content.articles}
 
     def resolve(address: str) -> str | None:

@@ -24,8 +24,11 @@ from layline.dashboard.prose import Addresses, count_words, join_words
 from layline.dashboard.views import (
     Dive,
     PeriodicView,
+    article_page,
+    artifact_words,
     current_gaps,
     find_addresses,
+    newer_note,
     view_archive,
     view_dive,
     view_facts,
@@ -252,8 +255,6 @@ def _articles(plan: Plan, pages: Pages) -> Iterator[Page]:
 
 
 def _article(plan: Plan, pages: Pages, record: GapRecord, artifact: Any) -> Page:
-    from layline.dashboard.views import article_page, artifact_words, newer_note
-
     path = article_page(artifact.path)
     article = set_article(
         plan.content.articles[artifact.source], path, plan.content, plan.addresses, pages.cache, folder=artifact.source

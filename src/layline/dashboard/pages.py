@@ -8,6 +8,9 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from markupsafe import Markup
+
 from layline import __version__
 from layline.dashboard.backend_status import Standing, web_address
 from layline.dashboard.cache import Cache, code_digest, digest
@@ -17,9 +20,7 @@ from layline.render.charts import Mark, sparkline, trend
 from layline.render.html import breakable, render_sections
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
     from jinja2.runtime import Context
-    from markupsafe import Markup
 
 _PRE = re.compile(r"(<pre\b.*?</pre>)", re.DOTALL)
 _BLANK = re.compile(r"[ \t]*\n\s*")
@@ -85,8 +86,6 @@ def asset(name: str) -> bytes:
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
-
     environment = Environment(
         loader=PackageLoader("layline.dashboard", "templates"),
         autoescape=True,
@@ -116,8 +115,6 @@ def _environment() -> Environment:
 
 
 def _markup(html: str) -> Markup:
-    from markupsafe import Markup
-
     return Markup(html)  # noqa: S704  made by our renderers, which escape
 
 

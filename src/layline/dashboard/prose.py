@@ -7,12 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
 from html import escape
-from typing import TYPE_CHECKING
+
+from markupsafe import Markup
 
 from layline.render.html import breakable
-
-if TYPE_CHECKING:
-    from markupsafe import Markup
 
 _TOKEN = re.compile(
     r"`(?P<code>[^`]{1,200})`"
@@ -61,8 +59,6 @@ def set_finding(text: str, addresses: Addresses) -> Finding:
 
 def set_words(text: str, addresses: Addresses) -> Markup:
     """Escaped text with code, paths and hashes in the face of data."""
-    from markupsafe import Markup
-
     pieces, last = [], 0
     for found in _TOKEN.finditer(text):
         pieces += [escape(text[last : found.start()]), _set_token(found, addresses)]

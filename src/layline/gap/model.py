@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import date
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -123,6 +124,4 @@ class Gap:
 
     @property
     def age_days(self) -> int:
-        from datetime import date
-
         return (date.fromisoformat(self.tip.commit.date) - date.fromisoformat(self.pin.commit.date)).days

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from layline.core.evidence import Location
 from layline.core.prose import count, listed, shorten
 from layline.core.report import Bullets, Cell, Paragraph, Section, Table
 from layline.gap import statements
@@ -177,8 +178,6 @@ def _packages(gap: Gap) -> Section:
 def _shims(gap: Gap) -> Section:
     if not gap.shims:
         return Section(title="Deprecation shims", blocks=(Paragraph("No module of the tip only warns and forwards."),))
-    from layline.core.evidence import Location
-
     items: tuple[Inline, ...] = tuple(
         (place_cell(gap.upstream, gap.tip.commit.hash, Location(path, line)),) for path, line in gap.shims[:MOST_ROWS]
     )

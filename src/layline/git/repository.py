@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import weakref
 from pathlib import Path
@@ -167,8 +168,6 @@ class Repository:
         return MissingObject(ref, self.name, hint=self._missing_hint())
 
     def _near_ref(self, ref: str) -> str:
-        import difflib  # only a mistake pays for it
-
         names = {name.split("/", 2)[-1] for name in self.refs()}
         near = difflib.get_close_matches(ref, names, n=1)
         return f"Did you mean {near[0]!r}?" if near else "`git for-each-ref` in that repository lists what it has."

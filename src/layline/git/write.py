@@ -7,6 +7,7 @@ same commit however often it is made. That is said to the user when a campaign b
 from __future__ import annotations
 
 import os
+import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -170,8 +171,6 @@ class WorkTree:
         for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM"):
             if name not in kept:
                 env.pop(name, None)
-        import subprocess
-
         command = [
             "git",
             f"--git-dir={self.git_dir}",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location
 from layline.interpreter.events import Log
+from layline.interpreter.events import Write as WriteEvent
 from layline.interpreter.undo import Journal
 from layline.interpreter.values import Function, Instance, Literal, Member, Outside, Test, Value, negate
 
@@ -201,8 +202,6 @@ def text_of(value: Value) -> str | None:
 
 def find_restores(events: list[Event], restored: Write) -> None:
     """Mark what one run wrote and puts back as transient, unless it does either the one or the other."""
-    from layline.interpreter.events import Write as WriteEvent
-
     for event in reversed(events):
         if isinstance(event, WriteEvent) and same_place(event, restored) and event.deferred == restored.deferred:
             event.transient = not any(negate(test) in restored.when for test in event.when)

@@ -13,6 +13,7 @@ from layline.interpreter.modules import resolve_relative
 from layline.interpreter.references import gives_value
 from layline.interpreter.scope import Scope, merge_names
 from layline.interpreter.state import Flow, Loop
+from layline.interpreter.strings import fold_operation
 from layline.interpreter.values import (
     EACH,
     NONE,
@@ -134,8 +135,6 @@ class Statements(Expressions):
                 self.journal.note_growth(old)
                 old.values.extend(right.values)
                 return
-        from layline.interpreter.strings import fold_operation
-
         left = self.evaluate(node.target, scope)
         self.bind_target(node.target, fold_operation(node.op, left, right), scope)
 

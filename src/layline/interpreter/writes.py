@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from layline.interpreter.branches import assume, find_pairs, restrict
-from layline.interpreter.events import Write
+from layline.interpreter.events import Log, Write
 from layline.interpreter.objects import class_of
 from layline.interpreter.state import Machine, find_restores, module_around, text_of
 from layline.interpreter.undo import Journal
@@ -57,8 +57,6 @@ class Writes(Machine):
         module.state = "running"
         saved = (self.log, self.frames, self.deferred, self.steps, self.stored)
         journal, self.journal = self.journal, Journal()  # what an import does, it does for everyone
-        from layline.interpreter.events import Log
-
         self.log, self.frames, self.deferred, self.steps, self.stored = Log(module.events), [], False, 0, {}
         self.push(module, "")
         self.run_block(module.body, module.scope)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import yaml
+
 from layline.core.evidence import Location, Skipped
 
 if TYPE_CHECKING:
@@ -84,8 +86,6 @@ def _find_files(tree: Tree, places: tuple[str, ...]) -> Iterator[str]:
 
 
 def parse_keys(path: str, text: str) -> list[Declared] | Skipped:
-    import yaml  # only questions about config keys pay for it
-
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
@@ -96,8 +96,6 @@ def parse_keys(path: str, text: str) -> list[Declared] | Skipped:
 
 
 def _collect(node: Any, prefix: tuple[str, ...], path: str, found: list[Declared]) -> None:
-    import yaml
-
     if not isinstance(node, yaml.MappingNode) or len(prefix) > _DEEPEST:
         return
     for key, value in node.value:

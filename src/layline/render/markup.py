@@ -7,11 +7,12 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from markdown_it import MarkdownIt
+from markdown_it.tree import SyntaxTreeNode
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from markdown_it import MarkdownIt
-    from markdown_it.tree import SyntaxTreeNode
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _TITLE_LEVEL = 1
@@ -38,8 +39,6 @@ class Document:
 
 def parse_document(text: str) -> Document:
     """Read Markdown; the first heading becomes the title when it opens the document at level one."""
-    from markdown_it.tree import SyntaxTreeNode
-
     tree = SyntaxTreeNode(_parser().parse(text.removeprefix("\ufeff").replace("\x00", "\ufffd")))
     nodes = list(tree.children)
     title = None
@@ -107,8 +106,6 @@ def _find_headings(nodes: list[SyntaxTreeNode]) -> Iterator[Heading]:
 
 
 def _parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt
-
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     parser.validateLink = safe_link  # type: ignore[method-assign,assignment]
     return parser

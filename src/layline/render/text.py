@@ -5,13 +5,16 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, assert_never
 
+from rich import box
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text
+
 from layline.core.evidence import Severity
 from layline.core.report import Bullets, Chart, Code, Paragraph, Table
 from layline.render.inline import plain
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from layline.core.report import Block, Report, Section
 
 PIPE_WIDTH = 120
@@ -20,9 +23,6 @@ _COLOURS = {Severity.BREAKS: "bold red", Severity.LOOK: "yellow", Severity.OK: "
 
 def render_text(report: Report, *, width: int = PIPE_WIDTH, color: bool = False) -> str:
     """The report as text `width` columns wide; the same bytes for the same arguments."""
-    from rich.console import Console  # start-up of the CLI does not pay for it
-    from rich.text import Text
-
     out = io.StringIO()
     console = Console(
         file=out, width=width, force_terminal=color, no_color=not color, highlight=False, markup=False, emoji=False
@@ -47,8 +47,6 @@ def safe(text: str) -> str:
 
 
 def _print_section(console: Console, section: Section, depth: int) -> None:
-    from rich.text import Text
-
     if section.title:
         console.print(Text(f"\n{safe(section.title)}", style="bold" if depth == 0 else "bold dim"))
     for block in section.blocks:
@@ -58,8 +56,6 @@ def _print_section(console: Console, section: Section, depth: int) -> None:
 
 
 def _print_block(console: Console, block: Block) -> None:
-    from rich.text import Text
-
     match block:
         case Paragraph(text=text):
             console.print(Text(safe(plain(text))))
@@ -81,10 +77,6 @@ def _print_block(console: Console, block: Block) -> None:
 
 
 def _print_table(console: Console, table: Table) -> None:
-    from rich import box
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
     drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
     for index, column in enumerate(table.columns):
         drawn.add_column(safe(column), justify="right" if index in table.numeric else "left", overflow="fold")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from layline.gap.audit.claims import check_sentence
@@ -130,8 +131,6 @@ def _audit_sentences(record: GapRecord, ground: Ground) -> Iterator[AuditedField
 
 def date_readings(commit: Commit) -> dict[str, Any]:
     """The ways people read a commit's date."""
-    from datetime import UTC, datetime
-
     committed = datetime.fromisoformat(commit.committed)
     return {
         "committer's own zone": commit.date,

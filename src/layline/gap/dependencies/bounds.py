@@ -5,11 +5,11 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from packaging.specifiers import SpecifierSet
-    from packaging.version import Version
 
     from layline.gap.dependencies.model import Declaration
 
@@ -101,8 +101,6 @@ def _compare_caps(old: Version | None, new: Version | None) -> Iterator[Change]:
 
 
 def _parse(spec: str) -> SpecifierSet | None:
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet
-
     try:
         return SpecifierSet(spec)
     except InvalidSpecifier:
@@ -141,8 +139,6 @@ def _excluded(specs: SpecifierSet) -> frozenset[str]:
 
 
 def _version(text: str) -> Version | None:
-    from packaging.version import InvalidVersion, Version
-
     try:
         return Version(text.removesuffix(".*"))
     except InvalidVersion:

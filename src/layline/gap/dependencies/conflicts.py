@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
 from layline.gap.dependencies.model import Declaration, Kind, Rank
 
 if TYPE_CHECKING:
@@ -42,8 +44,6 @@ def _counts(item: Declaration) -> bool:
 
 
 def _excludes(one: str, other: str) -> bool:
-    from packaging.specifiers import InvalidSpecifier, SpecifierSet
-
     try:
         first, second = SpecifierSet(one), SpecifierSet(other)
     except InvalidSpecifier:

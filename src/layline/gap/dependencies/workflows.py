@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+import yaml
+
 from layline.core.evidence import Location, Skipped
 from layline.gap.dependencies.model import Declaration, Kind, Rank
 from layline.gap.dependencies.shell import find_channels, find_shell_declarations
@@ -23,8 +25,6 @@ _OFF = re.compile(r"^\s*(?:\$\{\{\s*)?(?:false|0)(?:\s*&&.*)?\s*(?:\}\}\s*)?$", 
 
 def find_workflow_declarations(path: str, text: str) -> Iterator[Declaration | Skipped]:
     """Everything one workflow file installs; commented-out lines are not facts, a job switched off is one."""
-    import yaml  # a second of start-up for those who read no workflow
-
     if len(text) > _MAX_BYTES:
         yield Skipped(path, f"{len(text)} characters are more than the {_MAX_BYTES} we read as a workflow")
         return

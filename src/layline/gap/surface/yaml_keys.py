@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator, Mapping, Set
 
+import yaml
+
 from layline.change.surface import StaleKey
 from layline.core.evidence import Evidence, Location, Skipped
 from layline.source.tree import Tree
@@ -58,8 +60,6 @@ def read_yaml_keys(tree: Tree, places: tuple[str, ...]) -> tuple[dict[str, list[
 
 
 def _find_keys(path: str, text: str) -> Iterator[tuple[str, Location] | Skipped]:
-    import yaml
-
     if len(text) > _MAX_BYTES:
         yield Skipped(path, f"{len(text)} characters are more than the {_MAX_BYTES} we read as YAML")
         return

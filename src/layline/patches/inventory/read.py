@@ -24,7 +24,7 @@ from layline.patches.installer import Installer, Known, know_nothing
 from layline.patches.inventory.activation import Activation, find_activation
 from layline.patches.inventory.engine import read_engine
 from layline.patches.inventory.registering import find_registrations
-from layline.patches.inventory.registrations import learn_roots, read_patch
+from layline.patches.inventory.registrations import _role, _text, learn_roots, read_patch
 from layline.patches.inventory.unregistered import Scope, count_left_out, find_unregistered, select
 from layline.source.facts import read_facts
 
@@ -189,8 +189,6 @@ def belongs(registration: Registration, key: str, settings: Settings) -> bool:
 
 
 def _find_owner(registration: Registration, settings: Settings) -> str | None:
-    from layline.patches.inventory.registrations import _role, _text
-
     named = _text(_role(registration.arguments, "backend"))
     if named in settings.backends:
         return named
@@ -200,8 +198,6 @@ def _find_owner(registration: Registration, settings: Settings) -> str | None:
 
 def _find_homeless(reading: Reading) -> Iterator[Skipped]:
     """Registrations that no configured backend owns are said, not lost."""
-    from layline.patches.inventory.registrations import _role, _text
-
     for registration in reading.registrations:
         if _find_owner(registration, reading.settings) is None:
             named = _text(_role(registration.arguments, "backend"))

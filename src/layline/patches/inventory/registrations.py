@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -223,8 +224,6 @@ def _find_gates(given: dict[str, Value]) -> Iterator[str]:
 
 
 def _docstring(handler: Function) -> str:
-    import ast
-
     if isinstance(handler.node, ast.Lambda):
         return ""
     return (ast.get_docstring(handler.node) or "").strip()

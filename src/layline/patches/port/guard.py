@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Skipped
+from layline.interpreter.modules import resolve_relative
 from layline.patches.inventory.registrations import ROLES
 from layline.patches.port.slicing import Slicer, called_name
 
@@ -56,8 +57,6 @@ def _find_condition(module: Module, line: int, registers: frozenset[str]) -> ast
 
 def _find_engine(module: Module, registers: frozenset[str], modules: Modules) -> str:
     """The package of the registering function; how it reads a config is its own affair."""
-    from layline.interpreter.modules import resolve_relative
-
     for node in module.body:
         if isinstance(node, ast.ImportFrom) and any(alias.name in registers for alias in node.names):
             base = resolve_relative(module, node.module, node.level)
