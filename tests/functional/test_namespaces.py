@@ -9,7 +9,6 @@ import pytest
 from commands import layline
 from histories import History
 from layline.app.gap_coupling import measure_impact
-from layline.app.patches_drift import find_pin
 from layline.app.workspace import open_workspace
 from layline.coupling.model import Consequence, Touch
 from layline.source import Tree
@@ -81,7 +80,7 @@ def test_another_distribution_is_no_typo(project: Path) -> None:
 def test_scripts_at_the_top_are_seen(project: Path) -> None:
     workspace = open_workspace(project / "layline.toml")
     upstream, backend = workspace.open_backend("up"), workspace.settings.backend("up")
-    sides = [Tree(upstream, upstream.resolve(ref)) for ref in (find_pin(workspace, "up"), "main")]
+    sides = [Tree(upstream, upstream.resolve(ref)) for ref in (workspace.find_pinned("up").commit, "main")]
     found = measure_impact(workspace, backend, *sides).couplings
     scripts = {(one.target, one.touch, one.consequence) for one in found if one.target.startswith("pretrain")}
     assert ("pretrain.build", Touch.SCRIPT, Consequence.WILL_BREAK) in scripts

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from layline.core.evidence import Alert, Evidence, Fact, Severity
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
 from layline.core.revision import Relation
-from layline.errors import ConfigError, MissingObject
+from layline.errors import ConfigError
 from layline.git import DIFF_RULE, DIFF_SETTINGS
-from layline.history import compare_commits, nearest_tag, read_commit, read_diff, read_pin, read_version
+from layline.history import compare_commits, nearest_tag, read_commit, read_diff, read_version
 
 if TYPE_CHECKING:
     from layline.app.workspace import Workspace
@@ -54,15 +54,9 @@ def gap_show(
 def find_endpoints(workspace: Workspace, upstream: Repository, key: str, *, to: str | None = None) -> Endpoints:
     """The pin at the downstream commit looked at, and the upstream commit compared with."""
     backend = workspace.settings.backend(key)
-    pinned = read_pin(workspace.downstream, workspace.commit, key, backend)
-    try:
-        pin = upstream.resolve(pinned.revision)
-    except MissingObject as error:
-        raise MissingObject(
-            f"{pinned.revision[:12]}, the pin of {key!r} at {workspace.commit[:12]}", upstream.name, hint=error.hint
-        ) from None
+    pinned = workspace.find_pinned(key)
     ref = backend.ref if to is None else to
-    return Endpoints(pin=pin, tip=upstream.resolve_upstream(ref), pin_evidence=pinned.evidence, ref=ref)
+    return Endpoints(pin=pinned.commit, tip=upstream.resolve_upstream(ref), pin_evidence=pinned.evidence, ref=ref)
 
 
 def _measure(upstream: Repository, backend: Backend, ends: Endpoints) -> list[Fact[Any]]:

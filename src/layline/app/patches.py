@@ -14,7 +14,6 @@ from layline.app.workspace import cache_directory, know_packages
 from layline.core.patch import Inventory
 from layline.core.report import Answer, Report, Section
 from layline.errors import ConfigError, Error
-from layline.history import read_pin
 from layline.patches.data import SCHEMA, encode_inventory
 from layline.patches.inventory.patch_files import find_startup_files, find_textual
 from layline.patches.inventory.read import Reading, read_downstream, read_inventory
@@ -128,11 +127,9 @@ def find_inputs(workspace: Workspace) -> tuple[object, ...]:
     here.
     """
     pins: list[tuple[str, str]] = []
-    for key, backend in workspace.settings.backends.items():
+    for key in workspace.settings.backends:
         try:
-            pin = workspace.open_backend(key).resolve(
-                read_pin(workspace.downstream, workspace.commit, key, backend).revision
-            )
+            pin = workspace.find_pinned(key).commit
         except Error as error:
             pin = error.message
         pins.append((key, pin))

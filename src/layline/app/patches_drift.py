@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from layline.app.ahead import begin
 from layline.app.drift_kept import Found, read_kept
 from layline.app.patches import find_inputs, open_reading, read_inventories
+from layline.app.upstreams import read_pinned_part
 from layline.app.workspace import cache_directory, know_packages
 from layline.change.compare import Comparer
 from layline.change.trace import Tracer
@@ -36,7 +37,7 @@ from layline.coupling.upstream_keys import find_keys, read_mentions
 from layline.coupling.uses import ANALYSER
 from layline.errors import ConfigError, Error
 from layline.git.overlay import Overlay
-from layline.history import read_commit, read_pin, read_version
+from layline.history import read_commit, read_version
 from layline.patches.baseline import Accepted, find_stale, parse_baseline, split_accepted
 from layline.patches.declared_keys import Schema, read_schema
 from layline.patches.diff_report import build_diff_report, encode_views
@@ -141,8 +142,9 @@ class Asked:
 def _ask(workspace: Workspace, backend: str, options: DriftOptions) -> Asked:
     settings = workspace.settings.backend(backend)
     upstream = workspace.open_backend(backend)
-    pin = upstream.resolve(options.since or find_pin(workspace, backend))
-    tip = upstream.resolve_upstream(find_pin(workspace, backend) if options.dead else options.to or settings.ref)
+    pinned = workspace.find_pinned(backend)
+    pin = upstream.resolve(options.since) if options.since else pinned.commit
+    tip = pinned.commit if options.dead else upstream.resolve_upstream(options.to or settings.ref)
     how = (options.since is not None, options.dead, options.culprits, options.elsewhere, upstream.is_shallow)
     return Asked(workspace, backend, upstream, pin, tip, (backend, pin, tip, *how, *find_inputs(workspace)))
 
@@ -180,11 +182,6 @@ def _accept_new(row: Drift) -> Drift:
     return replace(row, kind=DriftKind.UNCHANGED, severity=Severity.OK, dead_today=False, detail="new since then")
 
 
-def find_pin(workspace: Workspace, backend: str) -> str:
-    """The revision a backend is pinned to at the commit looked at."""
-    return read_pin(workspace.downstream, workspace.commit, backend, workspace.settings.backend(backend)).revision
-
-
 def open_drift(
     workspace: Workspace, backend: str, to: str | None, progress: Progress = silent, *, since: str | None = None
 ) -> Opened:
@@ -192,7 +189,7 @@ def open_drift(
     workspace = know_packages(workspace)
     settings = workspace.settings.backend(backend)
     upstream = workspace.open_backend(backend)
-    pin = upstream.resolve(since or read_pin(workspace.downstream, workspace.commit, backend, settings).revision)
+    pin = upstream.resolve(since) if since else workspace.find_pinned(backend).commit
     tip = upstream.resolve_upstream(to or settings.ref)
     part = Part(tree=Tree(upstream, pin), source_roots=settings.source_roots, packages=settings.packages)
     others = _other_parts(workspace, backend)
@@ -302,15 +299,13 @@ def _read_ours(workspace: Workspace, opened: Opened) -> Finder:
 def _other_parts(workspace: Workspace, backend: str) -> list[Part]:
     """The other upstreams at their pins: names of theirs are not lost names of this one."""
     parts: list[Part] = []
-    for key, settings in workspace.settings.backends.items():
+    for key in workspace.settings.backends:
         if key == backend:
             continue
         try:
-            repository = workspace.open_backend(key)
-            pin = repository.resolve(read_pin(workspace.downstream, workspace.commit, key, settings).revision)
+            parts.append(read_pinned_part(workspace, key))
         except Error:
             continue  # the inventory has said so already
-        parts.append(Part(tree=Tree(repository, pin), source_roots=settings.source_roots, packages=settings.packages))
     return parts
 
 

@@ -10,7 +10,6 @@ from layline.app.workspace import cache_directory
 from layline.core.evidence import Skipped
 from layline.core.patch import TargetKind
 from layline.errors import Error
-from layline.history import read_pin
 from layline.patches.installer import Known
 from layline.source import Index, Part, Resolver, SymbolKind, Tree, open_cache
 from layline.source.lazy import LazyTexts, open_index
@@ -73,20 +72,28 @@ class Upstreams:
             cache.close()
 
 
+def read_pinned_part(workspace: Workspace, key: str) -> Part:
+    """A backend's upstream at its pin, as a part of an index."""
+    pinned = workspace.find_pinned(key)
+    return Part(
+        tree=Tree(pinned.repository, pinned.commit),
+        source_roots=pinned.backend.source_roots,
+        packages=pinned.backend.packages,
+    )
+
+
 def open_upstreams(workspace: Workspace) -> Upstreams:
     """All upstreams together, so that a namespace shared by several resolves in the right one."""
     parts: list[Part] = []
     pins: dict[str, str] = {}
     skipped: list[Skipped] = []
-    for key, backend in workspace.settings.backends.items():
+    for key in workspace.settings.backends:
         try:
-            repository = workspace.open_backend(key)
-            pin = repository.resolve(read_pin(workspace.downstream, workspace.commit, key, backend).revision)
+            parts.append(read_pinned_part(workspace, key))
         except Error as error:
             skipped.append(Skipped(f"upstream {key}", f"its targets are not looked up: {error.message}"))
             continue
-        parts.append(Part(tree=Tree(repository, pin), source_roots=backend.source_roots, packages=backend.packages))
-        pins[key] = pin
+        pins[key] = parts[-1].tree.commit
     cache = open_cache(cache_directory())
     index, texts = open_index(parts, cache)
     cache.close()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layline.config import find_settings_file, load_settings
-from layline.errors import ConfigError, Error
+from layline.errors import ConfigError, Error, MissingObject
 from layline.git import Repository, open_repository
 from layline.git.mirror import fetch_mirror
 from layline.git.repository import find_git_dir
@@ -17,6 +17,19 @@ from layline.source import Tree, survey
 
 if TYPE_CHECKING:
     from layline.config import Backend, Settings
+    from layline.core.evidence import Evidence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pinned:
+    """One backend with its upstream's objects, at the commit the downstream uses."""
+
+    key: str
+    backend: Backend
+    repository: Repository
+    commit: str
+    evidence: Evidence
+    """Where the downstream writes the pin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +40,22 @@ class Workspace:
     root: Path
     downstream: Repository
     commit: str
+    _pinned: dict[str, Pinned] = field(default_factory=dict, init=False, compare=False, repr=False)
+
+    def find_pinned(self, key: str) -> Pinned:
+        """The backend at its pin; looked up once."""
+        if key not in self._pinned:
+            repository, backend = self.open_backend(key), self.settings.backend(key)
+            written = read_pin(self.downstream, self.commit, key, backend)
+            try:
+                commit = repository.resolve(written.revision)
+            except MissingObject as error:
+                what = f"{written.revision[:12]}, the pin of {key!r} at {self.commit[:12]}"
+                raise MissingObject(what, repository.name, hint=error.hint) from None
+            self._pinned[key] = Pinned(
+                key=key, backend=backend, repository=repository, commit=commit, evidence=written.evidence
+            )
+        return self._pinned[key]
 
     def open_backend(self, key: str) -> Repository:
         """The repository that holds the backend's upstream objects."""
@@ -105,9 +134,8 @@ def know_packages(workspace: Workspace) -> Workspace:
     backends = dict(workspace.settings.backends)
     for key, backend in unknown.items():
         try:
-            upstream = workspace.open_backend(key)
-            pin = upstream.resolve(read_pin(workspace.downstream, workspace.commit, key, backend).revision)
-            offered = survey.find_packages(Tree(upstream, pin), backend.source_roots)
+            pinned = workspace.find_pinned(key)
+            offered = survey.find_packages(Tree(pinned.repository, pinned.commit), backend.source_roots)
         except Error:
             continue  # without its objects nothing can be said; the command that needs them says so
         used = tuple(name for name in offered if name.partition(".")[0] in imported)
