@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from layline.core.progress import Progress
-    from layline.sample.tour import Step
+    from layline.sample.tour import TourStep
 
 MARKER = ".layline-demo"
 TRANSCRIPT = "transcript.md"
@@ -39,7 +39,7 @@ _TIMED_OUT = 124
 class Outcome:
     """What a step of the walk said."""
 
-    step: Step
+    step: TourStep
     exit_code: int
     output: str
     complaint: str
@@ -84,7 +84,7 @@ def _remove(path: Path) -> None:
         raise Error(f"{path} cannot be removed: {error.strerror}.") from None
 
 
-def run_step(sample: Sample, step: Step) -> Outcome:
+def run_step(sample: Sample, step: TourStep) -> Outcome:
     """Run one command as its own process, with a cache that stays inside the demo."""
     folder = sample.root / step.folder
     if step.copies is not None:
@@ -120,6 +120,6 @@ def write_transcript(sample: Sample, outcomes: Iterable[Outcome]) -> Path:
     return path
 
 
-def show_step(step: Step) -> str:
+def show_step(step: TourStep) -> str:
     """The command line as a person types it."""
     return shlex.join(("layline", *step.command))

@@ -19,7 +19,7 @@ _KIND = "drift"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class KeptDrift:
     """Everything a baseline may split and a report may show."""
 
     pin: str
@@ -30,13 +30,13 @@ class Found:
     skipped: tuple[Skipped, ...]
 
 
-def read_kept(inputs: tuple[object, ...], find: Callable[[], Found]) -> Found:
+def read_kept(inputs: tuple[object, ...], find: Callable[[], KeptDrift]) -> KeptDrift:
     """What was found for these inputs before, else what is found now."""
     results, key = Results(_KIND), result_key(_KIND, *inputs)
     plain = results.load(key)
     if plain is not None:
         try:
-            return codec.decode(Found, plain, where="cache")
+            return codec.decode(KeptDrift, plain, where="cache")
         except RecordError:  # written by a copy that was cut short: found again below
             plain = None
     found = find()

@@ -14,7 +14,7 @@ from layline.core.records import GapRecord, PeriodicRecord, read_gap_record, rea
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
 from layline.errors import ConfigError, Error, GitError, MissingObject, RecordError
 from layline.gap.audit.gap_record import audit_gap_record
-from layline.gap.audit.ground import Ground
+from layline.gap.audit.ground import MeasuredPair
 from layline.gap.audit.model import AuditedField, AuditVerdict, leave
 from layline.gap.audit.periodic_record import Surroundings, audit_periodic_record
 from layline.gap.audit.report_text import audit_report_text
@@ -77,14 +77,14 @@ def load_record(path: Path) -> GapRecord | PeriodicRecord:
     raise RecordError(str(path), tuple(str(problem) for problem in found))
 
 
-def _find_ground(workspace: Workspace, record: GapRecord) -> Ground:
+def _find_ground(workspace: Workspace, record: GapRecord) -> MeasuredPair:
     backend = workspace.settings.backend(record.backend.key)
     upstream = workspace.open_backend(record.backend.key)
     moment = datetime.combine(record.date, time(23, 59, 59), tzinfo=UTC)
     made = find_tip_at(workspace.downstream, workspace.commit, moment)
     if made is None:
         raise MissingObject(f"a commit of {record.generated_at} or before", workspace.downstream.name)
-    return Ground(
+    return MeasuredPair(
         backend=backend,
         upstream=upstream,
         pin=upstream.resolve(record.local.commit),

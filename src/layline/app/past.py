@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from layline.app.workspace import cache_directory
 from layline.errors import GitError
-from layline.history.searches import Found, find_binding_changes, find_definitions, find_deletions
+from layline.history.searches import FoundCommit, find_binding_changes, find_definitions, find_deletions
 from layline.source import Cache
 
 if TYPE_CHECKING:
@@ -27,15 +27,15 @@ class Past:
         self._repository = repository
         self._commit = commit
 
-    def find_deletions(self, groups: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], Found]:
+    def find_deletions(self, groups: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], FoundCommit]:
         """Files → the last commit that deleted one of them."""
         known = self._ask("deleted", [list(group) for group in groups], self._search_deletions)
-        return {tuple(json.loads(question)): Found(*answer) for question, answer in known.items() if answer}
+        return {tuple(json.loads(question)): FoundCommit(*answer) for question, answer in known.items() if answer}
 
-    def find_binding_changes(self, places: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Found]:
+    def find_binding_changes(self, places: Iterable[tuple[str, str]]) -> dict[tuple[str, str], FoundCommit]:
         """(path, name) → the last commit that changed a line which binds the name."""
         known = self._ask("changed", [list(place) for place in places], self._search_changes)
-        found = {tuple(json.loads(question)): Found(*answer) for question, answer in known.items() if answer}
+        found = {tuple(json.loads(question)): FoundCommit(*answer) for question, answer in known.items() if answer}
         return {(place[0], place[1]): commit for place, commit in found.items()}
 
     def find_definitions(self, names: Iterable[str]) -> dict[str, str]:
@@ -83,5 +83,5 @@ class Past:
         return {json.dumps([name]): [place] for name, place in found.items()}
 
 
-def _plain(found: Found) -> list[str]:
+def _plain(found: FoundCommit) -> list[str]:
     return [found.commit, found.date, found.subject]

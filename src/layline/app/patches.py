@@ -75,7 +75,7 @@ def _check_phase(phase: str | None, inventories: list[Inventory]) -> None:
 
 
 @dataclass(slots=True, eq=False)
-class Opened:
+class OpenedInventory:
     """A downstream read once, with its upstreams at their pins."""
 
     reading: Reading
@@ -84,14 +84,14 @@ class Opened:
     workspace: Workspace
 
 
-def open_reading(workspace: Workspace) -> Opened:
+def open_reading(workspace: Workspace) -> OpenedInventory:
     workspace = know_packages(workspace)
     tree = Tree(workspace.downstream, workspace.commit)
     cache = Cache(cache_directory(), FACTS)
-    return Opened(read_downstream(tree, workspace.settings, cache), open_upstreams(workspace), tree, workspace)
+    return OpenedInventory(read_downstream(tree, workspace.settings, cache), open_upstreams(workspace), tree, workspace)
 
 
-def read_all(opened: Opened, backends: tuple[str, ...]) -> list[Inventory]:
+def read_all(opened: OpenedInventory, backends: tuple[str, ...]) -> list[Inventory]:
     """The inventories of backends whose downstream is open already."""
     return _read_kept(opened.workspace, backends, lambda: opened)
 
@@ -106,7 +106,9 @@ def read_inventories(workspace: Workspace, backends: tuple[str, ...]) -> list[In
     return _read_kept(known, backends, lambda: open_reading(known))
 
 
-def _read_kept(workspace: Workspace, backends: tuple[str, ...], open_: Callable[[], Opened]) -> list[Inventory]:
+def _read_kept(
+    workspace: Workspace, backends: tuple[str, ...], open_: Callable[[], OpenedInventory]
+) -> list[Inventory]:
     """An inventory is a function of commits, settings and our own code: read once, kept by a digest of all three."""
     results, inputs = Results("inventory"), find_inputs(workspace)
     keys = {key: result_key("inventory", key, *inputs) for key in backends}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layline.app.ahead import begin
-from layline.app.drift_kept import Found, read_kept
+from layline.app.drift_kept import KeptDrift, read_kept
 from layline.app.patches import find_inputs, open_reading, read_inventories
 from layline.app.upstreams import read_pinned_part
 from layline.app.workspace import cache_directory, know_packages
@@ -24,7 +24,7 @@ from layline.core.progress import Progress, silent
 from layline.core.report import Answer, Block, Bullets, Code, Paragraph, Report, Section, Subject
 from layline.coupling.additions import accept_additions
 from layline.coupling.culprit import find_culprits, find_last_seen, find_unheard
-from layline.coupling.decide import Ground
+from layline.coupling.decide import RefKnowledge
 from layline.coupling.drift import find_drifts, skipped_of
 from layline.coupling.drift_model import Drift, Sides
 from layline.coupling.judge import Judge, build_couplings
@@ -82,7 +82,7 @@ class DriftOptions:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Opened:
+class OpenedDrift:
     """A drift question with both sides read."""
 
     inventory: Inventory
@@ -149,7 +149,7 @@ def _ask(workspace: Workspace, backend: str, options: DriftOptions) -> Asked:
     return Asked(workspace, backend, upstream, pin, tip, (backend, pin, tip, *how, *find_inputs(workspace)))
 
 
-def _find(asked: Asked, options: DriftOptions, progress: Progress) -> Found:
+def _find(asked: Asked, options: DriftOptions, progress: Progress) -> KeptDrift:
     workspace = asked.workspace
     opened = open_drift(workspace, asked.backend, asked.tip, progress, since=asked.pin)
     read_ours = begin(lambda: _read_ours(workspace, opened)) if options.elsewhere and not options.dead else None
@@ -165,7 +165,7 @@ def _find(asked: Asked, options: DriftOptions, progress: Progress) -> Found:
         rows = list(find_culprits(rows, opened.sides, opened.upstream))
     rows = list(number_repeats(sorted(rows, key=lambda row: row.order)))
     places = () if read_ours is None else tuple(_find_elsewhere(read_ours, opened, progress))
-    return Found(pin=opened.pin, tip=opened.tip, rows=tuple(rows), elsewhere=places, skipped=opened.skipped)
+    return KeptDrift(pin=opened.pin, tip=opened.tip, rows=tuple(rows), elsewhere=places, skipped=opened.skipped)
 
 
 def _watch(rows: Iterator[Drift], inventory: Inventory, progress: Progress) -> Iterator[Drift]:
@@ -184,7 +184,7 @@ def _accept_new(row: Drift) -> Drift:
 
 def open_drift(
     workspace: Workspace, backend: str, to: str | None, progress: Progress = silent, *, since: str | None = None
-) -> Opened:
+) -> OpenedDrift:
     """Read the inventory and both upstream refs."""
     workspace = know_packages(workspace)
     settings = workspace.settings.backend(backend)
@@ -211,7 +211,7 @@ def open_drift(
         keys=keys,
         own=_own_names(workspace, ours),
         targets=frozenset(effect.target for patch in inventory.patches for effect in patch.effects if effect.target),
-        ground=Ground(
+        ground=RefKnowledge(
             comparer=comparer,
             packages=settings.packages,
             keys=keys,
@@ -226,7 +226,7 @@ def open_drift(
         ),
     )
     skipped = tuple(dict.fromkeys((*inventory.skipped, *skipped_of(sides))))
-    return Opened(inventory, sides, upstream, pin, tip, skipped)
+    return OpenedDrift(inventory, sides, upstream, pin, tip, skipped)
 
 
 def _read_indexes(*wanted: list[Part]) -> list[Index]:
@@ -259,7 +259,7 @@ def _declares(tree: Tree, configs: tuple[str, ...]) -> Callable[[str], bool]:
     return lambda key: any(key == name or name.endswith(f".{key}") for name in read().keys)
 
 
-def _find_elsewhere(read_ours: Callable[[], Finder], opened: Opened, progress: Progress) -> Iterator[Elsewhere]:
+def _find_elsewhere(read_ours: Callable[[], Finder], opened: OpenedDrift, progress: Progress) -> Iterator[Elsewhere]:
     """Overrides that cannot take what upstream passes, and calls that no longer bind; imports are `gap report`'s."""
     progress("reading our overrides and calls", 0, 0)
     severities = {Consequence.WILL_BREAK: Severity.BREAKS, Consequence.MAY_BREAK: Severity.LOOK}
@@ -277,16 +277,16 @@ def _find_elsewhere(read_ours: Callable[[], Finder], opened: Opened, progress: P
             )
 
 
-def find_couplings(workspace: Workspace, opened: Opened) -> tuple[Coupling, ...]:
+def find_couplings(workspace: Workspace, opened: OpenedDrift) -> tuple[Coupling, ...]:
     """Every other place of ours that touches the upstream: what we import, subclass, override and call."""
     return judge_ours(_read_ours(workspace, opened), opened)
 
 
-def judge_ours(finder: Finder, opened: Opened) -> tuple[Coupling, ...]:
+def judge_ours(finder: Finder, opened: OpenedDrift) -> tuple[Coupling, ...]:
     return build_couplings(Judge(opened.sides.comparer, {}, frozenset()), finder.find_places())
 
 
-def _read_ours(workspace: Workspace, opened: Opened) -> Finder:
+def _read_ours(workspace: Workspace, opened: OpenedDrift) -> Finder:
     """Our own code beside the pin: what we import, subclass, override and call."""
     theirs = opened.sides.pin.index.parts[opened.sides.part]
     ours = Part(tree=Tree(workspace.downstream, workspace.commit), source_roots=workspace.settings.project.source_roots)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layline.app.files import write_inside
-from layline.app.patches import Opened, find_patch, open_reading, read_all
+from layline.app.patches import OpenedInventory, find_patch, open_reading, read_all
 from layline.app.patches_show import read_keys
 from layline.core.report import Answer, Cell, Paragraph, Report, Section
 from layline.errors import Error
@@ -78,7 +78,7 @@ def patches_port(workspace: Workspace, patch_id: str, *, to: Path | None = None,
 
 
 def _write(
-    workspace: Workspace, opened: Opened, patch: Patch, found: Slice, report: Report, to: Path
+    workspace: Workspace, opened: OpenedInventory, patch: Patch, found: Slice, report: Report, to: Path
 ) -> tuple[str, ...]:
     if "." in patch.handler:
         raise Error(f"{patch.id} is installed inside {patch.handler}; only a handler of its own can be bundled.")

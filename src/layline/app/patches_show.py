@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from layline.app.patches import Opened, find_patch, open_reading, read_all
+from layline.app.patches import OpenedInventory, find_patch, open_reading, read_all
 from layline.core.evidence import Evidence
 from layline.core.patch import TargetKind
 from layline.core.report import Answer, Bullets, Cell, Code, Paragraph, Report, Section, Table
@@ -131,7 +131,7 @@ def _build_places(workspace: Workspace, patch: Patch, keys: Keys) -> Section:
     return Section(title="Code location", blocks=(Bullets(tuple(items)),))
 
 
-def read_keys(workspace: Workspace, opened: Opened, inventory: Inventory, patch: Patch) -> Keys:
+def read_keys(workspace: Workspace, opened: OpenedInventory, inventory: Inventory, patch: Patch) -> Keys:
     """The keys of a patch: those the downstream declares, and where upstream has the others."""
     schema = read_schema(opened.tree, workspace.settings.backend(inventory.backend).configs)
     undeclared = [key for key in list_keys(patch) if schema.default(key) is None]
@@ -139,7 +139,7 @@ def read_keys(workspace: Workspace, opened: Opened, inventory: Inventory, patch:
     return Keys(schema, {key: place for key, place in places.items() if place is not None})
 
 
-def find_upstream_flag(opened: Opened, key: str) -> str | None:
+def find_upstream_flag(opened: OpenedInventory, key: str) -> str | None:
     """Where upstream itself has a flag or field of that name."""
     name = key.rpartition(".")[2]
     words = (f'"--{name.replace("_", "-")}"', f"'--{name.replace('_', '-')}'", f"    {name}:", f'"{name}"')
@@ -160,7 +160,7 @@ def _grep(repository: Any, commit: str, words: tuple[str, ...]) -> str | None:
     return f"{first[1]}:{first[2]}" if len(first) >= 3 else None
 
 
-def _build_upstream(opened: Opened, patch: Patch) -> Iterator[Section]:
+def _build_upstream(opened: OpenedInventory, patch: Patch) -> Iterator[Section]:
     blocks: list[Block] = []
     for effect in _distinct(patch):
         blocks += list(_describe_target(opened, effect))
@@ -172,7 +172,7 @@ def _distinct(patch: Patch) -> list[Effect]:
     return list({effect.target: effect for effect in patch.effects if effect.target}.values())
 
 
-def _describe_target(opened: Opened, effect: Effect) -> Iterator[Block]:
+def _describe_target(opened: OpenedInventory, effect: Effect) -> Iterator[Block]:
     symbol = opened.upstreams.resolver.resolve(effect.target or "")
     if effect.target_kind is TargetKind.EXTERNAL:
         yield Paragraph((Cell(effect.target or "", code=True), " is outside the configured upstreams."))
@@ -219,12 +219,12 @@ def _describe_target(opened: Opened, effect: Effect) -> Iterator[Block]:
         )
 
 
-def _read_ours(opened: Opened, effect: Effect) -> Definition | None:
+def _read_ours(opened: OpenedInventory, effect: Effect) -> Definition | None:
     found = Replacements(opened.tree).read(effect.replacement_at)
     return found.definition if found is not None else None
 
 
-def _encode_upstream(opened: Opened, patch: Patch) -> list[dict[str, Any]]:
+def _encode_upstream(opened: OpenedInventory, patch: Patch) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for effect in _distinct(patch):
         symbol = opened.upstreams.resolver.resolve(effect.target or "")
@@ -285,7 +285,7 @@ def _encode_history(workspace: Workspace, patch: Patch) -> list[dict[str, str]]:
     return [{"commit": commit.hash, "date": commit.date, "subject": commit.subject} for commit in commits]
 
 
-def _build_plan(workspace: Workspace, opened: Opened, patch: Patch, keys: Keys) -> Section:
+def _build_plan(workspace: Workspace, opened: OpenedInventory, patch: Patch, keys: Keys) -> Section:
     """The plan of `patches port`, without the upstream modules that copy a target (it lists those)."""
     modules = opened.reading.machine.modules
     module = modules.names_by_path.get(patch.file, "")

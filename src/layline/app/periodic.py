@@ -23,7 +23,7 @@ from layline.gap.areas import area_classes
 from layline.gap.changes import build_changes
 from layline.history import find_tip_at, read_commit, read_log, read_touched_files
 from layline.periodic.activity import read_activity
-from layline.periodic.distance import Ground, Target
+from layline.periodic.distance import ReportScope, Target
 from layline.periodic.model import Activity, Effect, Notable, Previous, Window
 from layline.periodic.presets import fill_preset
 from layline.periodic.record import build_record
@@ -124,7 +124,7 @@ def _choose_window(cadence: Cadence, timezone: str, span: Span, newest: list[Com
     return build_window(cadence, timezone, period=span.period, until=until, since=since)
 
 
-def _build_ground(workspace: Workspace, window: Window, head: str, previous: Mapping[str, Previous]) -> Ground:
+def _build_ground(workspace: Workspace, window: Window, head: str, previous: Mapping[str, Previous]) -> ReportScope:
     tip = find_tip_at(workspace.downstream, head, window.end)
     if tip is None:
         shallow = workspace.downstream.is_shallow
@@ -132,7 +132,7 @@ def _build_ground(workspace: Workspace, window: Window, head: str, previous: Map
             f"{workspace.downstream.name} has no commit up to {window.end.isoformat()}.",
             hint="The clone is shallow: `git fetch --unshallow`." if shallow else "Its history begins later.",
         )
-    return Ground(
+    return ReportScope(
         downstream=workspace.downstream,
         # a commit of the window's first second belongs to the window
         before=find_tip_at(workspace.downstream, head, window.start - timedelta(seconds=1)),

@@ -14,7 +14,7 @@ from layline.source.usage import binds
 
 if TYPE_CHECKING:
     from layline.app.upstreams import Upstreams
-    from layline.history.searches import Found
+    from layline.history.searches import FoundCommit
     from layline.source import Index, Part
 
 _MOST = 60
@@ -141,7 +141,7 @@ def _tell_part(part: Part, doubts: list[_Doubt]) -> Iterator[tuple[str, Removal 
         yield doubt.target, Removal(what=what, elsewhere=never.get(name)) if found is None else _build(what, found)
 
 
-def _build(what: str, found: Found) -> Removal:
+def _build(what: str, found: FoundCommit) -> Removal:
     return Removal(what=what, commit=found.commit, date=found.date, subject=found.subject)
 
 

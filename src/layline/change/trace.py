@@ -26,7 +26,7 @@ from layline.change.similarity import (
 )
 from layline.core.evidence import Skipped
 from layline.git import Repository
-from layline.history.timeline import BlobChange, Step, read_timeline
+from layline.history.timeline import BlobChange, TimelineCommit, read_timeline
 from layline.source.definitions import Definition, DefinitionKind, Module
 from layline.source.parsing import parse_module, parse_tree
 from layline.source.slices import read_definition, slice_definition
@@ -46,7 +46,7 @@ _TESTS = "tests/"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TracedDefinition:
     """A definition in a tree that the context names."""
 
     path: str
@@ -58,8 +58,8 @@ class Hop:
     """One commit that moved or renamed the definition."""
 
     commit: str
-    origin: Place
-    arrival: Place
+    origin: TracedDefinition
+    arrival: TracedDefinition
     similarity: float
     """How alike the bodies are; of a merger, how much of the old body is found in the new one."""
     is_merger: bool = False
@@ -71,7 +71,7 @@ class Trail:
     """What history did to one definition of the pin."""
 
     hops: tuple[Hop, ...] = ()
-    end: Place | None = None
+    end: TracedDefinition | None = None
     """Where it is at the tip; None: it was removed."""
     lost_in: str | None = None
     """The commit that removed it."""
@@ -83,7 +83,7 @@ class Trail:
 class _Arrival:
     """Something a commit added, held against what it took out."""
 
-    place: Place
+    place: TracedDefinition
     alike: float
     kept: float
     """How much of the old body is found in it."""
@@ -110,7 +110,7 @@ class Tracer:
 
     def follow(self, path: str, qualname: str) -> Trail:
         """Where the definition went, commit by commit. Members are followed with their class."""
-        place, start = Place(path, qualname), 0
+        place, start = TracedDefinition(path, qualname), 0
         hops: list[Hop] = []
         while True:
             lost = self._find_loss(place, start)
@@ -185,7 +185,7 @@ class Tracer:
             if slice_definition(before, qualname) != slice_definition(after, qualname):
                 yield self.timeline.steps[number].commit
 
-    def _find_loss(self, place: Place, start: int) -> tuple[int, BlobChange] | None:
+    def _find_loss(self, place: TracedDefinition, start: int) -> tuple[int, BlobChange] | None:
         """The last time, from step `start` on, that a commit took the definition out of its file."""
         loss: tuple[int, BlobChange] | None = None
         for number, change in self.timeline.by_path.get(place.path, ()):
@@ -204,7 +204,7 @@ class Tracer:
         module = self._module(blob) if qualname.rpartition(".")[2] in text else None
         return module is not None and bool(module.find(qualname))  # the text knows the word: ask the parser
 
-    def _find_arrival(self, number: int, change: BlobChange, place: Place) -> Hop | None:
+    def _find_arrival(self, number: int, change: BlobChange, place: TracedDefinition) -> Hop | None:
         """Where the commit that took it out put it, if it did."""
         step = self.timeline.steps[number]
         gone = read_definition(self.read_text(change.before), place.qualname)
@@ -226,7 +226,9 @@ class Tracer:
             )
         return None
 
-    def _find_merger(self, step: Step, place: Place, body: Shingles, ranked: list[_Arrival]) -> _Arrival | None:
+    def _find_merger(
+        self, step: TimelineCommit, place: TracedDefinition, body: Shingles, ranked: list[_Arrival]
+    ) -> _Arrival | None:
         """Several near copies of one name made into one of another name: a sibling moved there, most of ours is there
         too.
         """
@@ -248,11 +250,13 @@ class Tracer:
             there = _Arrival(
                 best.place, compare_shingles(sibling, arrival), share_kept(sibling, arrival), False, sibling.total()
             )
-            if _is_move(there, Place(other.path, place.qualname), 0.0):
+            if _is_move(there, TracedDefinition(other.path, place.qualname), 0.0):
                 return best
         return None
 
-    def _rank(self, step: Step, gone: Definition, place: Place, body: Shingles) -> Iterator[_Arrival]:
+    def _rank(
+        self, step: TimelineCommit, gone: Definition, place: TracedDefinition, body: Shingles
+    ) -> Iterator[_Arrival]:
         """Everything the commit adds that could be what it took out."""
         for other in step.changes:
             for there in self._find_new(other, gone):
@@ -261,7 +265,7 @@ class Tracer:
                     same = there.rpartition(".")[2] == gone.name and ("." in there) == ("." in place.qualname)
                     size, shared = min(body.total(), arrival.total()), count_shared(body, arrival)
                     yield _Arrival(
-                        Place(other.path, there),
+                        TracedDefinition(other.path, there),
                         compare_counts(shared, body, arrival),
                         share_count(shared, body),
                         same,
@@ -284,7 +288,7 @@ class Tracer:
             if _is_plausible(found, gone):
                 yield qualname
 
-    def _has_rival(self, changes: tuple[BlobChange, ...], place: Place, best: _Arrival) -> bool:
+    def _has_rival(self, changes: tuple[BlobChange, ...], place: TracedDefinition, best: _Arrival) -> bool:
         """True if another definition that the commit removes is more like the arrival than ours."""
         name = best.place.qualname
         arrival_change = next((item for item in changes if item.path == best.place.path), None)
@@ -342,14 +346,14 @@ class Tracer:
         return None if isinstance(found, Skipped) else found
 
 
-def _find_blobs(step: Step) -> Iterator[str]:
+def _find_blobs(step: TimelineCommit) -> Iterator[str]:
     """Versions of the files that a commit may have put something into."""
     for change in step.changes:
         if change.after is not None and not change.path.startswith(_TESTS):
             yield from (blob for blob in (change.before, change.after) if blob is not None)
 
 
-def _is_move(item: _Arrival, place: Place, runner_up: float) -> bool:
+def _is_move(item: _Arrival, place: TracedDefinition, runner_up: float) -> bool:
     """Whether the arrival is what the commit took out; members share their names with strangers, so theirs count for
     less.
     """

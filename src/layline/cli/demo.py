@@ -15,7 +15,7 @@ from layline.cli.progress import show_progress
 
 if TYPE_CHECKING:
     from layline.app.demo import Outcome
-    from layline.sample.tour import Step
+    from layline.sample.tour import TourStep
 
 _OUR_BUG = 3
 
@@ -55,7 +55,7 @@ def demo(directory: Path, walk: bool, quick: bool) -> int:
     return _OUR_BUG if failed else 0
 
 
-def is_known(step: Step) -> bool:
+def is_known(step: TourStep) -> bool:
     """True if the command of a step exists, and what it needs is installed; other steps are left out."""
     if not all(map(_is_installed, step.needs)):
         return False

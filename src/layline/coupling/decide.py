@@ -43,7 +43,7 @@ class Outlook:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class RefKnowledge:
     """What decides premises: both refs, their versions, and which config keys upstream and we know."""
 
     comparer: Comparer
@@ -58,7 +58,7 @@ class Ground:
     """Words by which a version gate may call this upstream."""
 
 
-def judge_guard(patch: Patch, premise: Premise | None, ground: Ground) -> Outlook | None:
+def judge_guard(patch: Patch, premise: Premise | None, ground: RefKnowledge) -> Outlook | None:
     """What the version gates and the guard of a patch, else the condition of one effect, say about the tip."""
     found = [
         judge_gates(patch.version_gates, ground),
@@ -69,7 +69,7 @@ def judge_guard(patch: Patch, premise: Premise | None, ground: Ground) -> Outloo
     return next((one for one in told if one.can_go), told[0] if told else None)
 
 
-def _judge_premise(premise: Premise | None, ground: Ground, what: str) -> Outlook | None:
+def _judge_premise(premise: Premise | None, ground: RefKnowledge, what: str) -> Outlook | None:
     if premise is None:
         return None
     then, now = decide(premise, ground, 0), decide(premise, ground, 1)
@@ -79,7 +79,7 @@ def _judge_premise(premise: Premise | None, ground: Ground, what: str) -> Outloo
     return Outlook(reason=f"undecided whether {what} can still be true: {changed}", can_go=False) if changed else None
 
 
-def _told_false(then: Decision, now: Decision, premise: Premise, ground: Ground, what: str) -> Outlook:
+def _told_false(then: Decision, now: Decision, premise: Premise, ground: RefKnowledge, what: str) -> Outlook:
     needed = list(_find_needed(premise, ground))
     planned = not any(part.kind is PremiseKind.NAME for part in needed)
     if then.holds is False:
@@ -93,7 +93,7 @@ def _told_false(then: Decision, now: Decision, premise: Premise, ground: Ground,
     return Outlook(reason=f"{what} can no longer be true: {because}; {rest}", can_go=True, is_planned=planned)
 
 
-def decide(premise: Premise, ground: Ground, side: int) -> Decision:
+def decide(premise: Premise, ground: RefKnowledge, side: int) -> Decision:
     """Whether it holds at the pin (side 0) or the tip (side 1)."""
     match premise.kind:
         case PremiseKind.ALL | PremiseKind.ANY:
@@ -111,7 +111,7 @@ def decide(premise: Premise, ground: Ground, side: int) -> Decision:
             return Decision(None)
 
 
-def _decide_many(premise: Premise, ground: Ground, side: int) -> Decision:
+def _decide_many(premise: Premise, ground: RefKnowledge, side: int) -> Decision:
     decisive = premise.kind is PremiseKind.ANY
     found = [decide(part, ground, side) for part in premise.parts]
     for one in found:
@@ -122,7 +122,7 @@ def _decide_many(premise: Premise, ground: Ground, side: int) -> Decision:
     return Decision(None)
 
 
-def _decide_name(name: str, ground: Ground, side: int) -> Decision:
+def _decide_name(name: str, ground: RefKnowledge, side: int) -> Decision:
     if not longest_root(name, ground.packages):
         return Decision(None)
     symbol = _resolver(ground, side).resolve(name)
@@ -137,7 +137,7 @@ def _decide_name(name: str, ground: Ground, side: int) -> Decision:
     return Decision(None)  # bound under a condition, or made at run time
 
 
-def _decide_key(key: str, ground: Ground, side: int) -> Decision:
+def _decide_key(key: str, ground: RefKnowledge, side: int) -> Decision:
     """A key that upstream dropped is false everywhere, unless a config file of ours still sets it."""
     mentions = ground.keys.get(key)
     if side == 1 and mentions == (True, False) and not ground.declares(key):
@@ -145,7 +145,7 @@ def _decide_key(key: str, ground: Ground, side: int) -> Decision:
     return Decision(None)
 
 
-def _decide_version(text: str, ground: Ground, side: int) -> Decision:
+def _decide_version(text: str, ground: RefKnowledge, side: int) -> Decision:
     name, operator, wanted = text.split(" ", 2)
     version = ground.versions[side]
     if version is None or not longest_root(name, ground.packages):
@@ -156,7 +156,7 @@ def _decide_version(text: str, ground: Ground, side: int) -> Decision:
     )
 
 
-def judge_gates(gates: Iterable[str], ground: Ground) -> Outlook | None:
+def judge_gates(gates: Iterable[str], ground: RefKnowledge) -> Outlook | None:
     """Version gates of a registration, `parameter: pattern`; the patterns of one parameter are alternatives."""
     version = ground.versions[1]
     by_parameter: dict[str, list[str]] = {}
@@ -209,7 +209,7 @@ def satisfies(version: str, pattern: str) -> bool | None:
     return verdicts.pop() if len(verdicts) == 1 else None  # a release candidate of the bound itself
 
 
-def _find_needed(premise: Premise, ground: Ground) -> Iterator[Premise]:
+def _find_needed(premise: Premise, ground: RefKnowledge) -> Iterator[Premise]:
     """The parts that would have to hold and do not at the tip."""
     match premise.kind:
         case PremiseKind.ALL | PremiseKind.ANY:
@@ -221,14 +221,14 @@ def _find_needed(premise: Premise, ground: Ground) -> Iterator[Premise]:
             yield premise
 
 
-def _find_new_home(premise: Premise, ground: Ground) -> str | None:
+def _find_new_home(premise: Premise, ground: RefKnowledge) -> str | None:
     if premise.kind is not PremiseKind.NAME:
         return None
     found = ground.comparer.compare(premise.text)
     return found.new_home if found.kind in {DriftKind.MOVED, DriftKind.RENAMED, DriftKind.BINDING_LOST} else None
 
 
-def _find_changed(premise: Premise, ground: Ground) -> Iterator[str]:
+def _find_changed(premise: Premise, ground: RefKnowledge) -> Iterator[str]:
     """Parts about upstream that are not at the tip what they were at the pin."""
     for part in premise.parts:
         yield from _find_changed(part, ground)
@@ -240,7 +240,7 @@ def _find_changed(premise: Premise, ground: Ground) -> Iterator[str]:
             yield from now.why
 
 
-def _resolver(ground: Ground, side: int) -> Resolver:
+def _resolver(ground: RefKnowledge, side: int) -> Resolver:
     return ground.comparer.tip if side else ground.comparer.pin
 
 

@@ -11,7 +11,7 @@ from layline.core.drift import DriftKind
 from layline.core.evidence import Evidence, Location, Severity
 from layline.core.patch import Effect, Style
 from layline.core.revision import Commit
-from layline.coupling.decide import Ground
+from layline.coupling.decide import RefKnowledge
 from layline.coupling.fit import Passed
 from layline.coupling.reads import LostRead, Reader
 from layline.coupling.replacements import Replacements
@@ -101,7 +101,7 @@ class Sides:
     """Package roots of the other backends."""
     own: frozenset[str] = frozenset()
     """Top-level names of the downstream's own packages."""
-    ground: Ground | None = None
+    ground: RefKnowledge | None = None
     """What decides guards; None: they are not asked."""
 
     @property

@@ -50,7 +50,7 @@ class Dependencies:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class PlanStep:
     """Upgrade to this commit, then mend what the next stretch breaks."""
 
     commit: str
@@ -117,7 +117,7 @@ class Gap:
     couplings: tuple[Coupling, ...]
     stale_keys: tuple[StaleKey, ...]
     recommendation: Recommendation
-    plan: tuple[Step, ...]
+    plan: tuple[PlanStep, ...]
     patches: tuple[PatchRow, ...] | None = None
     """None: the patch explorer was not asked."""
     skipped: tuple[Skipped, ...] = field(default=())

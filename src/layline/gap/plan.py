@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from layline.coupling.model import Consequence
-from layline.gap.model import PatchRow, Step
+from layline.gap.model import PatchRow, PlanStep
 from layline.history import is_version
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def build_plan(
     breaking: Mapping[str, tuple[str, ...]],
     *,
     most: int = 30,
-) -> tuple[Step, ...]:
+) -> tuple[PlanStep, ...]:
     """Stops at releases, before each commit in `breaking` (commit → the names it breaks for us), and at the tip.
 
     The log is newest first and follows first parents; when there are too many stops, those before the commits that
@@ -51,7 +51,7 @@ def build_plan(
 
 def _find_stops(
     commits: list[Commit], releases: Mapping[str, str], breaking: Mapping[str, tuple[str, ...]]
-) -> Iterator[Step]:
+) -> Iterator[PlanStep]:
     for index, commit in enumerate(commits):
         following = commits[index + 1] if index + 1 < len(commits) else None
         broken = breaking.get(following.hash, ()) if following else ()
@@ -66,7 +66,7 @@ def _find_stops(
         else:
             continue
         targets = tuple(dict.fromkeys(broken))
-        yield Step(
+        yield PlanStep(
             commit=commit.hash,
             date=commit.date,
             reason=reason,

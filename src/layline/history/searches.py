@@ -17,7 +17,7 @@ _DEFINES = r"(?:async def|def|class)"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundCommit:
     """A commit, as far as a sentence about it needs."""
 
     commit: str
@@ -25,7 +25,9 @@ class Found:
     subject: str
 
 
-def find_deletions(repository: Repository, tip: str, groups: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], Found]:
+def find_deletions(
+    repository: Repository, tip: str, groups: Iterable[tuple[str, ...]]
+) -> dict[tuple[str, ...], FoundCommit]:
     """Each group of paths → the last commit up to the tip that deleted one of them, where there is one."""
     listed = list(groups)
     wanted = sorted({path for group in listed for path in group})
@@ -33,7 +35,7 @@ def find_deletions(repository: Repository, tip: str, groups: Iterable[tuple[str,
         return {}
     how = ("--diff-filter=D", "--no-renames", "--name-only", "-z")
     out = repository.git("--literal-pathspecs", "log", *how, _HEAD, tip, "--", *wanted)
-    found: dict[tuple[str, ...], Found] = {}
+    found: dict[tuple[str, ...], FoundCommit] = {}
     for block in out.decode("utf-8", "surrogateescape").split("\x01")[1:]:
         head, _, rest = block.partition("\0")
         deleted = set(rest.lstrip("\n").split("\0"))
@@ -45,7 +47,7 @@ def find_deletions(repository: Repository, tip: str, groups: Iterable[tuple[str,
 
 def find_binding_changes(
     repository: Repository, tip: str, names: Mapping[str, set[str]]
-) -> dict[tuple[str, str], Found]:
+) -> dict[tuple[str, str], FoundCommit]:
     """(path, name) → the last commit that added or removed a line of the file that defines, assigns or imports the
     name.
 
@@ -67,7 +69,7 @@ def find_binding_changes(
         "--diff-algorithm=myers",
     )
     out = repository.git("--literal-pathspecs", "log", *how, _HEAD, tip, "--", *sorted(asked))
-    found: dict[tuple[str, str], Found] = {}
+    found: dict[tuple[str, str], FoundCommit] = {}
     for block in out.decode("utf-8", "replace").split("\x01")[1:]:
         head, _, patch = block.partition("\n")
         for path, lines in _find_changed_lines(patch):
@@ -106,10 +108,10 @@ def _binds(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?:def|class) +{word}\b|^ *{word} *[:=]|import .*\b{word}\b|^ *{word},?$", re.MULTILINE)
 
 
-def _parse_head(head: str) -> Found:
+def _parse_head(head: str) -> FoundCommit:
     commit, _, rest = head.partition("\t")
     date, _, subject = rest.partition("\t")
-    return Found(commit.strip(), date, subject)
+    return FoundCommit(commit.strip(), date, subject)
 
 
 def _find_changed_lines(patch: str) -> Iterator[tuple[str, str]]:

@@ -27,7 +27,7 @@ class BlobChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TimelineCommit:
     commit: str
     changes: tuple[BlobChange, ...]
 
@@ -35,7 +35,7 @@ class Step:
 class Timeline:
     """Steps along first parents, oldest first; commits that touch no such file are left out."""
 
-    def __init__(self, steps: tuple[Step, ...]) -> None:
+    def __init__(self, steps: tuple[TimelineCommit, ...]) -> None:
         self.steps = steps
 
     @cached_property
@@ -72,12 +72,12 @@ def read_timeline(
     return Timeline(tuple(_parse(out.decode("utf-8", "surrogateescape"))))
 
 
-def _parse(out: str) -> Iterator[Step]:
+def _parse(out: str) -> Iterator[TimelineCommit]:
     for block in out.split("\x01")[1:]:
         commit, _, rest = block.partition("\0")
         words = rest.lstrip("\n").split("\0")
         pairs = zip(words[::2], words[1::2], strict=False)
-        yield Step(
+        yield TimelineCommit(
             commit.strip(), tuple(_change(head, path) for head, path in pairs if _GITLINK not in head.split()[:2])
         )
 

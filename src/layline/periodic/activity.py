@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from layline.config import Periodic
 from layline.core.evidence import Skipped
-from layline.periodic.distance import Ground, Target, count_move, measure_drift, measure_repo_drift, short_ref
+from layline.periodic.distance import ReportScope, Target, count_move, measure_drift, measure_repo_drift, short_ref
 from layline.periodic.merged import build_pull_requests, find_backend_moves, find_moves, find_submodules, read_merged
 from layline.periodic.model import Activity, Drift, Merged, PinMove, RepoDrift
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def read_activity(
-    ground: Ground, settings: Periodic, targets: Mapping[str, Target], missing: Mapping[str, Skipped]
+    ground: ReportScope, settings: Periodic, targets: Mapping[str, Target], missing: Mapping[str, Skipped]
 ) -> Activity:
     """`targets` are the backends whose objects are here, `missing` the others with the reason."""
     merged = read_merged(ground.downstream, ground.before, ground.tip)
@@ -52,14 +52,14 @@ def read_activity(
     )
 
 
-def _find_moves(ground: Ground, merged: tuple[Merged, ...], submodules: frozenset[str]) -> Iterator[PinMove]:
+def _find_moves(ground: ReportScope, merged: tuple[Merged, ...], submodules: frozenset[str]) -> Iterator[PinMove]:
     yield from find_moves(ground.downstream, merged, submodules)
     for key, backend in ground.backends.items():
         yield from find_backend_moves(ground.downstream, ground.before, ground.tip, key, backend)
 
 
 def _measure(
-    ground: Ground, settings: Periodic, targets: Mapping[str, Target]
+    ground: ReportScope, settings: Periodic, targets: Mapping[str, Target]
 ) -> Iterator[Drift | RepoDrift | Skipped]:
     """Required targets first, in their order, then the others."""
     keys = dict.fromkeys((*settings.required, *targets, *settings.statuses))

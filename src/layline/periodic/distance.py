@@ -48,7 +48,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class ReportScope:
     """What every measurement of one report stands on."""
 
     downstream: Repository
@@ -67,7 +67,7 @@ class Ground:
     """What the way from pin to tip does to our code; None where that was not asked for or cannot be told."""
 
 
-def measure_drift(ground: Ground, target: Target) -> Drift | Skipped:
+def measure_drift(ground: ReportScope, target: Target) -> Drift | Skipped:
     """Pin against tip at the window's end."""
     what = f"drift of {target.key}"
     try:
@@ -105,7 +105,7 @@ def _clean(commit: Commit) -> Commit:
     return replace(commit, subject=clean_line(commit.subject, 120))
 
 
-def _add_notable(ground: Ground, target: Target, drift: Drift, used_files: frozenset[str]) -> Drift:
+def _add_notable(ground: ReportScope, target: Target, drift: Drift, used_files: frozenset[str]) -> Drift:
     since = drift.previous.tip if drift.previous else drift.pin.hash
     if since == drift.tip.hash or not target.upstream.has(since):
         return drift
@@ -113,7 +113,7 @@ def _add_notable(ground: Ground, target: Target, drift: Drift, used_files: froze
     return replace(drift, notable=notable, upstream_changes=total)
 
 
-def _read_old_pin(ground: Ground, target: Target, pin: str) -> str | None:
+def _read_old_pin(ground: ReportScope, target: Target, pin: str) -> str | None:
     """The pin just before the window, where it was another one."""
     if ground.before is None:
         return None
@@ -124,7 +124,7 @@ def _read_old_pin(ground: Ground, target: Target, pin: str) -> str | None:
     return old if old != pin else None
 
 
-def _measure_start(ground: Ground, target: Target, pin: str) -> Previous | None:
+def _measure_start(ground: ReportScope, target: Target, pin: str) -> Previous | None:
     """Without an earlier report: what the distance was when the window began."""
     tip = find_tip_at(target.upstream, target.head, ground.window.start)
     if tip is None:
@@ -134,7 +134,7 @@ def _measure_start(ground: Ground, target: Target, pin: str) -> Previous | None:
 
 
 def measure_repo_drift(
-    ground: Ground, key: str, shape: StatusShape, target: Target | None
+    ground: ReportScope, key: str, shape: StatusShape, target: Target | None
 ) -> Iterator[RepoDrift | Skipped]:
     """The commit variables of one target at the window's end against the beginning of the month or quarter."""
     base = find_unit_start(ground.window)
@@ -160,7 +160,9 @@ def measure_repo_drift(
     )
 
 
-def _track(ground: Ground, name: str, pin: TrackedPin, at_base: str | None, target: Target | None) -> TrackedCommit:
+def _track(
+    ground: ReportScope, name: str, pin: TrackedPin, at_base: str | None, target: Target | None
+) -> TrackedCommit:
     line, current = read_variables(ground.downstream, ground.tip, pin.file).get(pin.variable, (None, None))
     _, base = read_variables(ground.downstream, at_base, pin.file).get(pin.variable, (None, None))
     _, start = read_variables(ground.downstream, ground.before, pin.file).get(pin.variable, (None, None))

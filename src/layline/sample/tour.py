@@ -9,7 +9,7 @@ from layline.sample.write import DATE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class TourStep:
     """One command line; it is run in Harbor's work tree."""
 
     asks: str
@@ -37,9 +37,9 @@ def _board(name: str) -> tuple[str, ...]:
     return ("--format", "json", "-o", f"docs/patches/dashboard-data/{name}")
 
 
-def _measure(asks: str, *command: str, exit_codes: tuple[int, ...] = (0,), kernel: str | None = None) -> Step:
+def _measure(asks: str, *command: str, exit_codes: tuple[int, ...] = (0,), kernel: str | None = None) -> TourStep:
     """A step of the campaign in the workshop."""
-    return Step(
+    return TourStep(
         asks=asks,
         command=("campaign", *command),
         exit_codes=exit_codes,
@@ -52,7 +52,7 @@ def _measure(asks: str, *command: str, exit_codes: tuple[int, ...] = (0,), kerne
     )
 
 
-def _round(asks: str, hypothesis: str, change: str, kernel: str, exit_codes: tuple[int, ...]) -> Step:
+def _round(asks: str, hypothesis: str, change: str, kernel: str, exit_codes: tuple[int, ...]) -> TourStep:
     said = ("--hypothesis", hypothesis, "--change", change, "--bucket", "K1")
     return _measure(asks, "round", *said, exit_codes=exit_codes, kernel=kernel)
 
@@ -63,66 +63,70 @@ PDF = () if find_spec("typst") else ("--no-pdf",)
 RECORD = "docs/backend-gap/dashboard-data/reports/keel-upstream-main.json"
 SUMMARY = "docs/backend-gap/reports/keel/upstream-main/summary.md"
 WEEKS = ("2026-W12", "2026-W17", "2026-W21", "2026-W25", "2026-W26")
-STEPS: tuple[Step, ...] = (
-    Step(
+STEPS: tuple[TourStep, ...] = (
+    TourStep(
         asks="What would Layline's settings be for this project?", command=("init", "../fresh", "--git", "."), lines=12
     ),
-    Step(asks="What is configured, and is everything there?", command=("doctor",), exit_codes=(0, 1), lines=10),
-    Step(asks="How far is Keel behind?", command=("gap", "show", "keel", "--date", DATE), lines=24),
-    Step(asks="And Rivet, which a workflow variable pins?", command=("gap", "show", "rivet", "--date", DATE), lines=6),
-    Step(asks="Which patches do we have, and which do nothing?", command=("patches", "list", "keel"), lines=24),
-    Step(asks="Where is Rivet used?", command=("patches", "find", "rivet"), lines=12),
-    Step(asks="How does the step timer work?", command=("patches", "show", "keel.training.step_timer"), lines=30),
-    Step(asks="Are our notes still true?", command=("patches", "notes", "docs/patch-notes.md"), lines=18),
-    Step(
+    TourStep(asks="What is configured, and is everything there?", command=("doctor",), exit_codes=(0, 1), lines=10),
+    TourStep(asks="How far is Keel behind?", command=("gap", "show", "keel", "--date", DATE), lines=24),
+    TourStep(
+        asks="And Rivet, which a workflow variable pins?", command=("gap", "show", "rivet", "--date", DATE), lines=6
+    ),
+    TourStep(asks="Which patches do we have, and which do nothing?", command=("patches", "list", "keel"), lines=24),
+    TourStep(asks="Where is Rivet used?", command=("patches", "find", "rivet"), lines=12),
+    TourStep(asks="How does the step timer work?", command=("patches", "show", "keel.training.step_timer"), lines=30),
+    TourStep(asks="Are our notes still true?", command=("patches", "notes", "docs/patch-notes.md"), lines=18),
+    TourStep(
         asks="How is a patch taken elsewhere?",
         command=("patches", "port", "keel.layers.remember", "--to", "../port"),
         lines=30,
     ),
     *(
-        Step(asks=f"The patches of {key}, for the dashboard", command=("patches", "list", key, *_board(f"{key}.json")))
+        TourStep(
+            asks=f"The patches of {key}, for the dashboard", command=("patches", "list", key, *_board(f"{key}.json"))
+        )
         for key in ("keel", "spar")
     ),
-    Step(
+    TourStep(
         asks="Will they still fit upstream, and if not, who broke them?",
         command=("patches", "drift", "keel", "--culprits", "--date", DATE),
         exit_codes=(1,),
         lines=40,
     ),
     *(
-        Step(
+        TourStep(
             asks=f"The drift of {key}, for the dashboard",
             command=("patches", "drift", key, "--culprits", "--date", DATE, *_board(f"{key}.drift.json")),
             exit_codes=(1,),
         )
         for key in ("keel", "spar")
     ),
-    Step(
+    TourStep(
         asks="What did upstream change in the body that we copied?",
         command=("patches", "diff", "keel.optimizer.weight_decay", "--to", "main"),
         lines=30,
     ),
-    Step(
+    TourStep(
         asks="What is the edit for targets that moved?",
         command=("patches", "retarget", "keel", "--to", "main"),
         lines=30,
     ),
-    Step(
+    TourStep(
         asks="What did the upstreams do, and what does it do to us?",
         command=("gap", "report", "--all", "--date", DATE),
         lines=18,
     ),
     *(
-        Step(asks=f"What happened in {week}?", command=("periodic", "weekly", "--week", week), lines=8)
+        TourStep(asks=f"What happened in {week}?", command=("periodic", "weekly", "--week", week), lines=8)
         for week in WEEKS
     ),
-    Step(asks="And in June?", command=("periodic", "monthly", "--month", "2026-06"), lines=8),
-    Step(
+    TourStep(asks="And in June?", command=("periodic", "monthly", "--month", "2026-06"), lines=8),
+    TourStep(
         asks="What does a benchmark file say?",
         command=("bench", "csv", "bench/before.csv", "bench/after.csv"),
         lines=20,
     ),
-    Step(asks="What can be optimised with trusted measuring?", command=("campaign", "operators")),
+    TourStep(asks="What can be optimised with trusted measuring?", command=("campaign", "operators")),
     _measure(
         "Begin a campaign", "new", "gemm", "--operator", "gemm", "--kernel", "gemm.c", "--target", ">= +20 %", "--yes"
     ),
@@ -136,17 +140,17 @@ STEPS: tuple[Step, ...] = (
     _measure("What happened, entry by entry?", "log"),
     _measure("Does the ledger hold?", "verify"),
     _measure("The campaign, for the dashboard", "report", "--format", "json", "-o", f"../harbor/{CAMPAIGN}"),
-    Step(asks="What have earlier campaigns taught?", command=("lessons", "list"), folder="workshop"),
-    Step(asks="Are all published records valid?", command=("dashboard", "index"), lines=8),
-    Step(asks="Do the facts of our reports still hold?", command=("gap", "verify"), lines=10),
-    Step(asks="And would a foreign eye confirm them?", command=("gap", "audit", RECORD), lines=16),
-    Step(asks="What would the team see?", command=("dashboard", "build", "--output-dir", "../site", *PDF)),
-    Step(asks="Would a stranger find anything wrong with it?", command=("dashboard", "check", "../site")),
-    Step(
+    TourStep(asks="What have earlier campaigns taught?", command=("lessons", "list"), folder="workshop"),
+    TourStep(asks="Are all published records valid?", command=("dashboard", "index"), lines=8),
+    TourStep(asks="Do the facts of our reports still hold?", command=("gap", "verify"), lines=10),
+    TourStep(asks="And would a foreign eye confirm them?", command=("gap", "audit", RECORD), lines=16),
+    TourStep(asks="What would the team see?", command=("dashboard", "build", "--output-dir", "../site", *PDF)),
+    TourStep(asks="Would a stranger find anything wrong with it?", command=("dashboard", "check", "../site")),
+    TourStep(
         asks="And one page on paper?",
         command=("pdf", SUMMARY, "-o", "../keel-summary.pdf", "--one-page"),
         needs=("typst",),
     ),
-    Step(asks="Which keys may the settings have?", command=("schema", "config"), lines=6),
-    Step(asks="What can an agent be told?", command=("skills", "list"), lines=6),
+    TourStep(asks="Which keys may the settings have?", command=("schema", "config"), lines=6),
+    TourStep(asks="What can an agent be told?", command=("skills", "list"), lines=6),
 )

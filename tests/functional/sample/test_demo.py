@@ -12,7 +12,7 @@ from layline.cli.demo import is_known
 from layline.cli.main import COMMANDS, main
 from layline.errors import Error
 from layline.sample import expected as truth
-from layline.sample.tour import STEPS, Step
+from layline.sample.tour import STEPS, TourStep
 
 
 def exit_code(*arguments: str) -> int:
@@ -86,7 +86,7 @@ def test_a_link_is_refused(tmp_path: Path) -> None:
 def test_a_failing_step_is_told(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("layline.sample.tour.STEPS", (Step(asks="Who?", command=("gap", "show", "nobody")),))
+    monkeypatch.setattr("layline.sample.tour.STEPS", (TourStep(asks="Who?", command=("gap", "show", "nobody")),))
 
     assert exit_code("demo", str(tmp_path / "demo")) == 3
     captured = capfd.readouterr()
@@ -98,11 +98,11 @@ def test_a_failing_step_is_told(
     ("command", "known"), [(("gap", "show", "keel"), True), (("gap", "sail"), False), (("sink",), False)]
 )
 def test_steps_of_commands_still_to_come_are_left_out(command: tuple[str, ...], known: bool) -> None:
-    assert is_known(Step(asks="", command=command)) is known
+    assert is_known(TourStep(asks="", command=command)) is known
 
 
 def test_only_the_excuse_of_a_step_is_accepted() -> None:
-    step = Step(asks="", command=("campaign", "round"), excuse="could not be measured")
+    step = TourStep(asks="", command=("campaign", "round"), excuse="could not be measured")
 
     busy = app_demo.Outcome(step=step, exit_code=2, output="", complaint="error: Round 2 could not be measured: busy.")
     wrong = app_demo.Outcome(step=step, exit_code=2, output="", complaint="error: Not yet.")
@@ -110,8 +110,8 @@ def test_only_the_excuse_of_a_step_is_accepted() -> None:
 
 
 def test_a_step_whose_package_is_not_installed_is_left_out() -> None:
-    assert not is_known(Step(asks="", command=("doctor",), needs=("no_such_package",)))
-    assert not is_known(Step(asks="", command=("doctor",), needs=("program:no_such_program",)))
+    assert not is_known(TourStep(asks="", command=("doctor",), needs=("no_such_package",)))
+    assert not is_known(TourStep(asks="", command=("doctor",), needs=("program:no_such_program",)))
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from histories import History
-from layline.change.trace import Place, Tracer
+from layline.change.trace import TracedDefinition, Tracer
 from layline.git import open_repository
 from layline.source.slices import read_definition, slice_definition
 
@@ -90,10 +90,10 @@ def test_two_moves_and_a_rename_are_followed(history: History) -> None:
     )
     trail = tracer(history).follow("pkg/a.py", "f")
     assert [(hop.commit, hop.arrival) for hop in trail.hops] == [
-        (one, Place("pkg/b.py", "f")),
-        (two, Place("pkg/b.py", "compute")),
+        (one, TracedDefinition("pkg/b.py", "f")),
+        (two, TracedDefinition("pkg/b.py", "compute")),
     ]
-    assert trail.end == Place("pkg/b.py", "compute")
+    assert trail.end == TracedDefinition("pkg/b.py", "compute")
     assert trail.lost_in is None
 
 
@@ -110,7 +110,7 @@ def test_a_revert_is_no_removal(history: History) -> None:
     history.commit("pin", {"pkg/a.py": f("f")})
     history.commit("Drop f", {"pkg/a.py": "x = 1\n"})
     history.commit("Revert", {"pkg/a.py": f("f")})
-    assert tracer(history).follow("pkg/a.py", "f").end == Place("pkg/a.py", "f")
+    assert tracer(history).follow("pkg/a.py", "f").end == TracedDefinition("pkg/a.py", "f")
 
 
 def test_a_namesake_added_by_the_same_commit_is_no_arrival(history: History) -> None:
@@ -124,7 +124,7 @@ def test_a_namesake_that_another_lost_definition_fits_better_is_no_arrival(histo
     history.commit("pin", {"one/a.py": f("f"), "two/a.py": f("f", edited)})
     gone = history.commit("Keep one of two", {"one/a.py": None, "two/a.py": None, "two/b.py": f("f", edited)})
     assert tracer(history).follow("one/a.py", "f").lost_in == gone
-    assert tracer(history).follow("two/a.py", "f").end == Place("two/b.py", "f")
+    assert tracer(history).follow("two/a.py", "f").end == TracedDefinition("two/b.py", "f")
 
 
 def test_files_are_followed(history: History) -> None:
@@ -172,7 +172,7 @@ def test_a_class_kept_inside_a_larger_one_was_renamed(history: History) -> None:
     history.commit("pin", {"one/model.py": klass("Attention", BODY, OTHER), "two/model.py": klass("Attention", OTHER)})
     merged = klass("GroupedAttention", BODY, OTHER, BODY.replace("total", "other").replace("weight", "size"))
     history.commit("Merge", {"one/model.py": None, "two/model.py": klass("Attention", OTHER), "common.py": merged})
-    assert tracer(history).follow("one/model.py", "Attention").end == Place("common.py", "GroupedAttention")
+    assert tracer(history).follow("one/model.py", "Attention").end == TracedDefinition("common.py", "GroupedAttention")
 
 
 MORE = BODY.replace("total", "other").replace("weight", "size")
@@ -193,7 +193,7 @@ def test_near_copies_that_became_one_class_are_all_followed(history: History) ->
     history.commit("Merge", {"one/model.py": None, "two/model.py": None, "common.py": merged})
 
     trail = tracer(history).follow("one/model.py", "Attention")
-    assert trail.end == Place("common.py", "GroupedAttention")
+    assert trail.end == TracedDefinition("common.py", "GroupedAttention")
     assert [hop.is_merger for hop in trail.hops] == [True]
 
 
@@ -210,7 +210,7 @@ def test_what_a_cut_leaves_in_the_file_is_the_same_function(history: History) ->
     )
     history.commit("pin", {"pkg/a.py": f("apply_sparse", long)})
     history.commit("Cut", {"pkg/a.py": f("apply", BODY)})
-    assert tracer(history).follow("pkg/a.py", "apply_sparse").end == Place("pkg/a.py", "apply")
+    assert tracer(history).follow("pkg/a.py", "apply_sparse").end == TracedDefinition("pkg/a.py", "apply")
 
 
 def test_a_helper_cut_out_and_called_in_another_way_is_not(history: History) -> None:

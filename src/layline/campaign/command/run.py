@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from layline.campaign.bench import Measured, Trial
 from layline.campaign.command import transfer
 from layline.campaign.command.figures import SNR_DB, Tables, add_control, build_measurement, merge_tables
-from layline.campaign.command.transfer import Step, add_transfer, compare_steps, judge_transfer, parse_steps
+from layline.campaign.command.transfer import TrainingStep, add_transfer, compare_steps, judge_transfer, parse_steps
 from layline.campaign.devices.machine import read_environment
 from layline.campaign.ledger.snapshot import write_kernel_files
 from layline.campaign.values.bench_csv import BenchTable, parse_bench_csv
@@ -176,7 +176,7 @@ class CommandBench:
         kernels = {Leg.BEST: trial.best, Leg.CANDIDATE: trial.candidate or trial.best}
         order = random.Random(measurement.seed + "transfer")  # noqa: S311  the order of legs, not a secret
         simulated: list[float] = []
-        steps: list[Step] = []
+        steps: list[TrainingStep] = []
         while len(simulated) < transfer.LOOKS[-1]:
             found = {}
             for leg in order.sample(list(kernels), 2):
@@ -193,7 +193,7 @@ class CommandBench:
                 break
         return add_transfer(measurement, simulated, steps)
 
-    def _run_transfer(self, kernel: KernelFiles, labels: tuple[str, ...]) -> tuple[Step, ...] | Failure:
+    def _run_transfer(self, kernel: KernelFiles, labels: tuple[str, ...]) -> tuple[TrainingStep, ...] | Failure:
         ran = self._run_program(self.manifest.transfer_command or "", "transfer command", kernel, labels)
         if isinstance(ran, Failure):
             return ran

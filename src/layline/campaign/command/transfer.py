@@ -39,7 +39,7 @@ UNSIMULATED = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class TrainingStep:
     """One simulated training step on one shape."""
 
     label: str
@@ -50,7 +50,7 @@ class Step:
     weight_hits: int
 
 
-def parse_steps(data: bytes, labels: Sequence[str]) -> tuple[Step, ...]:
+def parse_steps(data: bytes, labels: Sequence[str]) -> tuple[TrainingStep, ...]:
     """Read strictly: this header, every shape asked for, eight steps each, positive times."""
     where = "transfer.csv"
     try:
@@ -66,10 +66,10 @@ def parse_steps(data: bytes, labels: Sequence[str]) -> tuple[Step, ...]:
     return steps
 
 
-def _parse_step(line: int, words: list[str], where: str) -> Step:
+def _parse_step(line: int, words: list[str], where: str) -> TrainingStep:
     try:
         label, number, ms, activation, weight = words
-        step = Step(
+        step = TrainingStep(
             label=label,
             number=int(number),
             ms=float(ms),
@@ -83,13 +83,13 @@ def _parse_step(line: int, words: list[str], where: str) -> Step:
     return step
 
 
-def compare_steps(best: Sequence[Step], candidate: Sequence[Step]) -> float:
+def compare_steps(best: Sequence[TrainingStep], candidate: Sequence[TrainingStep]) -> float:
     """ln(t_best / t_candidate) of a whole step, mean over shapes; the first step of each warms up and is left out."""
     ours, theirs = _read_times(candidate), _read_times(best)
     return math.fsum(math.log(theirs[label] / ours[label]) for label in ours) / len(ours)
 
 
-def _read_times(steps: Sequence[Step]) -> dict[str, float]:
+def _read_times(steps: Sequence[TrainingStep]) -> dict[str, float]:
     times: dict[str, float] = {}
     for step in steps:
         if step.number > 1:
@@ -97,12 +97,12 @@ def _read_times(steps: Sequence[Step]) -> dict[str, float]:
     return times
 
 
-def trace_hits(steps: Sequence[Step]) -> str:
+def trace_hits(steps: Sequence[TrainingStep]) -> str:
     """One letter per simulated step: whether anything but the weight was served from memory."""
     return "".join("h" if step.activation_hits else "m" for step in steps)
 
 
-def add_transfer(measurement: Measurement, simulated: Sequence[float], steps: Sequence[Step]) -> Measurement:
+def add_transfer(measurement: Measurement, simulated: Sequence[float], steps: Sequence[TrainingStep]) -> Measurement:
     """The measurement with what the simulation saw; hits on activations are refused here."""
     hits = sum(step.activation_hits for step in steps)
     kept = sum(step.weight_hits for step in steps)

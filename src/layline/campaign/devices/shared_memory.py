@@ -23,7 +23,7 @@ _SEALS = 0x0001 | 0x0002 | 0x0004
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class CallBuffers:
     """Where the buffers of one call lie."""
 
     offsets: tuple[tuple[str, int], ...]
@@ -37,7 +37,7 @@ class Filled:
 
     step: Pass
     shape: Shape
-    place: Place
+    place: CallBuffers
     inputs: Arrays
     sentinel: int
     """Bit pattern of the poison (a quiet NaN with a secret payload)."""
@@ -62,7 +62,7 @@ class Arena:
         os.close(self.fd)
         self._map = None  # type: ignore[assignment]  # arrays may still look into it; the last one frees it
 
-    def place(self, step: Pass, shape: Shape, rng: np.random.Generator) -> Place:
+    def place(self, step: Pass, shape: Shape, rng: np.random.Generator) -> CallBuffers:
         """A stretch nobody used lately, at an unpredictable offset: rotation leaves the caches behind."""
         at = self._cursor + 64 * int(rng.integers(4, 64))
         need = self.footprint(step, shape)
@@ -74,13 +74,13 @@ class Arena:
             offsets.append((name, at))
             at += -(-self._bytes(name, shape) // 64) * 64 + GUARD
         self._cursor = at
-        return Place(offsets=tuple(offsets), start=start, end=at)
+        return CallBuffers(offsets=tuple(offsets), start=start, end=at)
 
     def footprint(self, step: Pass, shape: Shape) -> int:
         """Bytes one call needs, guards included."""
         return sum(-(-self._bytes(name, shape) // 64) * 64 + 2 * GUARD for name in step.buffers)
 
-    def fill(self, step: Pass, shape: Shape, place: Place, inputs: Arrays) -> Filled:
+    def fill(self, step: Pass, shape: Shape, place: CallBuffers, inputs: Arrays) -> Filled:
         """Write inputs, poison outputs, raise the guard bands."""
         import numpy as np
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from layline.campaign.devices.shared_memory import Arena, Filled, Place
+from layline.campaign.devices.shared_memory import Arena, CallBuffers, Filled
 from layline.campaign.devices.worker_process import Fault, Kernel, Reply, Worker
 from layline.campaign.measure.build import Built
 from layline.campaign.measure.oracle import Error, Wrong, find_wrong, measure_error
@@ -82,7 +82,7 @@ class Ran:
 class _Memory:
     """What a leg remembers to recognise a replay."""
 
-    places: dict[tuple[str, str], tuple[Place, ...]] = field(default_factory=dict)
+    places: dict[tuple[str, str], tuple[CallBuffers, ...]] = field(default_factory=dict)
     outputs: deque[str] = field(default_factory=lambda: deque(maxlen=600))
     calls: deque[tuple[str, Shape]] = field(default_factory=lambda: deque(maxlen=BEFORE))
     """The last calls that were right."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from layline.gap.audit.model import AuditedField, AuditVerdict, leave
 
 if TYPE_CHECKING:
-    from layline.gap.audit.ground import Ground
+    from layline.gap.audit.ground import MeasuredPair
 
 _ADDED = re.compile(r"(?:[-*]\s+)?Added (?:\w+ )*?(?P<list>`[^`]+`(?:(?:,? and |, )`[^`]+`)*|[\w.-]+/[\w./-]*\w/?)")
 _PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)*/?\Z")
@@ -30,7 +30,7 @@ def find_added_paths(text: str) -> Iterator[str]:
         yield path
 
 
-def check_added_path(field: str, path: str, ground: Ground) -> AuditedField:
+def check_added_path(field: str, path: str, ground: MeasuredPair) -> AuditedField:
     """Confirmed where the tip has the path and the pin has not."""
     pin, tip = (_holds(ground, commit, path) for commit in (ground.pin, ground.tip))
     root = path.partition("/")[0]
@@ -43,5 +43,5 @@ def check_added_path(field: str, path: str, ground: Ground) -> AuditedField:
     return AuditedField(field=field, published=path, computed=computed, verdict=verdict, evidence=command)
 
 
-def _holds(ground: Ground, commit: str, path: str) -> bool:
+def _holds(ground: MeasuredPair, commit: str, path: str) -> bool:
     return ground.upstream.read_entry(commit, path) is not None

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 
 from layline.errors import Error
 from layline.gap.audit.added_paths import check_added_path, find_added_paths
-from layline.gap.audit.ground import Ground
+from layline.gap.audit.ground import MeasuredPair
 from layline.gap.audit.model import AuditedField, AuditVerdict, check, check_any, combine, leave
 from layline.gap.dependencies import Declaration, Kind, Rank
 from layline.gap.dependencies.model import canonical_name
 
-Checker = Callable[[str, Ground], Iterator[AuditedField]]
+Checker = Callable[[str, MeasuredPair], Iterator[AuditedField]]
 
 _BEHIND = re.compile(r"\b(\d[\d,]*) commits? (?:behind|ahead)\b")
 _FILES = re.compile(r"\b(\d[\d,]*) changed files\b")
@@ -30,12 +30,12 @@ _ADDED = re.compile(r"^(?P<names>[\w, -]+?) (?:were|was|are) (?:added|newly adde
 _NOT_PRESENT = re.compile(r"\b(?P<name>[\w-]+)(?: is| was|:) not present\b")
 
 
-def check_sentence(field: str, text: str, ground: Ground) -> AuditedField:
+def check_sentence(field: str, text: str, ground: MeasuredPair) -> AuditedField:
     """The verdict on one sentence, from every part of it that can be computed."""
     return combine(field, text, [part for checker in _CHECKERS for part in _attempt_all(checker, text, ground)])
 
 
-def _attempt_all(checker: Checker, text: str, ground: Ground) -> list[AuditedField]:
+def _attempt_all(checker: Checker, text: str, ground: MeasuredPair) -> list[AuditedField]:
     """The parts one checker finds; what git cannot read for it leaves its part of the sentence open."""
     try:
         return list(checker(text, ground))
@@ -43,7 +43,7 @@ def _attempt_all(checker: Checker, text: str, ground: Ground) -> list[AuditedFie
         return [leave("unread", text, error.message)]
 
 
-def _check_figures(text: str, ground: Ground) -> Iterator[AuditedField]:
+def _check_figures(text: str, ground: MeasuredPair) -> Iterator[AuditedField]:
     for found in _BEHIND.finditer(text):
         command = f"git rev-list --count {ground.pin}..{ground.tip}"
         yield check("commits", _number(found.group(1)), ground.distance.behind, command)
@@ -51,7 +51,7 @@ def _check_figures(text: str, ground: Ground) -> Iterator[AuditedField]:
         yield check("changed files", _number(found.group(1)), len(ground.diff.files), ground.shortstat())
 
 
-def _check_versions(text: str, ground: Ground) -> Iterator[AuditedField]:
+def _check_versions(text: str, ground: MeasuredPair) -> Iterator[AuditedField]:
     if not re.search(r"\b(?:version|declares|pins|bundles)\b", text, re.IGNORECASE):
         return
     known = {side: version and version.text for side, version in zip(("pin", "tip"), ground.versions, strict=True)}
@@ -60,7 +60,7 @@ def _check_versions(text: str, ground: Ground) -> Iterator[AuditedField]:
         yield check_any("version", found.group(1), known, evidence)
 
 
-def _check_unchanged(text: str, ground: Ground) -> Iterator[AuditedField]:
+def _check_unchanged(text: str, ground: MeasuredPair) -> Iterator[AuditedField]:
     for found in _SAME.finditer(text):
         what = found["what"]
         is_file = "." in what
@@ -76,7 +76,7 @@ def _check_unchanged(text: str, ground: Ground) -> Iterator[AuditedField]:
         yield AuditedField(field=what, published=found["claim"], computed=computed, verdict=verdict, evidence=command)
 
 
-def _check_bounds(text: str, ground: Ground) -> Iterator[AuditedField]:
+def _check_bounds(text: str, ground: MeasuredPair) -> Iterator[AuditedField]:
     for found in _BOUND.finditer(text):
         name = canonical_name(found["name"])
         for row in ground.differences:
@@ -98,7 +98,7 @@ def _check_bounds(text: str, ground: Ground) -> Iterator[AuditedField]:
         yield _told_by_both(name, found.group(0), ground)
 
 
-def _check_channels(text: str, ground: Ground) -> Iterator[AuditedField]:
+def _check_channels(text: str, ground: MeasuredPair) -> Iterator[AuditedField]:
     rank = Rank.README if "README" in text else None
     for found in _CHANNEL_MOVED.finditer(text):
         before, after = (_channels(ground, rank, at_tip=side) for side in (False, True))
@@ -123,7 +123,7 @@ def _check_channels(text: str, ground: Ground) -> Iterator[AuditedField]:
         )
 
 
-def _check_installs(text: str, ground: Ground) -> Iterator[AuditedField]:
+def _check_installs(text: str, ground: MeasuredPair) -> Iterator[AuditedField]:
     for found in _INSTALLED.finditer(text):
         name = canonical_name(found["name"])
         items = [item for item in ground.declared(name, at_tip=True) if item.rank is Rank.COMMANDS]
@@ -140,7 +140,7 @@ def _check_installs(text: str, ground: Ground) -> Iterator[AuditedField]:
         )
 
 
-def _check_added(text: str, ground: Ground) -> Iterator[AuditedField]:
+def _check_added(text: str, ground: MeasuredPair) -> Iterator[AuditedField]:
     """A dependency that the pin declares at any rank was not added; `added or expanded` may mean more places."""
     for found in _ADDED.finditer(text):
         for name in re.split(r",\s*(?:and\s+)?|\s+and\s+", found["names"]):
@@ -160,7 +160,7 @@ def _check_added(text: str, ground: Ground) -> Iterator[AuditedField]:
 
 
 def _judge_added(
-    before: list[Declaration], after: list[Declaration], *, expanded: bool, ground: Ground
+    before: list[Declaration], after: list[Declaration], *, expanded: bool, ground: MeasuredPair
 ) -> tuple[str, bool]:
     """Added: nowhere at the pin. Expanded: declared in more places, or with other bounds, than at the pin."""
     if not after:
@@ -174,7 +174,7 @@ def _judge_added(
     return f"the pin declares it already ({'; '.join(list(ground.places(before))[:2])})", False
 
 
-def _check_platforms(text: str, ground: Ground) -> Iterator[AuditedField]:
+def _check_platforms(text: str, ground: MeasuredPair) -> Iterator[AuditedField]:
     """`cu130`, `ROCm 7.1`: is there such a wheel index at the tip, or, for a baseline, at the pin."""
     for found in re.finditer(r"\b(cu\d{3})\b|\bROCm (\d+\.\d+)", text):
         if "/" + found.group(0) in text:
@@ -196,7 +196,7 @@ def _check_platforms(text: str, ground: Ground) -> Iterator[AuditedField]:
         )
 
 
-def _check_absent(text: str, ground: Ground) -> Iterator[AuditedField]:
+def _check_absent(text: str, ground: MeasuredPair) -> Iterator[AuditedField]:
     for found in _NOT_PRESENT.finditer(text):
         before = ground.declared(canonical_name(found["name"]), at_tip=False)
         computed = "; ".join(list(ground.places(before))[:2]) or "not declared at the pin"
@@ -209,7 +209,7 @@ def _check_absent(text: str, ground: Ground) -> Iterator[AuditedField]:
         )
 
 
-def _check_names(text: str, ground: Ground) -> Iterator[AuditedField]:
+def _check_names(text: str, ground: MeasuredPair) -> Iterator[AuditedField]:
     """Dotted upstream names, and whether our integration of that day mentions them."""
     roots = {package.partition(".")[0] for package in ground.backend.packages}
     for found in re.finditer(r"\b([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)\b", text):
@@ -232,7 +232,7 @@ def _check_names(text: str, ground: Ground) -> Iterator[AuditedField]:
         )
 
 
-def _check_added_paths(text: str, ground: Ground) -> Iterator[AuditedField]:
+def _check_added_paths(text: str, ground: MeasuredPair) -> Iterator[AuditedField]:
     for path in find_added_paths(text):
         yield check_added_path(path, path, ground)
 
@@ -252,7 +252,7 @@ _CHECKERS: tuple[Checker, ...] = (
 )
 
 
-def _find_mention(dotted: str, ground: Ground) -> str | None:
+def _find_mention(dotted: str, ground: MeasuredPair) -> str | None:
     module, _, name = dotted.rpartition(".")
     patterns = (
         re.compile(rf"(?m)^\s*(?:from|import)\s+{re.escape(dotted)}\b"),
@@ -270,12 +270,12 @@ def _find_mention(dotted: str, ground: Ground) -> str | None:
     return None
 
 
-def _channels(ground: Ground, rank: Rank | None, *, at_tip: bool) -> set[str]:
+def _channels(ground: MeasuredPair, rank: Rank | None, *, at_tip: bool) -> set[str]:
     items = ground.declarations[1 if at_tip else 0].items
     return {item.spec for item in items if item.kind is Kind.CHANNEL and rank in (None, item.rank)}
 
 
-def _channel_place(ground: Ground, spec: str, rank: Rank | None) -> str:
+def _channel_place(ground: MeasuredPair, spec: str, rank: Rank | None) -> str:
     items = ground.declarations[1].items
     return next(
         (
@@ -287,7 +287,7 @@ def _channel_place(ground: Ground, spec: str, rank: Rank | None) -> str:
     )
 
 
-def _told_by_both(name: str, published: str, ground: Ground) -> AuditedField:
+def _told_by_both(name: str, published: str, ground: MeasuredPair) -> AuditedField:
     before, after = ground.declared(name, at_tip=False), ground.declared(name, at_tip=True)
     computed = (
         f"pin {'; '.join(list(ground.places(before))[:3]) or 'not declared'}; tip "

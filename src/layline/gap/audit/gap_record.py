@@ -14,17 +14,17 @@ from layline.gap.overview import measure_footprint
 if TYPE_CHECKING:
     from layline.core.records import GapRecord
     from layline.core.revision import Commit
-    from layline.gap.audit.ground import Ground
+    from layline.gap.audit.ground import MeasuredPair
 
 
-def audit_gap_record(record: GapRecord, ground: Ground) -> Iterator[AuditedField]:
+def audit_gap_record(record: GapRecord, ground: MeasuredPair) -> Iterator[AuditedField]:
     yield from _audit_sides(record, ground)
     yield from _audit_stats(record, ground)
     yield from _audit_footprint(record, ground)
     yield from _audit_sentences(record, ground)
 
 
-def _audit_sides(record: GapRecord, ground: Ground) -> Iterator[AuditedField]:
+def _audit_sides(record: GapRecord, ground: MeasuredPair) -> Iterator[AuditedField]:
     local, upstream = record.local, record.upstream
     yield attempt(_check_submodule, "local.commit", local.commit, local.source_path, ground)
     yield check_hash("upstream.commit", upstream.commit, ground.tip, f"git rev-parse {upstream.commit}")
@@ -37,14 +37,14 @@ def _audit_sides(record: GapRecord, ground: Ground) -> Iterator[AuditedField]:
             yield attempt(_check_version, f"{place}.version", side.version, ground, at_tip)
 
 
-def _check_submodule(field: str, published: str, path: str, ground: Ground) -> AuditedField:
+def _check_submodule(field: str, published: str, path: str, ground: MeasuredPair) -> AuditedField:
     entry = ground.downstream.read_entry(ground.downstream_commit, path)
     if entry is None or not entry.is_gitlink:
         return leave(field, published, f"no submodule at {path} in {ground.downstream_commit[:12]}")
     return check_hash(field, published, entry.oid, f"git ls-tree {ground.downstream_commit} -- {path}")
 
 
-def _check_ref(field: str, published: str, ground: Ground) -> AuditedField:
+def _check_ref(field: str, published: str, ground: MeasuredPair) -> AuditedField:
     ref = published.removeprefix("origin/")
     head = ground.upstream.resolve(ref)
     base = ground.upstream.git("merge-base", ground.tip, head).decode("ascii").strip()
@@ -52,19 +52,19 @@ def _check_ref(field: str, published: str, ground: Ground) -> AuditedField:
     return check(field, published, computed, f"git merge-base --is-ancestor {ground.tip} {ref}")
 
 
-def _check_date(field: str, published: str, ground: Ground, at_tip: bool) -> AuditedField:
+def _check_date(field: str, published: str, ground: MeasuredPair, at_tip: bool) -> AuditedField:
     commit = ground.commits[at_tip]
     return check_any(field, published, date_readings(commit), f"git log -1 --format='%ci %ai' {commit.hash}")
 
 
-def _check_version(field: str, published: str, ground: Ground, at_tip: bool) -> AuditedField:
+def _check_version(field: str, published: str, ground: MeasuredPair, at_tip: bool) -> AuditedField:
     version = ground.versions[at_tip]
     if version is None:
         return leave(field, published, "no file that we know declares a version")
     return check(field, published, version.text, str(version.evidence))
 
 
-def _audit_stats(record: GapRecord, ground: Ground) -> Iterator[AuditedField]:
+def _audit_stats(record: GapRecord, ground: MeasuredPair) -> Iterator[AuditedField]:
     stats = record.stats
     yield attempt(_check_gap, "stats.commit_gap", stats.commit_gap, ground)
     for name in ("diff_files", "insertions", "deletions"):
@@ -73,16 +73,16 @@ def _audit_stats(record: GapRecord, ground: Ground) -> Iterator[AuditedField]:
             yield attempt(_check_diff, f"stats.{name}", published, name, ground)
 
 
-def _check_gap(field: str, published: int, ground: Ground) -> AuditedField:
+def _check_gap(field: str, published: int, ground: MeasuredPair) -> AuditedField:
     return check(field, published, ground.distance.behind, f"git rev-list --count {ground.pin}..{ground.tip}")
 
 
-def _check_diff(field: str, published: int, name: str, ground: Ground) -> AuditedField:
+def _check_diff(field: str, published: int, name: str, ground: MeasuredPair) -> AuditedField:
     computed = len(ground.diff.files) if name == "diff_files" else getattr(ground.diff, name)
     return check(field, published, computed, ground.shortstat())
 
 
-def _audit_footprint(record: GapRecord, ground: Ground) -> Iterator[AuditedField]:
+def _audit_footprint(record: GapRecord, ground: MeasuredPair) -> Iterator[AuditedField]:
     told = record.integration
     if told is None:
         return
@@ -95,7 +95,7 @@ def _audit_footprint(record: GapRecord, ground: Ground) -> Iterator[AuditedField
         yield leave("integration.integration_model", told.integration_model, "a description, not a figure")
 
 
-def _check_footprint(field: str, published: int, ground: Ground, word: str | None = None) -> AuditedField:
+def _check_footprint(field: str, published: int, ground: MeasuredPair, word: str | None = None) -> AuditedField:
     """A count of files below the integration folders, or, with a word, of paths of the whole tree that name it."""
     foot = measure_footprint(ground.downstream, ground.downstream_commit, ground.backend)
     if not foot.folders:
@@ -112,7 +112,7 @@ def _check_footprint(field: str, published: int, ground: Ground, word: str | Non
     return check_any(field, published, readings, command)
 
 
-def _audit_sentences(record: GapRecord, ground: Ground) -> Iterator[AuditedField]:
+def _audit_sentences(record: GapRecord, ground: MeasuredPair) -> Iterator[AuditedField]:
     for index, text in enumerate(record.highlights):
         yield check_sentence(f"highlights[{index}]", text, ground)
     summary = record.dashboard_summary

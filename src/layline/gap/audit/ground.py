@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False)
-class Ground:
+class MeasuredPair:
     """Lazily computed: an audit pays for what its record claims."""
 
     backend: Backend

@@ -15,14 +15,14 @@ from layline.source.tree import Tree
 
 if TYPE_CHECKING:
     from layline.core.records import GapRecord
-    from layline.gap.audit.ground import Ground
+    from layline.gap.audit.ground import MeasuredPair
     from layline.gap.dependencies import Declaration
 
 _NAME = re.compile(r"`([A-Za-z0-9][\w.-]*)`\s*\Z")
 _BOUND = re.compile(r"`((?:[<>=~!]=?|===)\s*[\w.*+]+)`")
 
 
-def audit_report_text(record: GapRecord, ground: Ground, line: str, docs: str) -> Iterator[AuditedField]:
+def audit_report_text(record: GapRecord, ground: MeasuredPair, line: str, docs: str) -> Iterator[AuditedField]:
     """Tables headed `Dependency` and bullets that begin with `Added` of the record's Markdown, as the downstream
     published it after the record's day.
     """
@@ -37,7 +37,7 @@ def audit_report_text(record: GapRecord, ground: Ground, line: str, docs: str) -
                 yield attempt(check_added_path, f"{source}:{number}: {path} added", path, ground)
 
 
-def _find_text(record: GapRecord, ground: Ground, line: str, path: str) -> str | None:
+def _find_text(record: GapRecord, ground: MeasuredPair, line: str, path: str) -> str | None:
     """The first version of the file that was committed on the record's day or later."""
     commits = [
         commit
@@ -63,7 +63,7 @@ def _find_rows(text: str) -> Iterator[tuple[str, str, str]]:
             yield name.group(1), cells[1], cells[2]
 
 
-def _audit_row(source: str, row: tuple[str, str, str], ground: Ground) -> Iterator[AuditedField]:
+def _audit_row(source: str, row: tuple[str, str, str], ground: MeasuredPair) -> Iterator[AuditedField]:
     name, was, now = row
     known = canonical_name(name)
     before, after = ground.declared(known, at_tip=False), ground.declared(known, at_tip=True)
@@ -77,7 +77,7 @@ def _audit_row(source: str, row: tuple[str, str, str], ground: Ground) -> Iterat
         yield _told(f"{source}: {name} added", now, before or after, ground, right=bool(after) and not before)
 
 
-def _told(field: str, published: str, items: list[Declaration], ground: Ground, *, right: bool) -> AuditedField:
+def _told(field: str, published: str, items: list[Declaration], ground: MeasuredPair, *, right: bool) -> AuditedField:
     places = list(ground.places(items))
     verdict = AuditVerdict.CONFIRMED if right else AuditVerdict.CONTRADICTED
     computed = "; ".join(places[:3]) or "not declared"

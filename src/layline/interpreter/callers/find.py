@@ -13,7 +13,7 @@ from layline.interpreter.callers.names import Names, find_words_below
 from layline.interpreter.callers.receivers import Receiver, find_receivers
 
 if TYPE_CHECKING:
-    from layline.interpreter.callers.uses import File, Place, Use
+    from layline.interpreter.callers.uses import Body, File, Use
     from layline.interpreter.modules import Modules
     from layline.source.facts import Facts
 
@@ -84,7 +84,7 @@ class Search:
         found, unknown = self._find_method(dotted.rpartition(".")[0], owner.name, place)
         return _show([*found, *_find_registration(place, self._names)], unknown)
 
-    def _find_inherited(self, dotted: str) -> Place | None:
+    def _find_inherited(self, dotted: str) -> Body | None:
         """The method that a class finds in one it inherits from."""
         owner, _, method = dotted.rpartition(".")
         if self._names.find_place(owner) is None:
@@ -109,7 +109,7 @@ class Search:
                 if file is not None:
                     yield path, file
 
-    def _find_function(self, dotted: str, place: Place) -> Iterator[Site]:
+    def _find_function(self, dotted: str, place: Body) -> Iterator[Site]:
         name = dotted.rpartition(".")[2]
         for path, file in self._files(name):
             for use in _find_uses(file, name):
@@ -118,7 +118,7 @@ class Search:
                 if dotted in self._names.resolve_expression(use.node, use.place, file):
                     yield _say(path, use)
 
-    def _find_makers(self, owner: str, place: Place) -> Iterator[Site]:
+    def _find_makers(self, owner: str, place: Body) -> Iterator[Site]:
         """`Class(...)`, of the class or one below that inherits the method, and `super().__init__()`."""
         method = place.name.rpartition(".")[2]
         makers = {
@@ -134,7 +134,7 @@ class Search:
                 if not _is_inside(use.place, place) and self._reaches(use, file, owner, method):
                     yield _say(path, use)
 
-    def _find_method(self, of: str, owner: str, place: Place) -> tuple[list[Site], int]:
+    def _find_method(self, of: str, owner: str, place: Body) -> tuple[list[Site], int]:
         method = place.name.rpartition(".")[2]
         only = self._is_only_family(owner, method)
         found: list[Site] = []
@@ -228,7 +228,7 @@ def _find_uses(file: File, name: str) -> Iterator[Use]:
         yield from file.uses.get(alias, ())
 
 
-def _find_registration(place: Place, names: Names) -> Iterator[Site]:
+def _find_registration(place: Body, names: Names) -> Iterator[Site]:
     """A decorator that hands the function to a registry."""
     module = _module_around(place).name
     path = names.modules.path_of(module)
@@ -239,11 +239,11 @@ def _find_registration(place: Place, names: Names) -> Iterator[Site]:
             yield Site(path or module, decorator.lineno, f"registered by @{text}")
 
 
-def _module_around(place: Place) -> Place:
+def _module_around(place: Body) -> Body:
     return list(place.around())[-1]
 
 
-def _is_inside(place: Place, function: Place) -> bool:
+def _is_inside(place: Body, function: Body) -> bool:
     """A function that calls itself is not its own caller."""
     return any(around.node is function.node for around in place.around())
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from layline.interpreter.callers.uses import File, Place, dotted_of, read_file
+from layline.interpreter.callers.uses import Body, File, dotted_of, read_file
 
 if TYPE_CHECKING:
     from layline.interpreter.modules import Modules
@@ -38,7 +38,7 @@ class Names:
     def read_path(self, path: str) -> File | None:
         return self.read(self.modules.names_by_path.get(path, ""))
 
-    def find_place(self, dotted: str) -> Place | None:
+    def find_place(self, dotted: str) -> Body | None:
         """The class or function of exactly this name."""
         file = self._split(dotted)[0]
         return file.places.get(dotted) if file is not None else None
@@ -82,7 +82,7 @@ class Names:
             return False
         return f"{module}.{name}" in file.places or name in file.imports or bool(file.stars)
 
-    def resolve_expression(self, node: ast.expr, place: Place, file: File) -> Iterator[str]:
+    def resolve_expression(self, node: ast.expr, place: Body, file: File) -> Iterator[str]:
         """Dotted names that an expression of names and attributes stands for; nothing for locals and other values."""
         root, parts = dotted_of(node)
         if not isinstance(root, ast.Name):

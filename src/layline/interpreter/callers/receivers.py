@@ -12,7 +12,7 @@ from layline.source.parsing import PARSING
 
 if TYPE_CHECKING:
     from layline.interpreter.callers.names import Names
-    from layline.interpreter.callers.uses import File, Place
+    from layline.interpreter.callers.uses import Body, File
 
 _DEEPEST = 4
 
@@ -31,12 +31,12 @@ class Foreign:
     """Certainly no object of the downstream's classes: an imported module or name of another package."""
 
 
-def find_receivers(node: ast.expr, place: Place, file: File, names: Names) -> Iterator[Receiver | Foreign]:
+def find_receivers(node: ast.expr, place: Body, file: File, names: Names) -> Iterator[Receiver | Foreign]:
     """What may stand before the dot; nothing where it cannot be told."""
     yield from _find(node, place, file, names, 0)
 
 
-def _find(node: ast.expr, place: Place, file: File, names: Names, depth: int) -> Iterator[Receiver | Foreign]:
+def _find(node: ast.expr, place: Body, file: File, names: Names, depth: int) -> Iterator[Receiver | Foreign]:
     method = place.find_method()
     match node:
         case _ if depth > _DEEPEST:
@@ -59,7 +59,7 @@ def _find(node: ast.expr, place: Place, file: File, names: Names, depth: int) ->
             yield from _find_named(node, place, file, names, depth)
 
 
-def _find_super(arguments: list[ast.expr], place: Place, file: File, names: Names) -> Iterator[Receiver | Foreign]:
+def _find_super(arguments: list[ast.expr], place: Body, file: File, names: Names) -> Iterator[Receiver | Foreign]:
     if arguments:
         for found in names.resolve_expression(arguments[0], place, file):
             yield Receiver(found, "super")
@@ -69,7 +69,7 @@ def _find_super(arguments: list[ast.expr], place: Place, file: File, names: Name
         yield Receiver(method[0].name, "super")
 
 
-def _find_made(callee: ast.expr, place: Place, file: File, names: Names) -> Iterator[Receiver | Foreign]:
+def _find_made(callee: ast.expr, place: Body, file: File, names: Names) -> Iterator[Receiver | Foreign]:
     """`Class(...)`, or a function whose annotation says what it returns."""
     for found in names.resolve_expression(callee, place, file):
         made = names.find_place(found)
@@ -84,7 +84,7 @@ def _find_made(callee: ast.expr, place: Place, file: File, names: Names) -> Iter
                 yield from _find_annotated(made.node.returns, made, home, names)
 
 
-def _find_named(node: ast.expr, place: Place, file: File, names: Names, depth: int) -> Iterator[Receiver | Foreign]:
+def _find_named(node: ast.expr, place: Body, file: File, names: Names, depth: int) -> Iterator[Receiver | Foreign]:
     for found in names.resolve_expression(node, place, file):
         target = names.find_place(found)
         if target is not None and isinstance(target.node, ast.ClassDef):
@@ -104,7 +104,7 @@ def _find_named(node: ast.expr, place: Place, file: File, names: Names, depth: i
         yield from _find_attribute(method[0].name, parts[0], names, depth)
 
 
-def _find_value(value: ast.expr, place: Place, file: File, names: Names, depth: int) -> Iterator[Receiver | Foreign]:
+def _find_value(value: ast.expr, place: Body, file: File, names: Names, depth: int) -> Iterator[Receiver | Foreign]:
     """A value assigned to a name, or the annotation of one."""
     match value:
         case ast.Call():
@@ -113,7 +113,7 @@ def _find_value(value: ast.expr, place: Place, file: File, names: Names, depth: 
             yield from _find_annotated(value, place, file, names)
 
 
-def _find_annotated(node: ast.expr, place: Place, file: File, names: Names) -> Iterator[Receiver | Foreign]:
+def _find_annotated(node: ast.expr, place: Body, file: File, names: Names) -> Iterator[Receiver | Foreign]:
     """`x: Class`, `x: "Class"`, `x: Class | None`, `x: Optional[Class]`."""
     match node:
         case ast.Constant(value=str(text)):
@@ -149,7 +149,7 @@ def _find_attribute(owner: str, name: str, names: Names, depth: int) -> Iterator
                     yield from _find_value(source, where, file, names, depth + 1)
 
 
-def _find_assigned(owner: Place, name: str, file: File) -> Iterator[tuple[ast.expr, Place]]:
+def _find_assigned(owner: Body, name: str, file: File) -> Iterator[tuple[ast.expr, Body]]:
     node = owner.node
     for item in node.body if isinstance(node, ast.ClassDef) else ():
         match item:

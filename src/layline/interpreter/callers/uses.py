@@ -17,14 +17,14 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 @dataclass(slots=True, eq=False)
-class Place:
+class Body:
     """A module, class or function body, and what is around it."""
 
     node: ast.AST | None
     """None: the module."""
     name: str
     """Dotted, the module's name included."""
-    outer: Place | None = None
+    outer: Body | None = None
     kept: list[tuple[str, ast.expr]] = field(default_factory=list)
     """What a method puts on its object: attribute and value or annotation."""
     _binds: dict[str, list[ast.expr]] | None = None
@@ -36,13 +36,13 @@ class Place:
             self._binds = dict(_find_bindings(self.node)) if isinstance(self.node, _FUNCTIONS) else {}
         return self._binds
 
-    def around(self) -> Iterator[Place]:
-        place: Place | None = self
+    def around(self) -> Iterator[Body]:
+        place: Body | None = self
         while place is not None:
             yield place
             place = place.outer
 
-    def find_method(self) -> tuple[Place, str] | None:
+    def find_method(self) -> tuple[Body, str] | None:
         """The class whose method this is in, and what the method calls its object; None outside methods."""
         for place in self.around():
             if place.outer is not None and isinstance(place.outer.node, ast.ClassDef):
@@ -59,7 +59,7 @@ class Use:
 
     node: ast.Name | ast.Attribute
     is_call: bool
-    place: Place
+    place: Body
     is_entered: bool = False
     """What it returns is entered at once: `with Class():`."""
 
@@ -73,7 +73,7 @@ class File:
     """Local name → dotted names; several where branches differ. Imports inside functions count too."""
     import_lines: list[tuple[int, str]] = field(default_factory=list)
     stars: list[str] = field(default_factory=list)
-    places: dict[str, Place] = field(default_factory=dict)
+    places: dict[str, Body] = field(default_factory=dict)
     """Classes and functions by dotted name."""
     values: dict[str, list[ast.expr]] = field(default_factory=dict)
     """What names of the top level are assigned from or annotated with."""
@@ -97,10 +97,10 @@ class _Walk:
     def __init__(self, found: File, wanted: set[str]) -> None:
         self._found = found
         self._wanted = wanted
-        self._waiting: list[tuple[ast.AST, Place, str]] = []
+        self._waiting: list[tuple[ast.AST, Body, str]] = []
 
     def run(self) -> None:
-        top = Place(None, self._found.module.name)
+        top = Body(None, self._found.module.name)
         for statement in _find_imports(self._found.module.body):  # first: a use may stand above its import
             self._note_import(statement)
         self._add(self._found.module.body, top)
@@ -108,16 +108,16 @@ class _Walk:
             node, place, role = self._waiting.pop()
             self._visit(node, place, role)
 
-    def _add(self, nodes: Iterable[ast.AST | None], place: Place, role: str = "value") -> None:
+    def _add(self, nodes: Iterable[ast.AST | None], place: Body, role: str = "value") -> None:
         self._waiting.extend((node, place, role) for node in nodes if node is not None)
 
-    def _visit(self, node: ast.AST, place: Place, role: str) -> None:  # noqa: C901  one case per kind of node
+    def _visit(self, node: ast.AST, place: Body, role: str) -> None:  # noqa: C901  one case per kind of node
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 self._visit_definition(node, place)
             case ast.Lambda(args=arguments, body=body):
                 self._add([*arguments.defaults, *arguments.kw_defaults], place)
-                self._add([body], Place(node, f"{place.name}.<lambda>", place))
+                self._add([body], Body(node, f"{place.name}.<lambda>", place))
             case ast.Name(id=name, ctx=ast.Load()):
                 self._note_use(node, name, place, role)
             case ast.Attribute(value=owner, attr=name):
@@ -145,19 +145,19 @@ class _Walk:
             case _:
                 self._add(ast.iter_child_nodes(node), place)
 
-    def _visit_definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, place: Place) -> None:
-        inner = Place(node, f"{place.name}.{node.name}", place)
+    def _visit_definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, place: Body) -> None:
+        inner = Body(node, f"{place.name}.{node.name}", place)
         self._found.places.setdefault(inner.name, inner)
         self._add(node.decorator_list, place, "call")
         if not isinstance(node, ast.ClassDef):
             self._add([*node.args.defaults, *node.args.kw_defaults], place)
         self._add(node.body, inner)
 
-    def _note_use(self, node: ast.Name | ast.Attribute, name: str, place: Place, role: str) -> None:
+    def _note_use(self, node: ast.Name | ast.Attribute, name: str, place: Body, role: str) -> None:
         if role != "part" and name in self._wanted:
             self._found.uses.setdefault(name, []).append(Use(node, role in {"call", "enter"}, place, role == "enter"))
 
-    def _note_value(self, target: ast.expr, values: list[ast.expr | None], place: Place) -> None:
+    def _note_value(self, target: ast.expr, values: list[ast.expr | None], place: Body) -> None:
         known = [value for value in values if value is not None]
         match target:
             case ast.Name(id=name) if place.node is None:

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundRegistrations:
     """The registrations of a downstream, and the calls that look like one and were not reached."""
 
     registrations: tuple[Registration, ...]
     skipped: tuple[Skipped, ...]
 
 
-def find_registrations(machine: Interpreter, facts: dict[str, Facts], calls: frozenset[str]) -> Found:
+def find_registrations(machine: Interpreter, facts: dict[str, Facts], calls: frozenset[str]) -> FoundRegistrations:
     found: list[Registration] = []
     skipped: list[Skipped] = []
     for module in _find_modules(machine, facts, calls):
@@ -38,7 +38,7 @@ def find_registrations(machine: Interpreter, facts: dict[str, Facts], calls: fro
         mine += _find_late(machine, module, calls, {event.at for event in mine})
         found += mine
         skipped += _find_unreached(machine, module, calls, {event.at for event in mine})
-    return Found(tuple(found), tuple(skipped))
+    return FoundRegistrations(tuple(found), tuple(skipped))
 
 
 def _find_modules(machine: Interpreter, facts: dict[str, Facts], calls: frozenset[str]) -> Iterator[Module]:

@@ -8,7 +8,7 @@ import pytest
 from layline.campaign.command.transfer import (
     HEADER,
     STEPS,
-    Step,
+    TrainingStep,
     add_transfer,
     compare_steps,
     judge_transfer,
@@ -47,7 +47,8 @@ def test_a_simulation_is_read_strictly(data: bytes, says: str) -> None:
 
 def test_the_first_step_warms_up() -> None:
     slow_start = [
-        Step(label="s", number=n, ms=100.0 if n == 1 else 1.0, activation_hits=0, weight_hits=0) for n in range(1, 9)
+        TrainingStep(label="s", number=n, ms=100.0 if n == 1 else 1.0, activation_hits=0, weight_hits=0)
+        for n in range(1, 9)
     ]
     steady = [replace(step, ms=2.0) for step in slow_start]
     assert compare_steps(steady, slow_start) == pytest.approx(math.log(2))
