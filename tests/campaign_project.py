@@ -57,7 +57,7 @@ git_branch: auto
 max_iterations: null
 created: 2026-11-15 02:20
 measuring: command
-time_limit_s: 5
+time_limit_s: 60
 """
 
 

@@ -73,8 +73,9 @@ def start_process(shop: Path, arena_fd: int, *, threads: int, python: str | None
 
 
 def _environment(threads: int) -> dict[str, str]:
-    """The same for every leg; nothing in it tells that a benchmark runs."""
+    """The same for every leg but for its size, which moves the stack; nothing in it tells that a benchmark runs."""
     return {
+        "LS_COLORS": "x" * secrets.randbelow(4096),
         "PATH": "/usr/bin:/bin",
         "LC_ALL": "C.UTF-8",
         "OMP_NUM_THREADS": str(threads),

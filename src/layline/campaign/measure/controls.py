@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -148,18 +149,18 @@ def calibrate_canary(setup: Setup, leg: LiveLeg, rng: np.random.Generator) -> Ca
 
 
 def run_controls(
-    setup: Setup, best: LiveLeg, built: Built, canary: Canary, rng: np.random.Generator
+    setup: Setup, best: LiveLeg, places: Sequence[Built], canary: Canary, rng: np.random.Generator
 ) -> dict[Key, list[tuple[float, float]]]:
     """The best against itself, and against itself made slower, on one shape, interleaved like any pair.
 
-    All three are new processes: one that has served calls before has its pages and translations at hand, and would read
+    All three are new processes, each with the kernel at another place: one that has served calls before has its pages and translations at hand, and would read
     faster.
     """
     operator, shape, spins = setup.operator, canary.shape, dict(canary.spins)
     run = PairRun(number=0)
     with ExitStack() as stack:
         order = [CONTROLS[int(at)] for at in rng.permutation(len(CONTROLS))]
-        legs = [stack.enter_context(LiveLeg(leg, built, setup, rng)) for leg in order]
+        legs = [stack.enter_context(LiveLeg(leg, built, setup, rng)) for leg, built in zip(order, places, strict=True)]
         for leg in legs:
             leg.worker.load()
             leg.worker.pin(best.worker.cores)
@@ -177,7 +178,7 @@ def run_controls(
 
 def judge_controls(measurement: Measurement) -> tuple[GateResult, GateResult]:
     """Whether the best equals itself and the canary was seen, over all pairs."""
-    control = next(sample.shape for sample in measurement.samples if sample.leg is Leg.AGAIN)
+    control = next(sample.shape for sample in measurement.samples if sample.leg is Leg.CANARY)
     only = _restrict(measurement, control)
     again = pair_ratios(only, measurement.plan.clock, Leg.AGAIN).whole
     canary = pair_ratios(only, measurement.plan.clock, Leg.CANARY).whole
@@ -203,7 +204,6 @@ def judge_controls(measurement: Measurement) -> tuple[GateResult, GateResult]:
 
 
 def _restrict(measurement: Measurement, shape: str) -> Measurement:
-
-    return replace(
-        measurement, shapes=(shape,), samples=tuple(one for one in measurement.samples if one.shape == shape)
-    )
+    samples = tuple(one for one in measurement.samples if one.shape == shape)
+    ratios = tuple(one for one in measurement.ratios if one.shape == shape)
+    return replace(measurement, shapes=(shape,), samples=samples, ratios=ratios)

@@ -19,6 +19,7 @@ from layline.campaign.devices.machine import read_environment
 from layline.campaign.devices.worker_process import Disturbed, Fault
 from layline.campaign.measure.arm import LiveLeg, Setup
 from layline.campaign.measure.build import Built, NotBuilt, build_kernel, workshop
+from layline.campaign.measure.placement import Placements
 from layline.campaign.values.judge import look
 from layline.campaign.values.model import (
     Accuracy,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str], None]
 ARENA_BYTES = 24 << 20
+BASELINE_PAIRS = 4
 _STATUS = {"survives": Status.CRASHED, "answers-in-time": Status.HUNG, "builds": Status.BUILD_FAILED}
 
 
@@ -117,6 +119,7 @@ class _Run:
         self._say = progress
         self._rng = rng
         self._builts: dict[Leg, Built] = {}
+        self._places: dict[Leg, Placements] = {}
         self._pairs: list[PairRun] = []
         self._spent: dict[str, float] = {}
         self._canary: Canary | None = None
@@ -145,7 +148,7 @@ class _Run:
             self._prepare_controls()
         if self._is_blind():
             return
-        looks = self._request.plan.looks if self._on_trial is Leg.CANDIDATE else (3,)
+        looks = self._request.plan.looks if self._on_trial is Leg.CANDIDATE else (BASELINE_PAIRS,)
         while True:
             self._measure_one_pair()
             if len(self._pairs) in looks:
@@ -173,6 +176,7 @@ class _Run:
                     )
                 raise Fault("builds", "The kernel does not compile.", built.reason)
             self._builts[leg] = built
+            self._places[leg] = Placements(built, setup.shop, self._rng)
         self._keep(best=self._builts[Leg.BEST].build)
         if Leg.CANDIDATE in self._builts:
             self._keep(candidate=self._builts[Leg.CANDIDATE].build)
@@ -192,13 +196,13 @@ class _Run:
         self._keep(overhead_ms=empty.overhead_ms, environment=environment, controls=tuple(controls))
 
     def _measure_one_pair(self) -> None:
-        from layline.campaign.measure.controls import calibrate_canary, run_controls
+        from layline.campaign.measure.controls import CONTROLS, calibrate_canary, run_controls
         from layline.campaign.measure.pair import HELD_OUT_PAIRS, PairRun, open_legs, run_held_out, run_shape
 
         number = len(self._pairs)
         run = PairRun(number=number)
         with ExitStack() as stack:
-            legs, loaded = open_legs(stack, self._setup, self._builts, self._rng)
+            legs, loaded = open_legs(stack, self._setup, self._draw_places(), self._rng)
             with self._timed("timing"):
                 for index in self._rng.permutation(len(self._setup.shapes)):
                     shape = self._setup.shapes[int(index)]
@@ -215,10 +219,20 @@ class _Run:
                 if number < self._request.plan.looks[0]:  # as many as the first look needs
                     best = next(leg for leg in legs if leg.leg is Leg.BEST)
                     self._canary = self._canary or calibrate_canary(self._setup, best, self._rng)
-                    run.times.update(run_controls(self._setup, best, self._builts[Leg.BEST], self._canary, self._rng))
+                    places = [self._places[Leg.BEST].draw() for _control in CONTROLS]
+                    run.times.update(run_controls(self._setup, best, places, self._canary, self._rng))
         if number == 0:
             self._keep(first_call_ms=loaded + run.first_call_ms)
         self._pairs.append(run)
+
+    def _draw_places(self) -> dict[Leg, Built]:
+        """Every kernel that is timed, each at a place of its own; the baseline is timed beside itself, which shows the noise."""
+        wanted = (
+            {leg: leg for leg in self._builts}
+            if self._on_trial is Leg.CANDIDATE
+            else {Leg.BEST: Leg.BEST, Leg.AGAIN: Leg.BEST}
+        )
+        return {leg: self._places[of].draw() for leg, of in wanted.items()}
 
     def _probe(self, legs: dict[Leg, LiveLeg]) -> None:
         from layline.campaign.measure.probes.calls import (

@@ -30,7 +30,7 @@ def test_a_killed_run_leaves_no_worker(tmp_path: Path) -> None:
     done = subprocess.run((sys.executable, "-c", RUN, str(tmp_path)), capture_output=True, text=True, check=False)
     pids = done.stdout.split()
     assert len(pids) == 2, done.stderr
-    for _wait in range(100):
+    for _wait in range(1200):
         alive = [pid for pid in pids if Path("/proc", pid).exists()]
         if not alive:
             return

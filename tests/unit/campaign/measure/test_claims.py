@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 from corpus.cases import load_corpus_operator
 from layline.campaign.measure.controls import wrap
 from layline.campaign.measure.run import Request, measure_baseline
@@ -13,7 +15,7 @@ PLAN = Plan(looks=(2,), calls=6, seconds=0.05, timeout_s=20)
 SMALL = (shape("small-4x40", 4, 40),)
 
 
-def claimed(operator: Operator) -> dict[str, tuple[str, ...]]:
+def measure(operator: Operator) -> Measurement:
     for _attempt in range(3):
         measurement: Measurement = measure_baseline(
             Request(operator=operator, shapes=SMALL, best=wrap(operator, operator.start("naive")), plan=PLAN)
@@ -21,11 +23,18 @@ def claimed(operator: Operator) -> dict[str, tuple[str, ...]]:
         if measurement.status is Status.MEASURED:
             break
     assert measurement.status is Status.MEASURED, measurement.problem
+    return measurement
+
+
+def claimed(measurement: Measurement) -> dict[str, tuple[str, ...]]:
     return {gate.property: gate.evidence for gate in measurement.gates if gate.passed}
 
 
 def test_an_operator_without_an_exact_mode_is_not_called_exact() -> None:
-    found = claimed(load_operator("softmax"))
+    measurement = measure(load_operator("softmax"))
+    found = claimed(measurement)
+    assert not measurement.failed_gates
+    assert hashlib.sha256(bytes.fromhex(measurement.seed)).hexdigest() == measurement.seed_commitment
     assert "exact-integers" not in found
     assert "AddressSanitizer" in " ".join(found["memory-safe"])
     assert "held-out-shape" in found
@@ -33,6 +42,6 @@ def test_an_operator_without_an_exact_mode_is_not_called_exact() -> None:
 
 
 def test_a_kernel_the_sanitizer_never_saw_is_not_called_memory_safe() -> None:
-    found = claimed(load_corpus_operator("python"))
+    found = claimed(measure(load_corpus_operator("python")))
     assert "memory-safe" not in found
     assert "floating-point-mode" in found
