@@ -74,7 +74,7 @@ def _describe_library() -> Iterator[str]:
     yield "| --- | --- |"
     for name in layline.__all__:
         said = inspect.getdoc(getattr(layline, name)) or ""
-        yield f"| {code_span(name)} | {escape(said.splitlines()[0] if said else '')} |"
+        yield f"| {code_span(name)} | {escape(_summarise(said))} |"
 
 
 def _describe_tools() -> Iterator[str]:
@@ -94,7 +94,12 @@ def _describe_tools() -> Iterator[str]:
             else "adds"
         )
         said = inspect.getdoc(tool.function) or ""
-        yield f"| {code_span(tool.name)} | {inputs} | {does} | {escape(said.splitlines()[0])} |"
+        yield f"| {code_span(tool.name)} | {inputs} | {does} | {escape(_summarise(said))} |"
+
+
+def _summarise(said: str) -> str:
+    """The first paragraph as one line."""
+    return " ".join(said.split("\n\n", maxsplit=1)[0].split())
 
 
 def _list_decisions() -> Iterator[str]:

@@ -63,8 +63,21 @@ def parse_json(text: str | bytes, *, where: str) -> Any:
 
 def schema(kind: type[Any], *, name: str) -> dict[str, Any]:
     """The JSON Schema of a value type."""
-    built = _adapter(kind).json_schema(mode="validation")
+    built = _join_lines(_adapter(kind).json_schema(mode="validation"))
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **built, "title": name}
+
+
+def _join_lines(node: Any) -> Any:
+    """Descriptions as running text: where a docstring breaks its lines is no matter of the schema."""
+    match node:
+        case dict():
+            return {
+                key: " ".join(value.split()) if key == "description" and isinstance(value, str) else _join_lines(value)
+                for key, value in node.items()
+            }
+        case list():
+            return [_join_lines(item) for item in node]
+    return node
 
 
 _adapters: dict[type[Any], TypeAdapter[Any]] = {}
