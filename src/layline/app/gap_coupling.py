@@ -14,6 +14,7 @@ from layline.app.workspace import cache_directory
 from layline.change.compare import Comparer
 from layline.change.trace import Tracer
 from layline.core.evidence import Skipped
+from layline.core.ours import is_test
 from layline.coupling.judge import Judge, build_couplings
 from layline.coupling.reading import Finder, find_roots, read_uses
 from layline.coupling.uses import ANALYSER
@@ -50,7 +51,7 @@ def measure_impact(workspace: Workspace, backend: Backend, pin: Tree, tip: Tree)
     if not packages:
         return Impact(surface=None)
     cache = open_cache(cache_directory())
-    ours = Part(tree=SelectedTree(Tree(workspace.downstream, workspace.commit), _is_not_test))
+    ours = Part(tree=SelectedTree(Tree(workspace.downstream, workspace.commit), lambda path: not is_test(path)))
     chosen = _package_files(backend)
     before, after = (
         Part(tree=SelectedTree(tree, chosen), packages=packages, source_roots=backend.source_roots)
@@ -100,10 +101,6 @@ def _package_files(backend: Backend) -> Callable[[str], bool]:
     folders = tuple(f"{place}/" for place in places)
     files = frozenset(f"{place}.py" for place in places)
     return lambda path: "/" not in path or path in files or path.startswith(folders)
-
-
-def _is_not_test(path: str) -> bool:
-    return not path.startswith(("tests/", "test/")) and "/tests/" not in path
 
 
 def find_shims(index: Index) -> Iterator[tuple[str, int]]:

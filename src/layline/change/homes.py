@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from layline.change.similarity import SMALL, Shingles, compare_names, compare_shingles, read_shingles, share_kept
+from layline.core.ours import is_test_module
 from layline.source.definitions import (
     ROW_FINGERPRINT,
     ROW_KIND,
@@ -180,7 +181,7 @@ class Homes:
     def _is_comparable(self, module: str, definition: Definition, item: _Candidate) -> bool:
         same_kind = _KINDS[item.row[ROW_KIND]] is definition.kind
         same_level = ("." in item.qualname) == bool(definition.owner)
-        return same_kind and same_level and (_is_test(module) or not _is_test(item.module))
+        return same_kind and same_level and (is_test_module(module) or not is_test_module(item.module))
 
     def _judge(self, module: str, definition: Definition, item: _Candidate) -> Suggestion | None:
         other = definition_of(item.row)
@@ -306,8 +307,3 @@ def needs_more(before: Definition, after: Definition) -> bool:
     """True if a call that satisfied the old signature cannot satisfy the new one."""
     old, new = (sum(item.required for item in one.parameters or ()) for one in (before, after))
     return before.kind is DefinitionKind.FUNCTION and new > old
-
-
-def _is_test(module: str) -> bool:
-    parts = module.split(".")
-    return any(part in {"tests", "test", "testing"} or part.startswith("test_") for part in parts)

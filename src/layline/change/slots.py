@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from layline.change.binding import CallShape, CallSite, check_call, read_call, read_modules
 from layline.core.evidence import Location, Skipped
+from layline.core.ours import is_test_module
 from layline.source.definitions import Parameter
 from layline.source.excerpts import parse_around
 from layline.source.fingerprint import dotted_text
@@ -58,7 +59,7 @@ def find_slot_calls(resolver: Resolver, arguments: frozenset[str]) -> list[CallS
     found = [
         site
         for module, data in read_modules(resolver)
-        if resolver.index.entries[module].part == 0 and "tests" not in module.split(".") and pattern.search(data)
+        if resolver.index.entries[module].part == 0 and not is_test_module(module) and pattern.search(data)
         for site in _find_in(resolver, module, data, pattern)
         if not arguments.isdisjoint(site.shape.keywords)
     ]

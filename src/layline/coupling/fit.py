@@ -9,6 +9,7 @@ from layline.change.binding import CallSite, Problem, check_call, check_replacem
 from layline.change.compare import Comparer, Comparison
 from layline.change.signatures import ParameterChange
 from layline.change.slots import find_refusing, find_slot_calls
+from layline.core.ours import is_test_module
 from layline.coupling.binding_kind import find_nature_problems
 from layline.coupling.replacements import Replacement
 from layline.source import Definition, DefinitionKind, Parameter, Resolver, Symbol
@@ -101,7 +102,7 @@ class Fitter:
             self._sites.update(find_call_sites(self._tip, self._names | {home}))
         users = [site.module for site in self._sites[home]]
         users += [module for module, _ in self._tip.find_importers(comparison.name)]
-        if any(not _is_test(module) for module in users):
+        if any(not is_test_module(module) for module in users):
             return ""
         return "; no upstream code calls it at the tip"
 
@@ -121,12 +122,8 @@ class Fitter:
         is_member = "self" in {item.name for item in ours[:1]} or replacement.definition.kind is DefinitionKind.CLASS
         bound = is_member or (definition is not None and bool(definition.owner))
         for site in self._sites[home]:
-            if not _is_test(site.module):
+            if not is_test_module(site.module):
                 yield from ((site, problem.argument) for problem in check_call(site.shape, ours, bound=bound))
-
-
-def _is_test(module: str) -> bool:
-    return module.startswith("tests.")
 
 
 def called_name(comparison: Comparison) -> str:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from layline.core.ours import is_own
 from layline.core.patch import Inventory
 from layline.git import Blob, Repository
 from layline.source import Index
-
-_TESTS = ("tests/", "test/", "docs/", "examples/")
 
 
 def find_keys(inventory: Inventory) -> frozenset[str]:
@@ -33,7 +32,7 @@ def read_mentions(indexes: tuple[Index, Index], part: int, keys: frozenset[str])
 
 def _find_blobs(index: Index, part: int) -> frozenset[str]:
     entries = (entry for entry in index.entries.values() if entry.part == part)
-    return frozenset(entry.blob for entry in entries if not entry.path.startswith(_TESTS))
+    return frozenset(entry.blob for entry in entries if is_own(entry.path))
 
 
 def _read_mentions(

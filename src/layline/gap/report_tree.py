@@ -164,7 +164,7 @@ def _areas(gap: Gap) -> Section:
 def _packages(gap: Gap) -> Section:
     items: list[Inline] = []
     for kind, verb in (("added", "new"), ("renamed", "renamed"), ("removed", "gone")):
-        named = [one for one in gap.packages if one.kind == kind and not statements.is_test_path(one.path)]
+        named = [one for one in gap.packages if one.kind == kind and statements.is_package_folder(one.path)]
         tests = sum(1 for one in gap.packages if one.kind == kind) - len(named)
         shown = [
             f"{one.old_path} → {one.path}" if one.old_path else f"{one.path} ({count(one.files, 'Python file')})"

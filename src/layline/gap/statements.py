@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from layline.change.surface import SurfaceChange
+from layline.core.ours import is_packaged
 from layline.core.prose import count, listed, sentence, share, shorten, verb
 from layline.core.revision import Relation
 from layline.coupling.model import Consequence, State, Touch
@@ -193,7 +194,7 @@ def feature_deltas(gap: Gap, most: int = 5) -> tuple[str, ...]:
         f"{count(change.files, 'code file')})"
         for change in sorted(gap.changes.kept, key=lambda change: (-change.files, change.date))[: most - 1]
     ]
-    added = [one for one in gap.packages if one.kind == "added" and not is_test_path(one.path)]
+    added = [one for one in gap.packages if one.kind == "added" and is_package_folder(one.path)]
     if added:
         biggest = sorted(added, key=lambda one: (-one.files, one.path))
         names = listed([one.path for one in biggest], most=4)
@@ -304,8 +305,8 @@ def is_runtime(row: Difference) -> bool:
     return row.kind is Kind.PYTHON or any(side.scope == "runtime" for side in sides)
 
 
-def is_test_path(path: str) -> bool:
-    return path.startswith(("tests/", "test/", "examples/", "scripts/", "tools/", ".")) or "/tests" in path
+def is_package_folder(path: str) -> bool:
+    return is_packaged(f"{path}/__init__.py") and not path.startswith(".")
 
 
 def _one_per_target(gap: Gap, consequence: Consequence) -> list[Coupling]:

@@ -11,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from layline.core.evidence import Evidence
+from layline.core.ours import is_packaged
 
 if TYPE_CHECKING:
     from layline.git import Repository
@@ -53,7 +54,6 @@ def _build(repository: Repository, commit: str, path: str, found: Found) -> Vers
 
 Found = tuple[str, int, int]
 _MODULES = ("package_info.py", "_version.py", "version.py", "__about__.py", "__init__.py")
-_NOT_PACKAGES = {"tests", "test", "docs", "examples", "tools", "scripts", "benchmarks"}
 
 
 def _find_version_modules(repository: Repository, commit: str, packages: tuple[str, ...]) -> list[str]:
@@ -62,7 +62,9 @@ def _find_version_modules(repository: Repository, commit: str, packages: tuple[s
     for entry in repository.read_tree(commit):
         folder, _, name = entry.path.removeprefix("src/").rpartition("/")
         top = folder.split("/")[0]
-        is_ours = top in {package.partition(".")[0] for package in packages} if packages else top not in _NOT_PACKAGES
+        is_ours = (
+            top in {package.partition(".")[0] for package in packages} if packages else is_packaged(f"{top}/{name}")
+        )
         if folder and name in _MODULES and folder.count("/") < 2 and is_ours:
             found.append((folder.count("/"), folder, _MODULES.index(name), entry.path))
     return [path for *_, path in sorted(found)]

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Skipped
+from layline.core.ours import is_own
 from layline.interpreter.scope import Scope
 from layline.source.facts import Facts, parse_facts
 from layline.source.names import is_within
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 _BUILD_FILES = frozenset({"pyproject.toml", "setup.cfg"})
 _BUILDERS = frozenset({"setuptools", "distutils", "skbuild", "numpy.distutils"})
-_NOT_A_PROJECT = frozenset("third_party 3rdparty vendor tests test docs examples benchmark benchmarks".split())
 
 
 @dataclass(slots=True, eq=False)
@@ -137,7 +137,7 @@ def find_project_roots(tree: Tree) -> list[str]:
     """Where the packages of the projects inside a tree begin: beside each build file, or in the `src` beside it."""
     folders = {path.rpartition("/")[0] for path in tree.entries if path.rpartition("/")[2] in _BUILD_FILES}
     folders |= {path.rpartition("/")[0] for path in find_build_scripts(tree)}
-    kept = sorted(folder for folder in folders if folder and not _NOT_A_PROJECT & set(folder.split("/")))
+    kept = sorted(folder for folder in folders if folder and is_own(f"{folder}/setup.py"))
     inside = {part for path in tree.entries if "/src/" in path for part in [path.partition("/src/")[0]]}
     return [f"{folder}/src" if folder in inside else folder for folder in kept]
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location
+from layline.core.ours import is_test
 from layline.source.survey import normalise, to_https
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def find_checkouts(tree: Tree) -> Iterator[Checkout]:
     """Every clone whose version the text names, in path order."""
     for path in tree.paths():
         is_text = path.endswith(_TEXTS) or "ockerfile" in path.rpartition("/")[2]
-        if not is_text or any(part.startswith("test") for part in path.split("/")):
+        if not is_text or is_test(path):
             continue
         text = tree.read_text(path)
         if isinstance(text, str) and len(text) <= _LARGEST and "git clone" in text:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from layline.core.ours import is_packaged
+
 
 def module_name(path: str, source_roots: Sequence[str] = (".",)) -> str | None:
     """The dotted name of a Python file; None where no import statement can spell it.
@@ -63,32 +65,13 @@ def _depth(path: str, source_roots: Sequence[str]) -> int:
     return max(depths)
 
 
-_NOT_PACKAGES = frozenset(
-    [
-        "tests",
-        "test",
-        "docs",
-        "doc",
-        "examples",
-        "example",
-        "tools",
-        "scripts",
-        "benchmarks",
-        "benchmark",
-        "ci",
-        "docker",
-        "setup",
-    ]
-)
-
-
 def find_packages(paths: Iterable[str], source_roots: Sequence[str] = (".",)) -> tuple[str, ...]:
     """The packages a tree offers: top folders with an `__init__.py`, and those one below a namespace folder."""
     found: set[str] = set()
     for path in paths:
         name = module_name(path, source_roots) if path.endswith("/__init__.py") else None
         parts = name.split(".") if name else []
-        if parts and len(parts) <= 2 and parts[0] not in _NOT_PACKAGES:
+        if parts and len(parts) <= 2 and is_packaged("/".join(parts) + "/__init__.py"):
             found.add(".".join(parts))
     return tuple(
         sorted(name for name in found if name.partition(".")[0] == name or name.partition(".")[0] not in found)

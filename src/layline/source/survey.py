@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location
+from layline.core.ours import is_own, is_packaged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,9 +24,6 @@ _VARIABLE = re.compile(
     r"^\s*(?:ENV|ARG|export|-)?\s*\"?([A-Z][A-Z0-9_]*_(?:COMMIT|SHA|COMMIT_ID|HASH|REV))\"?\s*[:=]\s*[\"']?([0-9a-f]{40})\b"
 )
 _IMPORT = re.compile(rb"^[ \t]*(?:import|from)[ \t]+([A-Za-z_]\w*(?:\.\w+)*)", re.MULTILINE)
-_NOT_OURS = frozenset(
-    {"third_party", "3rdparty", "vendor", "tests", "test", "docs", "examples", "benchmark", "benchmarks"}
-)
 _MAX_TEXT_BYTES = 512 * 1024
 
 
@@ -129,7 +127,7 @@ def find_imported_packages(tree: Tree, under: str = "") -> Counter[str]:
     oids: dict[str, None] = {}
     for path in tree.paths(under, suffix=".py"):
         entry = tree.find(path)
-        if entry is not None and not _NOT_OURS & set(path.split("/")):
+        if entry is not None and is_own(path):
             oids[entry.oid] = None
     counts: Counter[str] = Counter()
     for blob in tree.repository.stream_blobs(oids):
@@ -155,7 +153,7 @@ def match_integration(tree: Tree, names: Iterable[str]) -> dict[str, str]:
     The folders that belong together stand side by side (`backends/megatron`, `backends/torchtitan`): the parent with
     the most matches decides, so that a deep `models/mamba` does not pass for an integration of `mamba`.
     """
-    folders = find_folders(path for path in tree.paths(suffix=".py") if not _NOT_OURS & set(path.split("/")))
+    folders = find_folders(path for path in tree.paths(suffix=".py") if is_own(path))
     by_parent: dict[str, dict[str, tuple[int, str]]] = {}
     for name in names:
         wanted = normalise(name)
@@ -210,7 +208,7 @@ def find_patch_folders(tree: Tree, under: str) -> list[str]:
 def find_config_folders(tree: Tree, key: str) -> list[str]:
     """Folders of YAML files named like the backend below a folder that says config."""
     yaml = [path for suffix in (".yaml", ".yml") for path in tree.paths(suffix=suffix)]
-    folders = find_folders(path for path in yaml if not _NOT_OURS & set(path.split("/")))
+    folders = find_folders(path for path in yaml if is_own(path))
     return sorted(
         folder
         for folder in folders
@@ -232,7 +230,7 @@ def find_packages(tree: Tree, source_roots: Iterable[str] = (".", "src")) -> lis
 def _find_packages_below(paths: set[str], prefix: str, dotted: str, depth: int) -> Iterator[str]:
     inside = [path.removeprefix(prefix) for path in paths if path.startswith(prefix)]
     for name in sorted({path.split("/", 1)[0] for path in inside if "/" in path}):
-        if not name.isidentifier() or (depth == 0 and name in {*_NOT_OURS, "tools", "scripts", "src", "tasks"}):
+        if not name.isidentifier() or (depth == 0 and (name == "src" or not is_packaged(f"{name}/__init__.py"))):
             continue
         full = f"{dotted}.{name}" if dotted else name
         if f"{prefix}{name}/__init__.py" in paths or depth == 2:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Skipped
+from layline.core.ours import is_vendored
 from layline.gap.dependencies.containers import CONTAINER_FILE, find_container_declarations
 from layline.gap.dependencies.documents import find_document_declarations
 from layline.gap.dependencies.locks import LOCK_FILES, read_lock
@@ -33,7 +34,7 @@ _DOCUMENT = re.compile(
     re.IGNORECASE,
 )
 _README = re.compile(r"(?:^|/)README(?:\.(?:md|rst|txt))?$", re.IGNORECASE)
-_VENDORED = re.compile(r"(?:^|/)(?:third_party|vendor|node_modules|\.claude|\.agents|skills)/")
+_FOR_AGENTS = re.compile(r"(?:^|/)(?:\.claude|\.agents|skills)/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def read_declarations(tree: Tree, only: tuple[str, ...] = ()) -> Declarations:
 def find_dependency_files(tree: Tree, only: tuple[str, ...] = ()) -> Iterator[tuple[Rank, str]]:
     """Files by rank; a symlink stands for the file it leads to, so that nothing counts twice."""
     for path, entry in tree.entries.items():
-        if entry.is_symlink or not entry.is_file or _VENDORED.search(path):
+        if entry.is_symlink or not entry.is_file or is_vendored(path) or _FOR_AGENTS.search(path):
             continue
         if only and not any(fnmatch.fnmatchcase(path, pattern) for pattern in only):
             continue

@@ -8,6 +8,7 @@ from typing import Any
 
 from layline.change.surface import SurfaceChange, SurfaceRow
 from layline.core.evidence import Evidence
+from layline.core.ours import is_test_module
 from layline.source import Index, Resolver, is_within
 from layline.source.definitions import ROW_FINGERPRINT, ROW_KIND, ROW_LINE, ROW_QUALNAME
 
@@ -54,7 +55,7 @@ def read_rows(index: Index, packages: tuple[str, ...]) -> Rows:
     """Functions, methods and classes of the packages; tests are nobody's surface."""
     found: Rows = {}
     for entry, module in index.modules():
-        if not any(is_within(entry.name, package) for package in packages) or "tests" in entry.name.split("."):
+        if not any(is_within(entry.name, package) for package in packages) or is_test_module(entry.name):
             continue
         for row in module.rows:
             if row[ROW_KIND] in {_FUNCTION, _CLASS} and "<locals>" not in row[ROW_QUALNAME]:
@@ -105,7 +106,7 @@ def _find_lost_exports(pin: Resolver, tip: Resolver, packages: tuple[str, ...]) 
     for entry, module in pin.index.modules():
         if not entry.is_package or not any(is_within(entry.name, package) for package in packages):
             continue
-        if entry.name not in tip.index.entries or "tests" in entry.name.split("."):
+        if entry.name not in tip.index.entries or is_test_module(entry.name):
             continue
         for alias, items in module.bound_imports.items():
             name = f"{entry.name}.{alias}"

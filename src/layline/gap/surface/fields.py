@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from layline.change.compare import Comparer
 from layline.change.surface import SurfaceChange, SurfaceRow
 from layline.core.evidence import Evidence
+from layline.core.ours import is_test_module
 from layline.source import Definition, DefinitionKind, Index, Resolver, is_within
 
 _CUT = 200
@@ -34,7 +35,7 @@ def read_config_classes(index: Index, packages: tuple[str, ...]) -> dict[str, di
     """Dotted class → its own fields, for dataclasses that hold configuration."""
     found: dict[str, dict[str, ConfigField]] = {}
     for entry, module in index.modules():
-        if not any(is_within(entry.name, package) for package in packages) or "tests" in entry.name.split("."):
+        if not any(is_within(entry.name, package) for package in packages) or is_test_module(entry.name):
             continue
         for definition in module.definitions:
             if definition.kind is DefinitionKind.CLASS and is_config(entry.name, definition):

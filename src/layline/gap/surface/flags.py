@@ -14,6 +14,7 @@ from typing import Any
 
 from layline.change.surface import SurfaceChange, SurfaceRow
 from layline.core.evidence import Evidence, Skipped
+from layline.core.ours import is_test_module
 from layline.errors import GitError
 from layline.gap.surface.fields import ConfigField, all_fields
 from layline.source import Index, Resolver, Tree, is_within, parse_tree
@@ -122,7 +123,7 @@ def find_files_with(tree: Tree, text: str) -> Iterator[str]:
 
 
 def _is_surface(name: str, packages: tuple[str, ...]) -> bool:
-    return any(is_within(name, package) for package in packages) and "tests" not in name.split(".")
+    return any(is_within(name, package) for package in packages) and not is_test_module(name)
 
 
 def _find_factories(index: Index, trees: dict[str, ast.Module]) -> Iterator[str]:

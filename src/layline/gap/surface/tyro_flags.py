@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Skipped
+from layline.core.ours import is_test_module
 from layline.gap.surface.fields import ConfigField, all_fields
 from layline.gap.surface.flags import Flag, field_default, find_files_with
 from layline.source import DefinitionKind, Resolver, parse_tree
@@ -60,7 +61,7 @@ def _find_modules(index: Index) -> Iterator[tuple[str, ast.Module]]:
     calling = {path for part in index.parts for path in find_files_with(part.tree, "tyro")}
     for name, entry in sorted(index.entries.items()):
         data = index.read_blob(name) if entry.path in calling else b""
-        tree = parse_tree(entry.path, data) if b"cli(" in data and "tests" not in name.split(".") else None
+        tree = parse_tree(entry.path, data) if b"cli(" in data and not is_test_module(name) else None
         if isinstance(tree, ast.Module):
             yield name, tree
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location, Skipped
+from layline.core.ours import is_vendored
 from layline.core.patch import Effect, Style, TargetKind, Unregistered
 from layline.errors import GitError
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 _FILE = re.compile(r"\+\+\+ (?:b/)?([^\t\n]+)")
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@ ?(.*)")
 _APPLIERS = ("*.sh", "*.py", "*.yml", "*.yaml", "*Dockerfile*", "*Makefile", "*.toml", "*.md")
-_NOT_OURS = re.compile(r"(?:^|/)(?:third_party|3rdparty|vendor)/")
 _MOST_BYTES = 2_000_000
 _RUNS = re.compile(rb"^import[ \t]", re.MULTILINE)
 
@@ -75,7 +75,7 @@ def parse_hunks(text: str) -> Iterator[Hunk]:
 def find_textual(downstream: Tree, upstream: Tree, index: Index) -> Iterator[Unregistered]:
     """What patch files of the downstream change in one upstream, and whether they still apply at the pin."""
     for path in downstream.entries:
-        if not path.endswith((".patch", ".diff")) or _NOT_OURS.search(path):
+        if not path.endswith((".patch", ".diff")) or is_vendored(path):
             continue
         text = downstream.read_text(path)
         if isinstance(text, Skipped) or len(text) > _MOST_BYTES:
@@ -139,7 +139,7 @@ def _find_appliers(downstream: Tree, path: str) -> tuple[str, ...]:
 def find_startup_files(downstream: Tree) -> Iterator[Skipped]:
     """`.pth` files that run code when Python starts: said with their line, what they import is not followed."""
     for path in downstream.entries:
-        entry = downstream.find(path) if path.endswith(".pth") and not _NOT_OURS.search(path) else None
+        entry = downstream.find(path) if path.endswith(".pth") and not is_vendored(path) else None
         data = downstream.repository.read_blob(entry.oid) if entry is not None else b""
         if len(data) > 8_192 or b"\0" in data:
             continue

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Skipped
+from layline.core.ours import is_own
 from layline.core.patch import Engine, Guard, Inventory, Patch, Unregistered
 from layline.interpreter.callers.find import Search
 from layline.interpreter.calls import Interpreter
@@ -34,12 +35,6 @@ if TYPE_CHECKING:
     from layline.source.facts import Facts
     from layline.source.tree import Tree
 
-NOT_OURS = frozenset(
-    "third_party 3rdparty vendor tests test docs example examples demo demos benchmark benchmarks unittests ut st".split()
-)
-_NOT_OURS_PATH = re.compile(
-    r"(?:^|/)(?:" + "|".join(sorted(NOT_OURS)) + r"|tests?_\w+|\w+_tests?)/|(?:^|/)(?:conftest|test_\w+)\.py$"
-)
 _RECURSION = 12_000
 """Reading goes as deep as the code it reads; the default limit of Python is meant for less."""
 
@@ -94,7 +89,7 @@ def read_downstream(tree: Tree, settings: Settings, cache: Cache | None = None) 
         roots = learn_roots(machine, engines)
         engine = read_engine(machine, engines, texts)
     ours = {name.partition(".")[0] for name in names} | {re.sub(r"[^a-z0-9]", "", settings.project.name.lower())}
-    own = frozenset(top.lower() for top in ours if top not in NOT_OURS and len(top) > 2)
+    own = frozenset(top.lower() for top in ours if is_own(f"{top}/") and len(top) > 2)
     return Reading(tree, settings, machine, texts, facts, registrations, activation, roots, engine, own, found.skipped)
 
 
@@ -275,7 +270,7 @@ def _settle_duplicates(patches: list[Patch], reading: Reading) -> Iterator[Patch
 def read_texts(tree: Tree) -> Iterator[tuple[str, bytes]]:
     """The Python files of the downstream itself, tests and vendored code apart."""
     builds = frozenset(find_build_scripts(tree))
-    paths = [path for path in tree.paths(suffix=".py") if not _NOT_OURS_PATH.search(path) and path not in builds]
+    paths = [path for path in tree.paths(suffix=".py") if is_own(path) and path not in builds]
     oids = {path: entry.oid for path in paths if (entry := tree.find(path)) is not None}
     blobs: dict[str, bytes] = {}
     for blob in tree.repository.stream_blobs(dict.fromkeys(oids.values())):
