@@ -12,7 +12,7 @@ from layline.core.revision import Commit
 from layline.gap.churn import CODE, DEFAULT_CHURN_CLASSES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 
 _BOT = re.compile(r"\bbot\b|\[bot\]|autobot|github[- ]actions|dependabot|renovate|^svc", re.IGNORECASE)
@@ -91,10 +91,6 @@ def find_reverted(commits: list[Commit]) -> frozenset[str]:
         else:
             by_title.setdefault(_plain_title(commit.subject), []).append(commit)
     return frozenset(found)
-
-
-def find_touching(changes: Changes) -> Iterator[UpstreamChange]:
-    return (change for change in changes.kept if change.ours)
 
 
 def _build_change(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from layline.change.surface import SurfaceChange
 from layline.core.prose import count, listed, shorten
-from layline.core.report import Bullets, Cell, Paragraph, Section, Table
+from layline.core.report import Cell, Paragraph, Section, Table
 from layline.coupling.model import Consequence
 from layline.gap import statements
 from layline.gap.cells import diff_command, evidence_cell, place_cell, span
@@ -248,12 +248,3 @@ def build_sources(gap: Gap, evidence_path: str) -> Section:
         " recomputes them.",
     )
     return Section(title="Evidence sources", blocks=(table, Paragraph(files), Paragraph(every)), sections=())
-
-
-def build_links(gap: Gap) -> Bullets:
-    return Bullets(
-        (
-            f"{gap.downstream} at {gap.downstream_commit.hash}",
-            f"{gap.upstream} at {gap.pin.commit.hash} and {gap.tip.commit.hash}",
-        )
-    )

@@ -249,10 +249,6 @@ def find_sources(value: Value) -> Iterator[Source]:
                 yield from find_sources(inner)
 
 
-def _globals(machine: Interpreter, _: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
-    return Called(Outside("builtins.globals"))
-
-
 def _environ_get(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
     if not arguments:
         return None

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _ASKS = frozenset({"builtins.isinstance", "builtins.issubclass"})
-_OWN = re.compile(r"^(?:self\.)?_*")
 _SWEEP = re.compile(r"\.?(?:named_modules|modules|children|named_children)\(\)\[…\](?:\[1\])?$")
 _LONGEST = 90
 
@@ -55,17 +54,6 @@ def spell_object(value: Value) -> str | None:
 def _join(owner: str | None, rest: str) -> str | None:
     text = None if owner is None else owner + rest
     return text if text is None or len(text) <= _LONGEST else None
-
-
-def is_undone(text: str, undone: Iterable[str]) -> bool:
-    """Whether leaving puts an object back that is spelled so: the same one, or every module below one it is part of."""
-    own = _OWN.sub("", text)
-    for other in undone:
-        back = _OWN.sub("", other)
-        sweep = _SWEEP.search(back)
-        if back == own or (sweep and (not sweep.start() or own.startswith(back[: sweep.start()]))):
-            return True
-    return False
 
 
 def find_classes(owner: Value, tests: Iterable[Value]) -> list[Value]:

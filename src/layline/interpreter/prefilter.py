@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _BEHAVES = frozenset(["forward", "__call__", "__class__", "generate"])
 """Attributes of other objects that hold behaviour, whatever is put there."""
-_BINDS = frozenset(["MethodType", "partial", "__get__"])
 _SHORT = 14
 """A helper this short is read for what it returns."""
 _WRITERS = frozenset({"exec", "apply_patch", "wrap_function_wrapper", "wrap_object", "_w", "_wrap", "wrap"})

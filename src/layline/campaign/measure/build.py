@@ -53,12 +53,6 @@ def workshop() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def read_snapshot(folder: Path) -> Snapshot:
-    """The text files of a kernel's folder."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
-    return Snapshot(files=tuple((str(path.relative_to(folder)), path.read_text("utf-8")) for path in files))
-
-
 def build_kernel(snapshot: Snapshot, operator: Operator, shop: Path, *, timeout_s: float = 120) -> Built | NotBuilt:
     """Compile the snapshot's sources; whatever else it holds is dropped, not punished."""
     kept = tuple((name, text) for name, text in snapshot.files if Path(name).suffix in SOURCES[operator.language])

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 PERFECT_DB = 400.0
 SNR_DB = {"fp8_e4m3": 25.0, "fp8_e5m2": 20.0, "fp4_e2m1": 10.0}
-ALLCLOSE = {"float32": (1e-4, 1e-4), "float16": (1e-2, 1e-2), "bfloat16": (1e-2, 1e-2)}
-"""(rtol, atol) by dtype, as the practice this replaces has them."""
 ERROR_FLOOR = 2.0**-22
 """Errors below a few units in the last place of f32 are not compared: there is nothing to win there."""
 LOST, SMALLEST = 1e-3, 2.0**-100
@@ -53,11 +51,6 @@ class Error:
     def snr_db(self) -> float:
         """Signal-to-noise ratio."""
         return PERFECT_DB if self.rms == 0 else min(PERFECT_DB, -20 * math.log10(self.rms))
-
-
-def compute_oracle(operator: Operator, step: str, filled: Filled) -> dict[str, Array]:
-    """The right outputs of a call."""
-    return operator.oracle(step, filled.shape, filled.inputs)
 
 
 def find_wrong(

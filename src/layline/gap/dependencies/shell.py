@@ -60,7 +60,6 @@ _VALUED = frozenset(
         "-P",
     }
 )
-_CHANNEL_OPTIONS = frozenset({"-i", "--index-url", "--extra-index-url", "-f", "--find-links", "--index"})
 _WHEEL_INDEX = re.compile(r"https?://[\w.-]+/(?:[\w.-]+/)*whl(?:/[\w.-]+)*")
 _ASSIGNMENT = re.compile(
     r"""^\s*(?:export\s+|ARG\s+|ENV\s+)?(?P<name>(?:[A-Z][A-Z0-9_]*)?(?:VERSION|COMMIT|IMAGE|IMAGE_NAME|TAG|REV|REF|SHA|SPEC))\s*=\s*

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from layline.core.patch import Guard
 from layline.interpreter.conditions import Reader, simplify
 from layline.interpreter.events import Log
-from layline.interpreter.values import Argument, Function, Inside, Literal, Partial, Value, truth
+from layline.interpreter.values import Argument, Function, Literal, Partial, Value, truth
 from layline.patches.guards.premises import build_premise
 
 if TYPE_CHECKING:
@@ -69,8 +69,3 @@ def write_source(function: Function) -> str:
     if isinstance(function.node, ast.Lambda):
         return ast.unparse(function.node)
     return function.name
-
-
-def find_engine_module(machine: Interpreter, registry: str) -> Inside | None:
-    found = machine.find_module(registry.rpartition(".")[0])
-    return found if isinstance(found, Inside) else None

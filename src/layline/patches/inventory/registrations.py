@@ -112,11 +112,6 @@ def _add_conditions(events: list[Event], installer: Installer) -> Iterator[Effec
         yield replace(effect, when=ways.describe(event, effect)) if effect.when is None else effect
 
 
-def collect_effects(events: list[Event], installer: Installer) -> list[Effect]:
-    """The effects of a run in order, then those of the replacements it installs, each once."""
-    return [effect for _, effect in find_all_effects(events, installer)]
-
-
 def find_all_effects(
     events: list[Event],
     installer: Installer,
