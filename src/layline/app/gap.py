@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
+from layline.app.uncommitted import tell_uncommitted
 from layline.core.evidence import Alert, Evidence, Fact, Severity
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
 from layline.core.revision import Relation
@@ -48,7 +49,7 @@ def gap_show(
     broken = tuple(_find_broken_limits(values, limits, ends))
     data = _build_data(workspace, key, facts, ends, today)
     report = _build_report(workspace, backend.label or key, facts, (*broken, *alerts), today)
-    return Answer(report=report, data=data, needs_person=bool(broken))
+    return tell_uncommitted(workspace, Answer(report=report, data=data, needs_person=bool(broken)), [key], code=False)
 
 
 def find_endpoints(workspace: Workspace, upstream: Repository, key: str, *, to: str | None = None) -> Endpoints:

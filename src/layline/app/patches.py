@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from layline import codec
 from layline.app.removals import tell_removals
 from layline.app.results import Results, result_key
+from layline.app.uncommitted import tell_uncommitted
 from layline.app.upstreams import Upstreams, open_upstreams
 from layline.app.workspace import cache_directory, know_packages
 from layline.core.patch import Inventory
@@ -59,10 +60,11 @@ def patches_list(workspace: Workspace, backend: str | None = None, wanted: Filte
         build_report(kept, name, workspace.settings.backend(kept.backend).label or kept.backend, of=len(whole.patches))
         for kept, whole in zip(shown, inventories, strict=True)
     ]
+    keys = [inventory.backend for inventory in shown]
     if backend:
-        return Answer(report=reports[0], data=encode_inventory(shown[0]))
+        return tell_uncommitted(workspace, Answer(report=reports[0], data=encode_inventory(shown[0])), keys)
     data: dict[str, Any] = {"schema": SCHEMA, "backends": [encode_inventory(inventory) for inventory in shown]}
-    return Answer(report=_join_reports(reports), data=data)
+    return tell_uncommitted(workspace, Answer(report=_join_reports(reports), data=data), keys)
 
 
 def _check_phase(phase: str | None, inventories: list[Inventory]) -> None:
@@ -135,7 +137,7 @@ def find_inputs(workspace: Workspace) -> tuple[object, ...]:
         except Error as error:
             pin = error.message
         pins.append((key, pin))
-    return workspace.downstream.name, workspace.commit, workspace.settings, pins
+    return workspace.downstream.name, workspace.downstream.identify(workspace.commit), workspace.settings, pins
 
 
 def _read_one(reading: Reading, upstreams: Upstreams, key: str) -> Inventory:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from layline.app.ahead import begin
 from layline.app.drift_kept import KeptDrift, read_kept
 from layline.app.patches import find_inputs, open_reading, read_inventories
+from layline.app.uncommitted import tell_uncommitted
 from layline.app.upstreams import read_pinned_part
 from layline.app.workspace import cache_directory, know_packages
 from layline.change.compare import Comparer
@@ -117,13 +118,14 @@ def patches_drift(workspace: Workspace, backend: str, options: DriftOptions, *, 
     )
     severities = {*(row.severity for row in counted), *(item.severity for item in drift.elsewhere)}
     needs = bool(counted) if options.dead else bool(severities & set(FAIL_ON[options.fail_on]))
-    return Answer(
+    answer = Answer(
         report=build_report(drift),
         data=encode_drift(drift),
         needs_person=needs,
         findings=build_findings(drift),
         subject=Subject(repo=workspace.downstream.name, commit=workspace.commit, question=f"patches-drift/{backend}"),
     )
+    return tell_uncommitted(workspace, answer, [backend])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -38,7 +38,7 @@ def _join(answers: list[Answer], skipped: list[Skipped]) -> Answer:
         title="Drift of all backends",
         meta=answers[0].report.meta[:1],
         sections=tuple(Section(title=one.report.title, sections=one.report.sections) for one in answers),
-        alerts=tuple(alert for one in answers for alert in one.report.alerts),
+        alerts=tuple(dict.fromkeys(alert for one in answers for alert in one.report.alerts)),
         skipped=tuple(dict.fromkeys((*skipped, *(item for one in answers for item in one.report.skipped)))),
     )
     findings = [finding for one in answers for finding in one.findings]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from layline.app.patches import OpenedInventory, find_patch, open_reading, read_all
+from layline.app.uncommitted import tell_uncommitted
 from layline.core.evidence import Evidence
 from layline.core.patch import TargetKind
 from layline.core.report import Answer, Bullets, Cell, Code, Paragraph, Report, Section, Table
@@ -70,7 +71,7 @@ def patches_show(workspace: Workspace, patch_id: str, backend: str | None = None
         "history": _encode_history(workspace, patch),
     }
     opened.upstreams.save()
-    return Answer(
+    answer = Answer(
         report=Report(
             title=patch.id,
             sections=tuple(sections),
@@ -81,6 +82,7 @@ def patches_show(workspace: Workspace, patch_id: str, backend: str | None = None
         ),
         data=data,
     )
+    return tell_uncommitted(workspace, answer, [inventory.backend])
 
 
 def _build_summary(inventory: Inventory, patch: Patch) -> Section:

@@ -11,7 +11,9 @@ from layline.config import find_settings_file, load_settings
 from layline.errors import ConfigError, Error, MissingObject
 from layline.git import Repository, open_repository
 from layline.git.mirror import fetch_mirror
+from layline.git.overlay import Overlay
 from layline.git.repository import find_git_dir
+from layline.git.worktree import find_edits
 from layline.history import read_pin
 from layline.source import Tree, survey
 
@@ -40,6 +42,8 @@ class Workspace:
     root: Path
     downstream: Repository
     commit: str
+    worktree: bool = False
+    """The downstream is looked at as it lies on disk, uncommitted edits and all, over `commit`."""
     _pinned: dict[str, Pinned] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def find_pinned(self, key: str) -> Pinned:
@@ -71,12 +75,23 @@ class Workspace:
         )
 
 
-def open_workspace(config: Path | None = None, *, at: str = "HEAD") -> Workspace:
-    """The downstream of a layline.toml (default: the nearest one here or above) as it was at a commit."""
+def open_workspace(config: Path | None = None, *, at: str = "HEAD", worktree: bool = False) -> Workspace:
+    """The downstream of a layline.toml (default: the nearest one here or above) as it was at a commit, or lies on disk."""
     loaded = load_settings(config or find_settings_file(Path.cwd()))
     project = loaded.settings.project
     downstream = open_repository(loaded.root / project.git, project.repository or project.name)
-    return Workspace(loaded.settings, loaded.root, downstream, downstream.resolve(at))
+    found = Workspace(loaded.settings, loaded.root, downstream, downstream.resolve(at))
+    return _open_on_disk(found, at) if worktree else found
+
+
+def _open_on_disk(workspace: Workspace, at: str) -> Workspace:
+    if at != "HEAD":
+        raise ConfigError("--worktree looks at what lies on disk, --at at a commit.", hint="Leave one of them out.")
+    edits = find_edits(workspace.downstream, workspace.commit, lambda _: True)
+    if edits is None:
+        raise ConfigError(f"{workspace.downstream.name} has no work tree here.", hint="Look at a commit with --at.")
+    over = Overlay(workspace.downstream, workspace.commit, edits.files, edits.links)
+    return replace(workspace, downstream=over, worktree=True)
 
 
 def objects_candidates(root: Path, downstream: Repository, key: str, backend: Backend) -> list[Path]:

@@ -9,7 +9,16 @@ from pathlib import Path
 import click
 
 from layline.cli.gap_report import gap_audit, gap_report, gap_verify
-from layline.cli.show import at_option, config_option, date_option, fetch_option, format_option, show, to_option
+from layline.cli.show import (
+    at_option,
+    config_option,
+    date_option,
+    fetch_option,
+    format_option,
+    show,
+    to_option,
+    worktree_option,
+)
 
 
 @click.group()
@@ -21,6 +30,7 @@ def gap() -> None:
 @click.argument("backend")
 @to_option
 @at_option
+@worktree_option
 @click.option("--evidence", is_flag=True, help="Show the command that reproduces each figure.")
 @click.option(
     "--fail-on",
@@ -36,6 +46,7 @@ def gap_show(
     backend: str,
     to: str | None,
     at: str,
+    worktree: bool,
     evidence: bool,
     fail_on: tuple[str, ...],
     fetch: bool,
@@ -48,7 +59,7 @@ def gap_show(
     from layline.app import gap as app_gap
     from layline.app.workspace import fetch_backend, open_workspace
 
-    workspace = open_workspace(config, at=at)
+    workspace = open_workspace(config, at=at, worktree=worktree)
     if fetch:
         fetch_backend(workspace, backend)
     answer = app_gap.gap_show(workspace, backend, to=to, today=today, fail_on=fail_on)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from layline.cli.patches_drift import patches_diff, patches_drift, patches_retarget
-from layline.cli.show import at_option, config_option, deliver, format_option, show
+from layline.cli.show import at_option, config_option, deliver, format_option, show, worktree_option
 
 _STYLES = ("binding-replacement", "function-wrapping", "config-rewrite", "env-lifecycle", "source-rewrite")
 
@@ -20,6 +20,7 @@ def patches() -> None:
 @patches.command("list")
 @click.argument("backend", required=False)
 @at_option
+@worktree_option
 @click.option("--phase", default=None, help="Only patches of this phase.")
 @click.option("--style", type=click.Choice(_STYLES), default=None, help="Only patches with an effect of this style.")
 @click.option("--active/--inactive", default=None, help="Only patches that are, or are never, registered.")
@@ -28,6 +29,7 @@ def patches() -> None:
 def patches_list(
     backend: str | None,
     at: str,
+    worktree: bool,
     phase: str | None,
     style: str | None,
     active: bool | None,
@@ -40,7 +42,7 @@ def patches_list(
     from layline.app.workspace import open_workspace
 
     wanted = app_patches.Filter(phase=phase, style=style, active=active)
-    workspace = open_workspace(config, at=at)
+    workspace = open_workspace(config, at=at, worktree=worktree)
     answer = app_patches.patches_list(workspace, backend, wanted)
     if format_ in {"csv", "html"}:
         deliver(app_patches.render_list(workspace, answer, format_), output)
@@ -52,16 +54,23 @@ def patches_list(
 @click.argument("patch_id", metavar="ID")
 @click.option("--backend", default=None, help="Only look in this backend.")
 @at_option
+@worktree_option
 @format_option("text", "json", "md")
 @config_option
 def patches_show(
-    patch_id: str, backend: str | None, at: str, format_: str, output: Path | None, config: Path | None
+    patch_id: str,
+    backend: str | None,
+    at: str,
+    worktree: bool,
+    format_: str,
+    output: Path | None,
+    config: Path | None,
 ) -> int:
     """One patch in depth: logic, places, upstream beside ours, rivals, history."""
     from layline.app.patches_show import patches_show as deep_dive
     from layline.app.workspace import open_workspace
 
-    return show(deep_dive(open_workspace(config, at=at), patch_id, backend), format_, output)
+    return show(deep_dive(open_workspace(config, at=at, worktree=worktree), patch_id, backend), format_, output)
 
 
 @patches.command("find")

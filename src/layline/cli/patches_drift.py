@@ -16,6 +16,7 @@ from layline.cli.show import (
     format_option,
     show,
     to_option,
+    worktree_option,
 )
 
 
@@ -36,6 +37,7 @@ from layline.cli.show import (
     help="Upstream commit to compare from; default: the pin. Where a pull request moves the pin: where it was.",
 )
 @at_option
+@worktree_option
 @click.option(
     "--dead", is_flag=True, help="Only what does nothing today already: the pin against itself; exit 1 if there is any."
 )
@@ -60,6 +62,7 @@ def patches_drift(
     to: str | None,
     since: str | None,
     at: str,
+    worktree: bool,
     dead: bool,
     culprits: bool,
     fail_on: str,
@@ -81,7 +84,7 @@ def patches_drift(
         raise click.UsageError("Name one backend, or say --all.")
     if since is not None and (every or dead):
         raise click.UsageError("--from goes with one backend, and not with --dead.")
-    workspace = open_workspace(config, at=at)
+    workspace = open_workspace(config, at=at, worktree=worktree)
     for key in (tuple(workspace.settings.backends) if backend is None else (backend,)) if fetch else ():
         fetch_backend(workspace, key)
     options = DriftOptions(

@@ -25,6 +25,9 @@ config_option = click.option(
     help="layline.toml to use; default: the nearest one here or above.",
 )
 at_option = click.option("--at", default="HEAD", show_default=True, help="Downstream commit to look at.")
+worktree_option = click.option(
+    "--worktree", is_flag=True, help="Look at the files as they lie on disk, uncommitted edits and all."
+)
 to_option = click.option("--to", default=None, help="Upstream ref to compare with; default: the configured `ref`.")
 fetch_option = click.option(
     "--fetch", is_flag=True, help="First bring the upstream's newest commits (the only use of the network)."

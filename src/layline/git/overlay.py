@@ -15,14 +15,29 @@ if TYPE_CHECKING:
 class Overlay(Repository):
     """Answers as `repository` does, but `commit` holds these files; ids of their blobs are git's own."""
 
-    def __init__(self, repository: Repository, commit: str, files: Mapping[str, bytes | None]) -> None:
-        """`files`: path → content; None takes the file away."""
+    def __init__(
+        self,
+        repository: Repository,
+        commit: str,
+        files: Mapping[str, bytes | None],
+        links: Mapping[str, str] | None = None,
+    ) -> None:
+        """`files`: path → content; None takes the file away. `links`: submodule → commit."""
         super().__init__(repository.git_dir, repository.name)
         self.over = commit
         self._files = dict(files)
+        self._links = dict(links or {})
         kind = "sha256" if len(commit) == 64 else "sha1"
         self._oids = {path: hash_blob(data, kind) for path, data in self._files.items() if data is not None}
         self._blobs = {self._oids[path]: data for path, data in self._files.items() if data is not None}
+
+    def identify(self, commit: str) -> str:
+        """The commit and all that was put over it."""
+        if commit != self.over:
+            return commit
+        gone = sorted(path for path, data in self._files.items() if data is None)
+        text = repr((commit, sorted(self._oids.items()), gone, sorted(self._links.items())))
+        return f"{commit}+{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
     def read_tree(self, commit: str, under: str = "", *, sizes: bool = False) -> Iterator[TreeEntry]:
         entries = {entry.path: entry for entry in super().read_tree(commit, under, sizes=sizes)}
@@ -34,10 +49,13 @@ class Overlay(Repository):
             if data is not None and (not under or path == under or path.startswith(f"{under.rstrip('/')}/")):
                 mode = held.mode if held is not None and held.is_file else "100644"
                 entries[path] = TreeEntry(mode, self._oids[path], path, len(data) if sizes else None)
+        for path, oid in self._links.items():
+            if path in entries:
+                entries[path] = TreeEntry("160000", oid, path)
         yield from (entries[path] for path in sorted(entries))
 
     def read_entry(self, commit: str, path: str) -> TreeEntry | None:
-        if commit == self.over and path in self._files:
+        if commit == self.over and (path in self._files or path in self._links):
             return next((entry for entry in self.read_tree(commit, path) if entry.path == path), None)
         return super().read_entry(commit, path)
 

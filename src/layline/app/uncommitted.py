@@ -1,0 +1,78 @@
+"""Edits that are not committed: an answer for HEAD says that it does not know them, one for the disk that it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from layline.core.evidence import Alert, Severity
+from layline.core.ours import is_own
+from layline.core.report import Answer
+from layline.errors import GitError
+from layline.git.worktree import find_edits
+
+if TYPE_CHECKING:
+    from layline.app.workspace import Workspace
+    from layline.config import Backend
+
+_MOST = 3
+_BUILD_FILES = frozenset({"pyproject.toml", "setup.cfg", ".gitmodules"})
+
+
+def tell_uncommitted(workspace: Workspace, answer: Answer, backends: Iterable[str], *, code: bool = True) -> Answer:
+    """The answer with one line about edits it does not know, or a line that it cannot be had from a commit.
+
+    `code`: it depends on our Python files, configuration and patch files, not only on the pins.
+    """
+    if workspace.worktree:
+        return _add(answer, "worktree", True, _say_worktree(workspace))
+    paths = _find_paths(workspace, _depends(workspace, backends, code=code))
+    return _add(answer, "uncommitted", list(paths), _say_uncommitted(paths)) if paths else answer
+
+
+def _find_paths(workspace: Workspace, wanted: Callable[[str], bool]) -> tuple[str, ...]:
+    try:
+        if workspace.commit != workspace.downstream.resolve("HEAD"):
+            return ()
+        edits = find_edits(workspace.downstream, workspace.commit, wanted)
+    except GitError:
+        return ()  # an index that git cannot read: nothing is known, and the answer is for the commit
+    return edits.paths if edits is not None else ()
+
+
+def _depends(workspace: Workspace, backends: Iterable[str], *, code: bool) -> Callable[[str], bool]:
+    asked = [workspace.settings.backend(key) for key in backends]
+    pins = {path for backend in asked for path in _find_pin_files(backend)}
+    configs = tuple(f"{folder.rstrip('/')}/" for backend in asked for folder in backend.configs)
+
+    def depends(path: str) -> bool:
+        if path in pins or not code:
+            return path in pins
+        if path.endswith(".py"):
+            return is_own(path)
+        return path.startswith(configs or ("\0",)) or path.endswith((".patch", ".diff")) or path in _BUILD_FILES
+
+    return depends
+
+
+def _find_pin_files(backend: Backend) -> Iterable[str]:
+    if backend.pin is not None:
+        return [backend.pin.file] if backend.pin.file is not None else []
+    return [backend.path] if backend.path is not None else []
+
+
+def _say_uncommitted(paths: tuple[str, ...]) -> str:
+    shown = ", ".join(paths[:_MOST]) + (f" and {len(paths) - _MOST} more" if len(paths) > _MOST else "")
+    what = "1 file has uncommitted edits" if len(paths) == 1 else f"{len(paths)} files have uncommitted edits"
+    return f"{what} that this answer, which is for HEAD, does not know: {shown}. Commit them, or ask with --worktree."
+
+
+def _say_worktree(workspace: Workspace) -> str:
+    return f"This answer is for the files on disk over {workspace.commit[:12]}; it cannot be reproduced from a commit."
+
+
+def _add(answer: Answer, field: str, value: object, message: str) -> Answer:
+    alert = Alert(severity=Severity.LOOK, message=message)
+    report = replace(answer.report, alerts=(alert, *answer.report.alerts))
+    return replace(answer, report=report, data={**answer.data, field: value})
