@@ -30,7 +30,8 @@ from layline.core.report import Answer, Bullets, Paragraph, Report, Section, Tab
 from layline.errors import BenchError, ConfigError
 from layline.render import render_markdown
 from layline.render.html import render_page
-from layline.render.pdf import Sheet, render_pdf
+from layline.render.pdf import render_pdf
+from layline.render.sheet import Sheet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

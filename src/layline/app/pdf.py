@@ -6,7 +6,8 @@ from pathlib import Path
 
 from layline.config import FILE_NAME, load_settings
 from layline.errors import ConfigError, Error
-from layline.render.pdf import Engine, Printed, Sheet, print_pdf
+from layline.render.pdf import Engine, Printed, print_pdf
+from layline.render.sheet import Sheet
 
 LARGEST = 5_000_000
 _FONTS = frozenset({".ttf", ".otf", ".ttc", ".otc"})

@@ -36,7 +36,7 @@ def pdf(
     from layline.app.files import write_named
     from layline.app.pdf import find_project, refuse_foreign
     from layline.app.pdf import pdf as make
-    from layline.render.pdf import Sheet
+    from layline.render.sheet import Sheet
 
     refuse_foreign(output)
     project = header.pop("project")

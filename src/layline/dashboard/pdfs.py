@@ -16,7 +16,8 @@ from layline.core.progress import Progress, silent
 from layline.dashboard.cache import Cache, code_digest, digest
 from layline.dashboard.content import Content
 from layline.errors import Error, RecordError
-from layline.render.pdf import Engine, Printed, Sheet, print_pdf
+from layline.render.pdf import Engine, Printed, print_pdf
+from layline.render.sheet import Sheet
 
 _WORTH_A_POOL = 6
 """Fewer documents than this are set faster than processes start."""

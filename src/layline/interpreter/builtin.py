@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from layline.interpreter.libraries import LIBRARIES
 from layline.interpreter.objects import class_of
-from layline.interpreter.state import name_module, text_of
+from layline.interpreter.state import Machine, name_module, text_of
 from layline.interpreter.strings import call_text_method, rewrite_source
 from layline.interpreter.values import (
     EACH,
@@ -37,15 +37,13 @@ from layline.interpreter.values import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from layline.interpreter.calls import Interpreter
-
-    Known: TypeAlias = "Callable[[Interpreter, list[Value], dict[str, Value], ast.AST], Value | None]"
+    Known: TypeAlias = "Callable[[Machine, list[Value], dict[str, Value], ast.AST], Value | None]"
 
 Arguments: TypeAlias = "list[Value]"
 Keywords: TypeAlias = "dict[str, Value]"
 
 
-def _getattr(machine: Interpreter, arguments: Arguments, _: Keywords, node: ast.AST) -> Value | None:
+def _getattr(machine: Machine, arguments: Arguments, _: Keywords, node: ast.AST) -> Value | None:
     name = text_of(arguments[1]) if len(arguments) > 1 else None
     if name is None:
         if len(arguments) > 1 and isinstance(arguments[1], Choice):
@@ -59,25 +57,25 @@ def _getattr(machine: Interpreter, arguments: Arguments, _: Keywords, node: ast.
     return found
 
 
-def _setattr(machine: Interpreter, arguments: Arguments, _: Keywords, node: ast.AST) -> Value | None:
+def _setattr(machine: Machine, arguments: Arguments, _: Keywords, node: ast.AST) -> Value | None:
     if len(arguments) == 3:
         machine.write(arguments[0], arguments[1], arguments[2], node)
     return Literal(None)
 
 
-def _object_setattr(machine: Interpreter, arguments: Arguments, _: Keywords, node: ast.AST) -> Value | None:
+def _object_setattr(machine: Machine, arguments: Arguments, _: Keywords, node: ast.AST) -> Value | None:
     if len(arguments) == 3:
         machine.write(arguments[0], arguments[1], arguments[2], node)
     return Literal(None)
 
 
-def _delattr(machine: Interpreter, arguments: Arguments, _: Keywords, node: ast.AST) -> Value | None:
+def _delattr(machine: Machine, arguments: Arguments, _: Keywords, node: ast.AST) -> Value | None:
     if len(arguments) == 2:
         machine.write(arguments[0], arguments[1], None, node)
     return Literal(None)
 
 
-def _import_module(machine: Interpreter, arguments: Arguments, keywords: Keywords, _: ast.AST) -> Value | None:
+def _import_module(machine: Machine, arguments: Arguments, keywords: Keywords, _: ast.AST) -> Value | None:
     given = arguments[0] if arguments else keywords.get("name", Unknown("no name"))
     if isinstance(given, Choice):
         left = _import_module(machine, [given.yes], {}, _)
@@ -94,7 +92,7 @@ def _import_module(machine: Interpreter, arguments: Arguments, keywords: Keyword
     return machine.find_module(name)
 
 
-def _dunder_import(machine: Interpreter, arguments: Arguments, keywords: Keywords, _: ast.AST) -> Value | None:
+def _dunder_import(machine: Machine, arguments: Arguments, keywords: Keywords, _: ast.AST) -> Value | None:
     name = text_of(arguments[0]) if arguments else None
     if name is None:
         return None
@@ -102,15 +100,15 @@ def _dunder_import(machine: Interpreter, arguments: Arguments, keywords: Keyword
     return machine.find_module(name if whole else name.partition(".")[0])
 
 
-def _partial(_: Interpreter, arguments: Arguments, keywords: Keywords, __: ast.AST) -> Value | None:
+def _partial(_: Machine, arguments: Arguments, keywords: Keywords, __: ast.AST) -> Value | None:
     return Partial(arguments[0], tuple(arguments[1:]), tuple(keywords.items())) if arguments else None
 
 
-def _same(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+def _same(_: Machine, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
     return arguments[0] if arguments else None
 
 
-def _items(machine: Interpreter, arguments: Arguments, _: Keywords, __: ast.AST) -> Value | None:
+def _items(machine: Machine, arguments: Arguments, _: Keywords, __: ast.AST) -> Value | None:
     if not arguments:
         return Items([])
     known = machine.iterate(arguments[0])
@@ -119,7 +117,7 @@ def _items(machine: Interpreter, arguments: Arguments, _: Keywords, __: ast.AST)
     return Items(known) if known is not None else arguments[0]
 
 
-def _table(_: Interpreter, arguments: Arguments, keywords: Keywords, __: ast.AST) -> Value | None:
+def _table(_: Machine, arguments: Arguments, keywords: Keywords, __: ast.AST) -> Value | None:
     entries: list[tuple[Value, Value]] = [(Literal(name), value) for name, value in keywords.items()]
     if arguments and isinstance(arguments[0], Table):
         return Table([*arguments[0].entries, *entries], whole=arguments[0].whole)
@@ -129,29 +127,29 @@ def _table(_: Interpreter, arguments: Arguments, keywords: Keywords, __: ast.AST
     return Table(entries, whole=not arguments)
 
 
-def _zip(machine: Interpreter, arguments: Arguments, _: Keywords, __: ast.AST) -> Value | None:
+def _zip(machine: Machine, arguments: Arguments, _: Keywords, __: ast.AST) -> Value | None:
     lists = [machine.iterate(argument) for argument in arguments]
     if any(values is None for values in lists):
         return None
     return Items([Items(list(row)) for row in zip(*(values or [] for values in lists), strict=False)])
 
 
-def _enumerate(machine: Interpreter, arguments: Arguments, _: Keywords, __: ast.AST) -> Value | None:
+def _enumerate(machine: Machine, arguments: Arguments, _: Keywords, __: ast.AST) -> Value | None:
     values = machine.iterate(arguments[0]) if arguments else None
     if values is None and arguments:
         return Items([Items([Unknown("a count"), Element(arguments[0], EACH)])], whole=False)
     return None if values is None else Items([Items([Literal(i), value]) for i, value in enumerate(values)])
 
 
-def _any(machine: Interpreter, arguments: Arguments, _: Keywords, __: ast.AST) -> Value | None:
+def _any(machine: Machine, arguments: Arguments, _: Keywords, __: ast.AST) -> Value | None:
     return _fold(machine, arguments, "or")
 
 
-def _all(machine: Interpreter, arguments: Arguments, _: Keywords, __: ast.AST) -> Value | None:
+def _all(machine: Machine, arguments: Arguments, _: Keywords, __: ast.AST) -> Value | None:
     return _fold(machine, arguments, "and")
 
 
-def _fold(machine: Interpreter, arguments: Arguments, operator: str) -> Value | None:
+def _fold(machine: Machine, arguments: Arguments, operator: str) -> Value | None:
     values = machine.iterate(arguments[0]) if arguments else None
     if values is None:
         return arguments[0].values[0] if arguments and isinstance(arguments[0], Items) and arguments[0].values else None
@@ -162,18 +160,18 @@ def _fold(machine: Interpreter, arguments: Arguments, operator: str) -> Value | 
     return Test(operator, kept) if len(kept) > 1 else kept[0] if kept else (FALSE if decided else TRUE)
 
 
-def _bool(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+def _bool(_: Machine, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
     known = truth(arguments[0]) if arguments else False
     return arguments[0] if known is None else Literal(known)
 
 
-def _text(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+def _text(_: Machine, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
     if arguments and isinstance(arguments[0], Literal):
         return Literal(str(arguments[0].value))
     return arguments[0] if arguments else Literal("")
 
 
-def _isinstance(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+def _isinstance(_: Machine, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
     match arguments:
         case [Literal(value=value), Outside(path=path)] if path.startswith("builtins."):
             kind = {"str": str, "int": int, "float": float, "bool": bool, "dict": dict, "list": list}
@@ -182,12 +180,12 @@ def _isinstance(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST
     return None
 
 
-def _module_type(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+def _module_type(_: Machine, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
     name = text_of(arguments[0]) if arguments else None
     return Made(name or "a module made at run time")
 
 
-def _method_type(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+def _method_type(_: Machine, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
     """`MethodType(f, obj)` and `f.__get__(obj)`: the function, bound."""
     if len(arguments) != 2:
         return arguments[0] if arguments else None
@@ -197,19 +195,19 @@ def _method_type(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AS
     return Called(Outside("types.MethodType"), tuple(arguments))
 
 
-def _vars(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+def _vars(_: Machine, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
     return Outside(f"{arguments[0].path}.__dict__") if arguments and isinstance(arguments[0], Outside) else None
 
 
-def _type(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+def _type(_: Machine, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
     return class_of(arguments[0]) if len(arguments) == 1 else None
 
 
-def _getsource(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+def _getsource(_: Machine, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
     return Source(arguments[0]) if arguments and not isinstance(arguments[0], Function) else None
 
 
-def _regex(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+def _regex(_: Machine, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
     """`re.sub(pattern, new, source)`: the pattern is an anchor."""
     source = next((argument for argument in arguments if isinstance(argument, Source)), None)
     if source is None:
@@ -218,11 +216,11 @@ def _regex(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> 
     return Source(source.of, (*source.anchors, *([pattern] if pattern else [])))
 
 
-def _dedent(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+def _dedent(_: Machine, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
     return arguments[0] if arguments and isinstance(arguments[0], Source | Literal) else None
 
 
-def _exec(machine: Interpreter, arguments: Arguments, _: Keywords, __: ast.AST) -> Value | None:
+def _exec(machine: Machine, arguments: Arguments, _: Keywords, __: ast.AST) -> Value | None:
     """`exec(edited_source, globals, namespace)`: the names it defines are the edited source."""
     sources = list(find_sources(arguments[0])) if arguments else []
     if not sources:
@@ -249,13 +247,13 @@ def find_sources(value: Value) -> Iterator[Source]:
                 yield from find_sources(inner)
 
 
-def _environ_get(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+def _environ_get(_: Machine, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
     if not arguments:
         return None
     return Element(Outside("os.environ"), arguments[0], arguments[1] if len(arguments) > 1 else None)
 
 
-def _loaded_module(machine: Interpreter, arguments: Arguments, _: Keywords, __: ast.AST) -> Value | None:
+def _loaded_module(machine: Machine, arguments: Arguments, _: Keywords, __: ast.AST) -> Value | None:
     """`sys.modules.get(name)`: the module, as if it were loaded."""
     names = [name_module(found) for found in find_alternatives(arguments[0])] if arguments else []
     found: Value | None = None
@@ -265,16 +263,16 @@ def _loaded_module(machine: Interpreter, arguments: Arguments, _: Keywords, __: 
     return found
 
 
-def _map(machine: Interpreter, arguments: Arguments, _: Keywords, node: ast.AST) -> Value | None:
+def _map(machine: Machine, arguments: Arguments, _: Keywords, node: ast.AST) -> Value | None:
     values = machine.iterate(arguments[1]) if len(arguments) == 2 else None
     return None if values is None else Items([machine.call(arguments[0], [value], {}, node) for value in values])
 
 
-def _find_spec(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+def _find_spec(_: Machine, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
     return Test("importable", (arguments[0],)) if arguments and text_of(arguments[0]) else None
 
 
-def _range(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+def _range(_: Machine, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
     bounds = [value.value for value in arguments if isinstance(value, Literal) and isinstance(value.value, int)]
     if len(bounds) != len(arguments) or not bounds or len(bounds) > 3 or (len(bounds) == 3 and bounds[2] == 0):
         return None
@@ -282,11 +280,11 @@ def _range(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> 
     return Items([Literal(number) for number in numbers[:64]]) if len(numbers) <= 64 else None
 
 
-def _update_wrapper(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+def _update_wrapper(_: Machine, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
     return arguments[0] if arguments else None
 
 
-def _is_class(_: Interpreter, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+def _is_class(_: Machine, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
     return (
         Literal(isinstance(arguments[0], Class)) if arguments and isinstance(arguments[0], Class | Function) else None
     )
@@ -353,7 +351,7 @@ KNOWN: dict[str, Known] = {
 
 
 def call_method(
-    machine: Interpreter, callee: Member, arguments: Arguments, keywords: Keywords, node: ast.AST
+    machine: Machine, callee: Member, arguments: Arguments, keywords: Keywords, node: ast.AST
 ) -> Value | None:
     """A method of a list, dict, text or opaque object; None where nothing is known about it."""
     match callee.owner:
@@ -376,7 +374,7 @@ def call_method(
     return None
 
 
-def _call_list_method(machine: Interpreter, items: Items, name: str, arguments: Arguments) -> Value | None:
+def _call_list_method(machine: Machine, items: Items, name: str, arguments: Arguments) -> Value | None:
     match name, arguments:
         case (("append" | "add"), [value]):
             machine.journal.note_growth(items)
@@ -395,9 +393,7 @@ def _call_list_method(machine: Interpreter, items: Items, name: str, arguments: 
     return None
 
 
-def _call_dict_method(
-    machine: Interpreter, table: Table, name: str, arguments: Arguments, node: ast.AST
-) -> Value | None:
+def _call_dict_method(machine: Machine, table: Table, name: str, arguments: Arguments, node: ast.AST) -> Value | None:
     match name, arguments:
         case "items", []:
             return Items([Items([key, value]) for key, value in table.entries], whole=table.whole)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from layline.interpreter.scope import Scope
+from layline.interpreter.state import Machine
 from layline.interpreter.values import (
     LEFT_OUT,
     Choice,
@@ -18,14 +19,11 @@ from layline.interpreter.values import (
     truth,
 )
 
-if TYPE_CHECKING:
-    from layline.interpreter.expressions import Expressions
-
 MOST_ITEMS = 400
 Comprehension: TypeAlias = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 
 
-def evaluate_comprehension(machine: Expressions, node: Comprehension, scope: Scope) -> Value:
+def evaluate_comprehension(machine: Machine, node: Comprehension, scope: Scope) -> Value:
     inner = Scope(scope.module, scope)
     items, table = Items([]), Table([])
 

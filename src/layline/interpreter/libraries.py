@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from layline.interpreter.state import text_of
+from layline.interpreter.state import Machine, text_of
 from layline.interpreter.values import Called, Function, Instance, Items, Literal, Outside, Partial, Value
 
 if TYPE_CHECKING:
     import ast
     from collections.abc import Callable
 
-    from layline.interpreter.calls import Interpreter
-
-    Known: TypeAlias = "Callable[[Interpreter, list[Value], dict[str, Value], ast.AST], Value | None]"
+    Known: TypeAlias = "Callable[[Machine, list[Value], dict[str, Value], ast.AST], Value | None]"
 
 Arguments: TypeAlias = "list[Value]"
 Keywords: TypeAlias = "dict[str, Value]"
 
 
-def _resolve_name(machine: Interpreter, arguments: Arguments, _: Keywords, __: ast.AST) -> Value | None:
+def _resolve_name(machine: Machine, arguments: Arguments, _: Keywords, __: ast.AST) -> Value | None:
     """`pkgutil.resolve_name("a.b:C")`, `pydoc.locate("a.b.C")`, `import_string("a.b.C")`."""
     name = text_of(arguments[0]) if arguments else None
     if name is None:
@@ -33,7 +31,7 @@ def _resolve_name(machine: Interpreter, arguments: Arguments, _: Keywords, __: a
     return found
 
 
-def _reduce(machine: Interpreter, arguments: Arguments, _: Keywords, node: ast.AST) -> Value | None:
+def _reduce(machine: Machine, arguments: Arguments, _: Keywords, node: ast.AST) -> Value | None:
     values = machine.iterate(arguments[1]) if len(arguments) == 3 else None
     if values is None:
         return None
@@ -43,7 +41,7 @@ def _reduce(machine: Interpreter, arguments: Arguments, _: Keywords, node: ast.A
     return found
 
 
-def _resolve_path(machine: Interpreter, arguments: Arguments, keywords: Keywords, _: ast.AST) -> Value | None:
+def _resolve_path(machine: Machine, arguments: Arguments, keywords: Keywords, _: ast.AST) -> Value | None:
     """The `resolve_path(module, "C.m")`: the owner, the attribute's name, the original."""
     given = [*arguments, *keywords.values()]
     name = text_of(given[1]) if len(given) > 1 else None
@@ -57,7 +55,7 @@ def _resolve_path(machine: Interpreter, arguments: Arguments, keywords: Keywords
     return Items([parent, Literal(attribute), machine.read_attribute(parent, attribute)])
 
 
-def _wrap_object(machine: Interpreter, arguments: Arguments, keywords: Keywords, node: ast.AST) -> Value | None:
+def _wrap_object(machine: Machine, arguments: Arguments, keywords: Keywords, node: ast.AST) -> Value | None:
     """The `wrap_object(module, "C.m", factory, args, kwargs)`: the factory is handed the original."""
     found = _resolve_path(machine, arguments[:2], {}, node)
     factory = arguments[2] if len(arguments) > 2 else keywords.get("factory")
@@ -72,7 +70,7 @@ def _wrap_object(machine: Interpreter, arguments: Arguments, keywords: Keywords,
     return made
 
 
-def call_made(machine: Interpreter, made: Called, arguments: Arguments) -> Value | None:
+def call_made(machine: Machine, made: Called, arguments: Arguments) -> Value | None:
     """`operator.attrgetter("a.b")(x)`: what a call returned is called in turn."""
     match made:
         case Called(callee=Outside(path="operator.attrgetter"), arguments=(name,)) if len(arguments) == 1 and text_of(

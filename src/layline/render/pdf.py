@@ -19,7 +19,9 @@ from typing import Any
 from layline.core.environment import install
 from layline.errors import ConfigError, Error
 from layline.render.markup import Document, parse_document
+from layline.render.sheet import Sheet
 from layline.render.typst import breakable_title, quote, render_typst
+from layline.render.weasyprint import render_weasyprint
 
 ENGINES = ("typst", "weasyprint")
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
@@ -28,22 +30,6 @@ _CODE_POINT = re.compile(r"\\u\{([0-9a-f]{1,6})\}")
 _SIZES = (10.5, 10, 9.5, 9, 8.5, 8, 7.5, 7, 6.5)
 NO_GLYPH = "\u25a1"
 """What stands for a character that no font at hand has."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sheet:
-    """What a PDF says around the document."""
-
-    project: str = ""
-    commit: str = ""
-    date: str = ""
-    """YYYY-MM-DD; also the date inside the file."""
-    title: str = ""
-    """Used where the document has no title of its own."""
-    lang: str = "en"
-    one_page: bool = False
-    """Set as large as one page allows; what cannot fit is an error."""
-    paper: str = "a4"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,8 +109,6 @@ def print_pdf(markdown: str, sheet: Sheet, engine: Engine = TYPST) -> Printed:
     document = parse_document(markdown)
     if engine.name == "typst":
         return _typst(document, sheet, engine.fonts)
-    from layline.render.weasyprint import render_weasyprint
-
     made = render_weasyprint(markdown, sheet, style=engine.style, sizes=_SIZES)
     if made is None:
         raise TooLong(document.title or sheet.title)

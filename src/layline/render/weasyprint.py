@@ -13,7 +13,7 @@ from layline.errors import ConfigError, Error
 from layline.render.html import render_article
 
 if TYPE_CHECKING:
-    from layline.render.pdf import Sheet
+    from layline.render.sheet import Sheet
 
 _CRASHES = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 """What the engine raises on sheets and documents that it does not expect: its failure, not ours."""

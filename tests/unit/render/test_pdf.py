@@ -9,7 +9,8 @@ import pypdf
 import pytest
 
 from layline.errors import ConfigError, Error
-from layline.render.pdf import ENGINES, Engine, Sheet, TooLong, print_pdf, render_pdf
+from layline.render.pdf import ENGINES, Engine, TooLong, print_pdf, render_pdf
+from layline.render.sheet import Sheet
 from layline.render.typst import quote
 from printed import find_outside, find_overlaps, read_words
 
