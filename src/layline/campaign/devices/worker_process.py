@@ -83,7 +83,7 @@ class Kernel:
 
 
 STARTING = "start"
-BOOKING_TRIES = 500
+BOOKING_TRIES = 25
 START_LIMIT_S = 120.0
 """For a process of our own to start, on whatever machine."""
 
@@ -104,6 +104,8 @@ class Worker:
         self._clock = 0
         self._charged_ns = 0
         self._at_load: dict[str, int] = {}
+        self.stood_still = 0
+        """Requests during which the clock of processor time did not advance."""
 
     def __enter__(self) -> Self:
         return self
@@ -159,7 +161,7 @@ class Worker:
         seq, status, mode = _REPLY.unpack(answer)
         if seq != self._seq or self._has_reply(0):
             raise Fault("forged-reply", f"Something other than the worker answered during {where}.", f"sequence {seq}")
-        return Reply(wall_ns=took, cpu_ns=self._charge_call(where), status=status, mode=mode)
+        return Reply(wall_ns=took, cpu_ns=self._charge_call(took), status=status, mode=mode)
 
     def settle(self, seconds: float) -> int:
         """Let it run without a request: CPU nanoseconds it used meanwhile (an idle worker uses none)."""
@@ -191,6 +193,11 @@ class Worker:
             yield
         finally:
             self.pin(kept)
+
+    @property
+    def replies(self) -> int:
+        """Requests it has answered."""
+        return self._replies
 
     @property
     def has_served(self) -> bool:
@@ -376,16 +383,19 @@ class Worker:
         except OSError:
             raise self._death("a pause between calls") from None
 
-    def _charge_call(self, where: str) -> int:
-        """What a call used. A process counts as stopped a moment before it leaves its core, and only then is its time
-        booked.
+    def _charge_call(self, wall_ns: int) -> int:
+        """What a call used. A process counts as stopped a moment before it leaves its core, and only then is its time booked.
+
+        A virtual machine whose host took the core away subtracts that, from whoever runs next: a short call may then have
+        used no time at all. It is charged by the wall clock instead, which never says less, and counted.
         """
         for _ in range(BOOKING_TRIES):
             used = self._charge()
             if used > 0:
                 return used
             time.sleep(0.0002)
-        raise Disturbed(f"The clock of processor time did not advance during {where}.")
+        self.stood_still += 1
+        return wall_ns
 
     def _charge(self) -> int:
         now = self._cpu_ns()

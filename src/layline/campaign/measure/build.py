@@ -20,7 +20,16 @@ from layline.errors import BenchError
 SOURCES = {"c": (".c", ".h"), "python": (".py",), "triton": (".py",)}
 ALIGNED = ("-falign-functions=64", "-falign-loops=64")
 """Where a loop lies inside a line of the cache no longer depends on what stands before it in the file."""
-FLAGS = ("-O2", native_flag(), "-std=gnu11", "-fPIC", "-shared", "-fopenmp", "-Wl,--build-id=none", *ALIGNED)
+FLAGS: tuple[str, ...] = (
+    "-O2",
+    native_flag(),
+    "-std=gnu11",
+    "-fPIC",
+    "-shared",
+    "-fopenmp",
+    "-Wl,--build-id=none",
+    *ALIGNED,
+)
 LIBRARIES = ("-lm", "-lpthread", "-ldl")
 _SCRIPTS = Path(__file__).parent.parent / "worker"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layline.campaign.values.model import GateResult
@@ -46,3 +47,21 @@ def check_clock(step_ns: int | None) -> GateResult:
         reason=f"The clock of processor time {seen} on this machine: calls cannot be told apart by it. "
         "Measure on a machine whose kernel counts processor time exactly.",
     )
+
+
+STOOD_SHARE = 0.02
+"""Of the requests: more than this many that took no processor time, and the clock is said to be of no use."""
+
+
+def tell_clock(control: GateResult, stood: int, requests: int) -> GateResult:
+    """The control of the clock with what was seen of it during the run: which clock counted where it stood still."""
+    if not stood:
+        return replace(control, evidence=(*control.evidence, f"it advanced during each of {requests} requests"))
+    told = (
+        f"it stood still during {stood} of {requests} requests (time that a host takes from a virtual machine is "
+        "subtracted from it); those were charged by the wall clock"
+    )
+    if stood <= STOOD_SHARE * requests:
+        return replace(control, evidence=(*control.evidence, told))
+    reason = f"The clock of processor time cannot be used now: {told}."
+    return replace(control, passed=False, reason=reason)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 REQUEST_MS = 2.0
 """Short calls are made several to a request, on as many distinct inputs, until a request takes about this long."""
+MOST_CALLS = 48
+"""Calls to a request: so many that the clock of processor time advances during the shortest."""
 LEAST_REQUESTS = 6
 HELD_OUT_REQUESTS = 3
 HELD_OUT_PAIRS = 5
@@ -162,7 +164,7 @@ def _plan_requests(
                 run.first_call_ms = wall
     # By CPU time, which other people's load does not stretch: short calls must come several to a request on a busy
     # machine too.
-    count = max(1, min(16, round(REQUEST_MS * len(operator.passes) / max(slowest_cpu, 0.01))))
+    count = max(1, min(MOST_CALLS, round(REQUEST_MS * len(operator.passes) / max(slowest_cpu, 0.01))))
     affordable = int(plan.seconds * 1000 / max(slowest_wall * count, 0.01))
     return count, max(LEAST_REQUESTS, min(plan.calls, affordable))
 

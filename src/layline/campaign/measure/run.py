@@ -124,6 +124,7 @@ class _Run:
         self._spent: dict[str, float] = {}
         self._canary: Canary | None = None
         self._yardstick: dict[str, list[Error]] = {}
+        self._stood = self._requests = 0
         self._shown: dict[str, str] = {}
         """Properties by what showed them; what is not here was not looked at and is not claimed."""
         self._on_trial = Leg.CANDIDATE if request.candidate is not None else Leg.BEST
@@ -301,6 +302,8 @@ class _Run:
         from layline.campaign.measure.probes.calls import find_foreign_code, probe_leftovers, probe_provenance
 
         trial = next(leg for leg in legs if leg.leg is self._on_trial)
+        self._stood += sum(leg.worker.stood_still for leg in legs)
+        self._requests += sum(leg.worker.replies for leg in legs)
         trial.worker.settle(0.02)
         probe_leftovers(trial)
         self._shown["charged-in-full"] = trial.worker.account.kind
@@ -329,10 +332,13 @@ class _Run:
                     yield from summarise_errors(leg, shape.label, errors)
 
     def _conclude(self) -> None:
+        from layline.campaign.measure.clock import tell_clock
         from layline.campaign.measure.controls import judge_controls
         from layline.campaign.measure.final_checks import check_timed_errors, close_gates
 
-        controls = (*self._measurement.controls, *judge_controls(self._measurement))
+        clock, *others = self._measurement.controls
+        clock = tell_clock(clock, self._stood, self._requests)
+        controls = (clock, *others, *judge_controls(self._measurement))
         gates = (
             *close_gates(self._measurement, self._request.operator, self._request.shapes, self._pairs, self._shown),
             *check_timed_errors(self._request.operator, self._yardstick, self._pairs),

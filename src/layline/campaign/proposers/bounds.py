@@ -10,7 +10,7 @@ from typing import Any
 
 from layline.campaign.devices.roof import is_roof_wrong
 from layline.campaign.ledger.state import State
-from layline.campaign.measure.pair import REQUEST_MS
+from layline.campaign.measure.pair import MOST_CALLS, REQUEST_MS
 from layline.campaign.values.model import Operator, Shape
 
 OVERHEAD_SHARE = 0.3
@@ -18,7 +18,6 @@ OVERHEAD_SHARE = 0.3
 NEAR_ROOF = 0.8
 EVEN = 1.5
 """Shapes whose rates differ by less than this factor are held back by the same thing."""
-MOST_CALLS = 16
 LOW_CYCLES = 1.0
 """Instructions per cycle under which the core mostly waits."""
 _SHARES = (

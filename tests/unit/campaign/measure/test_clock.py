@@ -8,11 +8,10 @@ import time
 import numpy as np
 import pytest
 
-from layline.campaign.devices.worker_process import Disturbed
 from layline.campaign.measure import clock
 from layline.campaign.measure.arm import LiveLeg, Setup
 from layline.campaign.measure.build import workshop
-from layline.campaign.measure.clock import check_clock, measure_step
+from layline.campaign.measure.clock import check_clock, measure_step, tell_clock
 from layline.campaign.measure.controls import build_own, wrap
 from layline.campaign.measure.inputs import draw
 from layline.campaign.measure.run import Request, measure_baseline
@@ -50,7 +49,7 @@ def test_a_run_on_such_a_machine_has_no_verdict(monkeypatch: pytest.MonkeyPatch)
     assert not found.samples
 
 
-def test_a_call_that_took_no_processor_time_is_nobodys() -> None:
+def test_a_call_that_took_no_processor_time_is_charged_by_the_wall_clock() -> None:
     softmax = load_operator("softmax")
     shape = softmax.shapes[0]
     rng = np.random.default_rng(3)
@@ -61,7 +60,22 @@ def test_a_call_that_took_no_processor_time_is_nobodys() -> None:
                 leg.worker.load()
                 leg.worker._clock = (~idle.pid << 3) | 2  # the clock of a process that does nothing
                 leg.worker._charged_ns = time.clock_gettime_ns(leg.worker._clock)
-                with pytest.raises(Disturbed, match="did not advance"):
-                    leg.run(softmax.passes[0], draw(softmax, shape, rng, softmax.distributions[0]))
+                ran = leg.run(softmax.passes[0], draw(softmax, shape, rng, softmax.distributions[0]))
+                assert leg.worker.stood_still == 1
+                assert ran.cpu_ns == ran.wall_ns > 0
         finally:
             idle.kill()
+
+
+STOOD = [
+    (0, True, "advanced during each of 200"),
+    (3, True, "charged by the wall clock"),
+    (9, False, "cannot be used now"),
+]
+
+
+@pytest.mark.parametrize(("stood", "passes", "says"), STOOD)
+def test_which_clock_counted_is_said(stood: int, passes: bool, says: str) -> None:
+    found = tell_clock(check_clock(100), stood, 200)
+    assert found.passed is passes
+    assert says in " ".join((found.reason, *found.evidence))
