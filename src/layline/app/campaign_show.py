@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from layline import codec
 from layline.campaign.ledger.rules import find_duties, read_score
 from layline.campaign.ledger.state import Phase, Settled
+from layline.campaign.values.judge import describe_resolution
 from layline.core.evidence import Alert, Severity
 from layline.core.report import Answer, Bullets, Paragraph, Report, Section, Table
 
@@ -42,7 +43,8 @@ def _verdict_lines(state: State, item: Round) -> list[str]:
             f"Baseline score ({state.manifest.primary_metric}): {score:.6g}" if score else "Baseline without a score."
         )
         lines.append(f"Representative shapes: {', '.join(state.representative)}")
-        return lines
+        resolution = describe_resolution(item.last_run.measurement) if item.last_run else ""
+        return [*lines, *([resolution] if resolution else [])]
     if item.verdict is None:
         return lines
     lines.append(f"{item.verdict.outcome}: {item.verdict.reason}")
@@ -67,12 +69,11 @@ def _shape_table(verdict: Verdict) -> Table:
             f"{gain.candidate_ms:.4f}",
             f"{gain.gain.estimate:+.2%}",
             f"{gain.gain.lower:+.2%} … {gain.gain.upper:+.2%}",
-            f"{gain.wall_gain:+.2%}",
         )
         for gain in verdict.shapes
     )
-    columns = ("shape", "best ms", "candidate ms", "gain", "simultaneous bounds", "by wall clock")
-    return Table(columns=columns, rows=rows, numeric=frozenset({1, 2, 3, 5}))
+    columns = ("shape", "best ms", "candidate ms", "gain", "simultaneous bounds")
+    return Table(columns=columns, rows=rows, numeric=frozenset({1, 2, 3}))
 
 
 def _gate_sections(item: Round) -> list[Section]:
@@ -81,7 +82,8 @@ def _gate_sections(item: Round) -> list[Section]:
     if not failed:
         return []
     rows = tuple((gate.property, gate.reason, "; ".join(gate.evidence)) for gate in failed)
-    return [Section(title="What failed", blocks=(Table(columns=("property", "reason", "evidence"), rows=rows),))]
+    again = Paragraph(f"See it again: `layline campaign explain {item.number}`.")
+    return [Section(title="What failed", blocks=(Table(columns=("property", "reason", "evidence"), rows=rows), again))]
 
 
 def describe_next(state: State) -> list[str]:

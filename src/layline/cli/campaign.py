@@ -112,7 +112,9 @@ def baseline(chosen: str | None, format_: str, output: Path | None) -> int:
     "--bucket",
     required=True,
     type=click.Choice(["K1", "K2", "K3", "K4", "W1", "W2", "W3"]),
-    help="Why it would be faster in real training.",
+    help="Where the gain comes from. K1: inside the kernel (tiles, instructions); K2: a variant for a memory layout; K3: fewer "
+    "launches by fusion; K4: forward hands something to its own backward; W1: a cache of the weight (gain is bounded); "
+    "W2: a cache of activations or gradients, W3: of whole calls (both refused: training never hits them).",
 )
 @click.option("--expect", default=None, help="Expected effect, e.g. `+4 %`.")
 @click.option("--full", is_flag=True, help="Validate on all target shapes at once.")

@@ -8,7 +8,14 @@ from dataclasses import dataclass, replace
 
 from layline.campaign.values.amd_rule import judge_literally
 from layline.campaign.values.model import Bucket, Leg, Measurement, Outcome, Plan, Sample, Status, Timing
-from layline.campaign.values.statistics import bound_mean, denies_gain, gain_interval, spend_looks, standard_error
+from layline.campaign.values.statistics import (
+    bound_mean,
+    denies_gain,
+    find_smallest_gain,
+    gain_interval,
+    spend_looks,
+    standard_error,
+)
 from layline.campaign.values.verdict import Interval, ShapeGain, Verdict
 
 FULL_VALIDATION_BELOW = 0.05
@@ -155,7 +162,7 @@ def _hold_against_other_clocks(
     name, estimate = ("low quantiles", _low) if measurement.ratios else ("medians", _median)
     differently = gain_interval(read_ratios(measurement, plan.clock, estimate).whole, 0.01)
     notes = (
-        f"By the {called} clock the gain is {beside.estimate:+.1%} ({say(beside)}).",
+        _tell_other_clock(called, beside),
         f"By {name} of each leg it is {differently.estimate:+.1%} ({say(differently)}).",
     )
     if outcome.is_accepted and plan.clock == "cpu" and beside.upper < 0:
@@ -168,6 +175,12 @@ def _hold_against_other_clocks(
     if outcome.is_accepted and differently.upper < plan.min_effect:
         return Outcome.ROLLBACK, f"Only some calls are faster: {notes[1]}", notes
     return outcome, reason, notes
+
+
+def _tell_other_clock(called: str, beside: Interval) -> str:
+    if called == "wall":
+        return f"Only a loss by the wall clock could withdraw this; it reads {say(beside)}, with all that others do on this machine in it."
+    return f"By the {called} clock the gain is {beside.estimate:+.1%} ({say(beside)})."
 
 
 def _note_first_call(measurement: Measurement, shapes: tuple[ShapeGain, ...]) -> Iterator[str]:
@@ -298,6 +311,29 @@ def _share(plan: Plan, pairs: int) -> float:
         if pairs <= at:
             return share
     return shares[-1]
+
+
+def measure_spread(measurement: Measurement) -> float | None:
+    """The best beside itself, each process with its code elsewhere: standard deviation of a pair; None where it was not timed so."""
+    ratios = pair_ratios(measurement, measurement.plan.clock, Leg.AGAIN)
+    listed = {shape for shape, _values in ratios.shapes} & set(measurement.shapes)
+    if len(ratios.whole) < 2 or not listed:
+        return None
+    return standard_error(ratios.whole) * math.sqrt(len(ratios.whole))
+
+
+def describe_resolution(measurement: Measurement) -> str:
+    """What this machine can show, from a baseline that was timed beside itself; empty where it was not."""
+    spread = measure_spread(measurement)
+    if spread is None:
+        return ""
+    plan = measurement.plan
+    found = find_smallest_gain(spread, plan.looks[-1], _share(plan, plan.looks[-1]), plan.min_effect)
+    return (
+        f"Smallest gain this machine can show now: about {found:+.1%} (found in 95 of 100 rounds of {plan.looks[-1]} process "
+        f"pairs). The kernel beside itself, its code at another place in each process, differs by {spread:.1%} from pair to pair "
+        f"({measurement.pairs} pairs)."
+    )
 
 
 def _transfer(verdict: Verdict, bucket: Bucket | None, weight_share: float | None) -> float | None:

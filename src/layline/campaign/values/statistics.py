@@ -108,3 +108,11 @@ def false_accept_bound(accepts: int, rounds: int, confidence: float = 0.95) -> f
     from scipy.special import betaincinv
 
     return 1.0 if accepts >= rounds else float(betaincinv(accepts + 1, rounds - accepts, confidence))
+
+
+def find_smallest_gain(spread: float, pairs: int, alpha: float, least: float, power: float = 0.95) -> float:
+    """The gain (a fraction) whose lower bound exceeds `least` in so many of 100 runs, given the spread of a pair's log-ratio."""
+    from scipy.special import stdtrit
+
+    reach = float(stdtrit(pairs - 1, 1 - alpha)) + float(stdtrit(pairs - 1, power))
+    return math.expm1(math.log1p(least) + reach * spread / math.sqrt(pairs))
