@@ -235,17 +235,15 @@ def test_a_killed_build_leaves_the_old_site_and_the_next_one_sweeps(project: Pat
     write(project / "docs/backend-gap/reports/engine/upstream-main/report.md", "# New\n")
     script = (
         "import layline.app.dashboard_build as b, time\n"
-        "b.refuse_broken = lambda folder, cached: time.sleep(60)\n"
+        "b.refuse_broken = lambda folder, cached: time.sleep(3600)\n"
         "from pathlib import Path\n"
         f"b.dashboard_build(Path({str(site)!r}), Path({str(project / 'layline.toml')!r}), pdf=False)\n"
     )
     source = str(Path(layline.__globals__["package"].__file__).resolve().parent.parent)
     running = subprocess.Popen([sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": source})
-    for _ in range(200):
-        left = list(project.parent.glob(".site.building-*"))
-        if left and (left[0] / "index.html").exists():
-            break
-        time.sleep(0.1)
+    while not list(project.parent.glob(".site.building-*/index.html")):
+        assert running.poll() is None, "it ended before it wrote a page"
+        time.sleep(0.05)
     running.send_signal(signal.SIGKILL)
     running.wait()
     assert read_site(site) == before

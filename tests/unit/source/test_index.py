@@ -186,7 +186,7 @@ def test_several_processes_share_one_cache(tmp_path: Path) -> None:
         "assert len(cache.load(f'{me * 1000 + n:040x}' for n in range(30))) == 30\n"
     )
     running = [subprocess.Popen([sys.executable, "-c", program, str(tmp_path), str(me)]) for me in (1, 2, 3)]
-    assert [process.wait(timeout=60) for process in running] == [0, 0, 0]
+    assert [process.wait(timeout=300) for process in running] == [0, 0, 0]
     wanted = [f"{me * 1000 + n:040x}" for me in (1, 2, 3) for n in range(30)]
     assert len(Cache(tmp_path, "1").load(wanted)) == 90
 
