@@ -16,7 +16,7 @@ demo: setup  ## Run the main job on the embedded sample; leaves everything in ./
 	@$(BIN)/layline demo demo
 
 test: setup  ## Run the test suite, or one room of it: make test T=gap
-	@paths=; if [ -n "$(T)" ]; then paths=$$($(BIN)/python scripts/room_tests.py "$(T)") || exit 2; fi; $(PYTEST) -q -n auto $$paths
+	@paths=; if [ -n "$(T)" ]; then paths=$$($(BIN)/python scripts/room_tests.py "$(T)") || exit 2; fi; $(PYTEST) -q -n auto --dist loadfile $$paths
 
 lint: setup  ## Style and layers
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports --no-logo
