@@ -2,7 +2,8 @@
 """Which tests belong to a room: `make test T=gap` runs what this prints. The one table; CONTRIBUTING.md shows it.
 
 A room is a package of `src/layline`. Its tests are `tests/unit/<room>` and the functional, property and browser tests
-named here; `architecture` stands for the tests of the docs and the packaging.
+named here; `architecture` stands for the tests of the docs and the packaging, and `app` has the functional tests that no
+other room takes.
 """
 
 from __future__ import annotations
@@ -12,20 +13,19 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 BESIDES = {
-    "app": ("functional/test_bad_input.py", "functional/test_init.py"),
     "architecture": ("architecture",),
     "campaign": ("functional/test_campaign*.py", "functional/test_bench_csv.py", "properties/test_campaign.py", "properties/test_judge.py"),
     "change": ("properties/test_source.py",),
     "cli": ("functional/test_output.py", "functional/test_missing_packages.py", "functional/test_skills.py", "functional/test_ci_checks.py"),
     "core": ("properties/test_records.py",),
     "coupling": ("unit/gap/test_coupling.py",),
-    "dashboard": ("functional/test_dashboard_*.py", "browser"),
+    "dashboard": ("functional/test_dashboard_*.py", "functional/test_site_*.py", "browser"),
     "gap": ("functional/test_gap_*.py", "functional/sample/test_gap.py"),
     "git": ("functional/test_fetch.py",),
     "interpreter": ("unit/patches/test_idioms.py", "unit/patches/test_callers.py", "unit/patches/test_objects.py"),
     "mcp": ("functional/test_mcp.py",),
     "patches": (
-        "functional/test_patches_upstream.py", "functional/test_drift*.py", "functional/sample/test_drift.py",
+        "functional/test_patches_upstream.py", "functional/test_namespaces.py", "functional/test_retarget*.py", "functional/test_drift*.py", "functional/sample/test_drift.py",
         "functional/sample/test_inventory.py", "functional/sample/test_notes.py", "functional/sample/test_port*.py",
         "functional/sample/test_retarget.py", "properties/test_shortcuts.py",
     ),
@@ -46,6 +46,9 @@ def find_tests(room: str) -> list[str]:
     """The paths of a room's tests, relative to the repository."""
     tests = ROOT / "tests"
     found = [path for pattern in (f"unit/{room}", *BESIDES.get(room, ())) for path in sorted(tests.glob(pattern))]
+    if room == "app":
+        held = {path for patterns in BESIDES.values() for pattern in patterns for path in tests.glob(pattern)}
+        found += sorted(set(tests.glob("functional/test_*.py")) - held)
     return [path.relative_to(ROOT).as_posix() for path in found]
 
 
