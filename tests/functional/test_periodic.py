@@ -229,7 +229,7 @@ def test_a_required_target_without_figures_is_unmeasured_and_no_zero(
     assert project.record()["recommendations"]["engine"] == "monitor (not measured)"
 
 
-def test_couplings_that_break_enter_the_recommendation(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_places_that_break_enter_the_recommendation(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     uses = "from core.step0 import x\n\nprint(x)\n"
     project.harbor.commit("feat: use the engine (#20)", {"uses.py": uses}, at=at("2026-05-09T09:00:00+08:00"))
     gone: dict[str, str | bytes | None] = {"core/step0.py": "y = 2\n", "core/__init__.py": ""}
@@ -237,10 +237,10 @@ def test_couplings_that_break_enter_the_recommendation(project: Project, capsys:
     settings = SETTINGS.replace('objects = "engine"', 'objects = "engine"\npackages = ["core"]')
     write(project.root / "layline.toml", settings)
     assert project.run("weekly", "--week", "2026-W19") == 0
-    assert "couplings_that_break" not in project.record()["engine_status"]
+    assert "places_that_break" not in project.record()["engine_status"]
     assert project.run("weekly", "--week", "2026-W19", "--couplings") == 0
     status = project.record()["engine_status"]
-    assert status["couplings_that_break"] == 1
+    assert status["places_that_break"] == 1
     assert status["recommendation_rule"] == "1 place that breaks (threshold of plan sync: 1)"
     assert "1 file we use" in " ".join(capsys.readouterr().out.split())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from layline.app.dashboard_index import load_project_records
 from layline.app.pdf import find_fonts
@@ -93,27 +93,40 @@ def load_content(loaded: Loaded) -> Content:
     """Everything the site is made of; all records valid or an error that names every problem."""
     settings, root, docs = loaded.settings, loaded.root, loaded.settings.project.docs
     records = load_project_records(loaded)
+    patches = _load(loaded, PATCHES_FOLDER, "layline.patches/1", "layline.drift/1")
+    campaigns = _load(loaded, CAMPAIGNS_FOLDER, *SCHEMAS)
     return Content(
         project=settings.project.name,
         title=settings.dashboard.title or f"{settings.project.name} engineering dashboard",
         repository=settings.project.repository,
         labels={key: backend.label or key for key, backend in settings.backends.items() if backend.label},
+        upstreams={key: backend.upstream for key, backend in settings.backends.items() if backend.upstream},
         records=records,
         articles=load_articles(root, docs, records),
         periodic_articles=load_periodic_articles(root, records) if settings.dashboard.periodic_pages else {},
         evidence=load_evidence(root, docs, records),
-        patches=_load(loaded, PATCHES_FOLDER, "layline.patches/1"),
+        patches=dict(item for item in patches.found if item[1]["schema"] == "layline.patches/1"),
         drifts={
-            key.removesuffix(".drift"): value for key, value in _load(loaded, PATCHES_FOLDER, "layline.drift/1").items()
+            key.removesuffix(".drift"): value for key, value in patches.found if value["schema"] == "layline.drift/1"
         },
-        campaigns=_load(loaded, CAMPAIGNS_FOLDER, *SCHEMAS),
+        campaigns=dict(campaigns.found),
         sections=load_sections(root, settings.dashboard.sections) if settings.dashboard.sections else Sections(),
-        skipped=records.skipped,
+        skipped=(*records.skipped, *patches.skipped, *campaigns.skipped),
     )
 
 
-def _load(loaded: Loaded, folder: str, *schemas: str) -> dict[str, dict[str, object]]:
-    return dict(load_data(loaded.root, f"{loaded.settings.project.docs}/{folder}", *schemas))
+@dataclass(frozen=True, slots=True)
+class _Data:
+    found: tuple[tuple[str, dict[str, Any]], ...]
+    skipped: tuple[Skipped, ...]
+
+
+def _load(loaded: Loaded, folder: str, *schemas: str) -> _Data:
+    read = tuple(load_data(loaded.root, f"{loaded.settings.project.docs}/{folder}", *schemas))
+    return _Data(
+        tuple(item for item in read if not isinstance(item, Skipped)),
+        tuple(item for item in read if isinstance(item, Skipped)),
+    )
 
 
 def load_engine(loaded: Loaded) -> Engine:

@@ -20,7 +20,7 @@ from layline.gap.churn import measure_churn
 from layline.gap.dependencies import compare_declarations, find_conflicts, read_declarations
 from layline.gap.model import Dependencies, Gap, PatchRow
 from layline.gap.overview import (
-    count_breaks,
+    find_broken_places,
     find_further,
     measure_footprint,
     pair_locks,
@@ -81,7 +81,7 @@ def measure_between(
     couplings = agree_on_patches(impact.couplings, patches or ())
     ours = impact.used_files | {one.path for row in patches or () for one in row.evidence if one.path}
     further = find_further(couplings, patches or ())
-    broken = count_breaks(couplings) + len(further) if impact.surface is not None else None
+    broken = len(find_broken_places(couplings, patches or ())) if impact.surface is not None else None
     inputs = policy_inputs(history.distance.behind, history.age_days, broken, dependencies.differences)
     return Gap(
         key=key,

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from layline.app.gap_coupling import measure_impact
+from layline.app.gap_measure import read_patches
 from layline.app.periodic_files import find_places, write_report
 from layline.app.workspace import know_packages
 from layline.core.checks import clean_line
@@ -16,11 +17,12 @@ from layline.core.evidence import Skipped
 from layline.core.period import Cadence
 from layline.core.records import encode_record
 from layline.core.report import Answer
-from layline.coupling.model import Consequence
 from layline.dashboard.records import GAP_FOLDER, load_records
 from layline.errors import ConfigError, Error
+from layline.gap.agree import agree_on_patches
 from layline.gap.areas import area_classes
 from layline.gap.changes import build_changes
+from layline.gap.overview import find_broken_places
 from layline.history import find_tip_at, read_commit, read_log, read_touched_files
 from layline.periodic.activity import read_activity
 from layline.periodic.distance import ReportScope, Target
@@ -152,7 +154,9 @@ def _measure_effect(workspace: Workspace, target: Target, pin: str, tip: str) ->
     if not target.backend.packages:
         return None
     impact = measure_impact(workspace, target.backend, Tree(target.upstream, pin), Tree(target.upstream, tip))
-    breaking = sum(coupling.consequence is Consequence.WILL_BREAK for coupling in impact.couplings)
+    patches, _ = read_patches(workspace, target.key, tip)
+    couplings = agree_on_patches(impact.couplings, patches or ())
+    breaking = len(find_broken_places(couplings, patches or ()))
     return Effect(will_break=breaking, used_files=impact.used_files)
 
 

@@ -9,9 +9,11 @@ from itertools import pairwise
 from typing import Any
 
 from layline.core.records import GapRecord, PeriodicRecord, Status, recommendation_label
+from layline.dashboard.breakage import Breakage
 
 STALE_DAYS = 31
 """A figure that much older than the newest report on the site is shown as stale."""
+_ORDER = {"bad": 0, "plan": 1, "none": 2, "good": 3}
 _TONES = {"monitor": "good", "plan sync": "plan", "urgent sync": "bad"}
 
 
@@ -42,6 +44,18 @@ class Measurement:
         return tone_of(self.recommendation)
 
     @property
+    def breaks(self) -> int | None:
+        """Places of ours that break at the tip, where the report counted them; older reports have another word."""
+        found = self.fields.get("places_that_break", self.fields.get("couplings_that_break"))
+        return found if type(found) is int and found >= 0 else None
+
+    @property
+    def moved_on(self) -> str | None:
+        """The day the pin was moved, where the report gives it."""
+        found = self.fields.get("pin_bump_date")
+        return found[:10] if isinstance(found, str) and _is_day(found[:10]) else None
+
+    @property
     def compare_link(self) -> str | None:
         """The page that shows the commits between pin and tip."""
         if not (self.repo and self.pin and self.tip):
@@ -62,6 +76,25 @@ class Measurement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One count on one day, for one pin."""
+
+    date: str
+    count: int
+    pin: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """Reports that compare the same two commits and give different distances."""
+
+    pin: str
+    tip: str
+    values: tuple[tuple[int, Measurement, int], ...]
+    """Each distance, the newest report that gives it, and how many do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
     """A backend on the day of the newest report."""
 
@@ -71,6 +104,8 @@ class Standing:
     """Newest first."""
     stale_days: int
     """Days between the figure shown and the newest report on the site."""
+    broken: tuple[Point, ...] = ()
+    """Every count of places that break, oldest first."""
 
     @property
     def latest(self) -> Measurement:
@@ -115,6 +150,42 @@ class Standing:
         return tuple(counted[:2])
 
     @property
+    def urgency(self) -> tuple[int, int, int, str]:
+        """Sort key: the worst backend first."""
+        behind = self.latest.behind
+        breaks = self.breaks.count if self.breaks is not None else 0
+        return _ORDER.get(self.newest.tone, 2), -breaks, -(behind or 0), self.label.lower()
+
+    @property
+    def breaks(self) -> Point | None:
+        """The newest count of places that break."""
+        return self.broken[-1] if self.broken else None
+
+    @property
+    def breaks_change(self) -> int | None:
+        """What the count was before, taken from it; only where both are about the same pin."""
+        if len(self.broken) < 2:
+            return None
+        last, before = self.broken[-1], self.broken[-2]
+        return last.count - before.count if same_commit(last.pin, before.pin) else None
+
+    @property
+    def runs(self) -> tuple[tuple[tuple[str, float], ...], ...]:
+        """Date and distance in stretches of one pin each, oldest first: between two of them the pin moved."""
+        return _runs(
+            [
+                Point(date=item.date, count=item.behind, pin=item.pin)
+                for item in reversed(self.measurements)
+                if item.behind is not None
+            ]
+        )
+
+    @property
+    def break_runs(self) -> tuple[tuple[tuple[str, float], ...], ...]:
+        """The same for places that break."""
+        return _runs(list(self.broken))
+
+    @property
     def is_stale(self) -> bool:
         return self.stale_days > STALE_DAYS
 
@@ -125,31 +196,53 @@ class Standing:
 
     @property
     def moves(self) -> tuple[tuple[str, str], ...]:
-        """Date and new pin of every move the reports show, oldest first."""
+        """Date and hash of every new pin that the reports show, oldest first; the day it was moved where a report tells it."""
         ordered = [item for item in reversed(self.measurements) if item.pin]
         return tuple(
-            (after.date, after.pin or "")
+            (after.moved_on or after.date, after.pin or "")
             for before, after in pairwise(ordered)
             if not same_commit(before.pin, after.pin)
         )
 
     @property
-    def conflicts(self) -> tuple[tuple[Measurement, Measurement], ...]:
-        """Pairs that compare the same two commits and still give different distances."""
-        counted = [item for item in self.measurements if item.behind is not None and item.pin and item.tip]
+    def conflicts(self) -> tuple[Conflict, ...]:
+        """One for each pair of commits that reports disagree about, however many reports there are."""
+        groups: dict[tuple[str, str], list[Measurement]] = {}
+        for item in self.measurements:
+            if item.behind is not None and item.pin and item.tip:
+                groups.setdefault((item.pin[:12], item.tip[:12]), []).append(item)
         return tuple(
-            (newer, older)
-            for index, newer in enumerate(counted)
-            for older in counted[index + 1 :]
-            if newer.behind != older.behind and same_commit(newer.pin, older.pin) and same_commit(newer.tip, older.tip)
+            Conflict(pin=pin, tip=tip, values=tuple(_tally(items)))
+            for (pin, tip), items in groups.items()
+            if len({item.behind for item in items}) > 1
         )
 
 
+def _tally(items: list[Measurement]) -> Iterator[tuple[int, Measurement, int]]:
+    for value in dict.fromkeys(item.behind for item in items):
+        found = [item for item in items if item.behind == value]
+        yield value or 0, found[0], len(found)
+
+
+def _runs(points: list[Point]) -> tuple[tuple[tuple[str, float], ...], ...]:
+    found: list[list[Point]] = []
+    for point in points:
+        if found and same_commit(found[-1][-1].pin, point.pin):
+            found[-1].append(point)
+        else:
+            found.append([point])
+    return tuple(tuple((point.date, float(point.count)) for point in run) for run in found)
+
+
 def find_standings(
-    gaps: Iterable[GapRecord], periodic: Iterable[PeriodicRecord], labels: Mapping[str, str]
+    gaps: Iterable[GapRecord],
+    periodic: Iterable[PeriodicRecord],
+    labels: Mapping[str, str],
+    breakages: Mapping[str, Breakage] | None = None,
 ) -> tuple[Standing, ...]:
-    """One per backend that any report measured, in alphabetical order of label; superseded and draft reports count
-    too.
+    """One per backend that any report measured, the worst first; superseded and draft reports count too.
+
+    `breakages` are what evidence files tell, by the id of their gap record.
     """
     gaps, periodic = tuple(gaps), tuple(periodic)
     named = {
@@ -160,9 +253,10 @@ def find_standings(
         found.setdefault(key, []).append(measurement)
     newest = newest_date(gaps, periodic)
     standings = (
-        _stand(key, labels.get(key) or named.get(key) or _words(key), items, newest) for key, items in found.items()
+        _stand(key, labels.get(key) or named.get(key) or _words(key), items, newest, breakages or {})
+        for key, items in found.items()
     )
-    return tuple(sorted(standings, key=lambda standing: (standing.label.lower(), standing.key)))
+    return tuple(sorted(standings, key=lambda standing: standing.urgency))
 
 
 def newest_date(gaps: Iterable[GapRecord], periodic: Iterable[PeriodicRecord]) -> str | None:
@@ -180,6 +274,13 @@ def same_commit(one: str | None, other: str | None) -> bool:
     return one is None or other is None or one.startswith(other) or other.startswith(one)
 
 
+def _is_day(text: str) -> bool:
+    try:
+        return bool(date.fromisoformat(text))
+    except ValueError:
+        return False
+
+
 def web_address(repo: str) -> str:
     return repo.removesuffix("/").removesuffix(".git")
 
@@ -188,12 +289,34 @@ def days_between(first: str, last: str) -> int:
     return (date.fromisoformat(last[:10]) - date.fromisoformat(first[:10])).days
 
 
-def _stand(key: str, label: str, items: list[Measurement], newest: str | None) -> Standing:
+def _stand(
+    key: str, label: str, items: list[Measurement], newest: str | None, breakages: Mapping[str, Breakage]
+) -> Standing:
     # a weekly or monthly report of the same day stands before a gap report: it says when, to the minute
     ordered = tuple(sorted(items, key=lambda item: (item.date, item.kind != "gap report", item.source), reverse=True))
     shown = next((item for item in ordered if item.behind is not None), ordered[0])
     stale = days_between(shown.date, newest) if newest else 0
-    return Standing(key=key, label=label, measurements=ordered, stale_days=stale)
+    return Standing(
+        key=key,
+        label=label,
+        measurements=ordered,
+        stale_days=stale,
+        broken=tuple(_find_breaks(reversed(ordered), breakages)),
+    )
+
+
+def _find_breaks(oldest_first: Iterable[Measurement], breakages: Mapping[str, Breakage]) -> Iterator[Point]:
+    """Every count of places that break; of two on one day about one pin the evidence of a gap report counts."""
+    last: Point | None = None
+    for item in oldest_first:
+        told = breakages[item.source].count if item.source in breakages else item.breaks
+        if told is None:
+            continue
+        point = Point(date=item.date, count=told, pin=item.pin)
+        if last is not None and last.date == point.date and same_commit(last.pin, point.pin):
+            continue  # the gap report of the day stands before its weekly report
+        yield point
+        last = point
 
 
 def _from_gaps(gaps: Iterable[GapRecord]) -> Iterator[tuple[str, Measurement]]:

@@ -9,20 +9,26 @@ from typing import Any
 
 from layline.core.evidence import Skipped
 from layline.core.progress import Progress, silent
-from layline.core.records import GapRecord
+from layline.core.records import GapRecord, RecordStatus
 from layline.core.report import Section
+from layline.dashboard import search
 from layline.dashboard.articles import set_article
 from layline.dashboard.backend_status import Standing, find_standings, newest_date
+from layline.dashboard.breakage import Breakage, find_breakage, find_mismatch
 from layline.dashboard.cache import Cache
 from layline.dashboard.content import Content
 from layline.dashboard.data import badge_words, build_badges, build_data
 from layline.dashboard.data_pages import Board, find_boards
 from layline.dashboard.evidence import find_sections
+from layline.dashboard.feed import render_feed
 from layline.dashboard.pages import ASSETS, NavItem, Pages, Site, asset
 from layline.dashboard.pdfs import build_pdfs
 from layline.dashboard.prose import Addresses, count_words, join_words
+from layline.dashboard.rows import find_rows, view_row
+from layline.dashboard.unshown import find_unshown
 from layline.dashboard.views import (
     Dive,
+    Entry,
     PeriodicView,
     article_page,
     artifact_words,
@@ -37,9 +43,6 @@ from layline.dashboard.views import (
 )
 from layline.render.pdf import Engine
 
-MANY_BACKENDS = 4
-"""With more backends than this the navigation names them together."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
@@ -52,6 +55,10 @@ class Plan:
     """Newest first."""
     dives: tuple[Dive, ...]
     boards: tuple[Board, ...]
+    breakages: Mapping[str, Breakage]
+    """By backend, what its newest gap report with evidence says."""
+    skipped: tuple[Skipped, ...]
+    """What is not on the pages, and why."""
     with_pdf: bool
 
     def standing(self, key: str) -> Standing | None:
@@ -72,7 +79,7 @@ def build_site(content: Content, cached: Cache, *, engine: Engine | None = None,
     pages = Pages(_describe(plan), cached)
     files: dict[str, bytes] = {f"assets/{name}": asset(name) for name in ASSETS}
     files[".nojekyll"] = b""
-    skipped = list(content.skipped + content.sections.skipped)
+    skipped = list(plan.skipped)
     for path, page, dead in _build_pages(plan, pages, progress):
         files[path] = page
         skipped += [
@@ -80,6 +87,9 @@ def build_site(content: Content, cached: Cache, *, engine: Engine | None = None,
             for address in dead
         ]
     files |= dict(build_badges(plan.standings))
+    entries = [entry for group in view_archive(plan.periodic, content.gaps) for entry in group.entries]
+    files["feed.xml"] = render_feed(content.title, content.project, entries)
+    files[search.PAGE] = _search(plan, pages, entries)
     listed = []
     for path, data, what in build_data(content, plan.standings):
         files[path] = data
@@ -97,7 +107,8 @@ def build_site(content: Content, cached: Cache, *, engine: Engine | None = None,
 
 
 def _plan(content: Content, *, with_pdf: bool) -> Plan:
-    standings = find_standings(content.gaps, content.periodic, content.labels)
+    told = dict(_find_breakages(content))
+    standings = find_standings(content.gaps, content.periodic, content.labels, told)
     labels = {item.key: item.label for item in standings}
     content = replace(content, labels={**content.labels, **labels})
     addresses = find_addresses(standings, content.repository)
@@ -118,8 +129,27 @@ def _plan(content: Content, *, with_pdf: bool) -> Plan:
             for item in current_gaps(content.records.gap)
         ),
         boards=tuple(find_boards(content)),
+        breakages=_newest_breakages(content, told),
+        skipped=(*content.skipped, *content.sections.skipped, *find_unshown(content)),
         with_pdf=with_pdf,
     )
+
+
+def _find_breakages(content: Content) -> Iterator[tuple[str, Breakage]]:
+    for record in content.gaps:
+        plain = content.evidence.get(record.id)
+        breakage = find_breakage(record, plain) if plain is not None else None
+        if breakage is not None:
+            yield record.id, breakage
+
+
+def _newest_breakages(content: Content, told: Mapping[str, Breakage]) -> dict[str, Breakage]:
+    """The records stand newest first: of each backend the first that tells."""
+    found: dict[str, Breakage] = {}
+    for record in content.gaps:
+        if record.id in told and record.status is not RecordStatus.SUPERSEDED:
+            found.setdefault(record.backend.key, told[record.id])
+    return found
 
 
 def _describe(plan: Plan) -> Site:
@@ -137,16 +167,15 @@ def _describe(plan: Plan) -> Site:
 
 
 def _navigate(plan: Plan) -> Iterator[NavItem]:
-    if len(plan.standings) > MANY_BACKENDS:
+    if plan.standings:
         yield NavItem(title="Backends", href="index.html#standings-title")
-    else:
-        yield from (NavItem(title=item.label, href=f"backends/{item.key}.html") for item in plan.standings)
-    if len(plan.boards) > MANY_BACKENDS:
-        yield NavItem(title="Patches and campaigns", href="index.html#boards-title")
-    else:
-        yield from (NavItem(title=board.short, href=board.href) for board in plan.boards)
+    for title, template in (("Patches", "patches"), ("Campaigns", "campaign")):
+        found = [board for board in plan.boards if board.template == template]
+        if found:
+            yield NavItem(title=title, href=found[0].href if len(found) == 1 else "index.html#boards-title")
     if plan.periodic or plan.content.gaps:
         yield NavItem(title="Archive", href="index.html#archive")
+    yield NavItem(title="Search", href=search.PAGE)
     yield NavItem(title="Data", href="data/index.html")
     for section in plan.content.sections.sections:
         yield NavItem(title=section.title, href=f"{section.name}/index.html")
@@ -184,7 +213,8 @@ def _home(plan: Plan, pages: Pages) -> bytes:
         "home",
         title=pages.site.name,
         lead=plan.periodic[0] if plan.periodic else None,
-        standings=plan.standings,
+        rows=find_rows(plan.standings, plan.breakages),
+        skipped=plan.skipped,
         dives=plan.dives,
         boards=plan.boards,
         archive=archive,
@@ -196,15 +226,20 @@ def _home(plan: Plan, pages: Pages) -> bytes:
 
 
 def _backend(plan: Plan, pages: Pages, standing: Standing) -> bytes:
+    breakage = plan.breakages.get(standing.key)
+    dives = [dive for dive in plan.dives if dive.record.backend.key == standing.key]
     return pages.render(
         f"backends/{standing.key}.html",
         "backend",
         title=standing.label,
         standing=standing,
+        row=view_row(standing, breakage),
+        breakage=breakage,
         facts=view_facts(standing),
-        dives=tuple(dive for dive in plan.dives if dive.record.backend.key == standing.key),
+        reports=tuple(link for dive in dives for link in (*dive.pdfs, *dive.pages)),
         evidence_sections=_evidence(plan, standing.key),
         boards=tuple(board for board in plan.boards if board.backend == standing.key),
+        notes=tuple(item.why for item in plan.skipped if item.what == f"evidence of {standing.label}"),
         badge_words=" ".join(badge_words(standing)[:2]),
     )
 
@@ -234,11 +269,20 @@ def _periodic(plan: Plan, pages: Pages, number: int, view: PeriodicView) -> Page
     return view.page, page, article.dead_links if article else ()
 
 
+def _search(plan: Plan, pages: Pages, entries: list[Entry]) -> bytes:
+    rows = find_rows(plan.standings, plan.breakages)
+    hits = tuple(search.find_hits(rows, plan.boards, plan.breakages, entries))
+    kinds = tuple(dict.fromkeys(hit.kind for hit in hits))
+    return pages.render(search.PAGE, "search", title="Search", hits=hits, kinds=kinds)
+
+
 def _evidence(plan: Plan, key: str) -> tuple[Section, ...]:
     """What the evidence of the newest gap report tells."""
     dive = next((dive for dive in plan.dives if dive.record.backend.key == key), None)
     plain = plan.content.evidence.get(dive.record.id) if dive else None
-    return tuple(find_sections(plain)) if plain else ()
+    if dive is None or plain is None or find_mismatch(dive.record, plain) is not None:
+        return ()
+    return tuple(find_sections(plain))
 
 
 def _no_standing(key: str) -> Standing:

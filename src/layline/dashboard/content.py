@@ -34,6 +34,8 @@ class Content:
     repository: str | None
     labels: Mapping[str, str]
     records: Records
+    upstreams: Mapping[str, str] = field(default_factory=dict)
+    """The https address of each backend's upstream, as it is configured."""
     articles: Mapping[str, str] = field(default_factory=dict)
     """Markdown of gap reports, by path relative to `docs/backend-gap`."""
     periodic_articles: Mapping[str, str] = field(default_factory=dict)
@@ -80,13 +82,12 @@ def load_evidence(root: Path, docs: str, records: Records) -> dict[str, Mapping[
         file = f"{docs}/{GAP_FOLDER}/dashboard-data/evidence/{item.record.id}.json"
         if (root / file).exists():
             plain = codec.parse_json(read_text(root, file, limit=LARGEST_DATA), where=file)
-            if isinstance(plain, dict):
-                found[item.record.id] = plain
+            found[item.record.id] = plain if isinstance(plain, dict) else {}
     return found
 
 
-def load_data(root: Path, folder: str, *schemas: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields (name without `.json`, content) for each data file of these schemas."""
+def load_data(root: Path, folder: str, *schemas: str) -> Iterator[tuple[str, dict[str, Any]] | Skipped]:
+    """Yields (name without `.json`, content) for each data file of these schemas, and why another is not shown."""
     place = root / folder
     if not place.is_dir() or place.is_symlink():
         return
@@ -95,8 +96,13 @@ def load_data(root: Path, folder: str, *schemas: str) -> Iterator[tuple[str, dic
             continue
         relative = f"{folder}/{file.name}"
         plain = codec.parse_json(read_text(root, relative, limit=LARGEST_DATA), where=relative)
-        if isinstance(plain, dict) and plain.get("schema") in schemas and DATA_NAME.match(file.name):
+        schema = plain.get("schema") if isinstance(plain, dict) else None
+        if not DATA_NAME.match(file.name):
+            yield Skipped(relative, "its name cannot become an address")
+        elif isinstance(plain, dict) and schema in schemas:
             yield file.name.removesuffix(".json"), plain
+        else:
+            yield Skipped(relative, f"its schema is {schema!r}; shown are {', '.join(schemas)}")
 
 
 def read_text(root: Path, relative: str, *, limit: int = LARGEST_MARKDOWN) -> str:

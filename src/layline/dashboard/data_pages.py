@@ -17,8 +17,6 @@ class Board:
     """One such page."""
 
     title: str
-    short: str
-    """As the navigation names it."""
     href: str
     template: str
     note: str
@@ -34,12 +32,10 @@ def find_boards(content: Content) -> Iterator[Board]:
 def _find_patch_boards(content: Content) -> Iterator[Board]:
     for key, inventory in content.patches.items():
         label = content.labels.get(key, key)
-        view = view_inventory(inventory, content.drifts.get(key), content.repository)
-        broken = f", {count_words(view.broken, 'target')} broken upstream" if view.broken else ""
-        short = "Patches" if len(content.patches) == 1 else f"{label} patches"
+        view = view_inventory(inventory, content.drifts.get(key), content.repository, _upstream(content, key))
+        broken = f"; {view.broken:,} of {view.places:,} patched places break at the tip" if view.has_drift else ""
         yield Board(
             title=f"{label} patches",
-            short=short,
             href=f"patches/{key}.html",
             template="patches",
             backend=key,
@@ -48,13 +44,17 @@ def _find_patch_boards(content: Content) -> Iterator[Board]:
         )
 
 
+def _upstream(content: Content, key: str) -> str | None:
+    """The upstream's address: as configured, else as the newest gap report names it."""
+    told = [record.upstream.repo for record in content.gaps if record.backend.key == key]
+    return content.upstreams.get(key) or next((repo for repo in told if repo.startswith("https://")), None)
+
+
 def _find_campaign_boards(content: Content) -> Iterator[Board]:
     for key, campaign in content.campaigns.items():
         view = view_campaign(campaign)
-        short = "Campaign" if len(content.campaigns) == 1 else view.name
         yield Board(
             title=f"Campaign {view.name}",
-            short=short,
             href=f"campaigns/{key}.html",
             template="campaign",
             note=f"{count_words(len(view.rounds), 'round')}, best: {view.best}",

@@ -2,75 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from layline.core.evidence import Evidence
 from layline.core.report import Cell, Chart, Inline, Paragraph, Section, Table
+from layline.dashboard.breakage import read_evidence
 
 MOST_ROWS = 15
-_CONSEQUENCES = ("will break", "may break", "look at", "ok")
-_HURTING = ("will break", "may break")
 
 
 def find_sections(plain: Mapping[str, Any]) -> Iterator[Section]:
-    """Yields what the file tells of coupling, areas and dependencies; a part it does not tell is left out."""
+    """Yields what the file tells of areas and dependencies; a part it does not tell is left out."""
     facts = [
         item for item in _list(plain.get("facts")) if isinstance(item, Mapping) and isinstance(item.get("name"), str)
     ]
     commits = [item for item in _list(plain.get("commits")) if isinstance(item, Mapping)]
-    for part in (_couplings, _areas, _dependencies):
+    for part in (_areas, _dependencies):
         section = part(facts, commits)
         if section is not None:
             yield section
 
 
 Facts = list[Mapping[str, Any]]
-
-
-def _couplings(facts: Facts, commits: Facts) -> Section | None:
-    found = [fact for fact in facts if fact["name"].startswith("coupling.") and isinstance(fact.get("value"), Mapping)]
-    if not found:
-        return None
-    counted = Counter(str(fact["value"].get("consequence")) for fact in found)
-    order = [*(name for name in _CONSEQUENCES if name in counted), *sorted(set(counted) - set(_CONSEQUENCES))]
-    amounts = tuple((name, float(counted[name])) for name in order)
-    chart = Chart(
-        kind="bars",
-        title=f"{len(found):,} places where our code touches upstream",
-        series=(("places", amounts),),
-        unit="places",
-    )
-    hurting = [fact for fact in found if fact["value"].get("consequence") in _HURTING]
-    hurting.sort(key=lambda fact: _HURTING.index(fact["value"]["consequence"]))
-    rows = tuple(_coupling_row(fact, commits) for fact in hurting[:MOST_ROWS])
-    table = Table(
-        columns=("consequence", "our code", "upstream", "what became of it"),
-        rows=rows,
-        more=max(len(hurting) - MOST_ROWS, 0),
-    )
-    return Section(
-        title="Coupling", blocks=(chart, *((table,) if rows else (Paragraph("Nothing we use breaks at the tip."),)))
-    )
-
-
-def _coupling_row(fact: Mapping[str, Any], commits: Facts) -> tuple[Inline, ...]:
-    value = fact["value"]
-    places = [_evidence(item, commits) for item in _list(fact.get("evidence"))]
-    own = places[0] if places else None
-    location, _, rest = str(fact["name"]).removeprefix("coupling.").rpartition(":")
-    line, _, target = rest.partition(".")
-    touch, _, target = target.partition(".")
-    upstream = places[1] if len(places) > 1 else None
-    now = f"{value.get('state')}" + (f", now {value['now']}" if value.get("now") else "")
-    detail = f"{now}: {value['detail']}" if value.get("detail") else now
-    return (
-        str(value.get("consequence")),
-        Cell(f"{location}:{line}", evidence=own, code=True),
-        (f"{touch} ", Cell(target, evidence=upstream, code=True)),
-        detail,
-    )
 
 
 def _areas(facts: Facts, commits: Facts) -> Section | None:
@@ -89,7 +42,7 @@ def _areas(facts: Facts, commits: Facts) -> Section | None:
 
 def _area_row(fact: Mapping[str, Any], commits: Facts) -> tuple[Inline, ...]:
     added, removed, renamed, modified, insertions, deletions, touched = fact["value"]
-    places = [_evidence(item, commits) for item in _list(fact.get("evidence"))]
+    places = [read_evidence(item, commits) for item in _list(fact.get("evidence"))]
     lines = Cell(f"+{insertions:,} −{deletions:,}", evidence=places[0] if places else None)
     return (
         fact["name"].removeprefix("area."),
@@ -126,7 +79,7 @@ def _dependency_row(fact: Mapping[str, Any], commits: Facts) -> tuple[Inline, ..
     scope, _, rest = str(fact["name"]).removeprefix("dependency.metadata.").partition(".")
     name = rest.partition(".")[2] or rest
     was, now, changes = fact["value"]
-    places = [_evidence(item, commits) for item in _list(fact.get("evidence"))]
+    places = [read_evidence(item, commits) for item in _list(fact.get("evidence"))]
     before = places[0] if was is not None and places else None
     after = places[-1] if now is not None and places else None
     return (
@@ -135,21 +88,6 @@ def _dependency_row(fact: Mapping[str, Any], commits: Facts) -> tuple[Inline, ..
         Cell(_shown(was), evidence=before, code=was is not None),
         Cell(_shown(now), evidence=after, code=now is not None),
         ", ".join(str(change) for change in _list(changes)),
-    )
-
-
-def _evidence(item: Any, commits: Facts) -> Evidence | None:
-    if not isinstance(item, Mapping) or not isinstance(item.get("at"), int) or not 0 <= item["at"] < len(commits):
-        return None
-    at, lines = commits[item["at"]], _list(item.get("lines"))
-    span = (lines[0], lines[1]) if _numbers(lines, 2) else None
-    path, command = item.get("path"), item.get("command")
-    return Evidence(
-        repo=str(at.get("repo")),
-        commit=str(at.get("commit")),
-        path=path if isinstance(path, str) else None,
-        lines=span,
-        command=command if isinstance(command, str) else None,
     )
 
 

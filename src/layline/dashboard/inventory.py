@@ -12,6 +12,8 @@ from layline.core.report import Cell
 from layline.render.inline import link_of
 
 _ORDER = {"breaks": 0, "look": 1, "ok": 2, "": 3}
+_WORDS = {"breaks": "error", "look": "warning", "ok": "ok"}
+"""Severities as people read them; the data files keep their own words."""
 _TONES = {"breaks": "bad", "look": "plan", "ok": "good", "": "none"}
 _LOCATION = re.compile(r"(?P<path>.+?):(?P<line>\d+)(?:-\d+)?\Z")
 
@@ -34,10 +36,18 @@ class EffectView:
     detail: str
     suggestion: str
     culprit: str
+    culprit_link: str | None = None
 
     @property
     def tone(self) -> str:
         return _TONES.get(self.severity, "none")
+
+    @property
+    def consequence(self) -> str:
+        """What an upgrade does to it, in one phrase: never a red `unchanged`."""
+        if self.severity == "breaks" and self.drift in {"unchanged", "body-changed"}:
+            return "replacement no longer fits"
+        return self.drift.replace("-", " ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +78,15 @@ class PatchView:
         return _TONES.get(self.severity, "none")
 
     @property
-    def drifts(self) -> tuple[str, ...]:
-        return tuple(sorted({effect.drift for effect in self.effects if effect.drift}))
+    def consequences(self) -> tuple[str, ...]:
+        """Phrases of the effects that decide its severity."""
+        return tuple(
+            sorted({effect.consequence for effect in self.effects if effect.drift and effect.severity == self.severity})
+        )
+
+    @property
+    def word(self) -> str:
+        return _WORDS.get(self.severity, "not compared")
 
     @property
     def order(self) -> int:
@@ -100,9 +117,23 @@ class InventoryView:
     pin: str
     tip: str
 
+    def _places(self, *severities: str) -> int:
+        effects = [*(effect for row in self.rows for effect in row.effects), *self.unregistered]
+        return len({effect.location for effect in effects if not severities or effect.severity in severities})
+
+    @property
+    def places(self) -> int:
+        """Places of ours (file and line) where something of the upstream is patched."""
+        return self._places()
+
     @property
     def broken(self) -> int:
-        return sum(effect.severity == "breaks" for row in self.rows for effect in row.effects)
+        """Places whose patch breaks at the tip."""
+        return self._places("breaks")
+
+    @property
+    def doubtful(self) -> int:
+        return self._places("look")
 
     @property
     def has_drift(self) -> bool:
@@ -110,14 +141,18 @@ class InventoryView:
 
 
 def view_inventory(
-    inventory: Mapping[str, Any], drift: Mapping[str, Any] | None, repository: str | None
+    inventory: Mapping[str, Any],
+    drift: Mapping[str, Any] | None,
+    repository: str | None,
+    upstream: str | None = None,
 ) -> InventoryView:
     """Lenient in what it shows: a field that is missing is blank, never an error."""
     commit = _text(inventory.get("commit"))
     repo = repository or "downstream"
-    found = _drift_rows(drift)
+    found = _drift_rows(drift, upstream)
     taken: set[str] = set()
-    rows = tuple(_view_patch(item, found, repo, commit, taken) for item in _objects(inventory.get("patches")))
+    listed = tuple(_view_patch(item, found, repo, commit, taken) for item in _objects(inventory.get("patches")))
+    rows = tuple(sorted(listed, key=lambda row: row.order)) if drift else listed
     loose = (
         _effects(item, found.get(_text(item.get("within")), []), repo, commit)
         for item in _objects(inventory.get("unregistered"))
@@ -138,12 +173,12 @@ def _choices(rows: Sequence[PatchView]) -> Iterator[Choice]:
     """Only what varies."""
     phases = tuple(sorted({row.phase for row in rows if row.phase}))
     styles = tuple(sorted({style for row in rows for style in row.styles}))
-    drifts = tuple(sorted({kind for row in rows for kind in row.drifts}))
+    words = tuple(word for word in (*_WORDS.values(), "not compared") if any(row.word == word for row in rows))
     states = tuple(sorted({row.active for row in rows if row.active}))
     for label, name, options in (
+        ("Upstream", "severity", words),
         ("Phase", "phase", phases),
         ("Style", "style", styles),
-        ("Drift", "drift", drifts),
         ("Active", "active", states),
     ):
         if len(options) > 1:
@@ -199,6 +234,7 @@ def _view_effect(effect: Mapping[str, Any], drifts: list[Mapping[str, Any]], rep
         detail=_text(row.get("detail")),
         suggestion=_suggest(row.get("suggestion")),
         culprit=_blame(row.get("culprit")),
+        culprit_link=_text(row.get("culprit_link")) or None,
     )
 
 
@@ -211,15 +247,23 @@ def _blame(found: Any) -> str:
         return ""
     return " ".join(
         part
-        for part in (_text(found.get("commit"))[:12], _text(found.get("date")), _text(found.get("subject")))
+        for part in (
+            _text(found.get("commit"))[:8],
+            f"#{found['pull_request']}" if found.get("pull_request") else "",
+            _text(found.get("date")),
+            _text(found.get("subject")),
+        )
         if part
     )
 
 
-def _drift_rows(drift: Mapping[str, Any] | None) -> dict[str, list[Mapping[str, Any]]]:
+def _drift_rows(drift: Mapping[str, Any] | None, upstream: str | None) -> dict[str, list[Mapping[str, Any]]]:
     found: dict[str, list[Mapping[str, Any]]] = {}
     for row in _objects(drift.get("rows")) if drift else []:
-        found.setdefault(_text(row.get("patch")), []).append(row)
+        culprit = row.get("culprit")
+        commit = _text(culprit.get("commit")) if isinstance(culprit, Mapping) else ""
+        link = Evidence(repo=upstream, commit=commit).permalink if upstream and commit else None
+        found.setdefault(_text(row.get("patch")), []).append({**row, "culprit_link": link})
     return found
 
 

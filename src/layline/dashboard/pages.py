@@ -16,7 +16,7 @@ from layline.dashboard.backend_status import Standing, web_address
 from layline.dashboard.cache import Cache, code_digest, digest
 from layline.dashboard.campaigns import draw_gains, draw_shapes
 from layline.dashboard.prose import day_words, signed
-from layline.render.charts import Mark, sparkline, trend
+from layline.render.charts import Mark, trend
 from layline.render.html import breakable, render_sections
 
 if TYPE_CHECKING:
@@ -108,7 +108,6 @@ def _environment() -> Environment:
         "gains": lambda view: _markup(draw_gains(view)),
         "shapes": lambda view: _markup(draw_shapes(view)),
         "sections": lambda sections: _markup(render_sections(sections)),
-        "spark": lambda standing: _markup(_spark(standing)),
         "trend": lambda standing, width: _markup(_trend(standing, width)),
     }
     return environment
@@ -118,20 +117,16 @@ def _markup(html: str) -> Markup:
     return Markup(html)  # noqa: S704  made by our renderers, which escape
 
 
-def _spark(standing: Standing) -> str:
-    points = standing.points
-    said = f"{standing.label}: {', '.join(f'{value:g} on {day}' for day, value in points[-6:])}"
-    return sparkline(points, said, width=208, height=52)
-
-
 def _trend(standing: Standing, width: int) -> str:
     points = standing.points
     first, last = points[0], points[-1]
     said = (
-        f"{standing.label}: from {first[1]:g} commits behind on {first[0]} to {last[1]:g} on {last[0]}, "
-        f"{len(points)} measurements"
+        f"{standing.label}: from {first[1]:g} commits behind on {first[0]} to {last[1]:g} on {last[0]}, {len(points)} "
+        f"measurements"
     )
-    marks = tuple(Mark(at=at, label="pin moved") for at, _ in standing.moves)
-    return trend(
-        ((standing.label, points),), said, unit="commits", marks=marks, width=width, height=280 if width > 500 else 220
-    )
+    marks = tuple(Mark(at=at, label=f"pin {pin[:8]}") for at, pin in standing.moves)
+    series = [("behind", run) for run in standing.runs]
+    if len(standing.broken) > 1:
+        said += f"; places that break: {', '.join(f'{point.count} on {point.date}' for point in standing.broken[-6:])}"
+        series += [("break", run) for run in standing.break_runs]
+    return trend(tuple(series), said, unit="commits", marks=marks, width=width, height=280 if width > 500 else 220)

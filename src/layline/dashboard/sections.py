@@ -31,6 +31,7 @@ RESERVED = frozenset(
         "patches",
         "reports",
         "reports-data",
+        "search",
         "weekly",
     }
 )

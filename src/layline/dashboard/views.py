@@ -23,7 +23,7 @@ from layline.dashboard.records import Loaded
 
 FEW = 6
 """With no more entries than this a filter would only get in the way."""
-MANY = 150
+MANY = 24
 """With more entries than this the search looks at titles and recommendations only: the page must stay light."""
 OPEN = 8
 """Entries of the archive that stand open; older ones are folded by year."""

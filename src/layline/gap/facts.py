@@ -23,6 +23,7 @@ def find_facts(gap: Gap) -> Iterator[Fact[Any]]:
     yield from _find_changes(gap)
     yield from _find_couplings(gap)
     yield from _find_patches(gap)
+    yield from _find_plan(gap)
     yield from _find_surface(gap)
 
 
@@ -35,6 +36,20 @@ def _find_patches(gap: Gap) -> Iterator[Fact[Any]]:
         own = _place(gap.downstream, gap.downstream_commit.hash, path, int(line) if line.isdigit() else 1)
         value = {"kind": row.kind, "severity": row.severity, "detail": row.detail, "since": row.culprit}
         yield Fact(name=base if seen[base] == 1 else f"{base}.{seen[base]}", value=value, evidence=(own, *row.evidence))
+
+
+def _find_plan(gap: Gap) -> Iterator[Fact[Any]]:
+    for number, step in enumerate(gap.plan, 1):
+        value = {
+            "commit": step.commit,
+            "date": step.date,
+            "reason": step.reason,
+            "behind": step.behind,
+            "breaks_next": list(step.breaks_next),
+            "places": step.places,
+        }
+        evidence = Evidence(repo=gap.upstream, commit=step.commit)
+        yield Fact(name=f"plan.{number}", value=value, evidence=(evidence,))
 
 
 def _find_frame(gap: Gap) -> Iterator[Fact[Any]]:

@@ -70,8 +70,10 @@ def policy_inputs(behind: int, age_days: int, broken: int | None, differences: I
     return Inputs(behind=behind, age_days=age_days, will_break=broken, dependency_floor=floor)
 
 
-def count_breaks(couplings: Iterable[Coupling]) -> int:
-    return sum(one.consequence is Consequence.WILL_BREAK for one in couplings)
+def find_broken_places(couplings: Iterable[Coupling], patches: Iterable[PatchRow]) -> frozenset[str]:
+    """Places of ours (`file:line`) that an upgrade breaks, whatever stands there: the one figure for breakage."""
+    used = {str(one.location) for one in couplings if one.consequence is Consequence.WILL_BREAK}
+    return frozenset(used | {row.location for row in patches if row.severity == "breaks" and row.active})
 
 
 def find_further(couplings: Iterable[Coupling], patches: Iterable[PatchRow]) -> list[PatchRow]:

@@ -94,7 +94,7 @@ class Effect:
     """What the tip does to our code."""
 
     will_break: int
-    """Couplings that no longer fit at the tip."""
+    """Places of ours that break at the tip."""
     used_files: frozenset[str]
     """Upstream files that hold what we use."""
 

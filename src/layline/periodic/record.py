@@ -62,7 +62,7 @@ def build_status(drift: Drift) -> dict[str, Any]:
         "pin_changed_in_window": drift.old_pin is not None,
     }
     if drift.recommendation.inputs.will_break is not None:
-        status["couplings_that_break"] = drift.recommendation.inputs.will_break
+        status["places_that_break"] = drift.recommendation.inputs.will_break
     if drift.old_pin is not None:
         status["previous_pin_commit"] = drift.old_pin
     if drift.bump is not None:

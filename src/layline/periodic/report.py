@@ -128,8 +128,8 @@ def _tell_drift(drift: Drift) -> Section:
         ("recommendation", f"{drift.recommendation}{show_steadiness(drift)}: {drift.recommendation.rule}"),
     )
     if drift.recommendation.inputs.will_break is not None:
-        breaking = show_count(drift.recommendation.inputs.will_break, "coupling")
-        rows = (*rows[:-1], ("breaks at the tip", f"{breaking} of ours (layline gap report lists them)"), rows[-1])
+        breaking = show_count(drift.recommendation.inputs.will_break, "place")
+        rows = (*rows[:-1], ("breaks at the tip", f"{breaking} of ours (`layline gap report` lists them)"), rows[-1])
     blocks: list[Block] = [Table(columns=("what", "value"), rows=rows)]
     if drift.notable:
         since = drift.previous.since if drift.previous else "the pin"

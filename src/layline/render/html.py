@@ -183,7 +183,7 @@ def _is_linked(node: SyntaxTreeNode | None) -> bool:
 
 def breakable(text: str) -> str:
     """Escaped text in which long paths and names may wrap without gaining a character when copied."""
-    return re.sub(r"([/._\-:](?=\w)|,)", r"\1<wbr>", escape(text))
+    return re.sub(r"((?<=\w)[/._\-:](?=\w)|,)", r"\1<wbr>", escape(text))
 
 
 def render_html(report: Report) -> str:

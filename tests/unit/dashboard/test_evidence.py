@@ -4,9 +4,12 @@ from typing import Any
 
 import pytest
 
+from layline.core.records import GapRecord, read_gap_record
 from layline.core.report import Chart, Table
+from layline.dashboard.breakage import find_breakage
 from layline.dashboard.evidence import find_sections
 from layline.render.html import render_sections
+from record_samples import gap_record
 
 COMMITS = [{"repo": "https://e.org/harbor", "commit": "a" * 40}, {"repo": "https://e.org/engine", "commit": "b" * 40}]
 FACTS: list[dict[str, Any]] = [
@@ -40,12 +43,9 @@ FACTS: list[dict[str, Any]] = [
 
 def test_evidence_becomes_charts_and_tables_that_lead_to_their_places() -> None:
     sections = tuple(find_sections({"facts": FACTS, "commits": COMMITS}))
-    assert [section.title for section in sections] == ["Coupling", "Areas", "Dependencies"]
+    assert [section.title for section in sections] == ["Areas", "Dependencies"]
     html = render_sections(sections)
-    assert f"https://e.org/harbor/blob/{'a' * 40}/harbor/run.py#L12" in html
-    assert f"https://e.org/engine/blob/{'b' * 40}/engine/core.py#L3-L9" in html
-    assert "renamed, now engine.core.Engine" in html
-    chart, table = sections[1].blocks
+    chart, table = sections[0].blocks
     assert isinstance(chart, Chart)
     assert isinstance(table, Table)
     assert chart.series == (("commits", (("docs", 9.0), ("scheduler", 7.0))),)
@@ -68,3 +68,31 @@ def test_evidence_becomes_charts_and_tables_that_lead_to_their_places() -> None:
 )
 def test_foreign_evidence_never_breaks_a_page(plain: dict[str, Any]) -> None:
     render_sections(find_sections(plain))
+    record = read_gap_record(gap_record())
+    assert isinstance(record, GapRecord)
+    find_breakage(record, {**plain, "pin": record.local.commit, "tip": record.upstream.commit})
+
+
+def test_breakage_is_counted_by_place() -> None:
+    record = read_gap_record(gap_record())
+    assert isinstance(record, GapRecord)
+    again = {**FACTS[0], "name": "coupling.harbor/run.py:12.call.engine.core.go"}
+    patch = {
+        "name": "patch.engine.run.harbor/run.py:12.engine.core.Runner.run",
+        "value": {"kind": "removed", "severity": "breaks", "detail": "gone", "since": "c" * 40},
+        "evidence": [{"at": 0, "path": "harbor/run.py", "lines": [12, 12]}],
+    }
+    plain = {
+        "facts": [*FACTS, again, patch],
+        "commits": COMMITS,
+        "pin": record.local.commit,
+        "tip": record.upstream.commit[:12],
+    }
+    found = find_breakage(record, plain)
+    assert found is not None
+    assert [(one.place, one.patch, one.culprit) for one in found.places] == [
+        ("harbor/run.py:12", "engine.run", "c" * 40)
+    ]
+    assert found.places[0].reasons == ("renamed, now engine.core.Engine",)
+    assert found.touched == 2
+    assert find_breakage(record, {**plain, "tip": "f" * 40}) is None

@@ -50,9 +50,9 @@ DRIFT = {
 def test_patches_are_joined_with_what_became_of_their_targets() -> None:
     view = view_inventory(INVENTORY, DRIFT, "https://e.org/harbor")
     first, second = view.rows
-    assert (first.severity, first.tone, first.drifts, view.broken) == ("breaks", "bad", ("signature",), 1)
+    assert (first.severity, first.tone, first.consequences, view.broken) == ("breaks", "bad", ("signature",), 1)
     assert first.effects[0].suggestion == "engine.go"
-    assert first.effects[0].culprit == "dddddddddddd 2026-05-01 Rename"
+    assert first.effects[0].culprit == "dddddddd 2026-05-01 Rename"
     assert first.link == f"https://e.org/harbor/blob/{'a' * 40}/harbor/p.py#L3"
     assert (second.severity, second.tone) == ("", "none")
     assert {choice.name for choice in view.choices} == {"phase"}

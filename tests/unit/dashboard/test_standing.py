@@ -55,7 +55,7 @@ def test_reports_on_the_same_commits_tell_no_change() -> None:
 
 def test_different_figures_for_the_same_commits_are_a_conflict() -> None:
     standing = engine(W19, gap(stats__commit_gap=8, upstream__commit="d" * 12))
-    assert [(newer.behind, older.behind) for newer, older in standing.conflicts] == [(9, 8)]
+    assert [[value for value, _, _ in conflict.values] for conflict in standing.conflicts] == [[9, 8]]
     assert engine(W18, W19).conflicts == ()
 
 

@@ -29,6 +29,24 @@
     if (days > 31) time.insertAdjacentText("afterend", ` (${days} days ago)`);
   });
 
+  all("[data-future]").forEach((time) => {
+    if (Date.parse(`${time.dateTime}T00:00:00Z`) > Date.now() + 86400000) time.insertAdjacentText("afterend", " (in the future)");
+  });
+
+  const copyText = (text) => navigator.clipboard ? navigator.clipboard.writeText(text) : new Promise((done, failed) => { // file:// has no clipboard
+    const area = Object.assign(document.createElement("textarea"), { value: text });
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy") ? done() : failed();
+    area.remove();
+  });
+  all("pre, .how p > code").forEach((code) => {
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "copy", textContent: "Copy" });
+    const text = code.textContent;
+    button.addEventListener("click", () => copyText(text.trim()).then(() => { button.textContent = "Copied"; }, () => { button.textContent = "Select it by hand"; }));
+    code.tagName === "PRE" ? code.prepend(button) : code.after(button);
+  });
+
   all("[data-probe]").forEach((link) => {
     if (location.protocol === "file:") return;
     fetch(link.href, { method: "HEAD" }).then((answer) => { link.hidden = !answer.ok; }, () => {});
@@ -105,7 +123,9 @@
   all("table[data-sortable]").forEach(startSort);
 
   const openTarget = () => { // a deep link into a folded part opens it
-    const target = location.hash.length > 1 ? document.getElementById(decodeURIComponent(location.hash.slice(1))) : null;
+    let name = location.hash.slice(1);
+    try { name = decodeURIComponent(name); } catch { /* `#100%` is a name as it stands */ }
+    const target = name ? document.getElementById(name) : null;
     if (!target) return;
     for (let node = target; node; node = node.parentElement) if (node.tagName === "DETAILS") node.open = true;
     const fold = target.querySelector(":scope details");

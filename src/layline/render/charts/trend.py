@@ -70,7 +70,10 @@ def trend(
     width: float = 720,
     height: float = 300,
 ) -> str:
-    """One line per series with a dot per measurement, from zero, each line named at its end."""
+    """One line per series with a dot per measurement, from zero, each line named at its end.
+
+    Series of one name are stretches of one line: they share its colour, and the last of them carries the name.
+    """
     drawn = tuple((name, points) for name, points in series if points)
     if not drawn:
         return svg.drawing(
@@ -82,11 +85,15 @@ def trend(
     frame = lay_out(drawn, width, height, extra=tuple(mark.at for mark in marks))
     shapes = [*_axes(frame, unit), *_marks(frame, marks)]
     ends: list[tuple[float, int, str]] = []
-    for index, (name, points) in enumerate(drawn):
+    names = list(dict.fromkeys(name for name, _ in drawn))
+    for number, (name, points) in enumerate(drawn):
+        index = names.index(name)
         places, _ = positions([x for x, _ in points])
         line = [(frame.across(place), frame.up(y)) for place, (_, y) in zip(places, points, strict=True)]
         shapes += _line(index, name, points, line, unit)
-        ends.append((line[-1][1], index, f"{name} {short(points[-1][1])}" if len(drawn) > 1 else short(points[-1][1])))
+        if all(name != later for later, _ in drawn[number + 1 :]):
+            end = short(points[-1][1])
+            ends.append((line[-1][1], index, f"{end} {name}" if len(names) > 1 else end))
     x = frame.across.end + 8
     shapes += [_named(x, y, index, words) for y, index, words in _spread(ends)]
     return svg.drawing(width, height, label, *shapes)

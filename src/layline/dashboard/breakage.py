@@ -1,0 +1,215 @@
+"""What breaks at the tip, counted once for the whole site: places of our code (file and line), from the evidence files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from layline.core.evidence import Evidence
+from layline.core.records import GapRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broken:
+    """One place of ours and everything that an upgrade breaks there."""
+
+    place: str
+    """`file:line`."""
+    evidence: Evidence | None
+    targets: tuple[tuple[str, Evidence | None], ...]
+    """Upstream names, each with where it is or was."""
+    reasons: tuple[str, ...]
+    culprit: str | None
+    """The upstream commit that broke it first."""
+    patch: str
+    """The patch that stands there; empty where the place only uses upstream."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One step of the upgrade plan."""
+
+    commit: str
+    date: str
+    reason: str
+    behind: int
+    places: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Breakage:
+    """What one gap report says an upgrade breaks."""
+
+    record: str
+    date: str
+    places: tuple[Broken, ...]
+    touched: int
+    """Places of ours that touch the upstream at all."""
+    look: int
+    plan: tuple[Step, ...] = ()
+    upstream: str = ""
+    files: int = field(default=0)
+
+    @property
+    def count(self) -> int:
+        return len(self.places)
+
+    @property
+    def root_cause(self) -> tuple[str, int] | None:
+        """The upstream commit behind most places, where it is behind at least two and a third of them."""
+        counted = Counter(item.culprit for item in self.places if item.culprit).most_common(1)
+        if not counted or counted[0][1] < 2 or counted[0][1] * 3 < self.count:
+            return None
+        return counted[0][0] or "", counted[0][1]
+
+
+def find_breakage(record: GapRecord, plain: Mapping[str, Any]) -> Breakage | None:
+    """The breakage an evidence file tells; None where it tells none, or speaks of other commits than its record."""
+    if find_mismatch(record, plain) is not None:
+        return None
+    commits = [item for item in _list(plain.get("commits")) if isinstance(item, Mapping)]
+    facts = [
+        item for item in _list(plain.get("facts")) if isinstance(item, Mapping) and isinstance(item.get("name"), str)
+    ]
+    couplings = [
+        item for item in facts if item["name"].startswith("coupling.") and isinstance(item.get("value"), Mapping)
+    ]
+    patches = [item for item in facts if item["name"].startswith("patch.") and isinstance(item.get("value"), Mapping)]
+    if not couplings and not patches:
+        return None
+    rows = [_read_coupling(fact, commits) for fact in couplings if fact["value"].get("consequence") == "will break"]
+    rows += [_read_patch(fact, commits) for fact in patches if fact["value"].get("severity") == "breaks"]
+    places = tuple(_merge(rows))
+    return Breakage(
+        record=record.id,
+        date=record.generated_at,
+        places=places,
+        touched=len({_place_of(fact) for fact in (*couplings, *patches)}),
+        look=len(
+            {_place_of(fact) for fact in couplings if fact["value"].get("consequence") in ("may break", "look at")}
+        ),
+        plan=tuple(_read_plan(facts)),
+        upstream=record.upstream.repo,
+        files=len({item.place.rpartition(":")[0] for item in places}),
+    )
+
+
+def find_mismatch(record: GapRecord, plain: Mapping[str, Any]) -> str | None:
+    """Why an evidence file is no proof of its record: it speaks of other commits."""
+    for name, told in (("pin", record.local.commit), ("tip", record.upstream.commit)):
+        found = plain.get(name)
+        said = found.get("commit") if isinstance(found, Mapping) else found
+        if not isinstance(said, str) or not (said.startswith(told) or told.startswith(said)):
+            return f"the evidence is about {name} {str(said)[:12]}, the record about {told[:12]}"
+    return None
+
+
+def _read_coupling(fact: Mapping[str, Any], commits: list[Mapping[str, Any]]) -> Broken:
+    value = fact["value"]
+    location, _, rest = str(fact["name"]).removeprefix("coupling.").rpartition(":")
+    line, _, target = rest.partition(".")
+    target = target.partition(".")[2]
+    found = [read_evidence(item, commits) for item in _list(fact.get("evidence"))]
+    reason = " ".join(
+        part
+        for part in (
+            f"{value.get('state')}" + (f", now {value['now']}" if value.get("now") else ""),
+            f"– {value['detail']}" if value.get("detail") else "",
+        )
+        if part
+    )
+    return Broken(
+        place=f"{location}:{line}",
+        evidence=found[0] if found else None,
+        targets=((target, found[1] if len(found) > 1 else None),),
+        reasons=(reason,),
+        culprit=_text(value.get("since")),
+        patch="",
+    )
+
+
+def _read_patch(fact: Mapping[str, Any], commits: list[Mapping[str, Any]]) -> Broken:
+    value = fact["value"]
+    found = [read_evidence(item, commits) for item in _list(fact.get("evidence"))]
+    own = found[0] if found else None
+    place = f"{own.path}:{own.lines[0]}" if own and own.path and own.lines else str(fact["name"])
+    patch, _, target = str(fact["name"]).removeprefix("patch.").partition(f".{place}.")
+    kind = str(value.get("kind")).replace("-", " ")
+    kept = "target unchanged, but our replacement no longer fits" if kind == "unchanged" else kind
+    detail = f" – {value['detail']}" if value.get("detail") else ""
+    return Broken(
+        place=place,
+        evidence=own,
+        targets=((target, found[1] if len(found) > 1 else None),),
+        reasons=(f"{kept}{detail}",),
+        culprit=_text(value.get("since")),
+        patch=patch,
+    )
+
+
+def _merge(rows: Iterable[Broken]) -> Iterator[Broken]:
+    """One row for each place, in the order of the files."""
+    found: dict[str, list[Broken]] = {}
+    for row in rows:
+        found.setdefault(row.place, []).append(row)
+    for place, items in sorted(found.items(), key=lambda item: _sort_key(item[0])):
+        targets = {name: evidence for item in reversed(items) for name, evidence in item.targets}
+        yield Broken(
+            place=place,
+            evidence=items[0].evidence,
+            targets=tuple(sorted(targets.items(), key=lambda pair: pair[0])),
+            reasons=tuple(dict.fromkeys(reason for item in items for reason in item.reasons))[:1],
+            culprit=next((item.culprit for item in items if item.culprit), None),
+            patch=next((item.patch for item in items if item.patch), ""),
+        )
+
+
+def _sort_key(place: str) -> tuple[str, int]:
+    path, _, line = place.rpartition(":")
+    return path, int(line) if line.isdigit() else 0
+
+
+def _place_of(fact: Mapping[str, Any]) -> tuple[str, int]:
+    first = next((item for item in _list(fact.get("evidence")) if isinstance(item, Mapping)), {})
+    lines = _list(first.get("lines"))
+    return str(first.get("path") or fact["name"]), lines[0] if lines and isinstance(lines[0], int) else 0
+
+
+def _read_plan(facts: Iterable[Mapping[str, Any]]) -> Iterator[Step]:
+    for fact in facts:
+        value = fact.get("value")
+        if fact["name"].startswith("plan.") and isinstance(value, Mapping):
+            behind, places = value.get("behind"), value.get("places")
+            yield Step(
+                commit=str(value.get("commit") or ""),
+                date=str(value.get("date") or ""),
+                reason=str(value.get("reason") or ""),
+                behind=behind if isinstance(behind, int) else 0,
+                places=places if isinstance(places, int) else 0,
+            )
+
+
+def read_evidence(item: Any, commits: list[Mapping[str, Any]]) -> Evidence | None:
+    """Where a fact was read, from its entry in an evidence file."""
+    if not isinstance(item, Mapping) or not isinstance(item.get("at"), int) or not 0 <= item["at"] < len(commits):
+        return None
+    at, lines = commits[item["at"]], _list(item.get("lines"))
+    span = (lines[0], lines[1]) if len(lines) == 2 and all(type(line) is int for line in lines) else None
+    path, command = item.get("path"), item.get("command")
+    return Evidence(
+        repo=str(at.get("repo")),
+        commit=str(at.get("commit")),
+        path=path if isinstance(path, str) else None,
+        lines=span,
+        command=command if isinstance(command, str) else None,
+    )
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
