@@ -55,7 +55,7 @@ def test_patches_are_joined_with_what_became_of_their_targets() -> None:
     assert first.effects[0].culprit == "dddddddd 2026-05-01 Rename"
     assert first.link == f"https://e.org/harbor/blob/{'a' * 40}/harbor/p.py#L3"
     assert (second.severity, second.tone) == ("", "none")
-    assert {choice.name for choice in view.choices} == {"phase"}
+    assert {choice.name for choice in view.choices} == {"severity", "phase"}
     assert view.pin == "b" * 40
 
 
