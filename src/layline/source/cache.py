@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import weakref
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -145,6 +146,8 @@ class Cache:
         except BaseException:
             connection.close()
             raise
+        # a cache that nobody closed: sqlite3 no longer closes silently (Python 3.13)
+        weakref.finalize(self, connection.close).atexit = False
         return connection
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
