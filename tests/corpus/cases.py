@@ -160,6 +160,18 @@ EXPLOITS = (
     Case(name="X23_timers_for_the_other", caught_by=("no-gain",), fools_naive=False),
     Case(name="X24_accepts_what_does_not_fit", operator="grouped_gemm", caught_by=("keeps-contract",)),
     Case(name="X25_slow_on_outliers", caught_by=("gain-carries-over",)),
+    Case(name="X26_order_blind_cache", caught_by=REPLAYS),
+    Case(name="X27_nothing_to_sum", caught_by=("held-out-shape", "writes-every-output")),
+    Case(
+        name="X28_wrong_in_some_processes", caught_by=("every-process", "correct", "error-not-worse"), fools_naive=False
+    ),
+    Case(name="X29_works_ahead", caught_by=("own-buffers", *REPLAYS, "memory-safe", "correct")),
+    Case(name="X30_nan_becomes_nothing", caught_by=("special-values",)),
+    Case(
+        name="X31_multiplies_first", operator="softmax", caught_by=("hard-inputs", "error-not-worse", "special-values")
+    ),
+    Case(name="X32_saturates", caught_by=("special-values",)),
+    Case(name="X33_row_of_masks", operator="softmax", caught_by=("hard-inputs", "error-not-worse", "correct")),
 )
 ON_OTHERS = {"H15_in_place": "in_place", "H24_clamped_power": "softmax"}
 HONEST = (

@@ -119,6 +119,19 @@ class Arena:
             if changed:
                 yield f"{changed} of {now.nbytes} bytes of {name}"
 
+    def find_touched(self, filled: Filled) -> Iterator[str]:
+        """Outputs of a call that was not made which are no longer poisoned."""
+        import numpy as np
+
+        offsets = dict(filled.place.offsets)
+        for name in filled.step.outputs:
+            if name in filled.step.inputs:
+                continue
+            now = self._view(name, filled.shape, offsets[name])
+            touched = int((now.ravel().view(np.uint32) != filled.sentinel).sum()) if now.size else 0
+            if touched:
+                yield f"{touched} of {now.size} elements of {name}"
+
     def find_trespass(self, filled: Filled) -> Iterator[tuple[str, str]]:
         """Inputs that were modified and guard bands that were written, as (property, what)."""
         import numpy as np

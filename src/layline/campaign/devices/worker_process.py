@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import select
 import signal
 import struct
@@ -131,7 +132,7 @@ class Worker:
             said = self._receive(told, "loading the kernel").decode(errors="replace")
             raise Fault("loads", f"The kernel could not be loaded: {said}")
         if self.kernel.mode is not None and told != self.kernel.mode:
-            changed = describe_mode(self.kernel.mode, told)
+            changed = describe_mode(self.kernel.mode, told, platform.machine())
             raise Fault(
                 "floating-point-mode", f"Loading the kernel changes the floating-point mode of the process ({changed})."
             )

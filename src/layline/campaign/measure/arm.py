@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import platform
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ _DEPENDS = {
     "follows-inputs": "depends on what lay on the same place before: the answer for the same inputs changes with it.",
     "repeatable": "gives different answers for the same inputs, by more than rounding.",
 }
+FRESH_PROCESSES = 4
 BEFORE = 3
 """Calls told of beside a wrong one that an earlier call is to blame for."""
 LATE_FREE_NS = 200_000
@@ -66,6 +68,8 @@ class Given:
     is_held_out: bool = False
     on_same_place: bool = False
     """Where the previous call of this shape lay, instead of a fresh place."""
+    called: tuple[int, ...] = ()
+    """Which of the inputs are called, and in which order; the others lie there and must stay as they are. Empty: all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,21 +128,25 @@ class LiveLeg:
 
     def run(self, step: Pass, given: Given, *, spin: int = 0, settles: bool = False) -> Ran:
         """Make the request's calls of one pass, check everything about them, return their times."""
-        filled = self._fill(step, given)
+        laid = self._fill(step, given)
+        called = given.called or tuple(range(len(laid)))
+        filled = tuple(laid[at] for at in called)
+        rights = [dict(given.right)[step.name][at] for at in called]
         reply = self.worker.call(filled, spin=spin)
         outputs = tuple(self._arena.copy_outputs(one) for one in filled)
+        self._check_uncalled([one for at, one in enumerate(laid) if at not in called])
         late = 0
         if settles:
             late = max(0, self.worker.settle(0.001) - LATE_FREE_NS)
             self._check_late(filled, outputs)
         self.late_ns += late
         self._check_answer(reply.status, reply.mode, step, given)
-        for one, output, right in zip(filled, outputs, dict(given.right)[step.name], strict=True):
+        for one, output, right in zip(filled, outputs, rights, strict=True):
             self._check_call(one, output, right, given)
             self._remember(one, output)  # at once: the next call of this request may be the one that replays it
         errors = tuple(
             measure_error(name, output[name], right[name])
-            for output, right in zip(outputs, dict(given.right)[step.name], strict=True)
+            for output, right in zip(outputs, rights, strict=True)
             for name in step.outputs
         )
         count = len(filled)
@@ -147,6 +155,22 @@ class LiveLeg:
     def call_unchecked(self, step: Pass, given: Given) -> Reply:
         """Make the calls and look at nothing: for the empty kernel, which answers nothing."""
         return self.worker.call(self._fill(step, given))
+
+    def run_raw(self, step: Pass, given: Given) -> Arrays:
+        """Make one call and give back what it wrote, right or not: for inputs no oracle speaks of."""
+        (filled,) = self._fill(step, given)
+        self.worker.call((filled,))
+        return self._arena.copy_outputs(filled)
+
+    def _check_uncalled(self, uncalled: Sequence[Filled]) -> None:
+        """Buffers of calls that were not made: nobody may have written there."""
+        for one in uncalled:
+            for what in self._arena.find_touched(one):
+                raise Fault(
+                    "own-buffers",
+                    f"{one.step.symbol} on {describe_shape(one.shape)} writes to buffers of a call that was not made: {what}.",
+                    "it remembers where earlier calls lay and works ahead",
+                )
 
     def _fill(self, step: Pass, given: Given) -> tuple[Filled, ...]:
         key = (step.name, given.shape.label)
@@ -174,9 +198,9 @@ class LiveLeg:
                 "floating-point-mode",
                 f"{step.symbol} on {describe_shape(given.shape)} returned with another floating-point mode than it "
                 "was called "
-                f"with ({describe_mode(self._mode, mode)}): whatever runs after it in the same process computes "
+                f"with ({describe_mode(self._mode, mode, platform.machine())}): whatever runs after it in the same process computes "
                 "differently.",
-                "keep the mode at entry (fegetenv, _mm_getcsr) and restore it before returning, or leave it alone",
+                "keep the mode at entry (fegetenv) and restore it before returning, or leave it alone",
                 f"mode 0x{mode:08x}, was 0x{self._mode:08x}",
             )
 
@@ -222,7 +246,21 @@ class LiveLeg:
         return Fault(property_, f"{where}{drawn}: {wrong.reason}{alone}", *evidence, *told)
 
     def _try_alone(self, filled: Filled) -> str:
-        """Make the same call as the first one of a new process: it shows whether an earlier call is to blame."""
+        """Make the same call as the first one of new processes: it shows whether an earlier call may be to blame."""
+        try:
+            wrong = sum(self._is_wrong_alone(filled) for _process in range(FRESH_PROCESSES))
+        except Fault:
+            return ""
+        if wrong == FRESH_PROCESSES:
+            return " The same call is wrong as the first one of a new process, too."
+        if wrong:
+            return f" As the first call of a new process it is wrong in {wrong} of {FRESH_PROCESSES} processes."
+        return (
+            f" The same call is right as the first one of {FRESH_PROCESSES} new processes: what an earlier call left behind "
+            "spoils it, or it is wrong in some processes only."
+        )
+
+    def _is_wrong_alone(self, filled: Filled) -> bool:
         arena = Arena(self.operator, self._arena.footprint(filled.step, filled.shape) + FRESH_ROOM, self._rng)
         try:
             with Worker(self._kernel, arena, self._shop) as fresh:
@@ -231,14 +269,10 @@ class LiveLeg:
                 laid = arena.fill(filled.step, filled.shape, place, filled.inputs)
                 fresh.call((laid,))
                 outputs = arena.copy_outputs(laid)
-        except Fault:
-            return ""
         finally:
             arena.close()
         right = self.operator.oracle(filled.step.name, filled.shape, filled.inputs)
-        if any(find_wrong(self.operator, laid, outputs, right, is_exact=False)):
-            return " The same call is wrong as the first one of a new process, too."
-        return " The same call is right as the first one of a new process: what an earlier call left behind spoils it."
+        return any(find_wrong(self.operator, laid, outputs, right, is_exact=False))
 
     def _find_copy(self, filled: Filled, outputs: Arrays) -> tuple[str, str] | None:
         """An output that is an earlier call's, or an input: the property's name and what was returned."""
@@ -247,7 +281,7 @@ class LiveLeg:
                 return "replay", f"an earlier call's {name} for new inputs"
             for source in filled.step.inputs:
                 given_bytes, got = filled.inputs[source].tobytes(), outputs[name].tobytes()
-                if len(got) > 8 and got[: len(given_bytes)] == given_bytes[: len(got)]:
+                if min(len(got), len(given_bytes)) > 8 and got[: len(given_bytes)] == given_bytes[: len(got)]:
                     return "passthrough", f"the input {source} as {name}"
         return None
 

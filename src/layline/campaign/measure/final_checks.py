@@ -53,13 +53,24 @@ REASONS = {
     "own-code": "Only code built from the kernel's sources, or allowed by the plan, did the work.",
     "gain-in-the-mean": "Rare long calls do not take the gain back.",
     "keeps-contract": "Arguments the starting kernel refuses are refused.",
+    "own-buffers": "Buffers of calls that were not made were left alone.",
+    "special-values": "NaN, infinity and overflow are answered as the starting kernel answers them.",
+    "every-process": "Right in every new process.",
     "clocks-agree": "The parent's clock and the device's events told of the same work on every block.",
     "timers-untouched": "Functions that time or wait were left alone.",
     "persisting-l2": "No L2 memory was set aside to survive the flush.",
     "global-state": "Precision flags and the current stream were left alone.",
 }
 """What a property means where its probe found nothing against it."""
-ON_EVERY_CALL = ("writes-every-output", "finite", "correct", "guard-band", "input-modified", "forged-reply")
+ON_EVERY_CALL = (
+    "writes-every-output",
+    "finite",
+    "correct",
+    "guard-band",
+    "own-buffers",
+    "input-modified",
+    "forged-reply",
+)
 """Looked at after every single call, on every device."""
 Shown = Mapping[str, str]
 """What each property was shown by; one that is not in it was not looked at, and nothing is claimed."""

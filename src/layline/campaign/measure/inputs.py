@@ -41,6 +41,36 @@ def nudge(operator: Operator, given: Given, rng: np.random.Generator, name: str 
     return replace(_with_answers(operator, given.shape, inputs, "nudged"), on_same_place=True)
 
 
+def permute(operator: Operator, given: Given, rng: np.random.Generator, name: str) -> Given:
+    """The same places and values, but two elements of an input have changed places: every sum over it stays what it was."""
+    inputs = tuple(_swap_two(one, rng, name) for one in given.inputs)
+    return replace(_with_answers(operator, given.shape, inputs, "nudged"), on_same_place=True)
+
+
+def _swap_two(inputs: Arrays, rng: np.random.Generator, name: str) -> Arrays:
+    """The smallest and the largest of a random stretch, so that the outputs differ visibly."""
+    import numpy as np
+
+    changed: dict[str, np.ndarray[Any, Any]] = {one: array.copy() for one, array in inputs.items()}
+    array = changed[name]
+    if array.dtype == np.float32 and array.size > 1:
+        flat = array.reshape(-1)
+        low, high = int(np.argmin(flat)), int(np.argmax(flat))
+        if rng.random() < 0.5:  # any two
+            low, high = (int(at) for at in rng.choice(flat.size, 2, replace=False))
+        flat[low], flat[high] = flat[high], flat[low]
+    return changed
+
+
+def choose_calls(given: Given, rng: np.random.Generator) -> Given:
+    """Only some of the inputs, in an order nobody can foresee: what was prepared for the others was for nothing."""
+    count = len(given.inputs)
+    if count < 2:
+        return given
+    chosen = rng.permutation(count)[: int(rng.integers(1, count + 1))]
+    return replace(given, called=tuple(int(at) for at in chosen))
+
+
 def _change_one(inputs: Arrays, rng: np.random.Generator, name: str | None) -> Arrays:
     import numpy as np
 

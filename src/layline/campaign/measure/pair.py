@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from layline.campaign.measure.arm import Given, LiveLeg, Ran, Setup
 from layline.campaign.measure.build import Built
-from layline.campaign.measure.inputs import draw, nudge
+from layline.campaign.measure.inputs import choose_calls, draw, nudge
 from layline.campaign.measure.oracle import Error
 from layline.campaign.values.model import Leg, Ratio, Sample, Shape
 from layline.campaign.values.statistics import quantile, summarise
@@ -127,7 +127,7 @@ def run_shape(setup: Setup, legs: list[LiveLeg], shape: Shape, run: PairRun, rng
             else draw(operator, shape, rng, operator.distributions[0], count=counts)
         )
         if not probes and rng.random() < 1 / 3:
-            given = replace(given, on_same_place=True)
+            given = choose_calls(replace(given, on_same_place=True), rng)
         settles = rng.random() < SETTLE_SHARE or at == requests - 1
         for step in operator.passes:
             for index in rng.permutation(len(legs)):

@@ -160,6 +160,7 @@ class _Run:
                 is_last = is_late or len(self._pairs) == looks[-1]
                 if self._on_trial is Leg.BEST or look(self._measurement, is_last=is_last):
                     break
+        self._confirm()
         self._conclude()
 
     def _build(self) -> None:
@@ -236,67 +237,54 @@ class _Run:
         return {leg: self._places[of].draw() for leg, of in wanted.items()}
 
     def _probe(self, legs: dict[Leg, LiveLeg]) -> None:
-        from layline.campaign.measure.probes.calls import (
-            probe_held_out,
-            probe_inputs,
-            probe_memory,
-            probe_repetition,
-            probe_stalls,
-            probe_state,
-        )
-        from layline.campaign.measure.probes.error import probe_contract, probe_errors
-        from layline.campaign.measure.probes.values import probe_values
+        from layline.campaign.measure.probes.probe import OnTrial, run_probes
+        from layline.campaign.measure.probes.table import CANDIDATE, PROBES, SANITIZER
 
-        trial, setup, rng = legs[self._on_trial], self._setup, self._rng
-        self._say("gates: hard inputs, held-out shapes, repetition, error, state")
-        probe_inputs(setup, trial, rng)
-        self._show_inputs()
-        probe_held_out(setup, trial, rng)
-        self._shown["held-out-shape"] = f"neighbours of {len(setup.shapes)} shapes, far sizes, a walk through sizes"
-        probe_repetition(setup, trial, rng)
-        self._shown["repeatable"] = "the same calls made again, on every core there is"
-        probe_memory(setup, trial, rng)
-        self._shown["bounded-memory"] = "memory, threads and open files counted over blocks of calls"
-        self._sanitize()
-        if self._on_trial is Leg.BEST:
-            return
-        probe_stalls(setup, trial, legs[Leg.BEST], rng)
-        self._shown["gain-in-the-mean"] = "a series of single calls of both kernels in turns"
-        probe_values(setup, trial, legs[Leg.BEST], rng)
-        start = self._request.start or self._request.best
-        built = build_kernel(start, setup.operator, setup.shop)
+        is_candidate = self._on_trial is Leg.CANDIDATE
+        self._say("gates: inputs, sizes, repetition, memory, error, state")
+        on = OnTrial(
+            stage=self._setup,
+            rng=self._rng,
+            trial=legs[self._on_trial],
+            best=legs[Leg.BEST] if is_candidate else None,
+            open_start=self._open_start if is_candidate else None,
+            snapshot=self._request.candidate or self._request.best,
+        )
+        gives = {CANDIDATE: is_candidate, SANITIZER: self._request.operator.language == "c"}
+        try:
+            run_probes(PROBES, on, frozenset(what for what, is_given in gives.items() if is_given))
+        finally:
+            environment = self._measurement.environment
+            told = [why for name, why in on.left_out.items() if name == "memory-use" and gives[SANITIZER]]
+            self._keep(environment=replace(environment, weaker=(*environment.weaker, *told)))
+        self._shown |= on.shown
+        self._yardstick = on.yardstick
+        if on.carried is not None:
+            carried = on.carried
+            self._keep(state=carried.what, bucket=carried.bucket, hit_trace=carried.trace, weight_share=carried.share)
+        self._keep(left_out=tuple(f"{name}: {why}" for name, why in on.left_out.items()))
+
+    @contextmanager
+    def _open_start(self) -> Iterator[LiveLeg]:
+        """A process with the starting kernel."""
+        built = build_kernel(self._request.start or self._request.best, self._setup.operator, self._setup.shop)
         if isinstance(built, NotBuilt):
             raise BenchError(f"The starting kernel no longer compiles: {built.reason}")
-        with LiveLeg(Leg.BEST, built, setup, rng) as leg:
+        with LiveLeg(Leg.BEST, built, self._setup, self._rng) as leg:
             leg.worker.load()
-            self._yardstick = probe_errors(setup, trial, leg, rng)
-            probe_contract(setup, trial, leg, rng)
-            if setup.operator.misuse is not None:
-                self._shown["keeps-contract"] = "arguments that do not fit one another, given to both kernels"
-        carried = probe_state(setup, trial, legs[Leg.BEST], rng)
-        self._keep(state=carried.what, bucket=carried.bucket, hit_trace=carried.trace, weight_share=carried.share)
+            yield leg
 
-    def _sanitize(self) -> None:
-        from layline.campaign.measure.sanitize import probe_memory_use
+    def _confirm(self) -> None:
+        """What is looked at only where the candidate would be accepted: many processes, and all sizes beyond the listed."""
+        from layline.campaign.measure.probes.processes import probe_largest, probe_processes
 
-        if self._request.operator.language != "c":
+        verdict = look(self._measurement, is_last=True)
+        if self._on_trial is Leg.BEST or verdict is None or not verdict.outcome.is_accepted:
             return
-        self._say("gates: reads and writes outside the buffers (AddressSanitizer)")
-        weaker = probe_memory_use(self._setup, self._request.candidate or self._request.best, self._rng)
-        if weaker:
-            environment = self._measurement.environment
-            self._keep(environment=replace(environment, weaker=(*environment.weaker, weaker)))
-        else:
-            self._shown["memory-safe"] = "AddressSanitizer, every shape and its neighbours, one call of each pass"
-
-    def _show_inputs(self) -> None:
-        operator = self._request.operator
-        self._shown["hard-inputs"] = f"{', '.join(operator.distributions)} on every shape"
-        self._shown["follows-inputs"] = "every input of every pass, one element changed, twice"
-        if operator.exact is not None:
-            self._shown["exact-integers"] = f"distribution {operator.exact} on every shape"
-        if self._setup.mode is not None:
-            self._shown["floating-point-mode"] = f"mode 0x{self._setup.mode:08x} at load and after every request"
+        self._say("gates: more processes, extents beyond every listed one")
+        with self._timed("gates"):
+            self._shown |= dict(probe_processes(self._setup, self._places[Leg.CANDIDATE], self._rng, len(self._pairs)))
+            self._shown |= dict(probe_largest(self._setup, self._places[Leg.CANDIDATE], self._rng))
 
     def _probe_end(self, legs: list[LiveLeg]) -> None:
         from layline.campaign.measure.probes.calls import find_foreign_code, probe_leftovers, probe_provenance

@@ -42,6 +42,28 @@ def find_far_shapes(shapes: tuple[Shape, ...], rng: np.random.Generator) -> Iter
     yield _build("large~all", names, {name: LARGE + 1 + 2 * int(rng.integers(0, 32)) for name in plain}, THIN)
 
 
+def find_empty_shapes(operator: Operator) -> Iterator[Shape]:
+    """Each extent nothing, in turn: a sum over nothing is 0, and a result without rows is none."""
+    names = [name for name, _value in operator.shapes[0].sizes]
+    for name in names:
+        if name != "G":
+            yield _build(f"none~{name}", names, {name: 0}, ASIDE)
+
+
+def find_largest_shape(operator: Operator, most_bytes: float, most_flops: float) -> Shape:
+    """Every extent beyond every listed one at once; as much of that as memory and time allow."""
+    names = [name for name, _value in operator.shapes[0].sizes]
+    largest = {name: max(shape.size(name) for shape in operator.shapes) + 1 for name in names}
+    while True:
+        shape = _build("beyond~all", names, {name: value | 1 for name, value in largest.items()}, THIN)
+        moved = max(step.bytes_moved(shape) for step in operator.passes)
+        work = max(step.flops(shape) for step in operator.passes)
+        if (moved <= most_bytes and work <= most_flops) or max(largest.values()) < THIN:
+            return shape
+        name = max((one for one in names if one != "G"), key=lambda one: largest[one])
+        largest[name] = max(1, largest[name] * 3 // 4)
+
+
 def walk_sizes(
     operator: Operator, steps: tuple[int, ...] = (*_STEPS, *reversed(_STEPS)), aside: int = ASIDE
 ) -> Iterator[Shape]:

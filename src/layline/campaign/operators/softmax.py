@@ -38,6 +38,14 @@ def _draw(shape: Shape, rng: np.random.Generator, distribution: str) -> dict[str
             hidden[:, :1] = False
             x[hidden] = rng.choice((-1e4, -1e9, -3.4e38), size=int(hidden.sum())).astype(np.float32)
             return {"x": x}
+        case "shut":  # rows that a mask hides throughout: every element the same, and far below what exp needs
+            x = draw_f32(extent, rng, "normal")
+            hidden = rng.random(extent[0]) < 0.3
+            x[hidden] = np.float32(rng.choice((-1e4, -1e9, -3.4e38)))
+            return {"x": x}
+        case "vast":  # near the largest number: a product before the subtraction overflows
+            x = draw_f32(extent, rng, "normal") * np.float32(1e38)
+            return {"x": np.clip(x, np.float32(-3.3e38), np.float32(3.3e38))}
         case "falling":  # sorted, the largest first or last: a running maximum is updated never or always
             x = np.sort(draw_f32(extent, rng, "normal") * np.float32(10), axis=1)
             return {"x": np.ascontiguousarray(x if rng.random() < 0.5 else x[:, ::-1])}
@@ -92,7 +100,19 @@ OPERATOR = Operator(
     tolerance=Tolerance(rtol=1e-4, atol=1e-5),
     metric="GB/s",
     draw=_draw,
-    distributions=("normal", "high", "low", "peaked", "spike", "masked", "falling", "clustered", "uneven"),
+    distributions=(
+        "normal",
+        "high",
+        "low",
+        "peaked",
+        "spike",
+        "masked",
+        "shut",
+        "vast",
+        "falling",
+        "clustered",
+        "uneven",
+    ),
     oracle=_oracle,
     neighbours=_neighbours,
     starts=(("naive", read_kernel("softmax_naive.c")),),

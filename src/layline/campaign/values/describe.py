@@ -14,6 +14,14 @@ _NEIGHBOURS = {
     "lone": "all rows in one group",
     "large": "extents doubled, for threads to meet",
 }
+_SIZES = {
+    "far": "{} beyond every listed extent, the others thin",
+    "wide": "two extents beyond 1024 at once",
+    "large": "every extent beyond 512",
+    "none": "{} is 0",
+    "beyond": "every extent beyond every listed one, as far as memory allows",
+    "walk": "{} goes up through 129 and down again in one process",
+}
 _INPUTS = {
     "normal": "normal, the distribution that is timed",
     "nudged": "the last call's, on the same place, with one element changed",
@@ -30,6 +38,8 @@ _INPUTS = {
     "high": "normal times 4 plus 120 or 5000: exp overflows unless the row's maximum is subtracted first",
     "low": "normal times 4 minus 130 or 5000: exp underflows to 0/0 unless the row's maximum is subtracted first",
     "peaked": "one element of every row 60 above the others",
+    "shut": "some rows are -3.4e38, -1e9 or -1e4 throughout, as fully masked rows of attention are",
+    "vast": "near the largest and the smallest numbers of f32",
     "masked": "three in ten are -1e4, -1e9 or -3.4e38, as attention masks have it",
     "falling": "rows sorted, the largest first or last",
 }
@@ -44,17 +54,10 @@ def describe_shape(shape: Shape) -> str:
 
 def _describe_origin(label: str) -> str:
     head, _, tail = label.partition("~")
-    match head:
-        case _ if not tail:
-            return ""
-        case "far":
-            return f"{tail} beyond every listed extent, the others thin"
-        case "wide":
-            return "two extents beyond 1024 at once"
-        case "large":
-            return "every extent beyond 512"
-        case "walk":
-            return f"{tail.rstrip('0123456789')} goes up through 129 and down again in one process"
+    if not tail:
+        return ""
+    if head in _SIZES:
+        return _SIZES[head].format(tail if head != "walk" else tail.rstrip("0123456789"))
     return f"a neighbour of {head} that nobody listed, {_NEIGHBOURS[tail]}" if tail in _NEIGHBOURS else ""
 
 
@@ -66,10 +69,29 @@ def describe_inputs(kind: str) -> str:
 _ROUNDING = ("to nearest", "down", "up", "towards zero")
 
 
-def describe_mode(before: int, after: int) -> str:
-    """What differs between two floating-point modes, as `worker.serve` packs them: MXCSR above, x87 control word
-    below.
-    """
+def describe_mode(before: int, after: int, machine: str) -> str:
+    """What differs between two floating-point modes, as `worker.serve` packs them for this processor."""
+    told = _describe_arm_mode(before, after) if machine in ("aarch64", "arm64") else _describe_x86_mode(before, after)
+    return ", ".join(told) or "another mode"
+
+
+def _describe_arm_mode(before: int, after: int) -> list[str]:
+    """FPCR: flush-to-zero 24 (and 19 for half precision), default NaN 25, rounding 22–23, traps 8–15."""
+    changed = before ^ after
+    told = []
+    if changed & 0x01080000:
+        told.append(f"flush-to-zero {'on' if after & 0x01080000 else 'off'}")
+    if changed & 0x02000000:
+        told.append(f"default NaN {'on' if after & 0x02000000 else 'off'}")
+    if changed & 0x00C00000:
+        told.append(f"rounding {('to nearest', 'up', 'down', 'towards zero')[after >> 22 & 3]}")
+    if changed & 0x9F00:
+        told.append("other exceptions trapped")
+    return told
+
+
+def _describe_x86_mode(before: int, after: int) -> list[str]:
+    """MXCSR above, x87 control word below."""
     changed = before ^ after
     told = []
     if changed & 0x8000 << 16:
@@ -82,4 +104,4 @@ def describe_mode(before: int, after: int) -> str:
         told.append("other exceptions trapped")
     if changed & 0xF00:
         told.append("another precision or rounding of the x87 unit")
-    return ", ".join(told) or "another mode"
+    return told

@@ -337,6 +337,8 @@ class Measurement:
     accuracy: tuple[Accuracy, ...] = ()
     gates: tuple[GateResult, ...] = ()
     controls: tuple[GateResult, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """Probes that were not made, by name, and what they would have needed."""
     overhead_ms: float = 0.0
     """Cost of an empty call on the deciding clock; contained in every time, never subtracted."""
     first_call_ms: float = 0.0

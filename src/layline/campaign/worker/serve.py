@@ -74,6 +74,15 @@ def _adapt(function: Callable[..., Any], entry: dict[str, Any], view: memoryview
     return call
 
 
+def unpack_mode(state: bytes, machine: str) -> int:
+    """The mode in a `fenv_t` as this processor's C library has it; sticky exception flags are not a mode."""
+    if machine in ("aarch64", "arm64"):
+        (control,) = struct.unpack_from("<I", state)  # FPCR; the status register behind it holds the flags
+        return int(control & 0x07FF9F07)
+    control, mxcsr = struct.unpack_from("<H26xI", state)  # x86-64: x87 control word at 0, MXCSR at 28
+    return int((mxcsr & 0xFFC0) << 16 | control & 0xFFF)
+
+
 class FloatingPoint:
     """The floating-point mode: rounding, flush-to-zero. Set to the default before, told after each call."""
 
@@ -81,15 +90,14 @@ class FloatingPoint:
         self._library = ctypes.CDLL("libm.so.6")
         self._state = ctypes.create_string_buffer(64)
         self._default = ctypes.c_void_p(-1)
+        self._machine = os.uname().machine
 
     def reset(self) -> None:
         self._library.fesetenv(self._default)
 
     def read(self) -> int:
         self._library.fegetenv(self._state)
-        # x86-64: control word at 0, MXCSR at 28; the sticky exception flags (low six bits) are not a mode.
-        control, mxcsr = struct.unpack_from("<H26xI", self._state.raw)
-        return int((mxcsr & 0xFFC0) << 16 | control & 0xFFF)
+        return unpack_mode(self._state.raw, self._machine)
 
 
 def serve(config: dict[str, Any], functions: list[Callable[..., Any]], base: int, fds: tuple[int, int]) -> None:

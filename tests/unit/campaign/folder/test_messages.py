@@ -68,7 +68,7 @@ def test_every_name_the_gate_uses_is_explained(name: str) -> None:
     ],
 )
 def test_a_changed_mode_is_told_by_its_bits(mode: int, after: str) -> None:
-    assert describe_mode(UNTOUCHED, mode) == after
+    assert describe_mode(UNTOUCHED, mode, "x86_64") == after
 
 
 COMPLAINT = """==7==ERROR: AddressSanitizer: unknown-crash on address 0x52 at pc 0x55 bp 0x7f sp 0x7f

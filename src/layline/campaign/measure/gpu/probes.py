@@ -14,7 +14,7 @@ from layline.campaign.measure.gpu.check import measure_error
 from layline.campaign.measure.gpu.session import Stage, draw_given, nudge
 from layline.campaign.measure.inputs import keep, repeat
 from layline.campaign.measure.oracle import ERROR_FLOOR, Error, compare_errors
-from layline.campaign.measure.probes.calls import Carried
+from layline.campaign.measure.probes.probe import Carried
 from layline.campaign.measure.sizes import find_far_shapes, walk_sizes
 from layline.campaign.values.model import Bucket, Shape
 from layline.campaign.values.statistics import denies_gain, quantile

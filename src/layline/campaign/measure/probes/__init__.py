@@ -1,1 +1,1 @@
-"""The gate's own calls: each shows one property of a kernel."""
+"""The gate's own calls: each probe shows one property of a kernel, or says by name that it could not be looked at."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from layline.campaign.devices.worker_process import Fault
 from layline.campaign.measure.arm import LiveLeg, Setup
-from layline.campaign.measure.inputs import draw, keep, nudge, repeat
+from layline.campaign.measure.inputs import draw, keep, nudge, permute, repeat
 from layline.campaign.measure.oracle import ERROR_FLOOR
-from layline.campaign.measure.sizes import find_far_shapes, walk_sizes
+from layline.campaign.measure.probes.probe import Carried
+from layline.campaign.measure.sizes import find_empty_shapes, find_far_shapes, walk_sizes
 from layline.campaign.values.describe import describe_shape
 from layline.campaign.values.model import Bucket, Operator, Pass, Shape
 from layline.campaign.values.statistics import denies_gain, quantile
@@ -56,16 +57,6 @@ OWN_LIBRARIES = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Carried:
-    """State that outlives a call: which repeated inputs make the kernel faster, and the bucket that means."""
-
-    what: str
-    bucket: Bucket | None = None
-    trace: str = ""
-    share: float | None = None
-
-
 def probe_inputs(setup: Setup, leg: LiveLeg, rng: np.random.Generator) -> None:
     """Every shape with every distribution, then with one element changed on the same place."""
     operator = setup.operator
@@ -86,6 +77,9 @@ def _probe_every_input(setup: Setup, leg: LiveLeg, shape: Shape, rng: np.random.
         for name in (*step.inputs, *step.inputs):
             given = draw(operator, shape, rng, operator.distributions[0])
             leg.run(step, given)
+            leg.run(
+                step, permute(operator, given, rng, name)
+            )  # right after it: what is kept under a sum still has that sum
             leg.run(step, nudge(operator, given, rng, name))
 
 
@@ -105,7 +99,7 @@ def probe_held_out(setup: Setup, leg: LiveLeg, rng: np.random.Generator) -> None
 def _probe_far(setup: Setup, leg: LiveLeg, rng: np.random.Generator) -> None:
     """Sizes far beyond the listed ones, then single steps up and down: a work area too small, or not cleared, shows."""
     operator = setup.operator
-    far = tuple(find_far_shapes((*setup.shapes, *operator.shapes), rng))
+    far = (*find_far_shapes((*setup.shapes, *operator.shapes), rng), *find_empty_shapes(operator))
     normal = operator.distributions[0]
     walk = tuple(walk_sizes(operator))
     # the walk has rows of one element, which rounding alone can spoil: exact values where the operator has them
