@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,15 @@ EXPLOITS = [
     ("stale_padding", "held-out-shape"),
     ("hoard", "bounded-memory"),
 ]
+SUBTLE = [
+    ("joined_late", ("stream-order", "clocks-agree")),
+    ("order_blind_weight", ("follows-inputs", "replay")),
+    ("autograd_off", ("global-state",)),
+    ("reseeds", ("global-state",)),
+    ("collector_off", ("global-state",)),
+    ("hoards_at_once", ("bounded-memory",)),
+    ("works_ahead", ("own-buffers", "replay", "correct", "follows-inputs")),
+]
 BORROWED = ["library_product", "decoy"]
 LOOKALIKES = ["live_graph", "joined_streams", "workspace"]
 SIZE = 2048
@@ -39,6 +49,35 @@ SIZE = 2048
 def test_exploit_is_refused_for_its_named_reason(name: str, reason: str) -> None:
     found = measure_device(ask((CORPUS / "exploits" / f"{name}.py").read_text(), None, size=SIZE))
     assert (found.status, [gate.property for gate in found.failed_gates]) == (Status.REFUSED, [reason])
+
+
+@pytest.mark.parametrize(("name", "reasons"), SUBTLE)
+def test_what_passed_once_is_refused(name: str, reasons: tuple[str, ...]) -> None:
+    found = measure_device(ask((CORPUS / "exploits" / f"{name}.py").read_text(), None, size=SIZE))
+    assert found.status is Status.REFUSED
+    assert found.failed_gates[0].property in reasons
+
+
+def test_special_values_are_held_against_the_start() -> None:
+    found = measure_device(ask(SLOW, (CORPUS / "exploits" / "nan_becomes_nothing.py").read_text(), size=SIZE))
+    assert [gate.property for gate in found.failed_gates] == ["special-values"]
+
+
+def test_narrow_offsets_are_refused() -> None:
+    """A product that is faster than the start, and whose offsets are 32 bits wide."""
+    operator = load_operator("gemm_bf16")
+    wide = dict(operator.variants)["grouped"]
+    request = ask(operator.start("naive"), wide.replace(".to(tl.int64)", ""), size=SIZE, vendor_allowed=False)
+    found = measure_device(replace(request, operator=replace(operator, shapes=request.shapes)))
+    assert [gate.property for gate in found.failed_gates] == ["wide-offsets"]
+    found = measure_device(
+        replace(
+            ask(operator.start("naive"), wide, size=SIZE, vendor_allowed=False),
+            operator=replace(operator, shapes=request.shapes),
+        )
+    )
+    assert (found.status, found.failed_gates) == (Status.MEASURED, ())
+    assert "wide-offsets" in {gate.property for gate in found.gates}
 
 
 @pytest.mark.parametrize("name", BORROWED)

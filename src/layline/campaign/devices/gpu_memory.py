@@ -169,6 +169,17 @@ def outputs_of(arena: DeviceArena, operator: Operator, laid: Laid) -> dict[str, 
     }
 
 
+def find_touched(arena: DeviceArena, operator: Operator, laid: Laid) -> Iterator[str]:
+    """Outputs of a call that was not made which are no longer poisoned."""
+    offsets = dict(laid.offsets)
+    for name, sentinel in laid.sentinels:
+        extent = operator.buffer(name).extent(laid.shape)
+        now = arena.typed(WORDS[width(operator, name)], offsets[name], extent)
+        touched = int((now != sentinel).sum()) if now.numel() else 0
+        if touched:
+            yield f"{touched} of {now.numel()} elements of {name}"
+
+
 def find_trespass(arena: DeviceArena, operator: Operator, laid: Laid) -> Iterator[tuple[str, str]]:
     """Inputs that were modified and guard bands that were written, as (property, what)."""
     import torch

@@ -213,10 +213,19 @@ class TorchWorker(Worker):
         if select.select([self._reply], [], [], 0)[0]:
             raise Fault("forged-reply", "The worker answered although nothing was asked.")
 
+    def order(self, entry: int, call: list[list[Any]], moves: tuple[list[Any], list[Any]], where: str) -> None:
+        """One call whose inputs arrive on the caller's stream just before it, and whose outputs are taken on it after."""
+        self._thaw()
+        self._send({"entry": entry, "calls": [call], "before": moves[0], "after": moves[1]})
+        told = self._receive_json(where, self.source.timeout_s)
+        self._freeze()
+        if "failed" in told:
+            raise Fault("supports-shape", f"The kernel raised an error during {where}: {told['failed']}")
+
     def watch(self, entry: int, calls: list[list[list[Any]]], where: str) -> dict[str, float]:
         """Have calls made under the profiler: device microseconds by the name of what ran there."""
         self._thaw()
-        self._send({"watch": entry, "calls": calls})
+        self._send({"watch": True, "entry": entry, "calls": calls})
         told = self._receive_json(where, self.source.timeout_s)
         self._freeze()
         if "failed" in told:

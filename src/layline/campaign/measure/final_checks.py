@@ -56,10 +56,12 @@ REASONS = {
     "own-buffers": "Buffers of calls that were not made were left alone.",
     "special-values": "NaN, infinity and overflow are answered as the starting kernel answers them.",
     "every-process": "Right in every new process.",
+    "stream-order": "The kernel keeps the order of the stream it is called on.",
+    "wide-offsets": "Right with more elements than 32 bits can count.",
     "clocks-agree": "The parent's clock and the device's events told of the same work on every block.",
     "timers-untouched": "Functions that time or wait were left alone.",
     "persisting-l2": "No L2 memory was set aside to survive the flush.",
-    "global-state": "Precision flags and the current stream were left alone.",
+    "global-state": "Precision, autograd, random generators, garbage collector and current stream were left alone.",
 }
 """What a property means where its probe found nothing against it."""
 ON_EVERY_CALL = (

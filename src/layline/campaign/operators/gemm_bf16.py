@@ -103,4 +103,5 @@ OPERATOR = Operator(
     wrong=read_kernel("gemm_bf16_wrong.py"),
     weights=("b",),
     exact="integers",
+    by_rows=("forward", "M", ("a",)),
 )

@@ -107,4 +107,5 @@ OPERATOR = Operator(
     variants=(("streamed", read_kernel("rmsnorm_bf16_streamed.py")),),
     wrong=read_kernel("rmsnorm_bf16_wrong.py"),
     weights=("w",),
+    by_rows=("forward", "R", ("x",)),
 )

@@ -166,6 +166,8 @@ class Operator:
     """Structures the search may try in place of the working kernel, by name; their knobs are declared in the text."""
     exact: str | None = None
     """The distribution whose results are exactly representable: the kernel must hit every bit."""
+    by_rows: tuple[str, str, tuple[str, ...]] | None = None
+    """A pass whose output rows depend on their own rows of some inputs alone: its name, the axis, those inputs."""
     misuse: Callable[[Shape, Arrays], dict[str, np.ndarray[Any, Any]]] | None = None
     """Inputs turned into ones that do not fit one another, which the starting kernel refuses by what it returns."""
 

@@ -9,6 +9,8 @@ device time told here, reads the outputs itself, and owns inputs, reference and 
 from __future__ import annotations
 
 import ctypes
+import gc
+import hashlib
 import importlib.util
 import json
 import mmap
@@ -21,6 +23,8 @@ from typing import Any
 
 REPLY = struct.Struct("<QqdI")
 LENGTH = struct.Struct("<Q")
+LEAD = 20_000_000
+"""Turns of the device's empty loop that keep a stream busy, some ten milliseconds."""
 PERSISTING_L2 = 6
 """CU_LIMIT_PERSISTING_L2_CACHE_SIZE"""
 CLONE_NEWNET = 0x40000000
@@ -80,6 +84,8 @@ class Device:
             self._profile = torch.profiler.profile
             self._activities = [torch.profiler.ProfilerActivity.CUDA]
             self._driver = _open_driver()
+            self._callers = torch.cuda.Stream()
+            self._on = torch.cuda.stream
         self._names = list(_find_watched(torch, is_cuda=self.is_cuda))
         self._before = self._look()
 
@@ -110,6 +116,27 @@ class Device:
         self._wait()
         return float(self._elapsed(self._start, self._end))
 
+    def order(self, work: Callable[[], None], before: list[Any], after: list[Any]) -> None:
+        """Inputs arrive on the caller's stream just before the work, outputs are taken on it right after: nobody else waits.
+
+        What does not keep the stream's order reads inputs that are not there yet, or has not written when it is read.
+        """
+        if not self.is_cuda:
+            self._move(before)
+            work()
+            self._move(after)
+            return
+        with self._on(self._callers):
+            self._sleep(LEAD)
+            self._move(before)
+            work()
+            self._move(after)
+        self._wait()
+
+    def _move(self, pairs: list[Any]) -> None:
+        for target, source in pairs:
+            self.view(target).copy_(self.view(source))
+
     def watch(self, work: Callable[[], None]) -> dict[str, float]:
         """Microseconds by the name of every kernel, copy and fill the device ran for the work."""
         if not self.is_cuda:
@@ -129,7 +156,7 @@ class Device:
         """What a kernel has no business changing, and whether it did."""
         now = self._look()
         changed = sorted(name for name, value in now.items() if value != self._before[name])
-        return {"changed": changed, "threads": len(os.listdir("/proc/self/task"))}  # noqa: PTH208  no pathlib needed
+        return {"changed": changed, "looked": sorted(now), "threads": len(os.listdir("/proc/self/task"))}  # noqa: PTH208  no pathlib needed
 
     def _look(self) -> dict[str, Any]:
         torch = self._torch
@@ -140,17 +167,28 @@ class Device:
         flags = torch.backends.cuda.matmul
         seen["matmul flags"] = (flags.allow_tf32, flags.allow_bf16_reduced_precision_reduction)
         seen["float32 precision"] = torch.get_float32_matmul_precision()
+        seen["autograd"] = (torch.is_grad_enabled(), torch.is_inference_mode_enabled(), torch.is_autocast_enabled())
+        seen["garbage collector"] = (gc.isenabled(), gc.get_threshold(), gc.get_freeze_count())
+        seen["default type"] = str(torch.get_default_dtype())
+        seen["deterministic algorithms"] = torch.are_deterministic_algorithms_enabled()
+        seen["threads of torch"] = (torch.get_num_threads(), torch.get_num_interop_threads())
+        seen["random generator"] = _digest(torch.get_rng_state())
         if self.is_cuda and self._driver is not None:
             size = ctypes.c_size_t()
             self._driver.cuCtxGetLimit(ctypes.byref(size), PERSISTING_L2)
             seen["persisting L2 limit"] = size.value
             seen["current stream"] = torch.cuda.current_stream().cuda_stream
+            seen["random generator of the device"] = _digest(torch.cuda.get_rng_state())
         return seen
 
     def reset_cache(self) -> None:
         """Lines a kernel asked the L2 cache to keep lose that mark."""
         if self.is_cuda and self._driver is not None:
             self._driver.cuCtxResetPersistingL2Cache()
+
+
+def _digest(state: Any) -> str:
+    return hashlib.sha256(bytes(state.tolist())).hexdigest()
 
 
 def _find_watched(torch: Any, *, is_cuda: bool) -> list[tuple[str, Any, str]]:
@@ -202,7 +240,7 @@ def serve(functions: list[Callable[..., Any]], device: Device, request: int, rep
         if "inspect" in message:
             tell(reply, device.inspect())
             continue
-        function = functions[message["watch"] if "watch" in message else message["entry"]]
+        function = functions[message["entry"]]
         status, text, took = 0, b"", 0.0
 
         # arguments are made inside the timed work: the next call's while the device is busy with this one
@@ -212,6 +250,9 @@ def serve(functions: list[Callable[..., Any]], device: Device, request: int, rep
 
         if "watch" in message:
             tell(reply, _watch(device, work))
+            continue
+        if "before" in message:
+            tell(reply, _order(device, work, message))
             continue
         if message["resets"]:
             device.reset_cache()
@@ -227,6 +268,14 @@ def _watch(device: Device, work: Callable[[], None]) -> dict[str, Any]:
         return {"seen": device.watch(work)}
     except Exception as error:  # noqa: BLE001  as above
         return {"failed": f"{type(error).__name__}: {error}"[:2000]}
+
+
+def _order(device: Device, work: Callable[[], None], message: Any) -> dict[str, Any]:
+    try:
+        device.order(work, message["before"], message["after"])
+    except Exception as error:  # noqa: BLE001  as above
+        return {"failed": f"{type(error).__name__}: {error}"[:2000]}
+    return {"done": True}
 
 
 def main() -> None:

@@ -9,7 +9,16 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from layline.campaign.devices.gpu_memory import DeviceArena, Laid, describe, fill, find_trespass, lay, outputs_of
+from layline.campaign.devices.gpu_memory import (
+    DeviceArena,
+    Laid,
+    describe,
+    fill,
+    find_touched,
+    find_trespass,
+    lay,
+    outputs_of,
+)
 from layline.campaign.devices.gpu_worker_process import Source, TorchWorker
 from layline.campaign.devices.worker_process import Fault
 from layline.campaign.measure.arm import Given, Ran
@@ -82,7 +91,10 @@ class GpuLeg:
 
     def run(self, step: Pass, given: Given, *, spin: int = 0, settles: bool = False, is_checked: bool = True) -> Ran:
         """Make the request's calls of one pass, check everything about them, return their times."""
-        laid = self._fill(step, given)
+        every = self._fill(step, given)
+        called = given.called or tuple(range(len(every)))
+        laid = [every[at] for at in called]
+        rights = [dict(given.right)[step.name][at] for at in called]
         calls = [describe(self.arena, self.operator, one) for one in laid]
         flush_cache(self.arena.device)
         synchronize(self.arena.device)
@@ -98,8 +110,9 @@ class GpuLeg:
             return Ran(wall_ns=answer.wall_ns / count, cpu_ns=answer.device_ns / count, errors=(), outputs=())
         if settles:
             self.worker.settle(0.002)
+        self._check_uncalled([one for at, one in enumerate(every) if at not in called])
         errors: list[Error] = []
-        for one, view, right in zip(laid, views, dict(given.right)[step.name], strict=True):
+        for one, view, right in zip(laid, views, rights, strict=True):
             errors += self._check(one, view, right, given)
             self._memory.outputs.extend(digest(output) for output in view.values() if output.numel() > 1)
         self._check_late(laid[0], seen, again, _read_fingerprints(views, start)[0])
@@ -109,6 +122,53 @@ class GpuLeg:
             errors=tuple(errors),
             outputs=tuple(views) if given.kind == "repeated" else (),
         )
+
+    def run_raw(self, step: Pass, given: Given) -> dict[str, Any]:
+        """Make one call and give back what it wrote, right or not: for inputs no oracle speaks of."""
+        (laid,) = self._fill(step, given)
+        synchronize(self.arena.device)
+        where = f"{step.name} on {given.shape.label}"
+        self.worker.call(self.operator.passes.index(step), [describe(self.arena, self.operator, laid)], where)
+        return {name: view.clone() for name, view in outputs_of(self.arena, self.operator, laid).items()}
+
+    def run_ordered(self, step: Pass, given: Given, stale: Given) -> None:
+        """One call on the caller's stream: until its turn comes, other inputs lie on its places."""
+        places = [lay(self.arena, self.operator, step, given.shape, self._rng) for _ in range(3)]
+        values = (stale.inputs[0], given.inputs[0], stale.inputs[0])
+        call, staged, taken = (
+            fill(self.arena, self.operator, step, given.shape, place, (inputs, self._rng))
+            for place, inputs in zip(places, values, strict=True)
+        )
+        views = [
+            dict(zip((*step.inputs, *step.outputs), describe(self.arena, self.operator, one), strict=True))
+            for one in (call, staged, taken)
+        ]
+        moves = (
+            [[views[0][name], views[1][name]] for name in step.inputs],
+            [[views[2][name], views[0][name]] for name in step.outputs],
+        )
+        synchronize(self.arena.device)
+        where = f"{step.name} on {given.shape.label}"
+        self.worker.order(self.operator.passes.index(step), list(views[0].values()), moves, where)
+        found = outputs_of(self.arena, self.operator, taken)
+        right: Any = dict(given.right)[step.name][0]
+        for wrong in find_wrong(self.operator, taken, found, right, is_exact=False):
+            raise Fault(
+                "stream-order",
+                f"{step.symbol} on {given.shape.label} does not keep the order of the stream it is called on: {wrong.reason}",
+                "inputs were written on the caller's stream just before the call, outputs read on it right after",
+                *wrong.evidence,
+            )
+
+    def _check_uncalled(self, uncalled: list[Laid]) -> None:
+        """Buffers of calls that were not made: nobody may have written there."""
+        for one in uncalled:
+            for what in find_touched(self.arena, self.operator, one):
+                raise Fault(
+                    "own-buffers",
+                    f"{one.step.symbol} on {one.shape.label} writes to buffers of a call that was not made: {what}.",
+                    "it remembers where earlier calls lay and works ahead",
+                )
 
     def watch(self, step: Pass, given: Given) -> dict[str, float]:
         """Make the calls of one pass under the profiler; device microseconds by name. The outputs are checked as

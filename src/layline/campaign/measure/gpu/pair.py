@@ -11,6 +11,7 @@ from layline.campaign.devices.worker_process import Fault
 from layline.campaign.measure.arm import Given
 from layline.campaign.measure.gpu.arm import GpuLeg
 from layline.campaign.measure.gpu.session import Stage, draw_given, nudge, plan_count
+from layline.campaign.measure.inputs import choose_calls
 from layline.campaign.measure.pair import LEAST_REQUESTS, PairRun
 from layline.campaign.values.model import Leg, Shape
 from layline.campaign.values.statistics import quantile
@@ -46,7 +47,7 @@ def run_shape(stage: Stage, legs: list[GpuLeg], shape: Shape, pair: GpuPair, ove
         elif at:
             given = draw_given(stage, shape, count=count)
         if not probes and rng.random() < 1 / 3:
-            given = replace(given, on_same_place=True)
+            given = choose_calls(replace(given, on_same_place=True), rng)
         settles = rng.random() < SETTLE_SHARE or at == requests - 1
         for step in operator.passes:
             for index in rng.permutation(len(legs)):

@@ -8,14 +8,15 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
+from layline.campaign.devices.gpu_memory import footprint
 from layline.campaign.devices.worker_process import Fault
 from layline.campaign.measure.gpu.arm import GpuLeg
 from layline.campaign.measure.gpu.check import measure_error
-from layline.campaign.measure.gpu.session import Stage, draw_given, nudge
+from layline.campaign.measure.gpu.session import Stage, draw_given, nudge, permute
 from layline.campaign.measure.inputs import keep, repeat
 from layline.campaign.measure.oracle import ERROR_FLOOR, Error, compare_errors
 from layline.campaign.measure.probes.probe import Carried
-from layline.campaign.measure.sizes import find_far_shapes, walk_sizes
+from layline.campaign.measure.sizes import find_empty_shapes, find_far_shapes, walk_sizes
 from layline.campaign.values.model import Bucket, Shape
 from layline.campaign.values.statistics import denies_gain, quantile
 
@@ -27,6 +28,9 @@ ASIDE = 136
 STALL_REQUESTS, STALL_CALLS = 24, 4
 MEMORY_REQUESTS, MEMORY_CALLS, MEMORY_BYTES = 4, 4, 64 << 10
 """Requests to a block, calls to a request, and the growth per step, block after block, that is a leak."""
+SPECIAL = (("NaN", float("nan")), ("infinity", float("inf")), ("minus infinity", float("-inf")))
+HELD_BYTES, HELD_CALLS = 2 << 30, 4
+"""What one process may keep of the device: so much, and so many of the largest call's buffers."""
 STATE_CALLS = 5
 STATE_RATIO = 1.25
 
@@ -44,6 +48,72 @@ def probe_inputs(stage: Stage, leg: GpuLeg) -> None:
         for one in (given, nudge(stage, given), nudge(stage, given)):
             for step in operator.passes:
                 leg.run(step, one)
+        if index == 0:
+            _probe_swaps(stage, leg, shape)
+
+
+def _probe_swaps(stage: Stage, leg: GpuLeg, shape: Shape) -> None:
+    """Two elements of each input change places: what is kept under a sum of it still has that sum."""
+    for step in stage.operator.passes:
+        for name in step.inputs:
+            given = draw_given(stage, shape)
+            if given.inputs[0][name].dtype.is_floating_point:
+                leg.run(step, given)
+                leg.run(step, permute(stage, given, name))
+
+
+def probe_order(stage: Stage, leg: GpuLeg) -> None:
+    """Inputs made on the caller's stream and outputs read on it, with nobody waiting for the device in between."""
+    shape = _by_work(stage)[0]
+    for _turn in range(3):
+        given, stale = (draw_given(stage, shape) for _ in range(2))
+        for step in stage.operator.passes:
+            leg.run_ordered(step, given, stale)
+
+
+def probe_special(stage: Stage, leg: GpuLeg, start: GpuLeg) -> int:
+    """One NaN, infinity or overflowing element in each input in turn: both kernels answer it in the same way."""
+    import torch
+
+    shape, made = _by_work(stage)[0], 0
+    for step in stage.operator.passes:
+        for name in step.inputs:
+            for what, value in SPECIAL:
+                given = draw_given(stage, shape)
+                drawn: dict[str, Any] = dict(given.inputs[0])
+                inputs = {one: array.clone() for one, array in drawn.items()}
+                if inputs[name].dtype not in (torch.bfloat16, torch.float32) or not inputs[name].numel():
+                    continue
+                inputs[name].view(-1)[int(stage.rng.integers(0, inputs[name].numel()))] = value
+                ours, theirs = (one.run_raw(step, replace(given, inputs=(inputs,))) for one in (leg, start))
+                _compare_special(f"{step.symbol} on {shape.label}, one element of {name} being {what}", ours, theirs)
+                made += 1
+    return made
+
+
+def _compare_special(where: str, ours: dict[str, Any], theirs: dict[str, Any]) -> None:
+    for name, mine in ours.items():
+        a, b = mine.float(), theirs[name].float()
+        differs = (a.isnan() != b.isnan()) | (a.isinf() != b.isinf()) | (a.isinf() & b.isinf() & (a != b))
+        if bool(differs.any()):
+            at = tuple(differs.nonzero()[0].tolist())
+            raise Fault(
+                "special-values",
+                f"{where}: {int(differs.sum())} elements of {name} are not what the starting kernel makes of it.",
+                f"{name}{list(at)} is {float(a[at]):g}, the starting kernel's {float(b[at]):g}",
+            )
+
+
+def probe_held(stage: Stage, before: int, after: int, legs: int) -> None:
+    """What the kernels' processes took of the device and never gave back, in absolute terms."""
+    largest = max(footprint(stage.operator, shape) for shape in stage.shapes)
+    allowed = legs * (HELD_BYTES + HELD_CALLS * largest)
+    if after - before > allowed:
+        raise Fault(
+            "bounded-memory",
+            f"After loading and timing, {(after - before) >> 20} MiB more of the device are in use than before; "
+            f"{allowed >> 20} MiB are allowed to {legs} processes.",
+        )
 
 
 def probe_held_out(stage: Stage, leg: GpuLeg) -> None:
@@ -56,7 +126,8 @@ def probe_held_out(stage: Stage, leg: GpuLeg) -> None:
             for step in operator.passes:
                 leg.run(step, given)
     # far from every listed size, and shrinking by steps inside one block
-    for shape in (*find_far_shapes((*stage.shapes, *operator.shapes), rng), *walk_sizes(operator, WALK, ASIDE)):
+    far = (*find_far_shapes((*stage.shapes, *operator.shapes), rng), *find_empty_shapes(operator))
+    for shape in (*far, *walk_sizes(operator, WALK, ASIDE)):
         given = replace(draw_given(stage, shape), is_held_out=True)
         for step in operator.passes:
             leg.run(step, given)

@@ -147,6 +147,7 @@ class _Run:
                 is_last = is_late or len(self._pairs) == looks[-1]
                 if self._on_trial is Leg.BEST or look(self._measurement, is_last=is_last):
                     break
+        self._confirm()
         self._conclude()
 
     def _build(self) -> None:
@@ -198,12 +199,13 @@ class _Run:
 
     def _measure_one_pair(self, more: int) -> None:
         from layline.campaign.measure.gpu.pair import GpuPair, run_held_out, run_shape
-        from layline.campaign.measure.gpu.probes import probe_memory
+        from layline.campaign.measure.gpu.probes import probe_held, probe_memory
 
         number = len(self._pairs)
         pair = GpuPair(run=PairRun(number=number))
         self._spawn(1)
         with live(self._waiting.pop(0)) as legs:
+            unloaded = legs[0].read_memory()
             loaded = {leg.leg: leg.worker.load() / 1e6 for leg in legs}
             measured = [leg for leg in legs if leg.leg in self._builts]
             with self._timed("timing"):
@@ -216,8 +218,11 @@ class _Run:
                     for shape in self._stage.shapes:
                         run_held_out(self._stage, measured, shape, pair.run)
                 if number == 0:
+                    probe_held(self._stage, unloaded, legs[0].read_memory(), len(legs))
                     probe_memory(self._stage, next(leg for leg in legs if leg.leg is self._on_trial))
-                    self._shown["bounded-memory"] = "memory of device and worker over blocks of calls"
+                    self._shown["bounded-memory"] = (
+                        "memory of device and worker over blocks of calls, and all that was taken since loading"
+                    )
                     self._spawn(more)  # they start up while the gates run, which time nothing that decides
                     self._probe({leg.leg: leg for leg in legs})
                 self._probe_end(measured)
@@ -236,36 +241,50 @@ class _Run:
         run_controls(self._stage, twins, self._canary, pair)
 
     def _probe(self, legs: dict[Leg, GpuLeg]) -> None:
-        from layline.campaign.measure.gpu import probes
         from layline.campaign.measure.gpu.own_code import probe_code
+        from layline.campaign.measure.gpu.table import CANDIDATE, PROBES
+        from layline.campaign.measure.probes.probe import OnTrial, run_probes
 
-        trial, stage = legs[self._on_trial], self._stage
-        self._say("gates: hard inputs, held-out shapes, repetition, error, state")
-        probes.probe_inputs(stage, trial)
-        self._shown["hard-inputs"] = (
-            f"{', '.join(stage.operator.distributions)} on the smallest shape, two on the others"
+        stage, is_candidate = self._stage, self._on_trial is Leg.CANDIDATE
+        self._say("gates: inputs, stream order, sizes, repetition, error, state")
+        on = OnTrial(
+            stage=stage,
+            rng=stage.rng,
+            trial=legs[self._on_trial],
+            best=legs[Leg.BEST] if is_candidate else None,
+            open_start=self._open_start if is_candidate else None,
+            snapshot=self._request.candidate or self._request.best,
         )
-        self._shown["follows-inputs"] = "one element of one input changed, twice on every shape"
-        if stage.operator.exact is not None:
-            self._shown["exact-integers"] = f"distribution {stage.operator.exact} on the smallest shape"
-        probes.probe_held_out(stage, trial)
-        self._shown["held-out-shape"] = f"neighbours of {len(stage.shapes)} shapes, far sizes, a walk through sizes"
-        probes.probe_repetition(stage, trial)
-        self._shown["repeatable"] = "the same calls made again on the smallest shape"
+        run_probes(PROBES, on, frozenset({CANDIDATE} if is_candidate else ()))
         if "watched" in self._aside:
             with live([self._aside["watched"]]) as (leg,):
                 leg.worker.load()
-                on_trial = self._request.candidate or self._request.best
-                self._code = probe_code(stage, leg, on_trial)
-        if self._on_trial is Leg.BEST:
-            return
+                self._code = probe_code(stage, leg, on.snapshot)
+        self._shown |= on.shown
+        self._yardstick = on.yardstick
+        if on.carried is not None:
+            self._keep(state=on.carried.what, bucket=on.carried.bucket)
+        self._keep(left_out=tuple(f"{name}: {why}" for name, why in on.left_out.items()))
+
+    @contextmanager
+    def _open_start(self) -> Iterator[GpuLeg]:
+        """A process with the starting kernel."""
         with live([self._aside["start"]]) as (leg,):
             leg.worker.load()
-            self._yardstick = probes.probe_errors(stage, trial, leg)
-        probes.probe_stalls(stage, trial, legs[Leg.BEST])
-        self._shown["gain-in-the-mean"] = "a series of requests of both kernels in turns"
-        carried = probes.probe_state(stage, trial, legs[Leg.BEST])
-        self._keep(state=carried.what, bucket=carried.bucket)
+            yield leg
+
+    def _confirm(self) -> None:
+        """What is looked at only where the candidate would be accepted."""
+        from layline.campaign.measure.gpu.offsets import probe_offsets
+
+        verdict = look(self._measurement, is_last=True) if self._on_trial is Leg.CANDIDATE else None
+        if verdict is None or not verdict.outcome.is_accepted:
+            return
+        self._say("gates: more elements than 32 bits can count")
+        start = take_kernel(self._stage, self._request.start or self._request.best)
+        if isinstance(start, Built):
+            with self._timed("gates"):
+                self._shown |= dict(probe_offsets(self._stage, start, self._builts[Leg.CANDIDATE]))
 
     def _probe_end(self, legs: list[GpuLeg]) -> None:
         from layline.campaign.measure.gpu.probes import probe_tampering
@@ -274,7 +293,7 @@ class _Run:
             if leg.leg is self._on_trial:
                 leg.worker.settle(0.01)
                 probe_tampering(leg)
-                told = "looked at before loading and after each process pair"
+                told = f"before loading and after each process pair: {', '.join(leg.worker.inspect()['looked'])}"
                 self._shown |= dict.fromkeys(("timers-untouched", "persisting-l2", "global-state"), told)
 
     def _summarise(self) -> None:

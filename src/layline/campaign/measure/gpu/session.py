@@ -38,12 +38,19 @@ class Stage:
     arena_bytes: int
     rng: np.random.Generator
 
+    def open_alone(self, built: Built, cache: str, size: int) -> GpuLeg:
+        """A worker with memory of its own size, for a call that is larger than all others."""
+        return replace(self, arena_bytes=size)._start(Leg.AGAIN, built, cache, len(LEGS))
+
     def open(self, leg: Leg, built: Built, cache: str) -> GpuLeg:
         """Start one worker; it has torch and its memory, but not yet the kernel."""
+        return self._start(leg, built, cache, LEGS.index(leg))
+
+    def _start(self, leg: Leg, built: Built, cache: str, number: int) -> GpuLeg:
         folder = self.shop / f"cache-{cache}"
         folder.mkdir(exist_ok=True)
         source = Source(path=built.path, operator=self.operator, cache=folder, timeout_s=self.plan.timeout_s)
-        arena = take_arena(self.device, LEGS.index(leg), self.arena_bytes)
+        arena = take_arena(self.device, number, self.arena_bytes)
         return GpuLeg(leg, source, arena, self.shop, self.rng)
 
 
@@ -108,6 +115,21 @@ def nudge(stage: Stage, given: Given) -> Given:
         at = int(rng.integers(0, array.numel()))
         spread = float(array[: 1 << 20].float().pow(2).mean().sqrt()) or 1.0
         array[at] = float(array[at]) + float(rng.choice((-8.0, 8.0))) * spread
+    right = tuple((step.name, (operator.oracle(step.name, given.shape, changed),)) for step in operator.passes)
+    return replace(given, kind="nudged", inputs=(changed,), right=right, on_same_place=True, is_exact=False)
+
+
+def permute(stage: Stage, given: Given, name: str) -> Given:
+    """The same place and values, but two elements of an input have changed places: every sum over it stays what it was."""
+    inputs: dict[str, Any] = dict(given.inputs[0])
+    changed = {one: value.clone() for one, value in inputs.items()}
+    flat = changed[name].view(-1)
+    if flat.numel() > 1:
+        low, high = int(flat.float().argmin()), int(flat.float().argmax())
+        kept = flat[low].clone()
+        flat[low] = flat[high]
+        flat[high] = kept
+    operator = stage.operator
     right = tuple((step.name, (operator.oracle(step.name, given.shape, changed),)) for step in operator.passes)
     return replace(given, kind="nudged", inputs=(changed,), right=right, on_same_place=True, is_exact=False)
 

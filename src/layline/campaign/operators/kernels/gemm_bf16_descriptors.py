@@ -88,7 +88,7 @@ def _plain(
         )
         total = tl.dot(left, right, total)
     inside = (row[:, None] < rows) & (column[None, :] < columns)
-    tl.store(z + row[:, None] * columns + column[None, :], total.to(tl.bfloat16), inside)
+    tl.store(z + row[:, None].to(tl.int64) * columns + column[None, :], total.to(tl.bfloat16), inside)
 
 
 def _describe(matrix, turned, block):

@@ -52,7 +52,7 @@ def _product(
         left_at += BLOCK_K * x_depth
         right_at += BLOCK_K * y_depth
     inside = (row[:, None] < rows) & (column[None, :] < columns)
-    tl.store(z + row[:, None] * columns + column[None, :], total.to(tl.bfloat16), inside)
+    tl.store(z + row[:, None].to(tl.int64) * columns + column[None, :], total.to(tl.bfloat16), inside)
 
 
 def _multiply(x, y, z):

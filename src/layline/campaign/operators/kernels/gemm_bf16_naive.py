@@ -42,7 +42,7 @@ def _product(
         )
         total = tl.dot(left, right, total)
     inside = (row[:, None] < rows) & (column[None, :] < columns)
-    tl.store(z + row[:, None] * columns + column[None, :], total.to(tl.bfloat16), inside)
+    tl.store(z + row[:, None].to(tl.int64) * columns + column[None, :], total.to(tl.bfloat16), inside)
 
 
 def _multiply(x, y, z):

@@ -56,7 +56,7 @@ def _product(
         if DIRECT:  # no room of its own in shared memory: one more program fits on a processor
             down_at, across_at = row + tl.arange(0, BLOCK_M), column + tl.arange(0, BLOCK_N)
             within = (down_at[:, None] < rows) & (across_at[None, :] < columns)
-            tl.store(out + down_at[:, None] * columns + across_at[None, :], total.to(tl.bfloat16), within)
+            tl.store(out + down_at[:, None].to(tl.int64) * columns + across_at[None, :], total.to(tl.bfloat16), within)
         else:
             out.store([row, column], total.to(tl.bfloat16))
 
@@ -79,7 +79,7 @@ def _plain(
         scale_b = tl.load(sb + column // BLOCK_K * blocks + block, column < columns, 0.0)
         total += tl.dot(left, right) * scale_a[:, None] * scale_b[None, :]
     inside = (row[:, None] < rows) & (column[None, :] < columns)
-    tl.store(out + row[:, None] * columns + column[None, :], total.to(tl.bfloat16), inside)
+    tl.store(out + row[:, None].to(tl.int64) * columns + column[None, :], total.to(tl.bfloat16), inside)
 
 
 def forward(a, b, sa, sb, out):

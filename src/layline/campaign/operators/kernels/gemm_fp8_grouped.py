@@ -55,7 +55,7 @@ def _product(
         left_at += BLOCK_K
         right_at += BLOCK_K
     inside = (row[:, None] < rows) & (column[None, :] < columns)
-    tl.store(out + row[:, None] * columns + column[None, :], total.to(tl.bfloat16), inside)
+    tl.store(out + row[:, None].to(tl.int64) * columns + column[None, :], total.to(tl.bfloat16), inside)
 
 
 def forward(a, b, sa, sb, out):

@@ -27,7 +27,7 @@ def _product(
         scale_b = tl.load(sb + column // BLOCK_K * blocks + block, column < columns, 0.0)
         total += tl.dot(left, right) * scale_a[:, None] * scale_b[None, :]
     inside = (row[:, None] < rows) & (column[None, :] < columns)
-    tl.store(out + row[:, None] * columns + column[None, :], total.to(tl.bfloat16), inside)
+    tl.store(out + row[:, None].to(tl.int64) * columns + column[None, :], total.to(tl.bfloat16), inside)
 
 
 def forward(a, b, sa, sb, out):

@@ -1,0 +1,96 @@
+"""More elements than 32 bits can count: a kernel whose offsets are that narrow writes somewhere else, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from layline.campaign.devices.gpu_memory import describe, fill, footprint, lay, outputs_of
+from layline.campaign.devices.worker_process import Fault
+from layline.campaign.measure.gpu.arm import GpuLeg, synchronize
+from layline.campaign.measure.gpu.check import measure_error
+from layline.campaign.values.model import Operator, Shape
+
+if TYPE_CHECKING:
+    from layline.campaign.measure.build import Built
+    from layline.campaign.measure.gpu.session import Stage
+
+BEYOND = 1 << 31
+ROWS = 16
+"""Rows that are compared: the first ones, those round the 2³¹st element, and the last."""
+ROOM = 4
+"""Times the buffers' size that must be free."""
+
+
+def find_huge_shape(operator: Operator) -> Shape:
+    """The operator's own extents but for the rows, of which there are so many that an output has more than 2³¹ elements."""
+    assert operator.by_rows is not None  # noqa: S101  the caller asked
+    step, axis, _inputs = operator.by_rows
+    output = next(one for one in operator.passes if one.name == step).outputs[0]
+    listed = max(operator.shapes, key=lambda shape: shape.size(axis))
+    sizes = {name: min(value, 64) if name == "K" else value for name, value in listed.sizes}
+    width = operator.buffer(output).extent(listed)[-1]
+    return Shape(label="beyond~2^31", sizes=tuple({**sizes, axis: BEYOND // width + 3}.items()))
+
+
+def probe_offsets(stage: Stage, start: Built, candidate: Built) -> Iterator[tuple[str, str]]:
+    """The start first: where it cannot do it either, nothing is held against the candidate."""
+    import torch
+
+    operator = stage.operator
+    if operator.by_rows is None or stage.device == "cpu":
+        return
+    shape = find_huge_shape(operator)
+    need = footprint(operator, shape) + (64 << 20)
+    if torch.cuda.mem_get_info()[0] < ROOM * need:
+        return
+    try:
+        _call(stage, start, "start", shape, need)
+    except Fault:
+        return
+    _call(stage, candidate, "candidate", shape, need)
+    sizes = ", ".join(f"{name}={value}" for name, value in shape.sizes)
+    yield (
+        "wide-offsets",
+        f"{operator.by_rows[0]} with {sizes}: more than 2³¹ elements, rows compared at both ends and beyond",
+    )
+
+
+def _call(stage: Stage, built: Built, cache: str, shape: Shape, need: int) -> None:
+    with closing(stage.open_alone(built, cache, need)) as leg:
+        leg.worker.wait_ready()
+        leg.worker.load()
+        try:
+            _compare(stage, leg, shape)
+        except Fault as fault:
+            told = f"With more than 2³¹ elements ({shape.label}): {fault.reason}"
+            raise Fault("wide-offsets", told, *fault.evidence) from None
+
+
+def _compare(stage: Stage, leg: GpuLeg, shape: Shape) -> None:
+    operator = stage.operator
+    assert operator.by_rows is not None  # noqa: S101  as above
+    name, axis, by_row = operator.by_rows
+    step = next(one for one in operator.passes if one.name == name)
+    drawn: dict[str, Any] = dict(operator.draw(shape, stage.rng, operator.distributions[0]))
+    inputs = {one: drawn[one] for one in step.inputs}
+    drawn.clear()
+    place = lay(leg.arena, operator, step, shape, stage.rng)
+    laid = fill(leg.arena, operator, step, shape, place, (inputs, stage.rng))
+    synchronize(leg.arena.device)
+    leg.worker.call(operator.passes.index(step), [describe(leg.arena, operator, laid)], f"{name} on {shape.label}")
+    found = outputs_of(leg.arena, operator, laid)
+    rows = shape.size(axis)
+    middle = BEYOND // 2 // operator.buffer(step.outputs[0]).extent(shape)[-1]
+    for first in (0, middle, rows - ROWS - 3, rows - ROWS):
+        part = {one: value[first : first + ROWS] if one in by_row else value for one, value in inputs.items()}
+        few = replace(shape, sizes=tuple({**dict(shape.sizes), axis: ROWS}.items()))
+        right: Any = operator.oracle(name, few, part)
+        for output in step.outputs:
+            error = measure_error(output, found[output][first : first + ROWS], right[output])
+            if not error.snr_db >= (operator.tolerance.snr_db or 40.0):
+                raise Fault(
+                    "wide-offsets", f"rows {first} to {first + ROWS} of {output} are wrong ({error.snr_db:.0f} dB)."
+                )
