@@ -7,6 +7,7 @@ round is lost and none happens twice. Every step that touches the repository can
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from layline import codec
@@ -179,9 +180,11 @@ def _measure(campaign: Campaign, item: Round, level: Level) -> None:
         candidate=state.kernel(item.kernel) if item.number > 1 else None,
         start=state.kernel(state.rounds[0].kernel),
         labels=labels,
-        alpha=_alpha(state, item),
+        alpha=find_alpha(state, item, level),
         stop_by=campaign.stop_by,
     )
+    if item.number > 1:  # on the disk before the first call: a run that is cut short has been drawn, too
+        campaign.record("attempted", round=item.number, level=level.value, alpha=trial.alpha)
     measured = campaign.bench.measure(trial)
     problem = _find_problem(state, item, measured)
     if problem is not None:
@@ -202,9 +205,17 @@ def encode_measured(measured: Measured) -> dict[str, Any]:
     }
 
 
-def _alpha(state: State, item: Round) -> float:
-    """The share this round has of the campaign's false-accept budget; half of it, where two levels may each decide."""
-    return spend_campaign(sum(bool(other.runs) for other in state.rounds[1 : item.number - 1])) / 2
+def find_alpha(state: State, item: Round, level: Level) -> float:
+    """The share the next attempt has of the campaign's false-accept budget; half of it, where two levels may each decide.
+
+    Every attempt that was begun has spent its share, also one that was cut short or could not be measured: nobody may
+    draw again at the same level. The quick run of a round and its full one share one.
+    """
+    begun = Counter(state.attempts)
+    before = {number for number, _level in begun if number < item.number}
+    spent = sum(max(begun[number, one.value] for one in Level) for number in before)
+    older = sum(bool(other.runs) for other in state.rounds[1 : item.number - 1] if other.number not in before)
+    return spend_campaign(spent + older + begun[item.number, level.value]) / 2
 
 
 def _find_problem(state: State, item: Round, measured: Measured) -> str | None:

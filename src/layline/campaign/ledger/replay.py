@@ -99,6 +99,10 @@ def _fail(state: State, entry: Entry) -> State:
     return _change_last(state, unmeasured=(*state.rounds[-1].unmeasured, entry.data["reason"]))
 
 
+def _attempt(state: State, entry: Entry) -> State:
+    return replace(state, attempts=(*state.attempts, (entry.data["round"], entry.data["level"])))
+
+
 def _judge(state: State, entry: Entry) -> State:
     verdict = codec.decode(Verdict, entry.data["verdict"], where="ledger")
     return _change_last(state, verdict=verdict, judged_at=entry.at)
@@ -174,6 +178,7 @@ APPLY = {
     "prepared": _prepare,
     "content": _content,
     "opened": _open,
+    "attempted": _attempt,
     "measured": _measure,
     "unmeasured": _fail,
     "judged": _judge,

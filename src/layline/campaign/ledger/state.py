@@ -147,6 +147,8 @@ class State:
     contents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     kernels: Mapping[str, tuple[tuple[str, str, str], ...]] = field(default_factory=dict)
     """Path, mode and content hash of each file, by kernel id."""
+    attempts: tuple[tuple[int, str], ...] = ()
+    """Round and level of every measuring run that was begun with a candidate, whatever became of it."""
     representative: tuple[str, ...] = ()
     csv_header: str | None = None
     termination: Termination | None = None

@@ -278,8 +278,8 @@ class _Run:
         """What is looked at only where the candidate would be accepted: many processes, and all sizes beyond the listed."""
         from layline.campaign.measure.probes.processes import probe_largest, probe_processes
 
-        verdict = look(self._measurement, is_last=True)
-        if self._on_trial is Leg.BEST or verdict is None or not verdict.outcome.is_accepted:
+        verdict = look(self._measurement, is_last=True) if self._on_trial is Leg.CANDIDATE else None
+        if verdict is None or not verdict.outcome.is_accepted:
             return
         self._say("gates: more processes, extents beyond every listed one")
         with self._timed("gates"):
