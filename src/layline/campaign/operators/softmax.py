@@ -44,8 +44,7 @@ def _draw(shape: Shape, rng: np.random.Generator, distribution: str) -> dict[str
             x[hidden] = np.float32(rng.choice((-1e4, -1e9, -3.4e38)))
             return {"x": x}
         case "vast":  # near the largest number: a product before the subtraction overflows
-            x = draw_f32(extent, rng, "normal") * np.float32(1e38)
-            return {"x": np.clip(x, np.float32(-3.3e38), np.float32(3.3e38))}
+            return {"x": np.clip(draw_f32(extent, rng, "normal"), -3.3, 3.3) * np.float32(1e38)}
         case "falling":  # sorted, the largest first or last: a running maximum is updated never or always
             x = np.sort(draw_f32(extent, rng, "normal") * np.float32(10), axis=1)
             return {"x": np.ascontiguousarray(x if rng.random() < 0.5 else x[:, ::-1])}
