@@ -116,7 +116,7 @@ def nudge(stage: Stage, given: Given) -> Given:
         spread = float(array[: 1 << 20].float().pow(2).mean().sqrt()) or 1.0
         array[at] = float(array[at]) + float(rng.choice((-8.0, 8.0))) * spread
     right = tuple((step.name, (operator.oracle(step.name, given.shape, changed),)) for step in operator.passes)
-    return replace(given, kind="nudged", inputs=(changed,), right=right, on_same_place=True, is_exact=False)
+    return replace(given, kind="nudged", inputs=(changed,), right=right, on_same_place=True, is_exact=False, called=())
 
 
 def permute(stage: Stage, given: Given, name: str) -> Given:
@@ -131,7 +131,7 @@ def permute(stage: Stage, given: Given, name: str) -> Given:
         flat[high] = kept
     operator = stage.operator
     right = tuple((step.name, (operator.oracle(step.name, given.shape, changed),)) for step in operator.passes)
-    return replace(given, kind="nudged", inputs=(changed,), right=right, on_same_place=True, is_exact=False)
+    return replace(given, kind="nudged", inputs=(changed,), right=right, on_same_place=True, is_exact=False, called=())
 
 
 def plan_count(stage: Stage, shape: Shape, slowest_ms: float) -> int:
