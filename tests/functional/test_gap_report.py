@@ -83,7 +83,8 @@ def test_sections_stand_in_the_published_order(tmp_path: Path) -> None:
     make_layered(tmp_path)
     report(tmp_path)
     headings = [line for line in (tmp_path / REPORT).read_text().splitlines() if line.startswith("## ")]
-    assert headings[:5] == [
+    assert headings[:6] == [
+        "## In short",
         "## High-level comparison",
         "## Dependencies",
         "## Directories and capabilities",
@@ -97,6 +98,21 @@ def test_sections_stand_in_the_published_order(tmp_path: Path) -> None:
         "## Representative upstream changes",
         "## Integration layer",
     ]
+
+
+def test_the_first_page_is_prose_and_tells_what_is_new_since_the_last_report(tmp_path: Path) -> None:
+    make_layered(tmp_path)
+    first = report(tmp_path, "--format", "json")
+    assert first.json["reports"][0]["problems"] == []
+    assert "Since the last report" not in (tmp_path / REPORT).read_text()
+    report(tmp_path, date="2026-01-12")
+    text = (tmp_path / REPORT).read_text()
+    short = text.partition("## In short")[2].partition("## High-level")[0]
+    assert "Since the last report (2026-01-05) the pin has not moved" in short
+    assert "|" not in short
+    report(tmp_path, date="2026-01-12")
+    assert (tmp_path / REPORT).read_text() == text
+    assert layline("gap", "verify", RECORD, cwd=tmp_path).code == 0
 
 
 def test_every_fact_has_evidence_and_names_are_unique(tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,16 +13,19 @@ from layline.app.gap_files import Places, find_places, refuse_foreign, write_gap
 from layline.app.gap_measure import Options, measure_between
 from layline.app.results import Results, result_key
 from layline.app.workspace import know_packages
+from layline.codec import parse_json
 from layline.core.progress import Progress, silent
-from layline.core.records import encode_record
+from layline.core.records import encode_record, read_gap_record
 from layline.core.report import Answer, Bullets, Cell, Paragraph, Report, Section
 from layline.core.revision import Relation
-from layline.errors import ConfigError
+from layline.errors import ConfigError, RecordError
 from layline.gap.facts import find_facts
 from layline.gap.overview import slug_of
 from layline.gap.record import build_record
 from layline.gap.report import build_report, build_summary
+from layline.gap.short import Before
 from layline.render import render_markdown
+from layline.render.lint import find_markdown_problems
 
 if TYPE_CHECKING:
     from datetime import date
@@ -84,14 +88,15 @@ def _make(workspace: Workspace, key: str, wanted: Wanted, progress: Progress) ->
     places = find_places(workspace.root / workspace.settings.project.docs, key, slug_of(ends.ref))
     if not wanted.take_over:
         refuse_foreign(places)
+    before = find_before(places, wanted.today)
     results, name = (
         Results("gap"),
-        _result_key(workspace, upstream, key, ends, places, [wanted.today.isoformat(), wanted.patches]),
+        _result_key(workspace, upstream, key, ends, places, [wanted.today.isoformat(), wanted.patches, repr(before)]),
     )
     found = results.load(name)
     if found is None:
         gap = measure_between(workspace, upstream, key, ends, Options(patches=wanted.patches), progress)
-        texts, record, evidence = build_texts(workspace, gap, places, wanted.today)
+        texts, record, evidence = build_texts(workspace, gap, places, wanted.today, before)
         found = {
             "texts": texts,
             "record": record,
@@ -132,19 +137,43 @@ def _result_key(
 
 
 def build_texts(
-    workspace: Workspace, gap: Gap, places: Places, day: date
+    workspace: Workspace, gap: Gap, places: Places, day: date, before: Before | None = None
 ) -> tuple[tuple[str, str], dict[str, Any], dict[str, Any]]:
     """Report and summary as Markdown, the record and the evidence as plain data: a pure function of the gap."""
     where = places.evidence.relative_to(workspace.root).as_posix()
     texts = (
-        render_markdown(build_report(gap, day=day, evidence_path=where)),
+        render_markdown(build_report(gap, day=day, evidence_path=where, before=before)),
         render_markdown(build_summary(gap, day=day)),
     )
     record = encode_record(build_record(gap, id_=places.id, day=day, artifacts=places.artifacts))
-    return texts, record, build_evidence(gap, places.id, day)
+    return texts, record, build_evidence(gap, places.id, day, before)
 
 
-def build_evidence(gap: Gap, id_: str, day: date) -> dict[str, Any]:
+def find_before(places: Places, today: date) -> Before | None:
+    """What the last report of the same comparison said; a report written again on its day keeps what it compared with."""
+    record = places.existing
+    if record is None or record.generated_at > today.isoformat():
+        return None
+    if record.generated_at == today.isoformat():
+        return read_before(places.evidence)
+    return Before(
+        date=record.generated_at,
+        behind=record.stats.commit_gap,
+        pin=record.local.commit,
+        tip=record.upstream.commit,
+    )
+
+
+def read_before(evidence: Path) -> Before | None:
+    """What a report was compared with, as its evidence file keeps it."""
+    try:
+        plain = json.loads(evidence.read_text(encoding="utf-8")).get("before")
+        return Before(**plain) if isinstance(plain, dict) else None
+    except (OSError, ValueError, AttributeError, TypeError):
+        return None
+
+
+def build_evidence(gap: Gap, id_: str, day: date, before: Before | None = None) -> dict[str, Any]:
     """Every fact with its evidence; repositories and commits are named once and referred to by number."""
     commits: dict[tuple[str, str], int] = {}
     facts = [encode_fact(fact, commits) for fact in find_facts(gap)]
@@ -154,6 +183,7 @@ def build_evidence(gap: Gap, id_: str, day: date) -> dict[str, Any]:
         "backend": gap.key,
         "date": day.isoformat(),
         "ref": gap.ref,
+        "before": asdict(before) if before is not None else None,
         "patches": gap.patches is not None,
         "downstream_commit": gap.downstream_commit.hash,
         "pin": gap.pin.commit.hash,
@@ -204,11 +234,32 @@ def _build_answer(workspace: Workspace, made: list[Made], written: dict[str, lis
         summary = one.record["dashboard_summary"]
         lines = (summary["headline"], f"Recommendation: {summary['recommendation']}.", *summary["why_it_matters"])
         sections.append(Section(title=one.label, blocks=(Bullets(lines), Paragraph("Files:"), Bullets(items))))
+        found = [f"{_relative(workspace, path)}: {reason}" for path, reason in find_problems(one.places)]
+        told = f"Checked after writing: {len(found)} problems." if found else "Checked after writing: nothing is wrong."
+        sections[-1] = replace(
+            sections[-1], blocks=(*sections[-1].blocks, Paragraph(told), *([Bullets(tuple(found))] if found else []))
+        )
         files = [{"path": _relative(workspace, path), "changed": path in changed} for path in one.places.all]
-        reports.append({"backend": one.key, "id": one.places.id, "files": files, "record": one.record})
+        reports.append(
+            {"backend": one.key, "id": one.places.id, "files": files, "problems": found, "record": one.record}
+        )
     alerts = tuple(alert for one in made for alert in one.alerts)
     report = Report(title="Gap reports", sections=tuple(sections), alerts=alerts)
     return Answer(report=report, data={"schema": "layline.gap-report/1", "date": today.isoformat(), "reports": reports})
+
+
+def find_problems(places: Places) -> Iterator[tuple[Path, str]]:
+    """Yields what a reader's tools would stumble over in the files as they stand on disk now."""
+    for path in (places.report, places.summary):
+        yield from ((path, reason) for reason in find_markdown_problems(path.read_text(encoding="utf-8")))
+    for path in (places.record, places.evidence):
+        try:
+            plain = parse_json(path.read_bytes(), where=path.name)
+        except RecordError as error:
+            yield from ((path, reason) for reason in error.problems)
+            continue
+        record = read_gap_record(plain) if path == places.record else None
+        yield from ((path, str(problem)) for problem in (record if isinstance(record, tuple) else ()))
 
 
 def _relative(workspace: Workspace, path: Path) -> str:

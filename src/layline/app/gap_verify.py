@@ -13,7 +13,7 @@ from layline import codec
 from layline.app.gap import Endpoints, find_endpoints
 from layline.app.gap_files import FOLDER, evidence_path, find_places, with_remarks, without_remarks
 from layline.app.gap_measure import Options, measure_between
-from layline.app.gap_report import SCHEMA, build_texts
+from layline.app.gap_report import SCHEMA, build_texts, read_before
 from layline.app.workspace import know_packages
 from layline.core.progress import Progress, silent
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
@@ -88,7 +88,9 @@ def _recompute(workspace: Workspace, evidence: dict[str, Any], progress: Progres
         progress,
     )
     places = find_places(at.root / at.settings.project.docs, key, gap.slug)
-    texts, record, recomputed = build_texts(at, gap, places, date.fromisoformat(str(evidence["date"])))
+    texts, record, recomputed = build_texts(
+        at, gap, places, date.fromisoformat(str(evidence["date"])), read_before(places.evidence)
+    )
     values = {fact["name"]: fact["value"] for fact in recomputed["facts"]}
     return _Now(values, texts, record, (places.report, places.summary))
 

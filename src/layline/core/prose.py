@@ -11,6 +11,7 @@ _IRREGULAR = {
     "breaks": "break",
     "touches": "touch",
     "installs": "install",
+    "needs": "need",
     "entry": "entries",
     "dependency": "dependencies",
 }
@@ -62,4 +63,9 @@ def sentence(text: str) -> str:
 
 def shorten(text: str, most: int = 100) -> str:
     flat = " ".join(text.split())
-    return flat if len(flat) <= most else flat[: most - 1].rstrip() + "…"
+    if len(flat) <= most:
+        return flat
+    cut = flat[: most - 1]
+    whole = flat[most - 1] == " " or " " not in cut[most // 2 :]
+    words = cut if whole else cut[: cut.rfind(" ")]  # a path is not cut in its middle
+    return words.rstrip(" ,;:(") + "…"

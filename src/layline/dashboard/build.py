@@ -98,11 +98,7 @@ def build_site(content: Content, cached: Cache, *, engine: Engine | None = None,
     if engine is not None:
         for job, made in build_pdfs(content, engine, cached, progress):
             files[job.path] = made.data
-            skipped += (
-                [Skipped(job.source, f"its PDF: {made.note} (dashboard.pdf_fonts names a folder of fonts)")]
-                if made.note
-                else []
-            )
+            skipped += [Skipped(job.source, f"its PDF: {made.note}")] if made.note else []
     return Built(files=files, skipped=tuple(skipped))
 
 

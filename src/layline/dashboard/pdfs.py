@@ -16,7 +16,7 @@ from layline.core.progress import Progress, silent
 from layline.dashboard.cache import Cache, code_digest, digest
 from layline.dashboard.content import Content
 from layline.errors import Error, RecordError
-from layline.render.pdf import Engine, Printed, print_pdf
+from layline.render.pdf import Engine, Printed, print_somehow
 from layline.render.sheet import Sheet
 
 _WORTH_A_POOL = 6
@@ -78,12 +78,13 @@ def build_pdfs(
 
 
 def _encode(made: Printed) -> bytes:
-    return json.dumps(made.replaced).encode() + b"\n" + made.data
+    return json.dumps([made.overlong, *made.replaced]).encode() + b"\n" + made.data
 
 
 def _decode(kept: bytes) -> Printed:
     notes, _, data = kept.partition(b"\n")
-    return Printed(data, tuple(json.loads(notes)))
+    overlong, *replaced = json.loads(notes)
+    return Printed(data, tuple(replaced), overlong)
 
 
 def _read_fonts(engine: Engine) -> Iterator[str]:
@@ -105,6 +106,6 @@ def _render_all(jobs: list[Job], engine: Engine) -> Iterator[tuple[Job, Printed 
 def _render(job: Job, engine: Engine) -> Printed | str:
     """The PDF, or why there is none."""
     try:
-        return print_pdf(job.markdown, job.sheet, engine)
+        return print_somehow(job.markdown, job.sheet, engine)
     except Error as error:
         return f"{error.message} {error.hint}" if error.hint else error.message

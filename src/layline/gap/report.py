@@ -11,6 +11,7 @@ from layline.gap.cells import commit_cell
 from layline.gap.report_coupling import build_integration, build_sources
 from layline.gap.report_overview import DATE_RULE, build_overview
 from layline.gap.report_tree import build_capabilities, build_dependencies, change_item
+from layline.gap.short import Before, build_short
 
 if TYPE_CHECKING:
     from datetime import date
@@ -25,9 +26,10 @@ def title_of(gap: Gap) -> str:
     return f"{gap.project} {gap.label} vs upstream {gap.ref.removeprefix('origin/')}"
 
 
-def build_report(gap: Gap, *, day: date, evidence_path: str) -> Report:
+def build_report(gap: Gap, *, day: date, evidence_path: str, before: Before | None = None) -> Report:
     """Everything, in the order of the published reports; long tables end with what the evidence file holds."""
     sections = (
+        build_short(gap, before),
         build_overview(gap),
         build_dependencies(gap),
         build_capabilities(gap),
@@ -116,6 +118,6 @@ def _integration(gap: Gap) -> Section:
     items = (
         (*lines, *risks)
         if more <= 0
-        else (*lines, *risks, f"{more} more places that will break are in the detailed report.")
+        else (*lines, *risks, f"{more} more places that break are in the detailed report.")
     )
     return Section(title="Integration layer", blocks=(Bullets(items),))

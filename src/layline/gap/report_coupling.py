@@ -6,21 +6,23 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from layline.change.surface import SurfaceChange
-from layline.core.prose import count, listed, shorten
+from layline.core.evidence import Location
+from layline.core.prose import count, listed, shorten, verb
 from layline.core.report import Cell, Paragraph, Section, Table
 from layline.coupling.model import Consequence
 from layline.gap import statements
+from layline.gap.breaks import find_further_patches, find_places
 from layline.gap.cells import diff_command, evidence_cell, place_cell, span
 
 if TYPE_CHECKING:
     from layline.change.surface import SurfaceRow
     from layline.core.report import Block, Inline
     from layline.coupling.model import Coupling
-    from layline.gap.model import Gap
+    from layline.gap.model import Gap, PatchRow
 
-MOST_COUPLINGS = 40
-MOST_SURFACE = 30
-MOST_FILES = 15
+MOST_COUPLINGS = 8
+MOST_SURFACE = 6
+MOST_FILES = 8
 
 
 def build_integration(gap: Gap) -> Section:
@@ -65,17 +67,40 @@ def _totals(gap: Gap) -> Section:
 
 
 def _consequence(gap: Gap, consequence: Consequence) -> Section:
-    rows = [one for one in gap.couplings if one.consequence is consequence]
+    found = [one for one in gap.couplings if one.consequence is consequence]
+    rows = [_coupling_row(gap, one) for one in found]
     title = f"{consequence.value[:1].upper()}{consequence.value[1:]} ({len(rows)})"
+    most = MOST_COUPLINGS
+    if consequence is Consequence.WILL_BREAK:
+        # never cut: somebody has to mend each of them
+        rows += [_patch_row(gap, row) for row in find_further_patches(gap)]
+        title, most = f"Will break ({count(len(find_places(gap)), 'place')})", len(rows)
     if not rows:
         return Section(title=title, blocks=(Paragraph("None."),))
-    most = MOST_COUPLINGS if consequence is not Consequence.LOOK else MOST_COUPLINGS // 2
     table = Table(
         columns=("our place", "how", "upstream name", "state", "detail", "pin", "tip"),
-        rows=tuple(_coupling_row(gap, one) for one in rows[:most]),
+        rows=tuple(rows[:most]),
         more=max(0, len(rows) - most),
     )
     return Section(title=title, blocks=(table,))
+
+
+def _patch_row(gap: Gap, row: PatchRow) -> tuple[Inline, ...]:
+    path, _, line = row.location.rpartition(":")
+    place = Location(path, int(line)) if line.isdigit() else None
+    ends = {
+        one.commit: evidence_cell(one, text="pin" if one.commit == gap.pin.commit.hash else "tip")
+        for one in row.evidence
+    }
+    return (
+        place_cell(gap.downstream, gap.downstream_commit.hash, place) if place else row.location,
+        "patches",
+        Cell(row.target, code=True),
+        "replacement fails" if row.kind == "unchanged" else row.kind.replace("-", " "),
+        shorten(row.detail, 160),
+        ends.get(gap.pin.commit.hash, "—"),
+        ends.get(gap.tip.commit.hash, "—"),
+    )
 
 
 def _coupling_row(gap: Gap, one: Coupling) -> tuple[Inline, ...]:
@@ -185,38 +210,23 @@ def _stale(gap: Gap) -> Section:
 
 
 def _patches(gap: Gap) -> Section:
-    rows = [row for row in gap.patches or () if row.severity != "ok"]
-    total = len(gap.patches or ())
+    """What `patches drift` says beyond the places that will break, which stand above."""
+    rows = [row for row in gap.patches or () if row.severity == "look"]
+    broken = {row.location for row in gap.patches or () if row.severity == "breaks" and row.active}
+    total = len({row.location for row in gap.patches or ()})
     text = (
-        f"{count(total, 'patch target')} compared, {sum(row.severity == 'breaks' for row in rows) or 'none'} "
-        f"break, {sum(row.severity == 'look' for row in rows) or 'none'} deserve a look."
+        f"{len(broken) or 'None'} of {count(total, 'patched place')} {verb(len(broken), 'breaks')} (they are in the table "
+        f"above); {count(len(rows), 'effect')} {verb(len(rows), 'needs')} a look."
     )
-    counted = (gap.recommendation.inputs.will_break or 0) - statements.count_consequences(gap)[Consequence.WILL_BREAK]
-    bridge = (
-        f" Of those that break, {count(max(counted, 0), 'place')} add to the places that will break; the "
-        "others stand where an import or use of the same name is counted already, share a place, or are not active."
-    )
-    text += bridge if any(row.severity == "breaks" for row in rows) else ""
-    blocks: list[Block] = [Paragraph(text[:1].upper() + text[1:])]
+    blocks: list[Block] = [Paragraph(text)]
     if rows:
-        blocks.append(
-            Table(
-                columns=("patch", "target", "drift", "severity", "place", "detail"),
-                rows=tuple(
-                    (
-                        row.patch,
-                        Cell(row.target, code=True),
-                        row.kind,
-                        row.severity,
-                        row.location,
-                        shorten(row.detail, 120),
-                    )
-                    for row in rows[:MOST_COUPLINGS]
-                ),
-                more=max(0, len(rows) - MOST_COUPLINGS),
-                more_where="layline patches drift",
-            )
+        shown = tuple(
+            (row.patch, Cell(row.target, code=True), row.kind, row.location, shorten(row.detail, 120))
+            for row in rows[:MOST_COUPLINGS]
         )
+        more = max(0, len(rows) - MOST_COUPLINGS)
+        columns = ("patch", "target", "drift", "place", "detail")
+        blocks.append(Table(columns=columns, rows=shown, more=more, more_where="layline patches drift"))
     return Section(title="Patches", blocks=tuple(blocks))
 
 

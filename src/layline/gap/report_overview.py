@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from layline.core.prose import count, listed, share
 from layline.core.report import Bullets, Cell, Paragraph, Section, Table
 from layline.gap import statements
+from layline.gap.breaks import find_places
 from layline.gap.cells import commit_cell, evidence_cell
+from layline.gap.churn import CODE
 from layline.git import DIFF_RULE
 
 if TYPE_CHECKING:
@@ -19,7 +21,6 @@ DATE_RULE = "Dates are committer dates in the committer's own time zone."
 
 def build_overview(gap: Gap) -> Section:
     blocks = (
-        Paragraph(statements.headline(gap)),
         Paragraph(
             f"{statements.distance_sentence(gap)} {statements.version_sentence(gap)} {statements.churn_sentence(gap)}"
         ),
@@ -52,17 +53,45 @@ def _sides(gap: Gap) -> Table:
 
 
 def _figures(gap: Gap) -> Table:
+    lines = gap.diff.insertions + gap.diff.deletions
+    code = sum(churn.lines for churn in gap.churn if churn.name == CODE)
     rows: tuple[tuple[Inline, ...], ...] = (
-        ("commits behind", str(gap.distance.behind)),
-        ("commits ahead", str(gap.distance.ahead)),
-        ("relation", gap.distance.relation.value),
-        ("merge base", commit_cell(gap.upstream, gap.distance.merge_base) if gap.distance.merge_base else "none"),
-        ("days between pin and tip", str(gap.age_days)),
-        ("tags in between", statements.tags_phrase(gap)),
-        ("files that differ", str(len(gap.diff.files))),
-        ("lines", f"+{gap.diff.insertions} −{gap.diff.deletions}"),
+        ("commits behind", str(gap.distance.behind), f"recommendation: {gap.recommendation}"),
+        ("commits ahead", str(gap.distance.ahead), "private commits to carry over" if gap.distance.ahead else "none"),
+        ("relation", gap.distance.relation.value, _relation_impact(gap)),
+        ("merge base", commit_cell(gap.upstream, gap.distance.merge_base) if gap.distance.merge_base else "none", ""),
+        ("days between pin and tip", str(gap.age_days), ""),
+        ("tags in between", statements.tags_phrase(gap), "releases are good stopping points" if gap.releases else ""),
+        ("files that differ", str(len(gap.diff.files)), f"{len(_ours(gap))} of them hold what we use"),
+        ("lines", f"+{gap.diff.insertions} −{gap.diff.deletions}", f"{share(code, lines)} code" if lines else ""),
+        (
+            "places of ours that break",
+            _breaks(gap),
+            f"in {len(_broken_files(gap))} files of ours" if gap.surface else "",
+        ),
     )
-    return Table(columns=("figure", "value"), rows=rows, caption=f"Diff: {DIFF_RULE}.")
+    return Table(columns=("figure", "value", "impact"), rows=rows, caption=f"Diff: {DIFF_RULE}.")
+
+
+def _relation_impact(gap: Gap) -> str:
+    return (
+        "the pin can move forward without a merge" if gap.distance.ahead == 0 else "the pin cannot simply move forward"
+    )
+
+
+def _ours(gap: Gap) -> set[str]:
+    """Changed upstream files that hold a name we use or patch."""
+    used = {one.pin_evidence.path for one in gap.couplings if one.pin_evidence and one.pin_evidence.path}
+    used |= {item.path for row in gap.patches or () for item in row.evidence if item.path}
+    return used & {change.old_path or change.path for change in gap.diff.files}
+
+
+def _breaks(gap: Gap) -> str:
+    return "not measured" if gap.surface is None else str(len(find_places(gap)))
+
+
+def _broken_files(gap: Gap) -> set[str]:
+    return {place.rpartition(":")[0] for place in find_places(gap)}
 
 
 def _churn(gap: Gap) -> Section:
@@ -123,7 +152,7 @@ def _plan(gap: Gap) -> Section:
             f" ({step.date}, {count(step.behind, 'commit')} after the pin): {step.reason}.",
         ]
         if step.breaks_next:
-            text.append(f" Then mend, before going on: {listed(list(step.breaks_next), most=4)}.")
+            text.append(f" Then fix: {listed(list(step.breaks_next), most=4)}.")
         items.append(tuple(text))
     intro = Paragraph(statements.plan_sentence(gap))
     return Section(title="Upgrade plan", blocks=(intro, Bullets(tuple(items), ordered=True)))

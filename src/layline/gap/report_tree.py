@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from layline.gap.dependencies import Difference, LockedSet
     from layline.gap.model import Gap
 
-MOST_ROWS = 40
-MOST_PER_AREA = 4
+MOST_ROWS = 10
+MOST_PER_AREA = 2
 
 
 def build_dependencies(gap: Gap) -> Section:

@@ -10,6 +10,7 @@ from layline.core.ours import is_packaged
 from layline.core.prose import count, listed, sentence, share, shorten, verb
 from layline.core.revision import Relation
 from layline.coupling.model import Consequence, State, Touch
+from layline.gap.breaks import count_touched, find_causes, find_places
 from layline.gap.dependencies import Kind, Rank
 from layline.gap.dependencies.compare import Move
 from layline.history import is_version
@@ -24,13 +25,24 @@ if TYPE_CHECKING:
 
 def headline(gap: Gap) -> str:
     """The gap in one sentence; it begins with the label as it is configured, small letters included."""
-    breaks = gap.recommendation.inputs.will_break or 0
     behind = f"{gap.label} is {count(gap.distance.behind, 'commit')} and {count(gap.age_days, 'day')} behind {gap.ref}"
     if gap.distance.behind == 0:
         return f"{gap.label} holds everything that {gap.ref} has."
     if gap.surface is None:
         return f"{behind}, with {count(len(gap.diff.files), 'changed file')}."
-    return f"{behind}, and {count(breaks, 'place')} of our code will break there."
+    return f"{behind}, and {breaks_phrase(gap)}."
+
+
+def breaks_phrase(gap: Gap) -> str:
+    """`20 of 69 places of our code break there, 8 of them by one change (#58)`."""
+    places = find_places(gap)
+    if not places:
+        return "none of our code breaks there"
+    broken = f"{len(places)} of {count(count_touched(gap), 'place')} of our code {verb(len(places), 'breaks')} there"
+    causes = find_causes(gap)
+    if not causes or len(causes[0][1]) < 2 or 3 * len(causes[0][1]) < len(places):
+        return broken
+    return f"{broken}, {len(causes[0][1])} of them by one change ({causes[0][0]})"
 
 
 def find_reasons(gap: Gap) -> Iterator[str]:
@@ -157,34 +169,24 @@ def _coupling_sentences(gap: Gap) -> Iterator[str]:
     if gap.surface is None:
         return
     counted = count_consequences(gap)
-    total = len(gap.couplings)
-    files = len(
-        {coupling.location.path for coupling in gap.couplings if coupling.consequence is Consequence.WILL_BREAK}
-    )
-    breaks = counted[Consequence.WILL_BREAK]
-    where = f" in {count(files, 'file')}" if breaks else ""
-    look = counted[Consequence.LOOK]
-    more = (gap.recommendation.inputs.will_break or 0) - breaks
-    patched = (
-        f" {count(more, 'further place')[:1].upper()}{count(more, 'further place')[1:]} {verb(more, 'installs')} "
-        f"patches whose targets break: {breaks + more} in all."
-        if more > 0
-        else ""
-    )
+    places = find_places(gap)
+    files = len({place.rpartition(":")[0] for place in places})
+    where = f" in {count(files, 'file')}" if places else ""
+    look = counted[Consequence.MAY_BREAK] + counted[Consequence.LOOK]
+    total = count_touched(gap)
     yield (
-        f"Of {count(total, 'place')} where our code touches {gap.label} (one for each file, upstream name and way "
-        "of use;"
-        f" what hangs on an import that fails counts with the import), {breaks or 'none'} will break{where},"
-        f" {counted[Consequence.MAY_BREAK] or 'none'} may break and {look or 'none'} "
-        f"{'deserves' if look == 1 else 'deserve'} a look.{patched}"
+        f"{len(places) or 'None'} of the {count(total, 'place')} where our code touches {gap.label} "
+        f"{verb(len(places), 'breaks')} at the tip{where}; {look or 'no'} more {verb(look, 'needs')} a look."
     )
     imports = broken_imports(gap)
     if imports:
         names = listed([f"{coupling.target} ({coupling.state.value})" for coupling in imports], most=3)
-        yield f"{sentence(count(len(imports), 'imported name') + ' ' + verb(len(imports), 'is') + ' no longer there')[:-1]}: {names}."
+        gone = count(len(imports), "imported name") + " " + verb(len(imports), "is") + " no longer there"
+        yield f"{sentence(gone)[:-1]}: {names}."
     breaking = list(dict.fromkeys(row.target for row in gap.patches or () if row.severity == "breaks"))
     if breaking:
-        yield f"{sentence(count(len(breaking), 'patch target') + ' of ours ' + verb(len(breaking), 'breaks'))[:-1]} at the tip: {listed(breaking, most=3)}."
+        told = count(len(breaking), "patch target") + " of ours " + verb(len(breaking), "breaks")
+        yield f"{sentence(told)[:-1]} at the tip: {listed(breaking, most=3)}."
 
 
 def feature_deltas(gap: Gap, most: int = 5) -> tuple[str, ...]:

@@ -8,24 +8,35 @@ from collections.abc import Iterator, Mapping
 
 from layline.core.checks import clean_line
 from layline.core.policy import Label
+from layline.core.prose import shorten
 from layline.core.records import recommendation_label
 from layline.periodic.distance import show_distance
 from layline.periodic.model import Activity, CountedMove, Drift, Notable, RepoDrift
 
-MOST_NOTABLE = 8
+MOST_NOTABLE = 2
+MOST_FINDINGS = 7
+LONGEST = 300
+"""Characters of one finding."""
 _PRESSING = {Label.URGENT: 3, Label.PLAN: 2, Label.MONITOR: 1}
 
 
 def build_findings(activity: Activity, categories: tuple[str, ...]) -> tuple[str, ...]:
-    """The merged pull requests first, then pins that moved, then each target by urgency, then what stood still."""
+    """The merged pull requests first, then each target by urgency, then all pins that moved, then what stood still."""
     drifts = sorted(activity.drifts, key=lambda drift: (-_rank(drift), drift.key))
-    return (
+    told = [
         _tell_merged(activity, categories),
-        *(_tell_move(move) for move in group_moves(activity.moves)),
         *(_tell_drift(drift) for drift in drifts),
         *(_tell_repo_drift(drift) for drift in activity.repo_drifts),
-        *_tell_stillness(activity),
-    )
+    ]
+    last = [*_tell_moves(tuple(group_moves(activity.moves))), *_tell_stillness(activity)]
+    room = MOST_FINDINGS - len(last)
+    if len(told) > room:
+        left = len(told) - room + 1
+        told = [
+            *told[: room - 1],
+            f"{show_count(left, 'further target')} {'is' if left == 1 else 'are'} told in the report.",
+        ]
+    return tuple(shorten(text, LONGEST) for text in (*told, *last))
 
 
 def count_categories(activity: Activity, categories: tuple[str, ...]) -> dict[str, int]:
@@ -81,6 +92,23 @@ def _list_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name}: {count}" for name, count in counts.items())
 
 
+def _tell_moves(groups: tuple[tuple[CountedMove, ...], ...]) -> Iterator[str]:
+    """All pins that moved, in one finding; the report lists every move."""
+    if len(groups) == 1:
+        yield _tell_move(groups[0])
+    elif groups:
+        names = list(dict.fromkeys(group[0].move.name for group in groups))
+        shown = "; ".join(_tell_step(group) for group in groups[:3])
+        rest = f"; and {len(groups) - 3} more" if len(groups) > 3 else ""
+        yield f"Pin changes: {len(groups)} moves of {show_count(len(names), 'pin')}: {shown}{rest}."
+
+
+def _tell_step(group: tuple[CountedMove, ...]) -> str:
+    move = group[0].move
+    pull = f"PR #{move.commit.pull_request}" if move.commit.pull_request else f"commit {move.commit.hash[:8]}"
+    return f"{move.name} {show_step(group[0])} by {pull}"
+
+
 def _tell_move(group: tuple[CountedMove, ...]) -> str:
     move = group[0].move
     where = "; ".join(f"{show_step(item)}{_in_file(item)}" for item in group)
@@ -109,8 +137,8 @@ def _tell_drift(drift: Drift) -> str:
         f"{drift.label}: pin {drift.pin.hash[:8]} ({drift.pin.date}) is "
         f"{show_count(drift.distance.behind, 'commit')} behind{ahead} "
         f"upstream {drift.ref} {drift.tip.hash[:8]} ({drift.tip.date}), {show_trend(drift)}.{moved}"
-        f"{_tell_notable(drift.notable)} Recommendation: {drift.recommendation}{show_steadiness(drift)}: "
-        f"{drift.recommendation.rule}."
+        f" Recommendation: {drift.recommendation}{show_steadiness(drift)}: "
+        f"{drift.recommendation.rule}.{_tell_notable(drift.notable)}"
     )
 
 

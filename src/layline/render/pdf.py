@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tempfile
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from importlib.util import find_spec
@@ -27,7 +27,7 @@ ENGINES = ("typst", "weasyprint")
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
 _NO_GLYPH = re.compile(r'the text `"(.+?)"` could not be displayed')
 _CODE_POINT = re.compile(r"\\u\{([0-9a-f]{1,6})\}")
-_SIZES = (10.5, 10, 9.5, 9, 8.5, 8, 7.5, 7, 6.5)
+_SIZES = (10.5, 10, 9.5, 9)
 NO_GLYPH = "\u25a1"
 """What stands for a character that no font at hand has."""
 
@@ -71,7 +71,7 @@ class TooLong(Error):
     """A one-page document that does not fit on one page at the smallest size."""
 
     def __init__(self, title: str) -> None:
-        super().__init__(f"{title!r} does not fit on one page, even at 6.5 pt.", hint="Shorten the summary.")
+        super().__init__(f"{title!r} does not fit on one page, even at 9 pt.", hint="Shorten the summary.")
         self.title = title
 
 
@@ -83,16 +83,19 @@ class Printed:
     replaced: tuple[str, ...] = ()
     """Shown by their names in brackets (emoji) or as empty squares."""
 
+    overlong: bool = False
+    """Meant for one page and set on several, because it does not fit at the smallest size."""
+
     @property
     def note(self) -> str | None:
         """What a reader must know about the PDF, where there is anything."""
-        if not self.replaced:
-            return None
-        shown = " ".join(self.replaced[:8]) + (" …" if len(self.replaced) > 8 else "")
-        number = "1 character has" if len(self.replaced) == 1 else f"{len(self.replaced)} characters have"
-        return (
-            f"{number} no glyph in the fonts at hand and {'is' if len(self.replaced) == 1 else 'are'} replaced: {shown}"
-        )
+        notes = ["does not fit on one page at 9 pt and is set on several"] if self.overlong else []
+        if self.replaced:
+            shown = " ".join(self.replaced[:8]) + (" …" if len(self.replaced) > 8 else "")
+            one = len(self.replaced) == 1
+            number = "1 character has" if one else f"{len(self.replaced)} characters have"
+            notes.append(f"{number} no glyph in the fonts at hand and {'is' if one else 'are'} replaced: {shown}")
+        return "; ".join(notes) or None
 
 
 TYPST = Engine()
@@ -113,6 +116,14 @@ def print_pdf(markdown: str, sheet: Sheet, engine: Engine = TYPST) -> Printed:
     if made is None:
         raise TooLong(document.title or sheet.title)
     return Printed(made)
+
+
+def print_somehow(markdown: str, sheet: Sheet, engine: Engine = TYPST) -> Printed:
+    """As `print_pdf`; a one-page document that does not fit is set on several pages instead, and says so."""
+    try:
+        return print_pdf(markdown, sheet, engine)
+    except TooLong:
+        return replace(print_pdf(markdown, replace(sheet, one_page=False), engine), overlong=True)
 
 
 def _typst(document: Document, sheet: Sheet, fonts: Path | None) -> Printed:

@@ -17,7 +17,7 @@ from layline.render.markup import Document
 if TYPE_CHECKING:
     from markdown_it.tree import SyntaxTreeNode
 
-_ROOM_EM = 51.5
+_ROOM_EM = 47.5
 """The width of a page between its margins, in ems of a table's text."""
 _LINE_EM, _TITLE_EM, _LISTING_LETTERS = 38.0, 28.0, 88
 """What surely fits on a line outside tables: of text in a list, of a title, of a listing."""
