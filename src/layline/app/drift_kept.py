@@ -1,4 +1,4 @@
-"""What a drift question found, kept: a function of commits, settings and our own code, like an inventory."""
+"""What a drift question found, kept: a function of files, commits of upstream, settings and our own code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from layline import codec
 from layline.app.results import Results, result_key
 from layline.core.evidence import Skipped
 from layline.coupling.drift_model import Drift
-from layline.errors import RecordError
 from layline.patches.drift_report import Elsewhere
 
 if TYPE_CHECKING:
@@ -33,12 +32,9 @@ class KeptDrift:
 def read_kept(inputs: tuple[object, ...], find: Callable[[], KeptDrift]) -> KeptDrift:
     """What was found for these inputs before, else what is found now."""
     results, key = Results(_KIND), result_key(_KIND, *inputs)
-    plain = results.load(key)
-    if plain is not None:
-        try:
-            return codec.decode(KeptDrift, plain, where="cache")
-        except RecordError:  # written by a copy that was cut short: found again below
-            plain = None
+    known = results.load(key, lambda plain: codec.decode(KeptDrift, plain, where="cache"))
+    if known is not None:
+        return known
     found = find()
     kept = replace(found, rows=tuple(replace(row, comparison=None) for row in found.rows))
     results.store(key, codec.encode(kept))

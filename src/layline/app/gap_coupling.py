@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from layline import codec
 from layline.app.ahead import begin
+from layline.app.results import Results, digest_downstream, result_key
 from layline.app.workspace import cache_directory
 from layline.change.compare import Comparer
 from layline.change.trace import Tracer
@@ -43,6 +45,20 @@ class Impact:
     """Upstream files that hold what we touch."""
     shims: tuple[tuple[str, int], ...] = ()
     skipped: tuple[Skipped, ...] = ()
+
+
+def read_impact(workspace: Workspace, backend: Backend, pin: Tree, tip: Tree) -> Impact:
+    """What was measured for these files, commits and settings before, else what is measured now."""
+    shallow = pin.repository.is_shallow
+    key = result_key(
+        "impact", digest_downstream(workspace), workspace.settings.project, backend, pin.commit, tip.commit, shallow
+    )
+    results = Results("impact")
+    known = results.load(key, lambda plain: codec.decode(Impact, plain, where="cache"))
+    if known is None:
+        known = measure_impact(workspace, backend, pin, tip)
+        results.store(key, codec.encode(known))
+    return known
 
 
 def measure_impact(workspace: Workspace, backend: Backend, pin: Tree, tip: Tree) -> Impact:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from layline.app.gap_coupling import measure_impact
+from layline.app.gap_coupling import read_impact
 from layline.app.patches_drift import DriftOptions, patches_drift
 from layline.core.evidence import Evidence, Skipped
 from layline.core.policy import recommend
@@ -71,7 +71,7 @@ def measure_between(
     pin, tip = Tree(upstream, ends.pin), Tree(upstream, ends.tip)
     progress("Comparing our code with the tip", 0, 0)
     with ThreadPoolExecutor(max_workers=1) as pool:
-        waiting = pool.submit(measure_impact, workspace, backend, Tree(upstream, ends.pin), Tree(upstream, ends.tip))
+        waiting = pool.submit(read_impact, workspace, backend, Tree(upstream, ends.pin), Tree(upstream, ends.tip))
         history = _read_history(upstream, backend, ends)
         dependencies, skipped = read_dependencies(pin, tip, backend.dependencies)
         impact = waiting.result()

@@ -93,7 +93,7 @@ def _make(workspace: Workspace, key: str, wanted: Wanted, progress: Progress) ->
         Results("gap"),
         _result_key(workspace, upstream, key, ends, places, [wanted.today.isoformat(), wanted.patches, repr(before)]),
     )
-    found = results.load(name)
+    found = results.load(name, dict)
     if found is None:
         gap = measure_between(workspace, upstream, key, ends, Options(patches=wanted.patches), progress)
         texts, record, evidence = build_texts(workspace, gap, places, wanted.today, before)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from layline import codec
 from layline.app.removals import tell_removals
-from layline.app.results import Results, result_key
+from layline.app.results import Results, digest_downstream, result_key
 from layline.app.uncommitted import tell_uncommitted
 from layline.app.upstreams import Upstreams, open_upstreams
 from layline.app.workspace import cache_directory, know_packages
@@ -111,11 +111,11 @@ def read_inventories(workspace: Workspace, backends: tuple[str, ...]) -> list[In
 def _read_kept(
     workspace: Workspace, backends: tuple[str, ...], open_: Callable[[], OpenedInventory]
 ) -> list[Inventory]:
-    """An inventory is a function of commits, settings and our own code: read once, kept by a digest of all three."""
+    """An inventory is a function of files, pins, settings and our own code: read once, kept by a digest of all four."""
     results, inputs = Results("inventory"), find_inputs(workspace)
     keys = {key: result_key("inventory", key, *inputs) for key in backends}
-    kept = {key: found for key in backends if (found := results.load(keys[key])) is not None}
-    found = {key: codec.decode(Inventory, plain, where="cache") for key, plain in kept.items()}
+    kept = {key: results.load(keys[key], _decode) for key in backends}
+    found = {key: replace(one, commit=workspace.commit) for key, one in kept.items() if one is not None}
     missing = [key for key in backends if key not in found]
     if missing:
         opened = open_()
@@ -124,6 +124,10 @@ def _read_kept(
             results.store(keys[key], codec.encode(found[key]))
         opened.upstreams.save()
     return [found[key] for key in backends]
+
+
+def _decode(plain: dict[str, Any]) -> Inventory:
+    return codec.decode(Inventory, plain, where="cache")
 
 
 def find_inputs(workspace: Workspace) -> tuple[object, ...]:
@@ -137,7 +141,7 @@ def find_inputs(workspace: Workspace) -> tuple[object, ...]:
         except Error as error:
             pin = error.message
         pins.append((key, pin))
-    return workspace.downstream.name, workspace.downstream.identify(workspace.commit), workspace.settings, pins
+    return workspace.downstream.name, digest_downstream(workspace), workspace.settings, pins
 
 
 def _read_one(reading: Reading, upstreams: Upstreams, key: str) -> Inventory:

@@ -1,17 +1,37 @@
-"""Answers worth keeping: what a pure function of commits, settings and our own code gave, by a digest of all three."""
+"""Answers worth keeping, by a digest of what they were read from: paths and blobs, pins, settings, and our own code.
+
+A commit that changes nothing an answer is read from finds the answer of the commit before. `LAYLINE_CHECK=1` finds every
+kept answer anew and compares: it is for tests and for doubts.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import layline
 from layline import codec
 from layline.app.workspace import cache_directory
+from layline.errors import Error, RecordError
 from layline.source import Cache
+
+if TYPE_CHECKING:
+    from layline.app.workspace import Workspace
+    from layline.git import TreeEntry
+
+_ROOMS = ("core", "git", "history", "source", "change", "interpreter", "coupling", "executors", "patches", "gap", "app")
+"""The packages that can change an answer about code; an edit in any other keeps all answers."""
+_NOT_ASKED = ("campaign", "dashboard", "periodic", "lessons", "bench", "demo", "skills", "pdf")
+"""Commands of `app` that these answers do not pass through."""
+_SUFFIXES = (".py", ".patch", ".diff", ".pth")
+_NAMES = frozenset({"pyproject.toml", "setup.cfg"})
+
+Value = TypeVar("Value")
 
 
 def result_key(*inputs: object) -> str:
@@ -24,26 +44,97 @@ def result_key(*inputs: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def digest_downstream(workspace: Workspace) -> str:
+    """Of everything in the downstream's tree that patches and couplings are read from; the commit itself is no part."""
+    configs = tuple(
+        f"{folder.rstrip('/')}/" for backend in workspace.settings.backends.values() for folder in backend.configs
+    )
+    found = hashlib.sha256()
+    folders: set[str] = set()
+    for entry in workspace.downstream.read_tree(workspace.commit):
+        folders.update([entry.path.partition("/src/")[0]] if "/src/" in entry.path else [])
+        if _is_read(entry, configs):
+            found.update(f"{entry.mode} {entry.oid} {entry.path}\0".encode("utf-8", "surrogatepass"))
+    found.update("\0".join(sorted(folders)).encode("utf-8", "surrogatepass"))
+    return found.hexdigest()
+
+
+def _is_read(entry: TreeEntry, configs: tuple[str, ...]) -> bool:
+    name = entry.path.rpartition("/")[2]
+    return (
+        entry.is_symlink
+        or entry.path.endswith(_SUFFIXES)
+        or name in _NAMES
+        or (bool(configs) and entry.path.startswith(configs))
+    )
+
+
+def is_checking() -> bool:
+    """Whether every kept answer is found anew and compared."""
+    return os.environ.get("LAYLINE_CHECK", "") not in {"", "0"}
+
+
 class Results:
     """Plain JSON objects by key, in Layline's cache; losing it costs time, never an answer."""
 
     def __init__(self, kind: str) -> None:
+        self._kind = kind
         self._cache = Cache(cache_directory(), f"result-{kind}")
 
-    def load(self, key: str) -> dict[str, Any] | None:
-        text = self._cache.load([key]).get(key)
-        found = json.loads(text) if text is not None else None
-        return found if isinstance(found, dict) else None
+    def load(self, key: str, decode: Callable[[dict[str, Any]], Value]) -> Value | None:
+        """The kept value; None where there is none, it cannot be decoded, or it is to be checked."""
+        plain = None if is_checking() else self._load(key)
+        try:
+            return decode(plain) if plain is not None else None
+        except (RecordError, KeyError, TypeError, ValueError):  # cut short, or of another shape: found again
+            return None
 
     def store(self, key: str, value: dict[str, Any]) -> None:
+        if is_checking():
+            compare(f"{self._kind} {key[:12]}", self._load(key), value)
         self._cache.store([(key, json.dumps(value, ensure_ascii=True))])
+
+    def _load(self, key: str) -> dict[str, Any] | None:
+        text = self._cache.load([key]).get(key)
+        try:
+            found = json.loads(text) if text is not None else None
+        except ValueError:
+            return None
+        return found if isinstance(found, dict) else None
+
+
+def compare(what: str, kept: dict[str, Any] | None, fresh: dict[str, Any]) -> None:
+    """Raise an error that names the first difference; nothing was kept: nothing to compare."""
+    if kept is None:
+        return
+    difference = next(_find_differences(kept, json.loads(json.dumps(fresh)), ""), None)
+    if difference is not None:
+        raise Error(
+            f"LAYLINE_CHECK: the kept answer ({what}) is not the fresh one: {difference}.",
+            hint="This is a bug of Layline: please report it with the commit; `layline cache clear` helps for now.",
+        )
+
+
+def _find_differences(kept: Any, fresh: Any, where: str) -> Iterator[str]:
+    match kept, fresh:
+        case dict(), dict():
+            for key in sorted({*kept, *fresh}):
+                if where or key != "commit":  # an answer is stamped with the commit it is asked for
+                    yield from _find_differences(kept.get(key), fresh.get(key), f"{where}.{key}")
+        case list(), list() if len(kept) == len(fresh):
+            for number, (one, two) in enumerate(zip(kept, fresh, strict=True)):
+                yield from _find_differences(one, two, f"{where}[{number}]")
+        case _ if kept != fresh:
+            yield f"{where.lstrip('.')} was {str(kept)[:200]} and is {str(fresh)[:200]}"
 
 
 @lru_cache(maxsize=1)
 def _own_digest() -> str:
     root = Path(layline.__file__).parent
     found = hashlib.sha256()
-    for path in sorted(root.rglob("*.py")):
-        found.update(path.relative_to(root).as_posix().encode())
-        found.update(path.read_bytes())
+    for path in sorted((*root.glob("*.py"), *(path for room in _ROOMS for path in (root / room).rglob("*.py")))):
+        name = path.relative_to(root).as_posix()
+        if not name.removeprefix("app/").startswith(_NOT_ASKED) or not name.startswith("app/"):
+            found.update(name.encode())
+            found.update(path.read_bytes())
     return found.hexdigest()

@@ -31,14 +31,6 @@ class Overlay(Repository):
         self._oids = {path: hash_blob(data, kind) for path, data in self._files.items() if data is not None}
         self._blobs = {self._oids[path]: data for path, data in self._files.items() if data is not None}
 
-    def identify(self, commit: str) -> str:
-        """The commit and all that was put over it."""
-        if commit != self.over:
-            return commit
-        gone = sorted(path for path, data in self._files.items() if data is None)
-        text = repr((commit, sorted(self._oids.items()), gone, sorted(self._links.items())))
-        return f"{commit}+{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
-
     def read_tree(self, commit: str, under: str = "", *, sizes: bool = False) -> Iterator[TreeEntry]:
         entries = {entry.path: entry for entry in super().read_tree(commit, under, sizes=sizes)}
         if commit != self.over:

@@ -85,10 +85,6 @@ class Repository:
             return False
         return re.search(r"(?im)^\s*worktree\s*=", _read_config(self.common_dir)) is None
 
-    def identify(self, commit: str) -> str:
-        """What tells the files of a commit from those of any other: its hash, here."""
-        return commit
-
     def has(self, oid: str) -> bool:
         """True if the object is here."""
         return run_or_none(argv(self._shadow.directory, ("cat-file", "-e", "--end-of-options", oid))) is not None

@@ -1,0 +1,105 @@
+"""Kept answers: found again by what they were read from, never by the commit; compared when asked to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from histories import History
+from layline.app.patches import find_inputs, read_inventories
+from layline.app.results import Results, compare
+from layline.app.workspace import Workspace, open_workspace
+from layline.errors import Error
+
+FILES = {
+    "own/__init__.py": "",
+    "own/boot.py": "import up.a\n\n\ndef new(): pass\n\n\nup.a.f = new\n",
+    "conf/a.yaml": "key: 1\n",
+    "pyproject.toml": "",
+    "README.md": "one\n",
+}
+CHANGES: list[tuple[str, dict[str, str | bytes | None], bool]] = [
+    ("nothing", {}, True),
+    ("a document", {"README.md": "two\n"}, True),
+    ("another folder's yaml", {"other/a.yaml": "key: 2\n"}, True),
+    ("a module", {"own/boot.py": "import up.a\nup.a.g = 1\n"}, False),
+    ("a module that appears", {"own/more.py": ""}, False),
+    ("a module that goes", {"own/boot.py": None}, False),
+    ("a test", {"tests/test_a.py": ""}, False),
+    ("a patch file", {"fix.patch": "--- a/up/a.py\n"}, False),
+    ("a configuration", {"conf/a.yaml": "key: 3\n"}, False),
+    ("a build file", {"part/pyproject.toml": ""}, False),
+    ("a folder called src", {"part/src/data.txt": "1\n"}, False),
+]
+
+
+@pytest.fixture
+def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> History:
+    monkeypatch.setenv("LAYLINE_CACHE", str(tmp_path / "cache"))
+    upstream = History.start(tmp_path / "up")
+    pin = upstream.commit("Add", {"up/__init__.py": "", "up/a.py": "def f(): pass\n"})
+    downstream = History.start(tmp_path / "down")
+    downstream.commit("all", dict(FILES))
+    config = f'[project]\nname = "own"\n\n[backends.up]\npin = {{ revision = "{pin}" }}\nobjects = "{upstream.path}"\npackages = ["up"]\nconfigs = ["conf"]\n'  # fmt: skip
+    (downstream.path / "layline.toml").write_text(config)
+    return downstream
+
+
+def open_at(history: History, at: str = "HEAD") -> Workspace:
+    return open_workspace(history.path / "layline.toml", at=at)
+
+
+@pytest.mark.parametrize(("name", "files", "same"), CHANGES, ids=[row[0] for row in CHANGES])
+def test_what_an_answer_is_read_from(
+    history: History, name: str, files: dict[str, str | bytes | None], same: bool
+) -> None:
+    history.commit("change", files)
+    before, after = find_inputs(open_at(history, "HEAD~1")), find_inputs(open_at(history))
+    assert (before == after) is same
+
+
+def test_a_kept_answer_is_stamped_with_the_commit_asked_for(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
+    (first,) = read_inventories(open_at(history), ("up",))
+    commit = history.commit("change", {"README.md": "two\n"})
+    monkeypatch.setattr("layline.app.patches.open_reading", None)  # nothing is read again
+    (second,) = read_inventories(open_at(history), ("up",))
+    assert second == replace(first, commit=commit)
+
+
+def test_a_wrong_kept_answer_is_found_by_a_check(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: dict[str, dict[str, object]] = {}
+    monkeypatch.setattr(Results, "store", lambda self, key, value: kept.update({key: value}))
+    read_inventories(open_at(history), ("up",))
+    ((key, value),) = kept.items()
+    monkeypatch.undo()
+    monkeypatch.setenv("LAYLINE_CACHE", str(history.path.parent / "cache"))
+    Results("inventory").store(key, {**value, "unregistered": []})
+    monkeypatch.setenv("LAYLINE_CHECK", "1")
+    with pytest.raises(Error, match=r"the kept answer .* is not the fresh one: unregistered was"):
+        read_inventories(open_at(history), ("up",))
+
+
+def test_an_answer_that_cannot_be_decoded_is_found_again(history: History) -> None:
+    key_of: list[str] = []
+    original = Results.store
+
+    def note(self: Results, key: str, value: dict[str, object]) -> None:
+        key_of.append(key)
+        original(self, key, {"nothing": "of the kind"})
+
+    Results.store = note  # type: ignore[method-assign]
+    try:
+        (first,) = read_inventories(open_at(history), ("up",))
+    finally:
+        Results.store = original  # type: ignore[method-assign]
+    (second,) = read_inventories(open_at(history), ("up",))
+    assert first == second
+
+
+def test_the_first_difference_is_named() -> None:
+    compare("it", None, {"a": 1})
+    compare("it", {"a": [1, {"b": 2}], "commit": "x"}, {"a": [1, {"b": 2}], "commit": "y"})
+    with pytest.raises(Error, match=r"a\[1\]\.b was 2 and is 3"):
+        compare("it", {"a": [1, {"b": 2}]}, {"a": [1, {"b": 3}]})
