@@ -14,10 +14,12 @@ from layline.app.ahead import begin
 from layline.app.results import Results, digest_downstream, result_key
 from layline.app.workspace import cache_directory
 from layline.change.compare import Comparer
+from layline.change.surface import StaleKey, Surface
 from layline.change.trace import Tracer
 from layline.core.evidence import Skipped
 from layline.core.ours import is_test
 from layline.coupling.judge import Judge, build_couplings
+from layline.coupling.model import Coupling
 from layline.coupling.reading import Finder, find_roots, read_uses
 from layline.coupling.uses import ANALYSER
 from layline.gap.surface.compare import compare_surface, read_options
@@ -28,9 +30,7 @@ from layline.source.versions import Versions
 
 if TYPE_CHECKING:
     from layline.app.workspace import Workspace
-    from layline.change.surface import StaleKey, Surface
     from layline.config import Backend
-    from layline.coupling.model import Coupling
     from layline.git import TreeEntry
 
 
@@ -41,7 +41,7 @@ class Impact:
     surface: Surface | None
     couplings: tuple[Coupling, ...] = ()
     stale_keys: tuple[StaleKey, ...] = ()
-    used_files: frozenset[str] = frozenset()
+    used_files: tuple[str, ...] = ()
     """Upstream files that hold what we touch."""
     shims: tuple[tuple[str, int], ...] = ()
     skipped: tuple[Skipped, ...] = ()
@@ -91,7 +91,9 @@ def measure_impact(workspace: Workspace, backend: Backend, pin: Tree, tip: Tree)
         surface=surface,
         couplings=couplings,
         stale_keys=tuple(find_stale_keys(keys, known[0], known[1].keys())),
-        used_files=frozenset(one.pin_evidence.path for one in couplings if one.pin_evidence and one.pin_evidence.path),
+        used_files=tuple(
+            sorted({one.pin_evidence.path for one in couplings if one.pin_evidence and one.pin_evidence.path})
+        ),
         shims=tuple(find_shims(indexes[1])),
         skipped=(*unread, *unreadable, *options[1].skipped, *indexes[1].skipped()),
     )

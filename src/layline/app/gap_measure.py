@@ -79,7 +79,7 @@ def measure_between(
         read_patches(workspace, key, ends.tip) if (options or Options()).patches and backend.packages else (None, ())
     )
     couplings = agree_on_patches(impact.couplings, patches or ())
-    ours = impact.used_files | {one.path for row in patches or () for one in row.evidence if one.path}
+    ours = {*impact.used_files} | {one.path for row in patches or () for one in row.evidence if one.path}
     further = find_further(couplings, patches or ())
     broken = len(find_broken_places(couplings, patches or ())) if impact.surface is not None else None
     inputs = policy_inputs(history.distance.behind, history.age_days, broken, dependencies.differences)

@@ -157,7 +157,7 @@ def _measure_effect(workspace: Workspace, target: Target, pin: str, tip: str) ->
     patches, _ = read_patches(workspace, target.key, tip)
     couplings = agree_on_patches(impact.couplings, patches or ())
     breaking = len(find_broken_places(couplings, patches or ()))
-    return Effect(will_break=breaking, used_files=impact.used_files)
+    return Effect(will_break=breaking, used_files=frozenset(impact.used_files))
 
 
 def _find_previous(workspace: Workspace, window: Window) -> tuple[dict[str, Previous], tuple[Skipped, ...]]:

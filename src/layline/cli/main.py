@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "mcp": ("layline.cli.mcp:mcp", "Serve the same answers to an AI agent."),
     "skills": ("layline.cli.skills:skills", "Skills that tell an AI agent how to use Layline."),
     "pdf": ("layline.cli.pdf:pdf", "Set one Markdown file as a PDF."),
+    "cache": ("layline.cli.cache:cache", "What is kept on disk between runs."),
     "demo": ("layline.cli.demo:demo", "Write the embedded sample and walk through the commands."),
 }
 

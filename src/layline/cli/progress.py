@@ -1,24 +1,26 @@
-"""Long work shows progress on a terminal and stays quiet in a pipe."""
+"""Long work says what it does and how far it is: bars on a terminal, a line now and then in a file or a pipe."""
 
 from __future__ import annotations
 
 import sys
+import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-from layline.core.progress import silent
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from layline.core.progress import Progress
+
+_PAUSE_S = 5.0
+"""Between two lines, and before the first: short work says nothing."""
 
 
 @contextmanager
 def show_progress() -> Iterator[Progress]:
-    """A `Progress` that draws one bar per piece of work on standard error while the block runs."""
+    """A `Progress` that writes to standard error while the block runs."""
     if not sys.stderr.isatty():
-        yield silent
+        yield write_lines(sys.stderr, time.monotonic)
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
@@ -34,3 +36,20 @@ def show_progress() -> Iterator[Progress]:
             bars.update(tasks[what], completed=done, total=total or None)
 
         yield report
+
+
+def write_lines(stream: TextIO, clock: Callable[[], float]) -> Progress:
+    """A `Progress` for logs: one line at most every few seconds, flushed so that a watcher sees it."""
+    last = begun = clock()
+
+    def report(what: str, done: int, total: int) -> None:
+        nonlocal last
+        now = clock()
+        if now - last < _PAUSE_S:
+            return
+        last = now
+        far = f", {done} of {total}" if total else ""
+        stream.write(f"layline: {what}{far} ({now - begun:.0f} s)\n")
+        stream.flush()
+
+    return report

@@ -7,8 +7,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TypeAlias
+
+from layline.source.walking import walk
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_Block: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_TREES, _NODES = 256, 2048
+"""So many files and replacements are remembered: rows of one patch stand side by side."""
 _CATCHING = {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException"}
 _ASKING = {"hasattr", "getattr"}
 _ORIGINAL = ("orig", "old_", "prev", "upstream", "wrapped_func")
@@ -37,14 +44,17 @@ class Imported:
 def find_scopes(tree: ast.Module, node: ast.AST) -> list[ast.AST]:
     """The module, the functions around a node, and the node itself, outermost first."""
     line = getattr(node, "lineno", 0)
-    around = [
-        item
-        for item in ast.walk(tree)
-        if isinstance(item, (*_FUNCTIONS, ast.ClassDef)) and item.lineno <= line <= (item.end_lineno or 0)
-    ]
+    around = [item for item in _find_blocks(tree) if item.lineno <= line <= (item.end_lineno or 0)]
     return [tree, *sorted(around, key=lambda item: item.lineno)]
 
 
+@lru_cache(maxsize=_TREES)
+def _find_blocks(tree: ast.Module) -> tuple[_Block, ...]:
+    """Every function and class of a file: walked once, asked for by each replacement in it."""
+    return tuple(item for item in walk(tree) if isinstance(item, (*_FUNCTIONS, ast.ClassDef)))
+
+
+@lru_cache(maxsize=_NODES)
 def find_imports(tree: ast.Module, node: ast.AST) -> dict[str, Imported]:
     """Names that imports bind where a node stands, inner scopes last; what it takes or assigns itself is none."""
     found: dict[str, Imported] = {}
@@ -52,14 +62,15 @@ def find_imports(tree: ast.Module, node: ast.AST) -> dict[str, Imported]:
     for scope in scopes:
         for item, guarded in _walk_scope(scope, deep=scope is scopes[-1]):
             found.update(_read_import(item, guarded=guarded))
-    return {name: item for name, item in found.items() if name not in set(_find_bound(node))}
+    bound = set(_find_bound(node))
+    return {name: item for name, item in found.items() if name not in bound}
 
 
 def find_steps(tree: ast.Module, line: int) -> Iterator[Imported]:
     """What the functions around a line import before it, come what may: statements of their own, in no branch and no
     `try`.
     """
-    for function in ast.walk(tree):
+    for function in _find_blocks(tree):
         if isinstance(function, _FUNCTIONS) and function.lineno <= line <= (function.end_lineno or 0):
             for item in function.body:
                 if item.lineno < line:
@@ -94,10 +105,15 @@ def find_held(tree: ast.Module | None, node: ast.AST, target: str) -> frozenset[
     return find_originals(tree, node, target) | heard
 
 
-def find_chains(node: ast.AST) -> Iterator[Chain]:
+@lru_cache(maxsize=_NODES)
+def find_chains(node: ast.AST) -> tuple[Chain, ...]:
     """Every dotted chain that a function or class reads, the longest spelling of each; decorators and bases
     included.
     """
+    return tuple(_find_chains(node))
+
+
+def _find_chains(node: ast.AST) -> Iterator[Chain]:
     asked = set(_find_asked(node))
     for item, guarded in _walk_scope(node, deep=True):
         words = _read_chain(item)
@@ -111,14 +127,14 @@ def find_set(node: ast.AST) -> frozenset[str]:
     """`name.attribute` that a function sets itself."""
     return frozenset(
         f"{item.value.id}.{item.attr}"
-        for item in ast.walk(node)
+        for item in walk(node)
         if isinstance(item, ast.Attribute) and not isinstance(item.ctx, ast.Load) and isinstance(item.value, ast.Name)
     )
 
 
 def _find_asked(node: ast.AST) -> Iterator[str]:
     """Attribute names that the code asks for before it reads them."""
-    for item in ast.walk(node):
+    for item in walk(node):
         match item:
             case ast.Call(func=ast.Name(id=name), args=[_, ast.Constant(value=str(word)), *_]) if name in _ASKING:
                 yield word
@@ -152,9 +168,7 @@ def _walk_scope(scope: ast.AST, *, deep: bool) -> Iterator[tuple[ast.AST, bool]]
 
 
 def _catches(handler: ast.ExceptHandler) -> bool:
-    names = (
-        [item.id for item in ast.walk(handler.type) if isinstance(item, ast.Name)] if handler.type else ["Exception"]
-    )
+    names = [item.id for item in walk(handler.type) if isinstance(item, ast.Name)] if handler.type else ["Exception"]
     return not _CATCHING.isdisjoint(names)
 
 
@@ -172,7 +186,7 @@ def _read_import(node: ast.AST, *, guarded: bool) -> Iterator[tuple[str, Importe
 
 def _find_bound(node: ast.AST) -> Iterator[str]:
     """Names that a function takes or assigns: they hide imports of the same name."""
-    for item in ast.walk(node):
+    for item in walk(node):
         match item:
             case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()):
                 yield name

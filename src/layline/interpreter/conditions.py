@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -56,8 +57,27 @@ _VERSION = re.compile(r"version|_min_|_ge_|_below|_above|packaging", re.IGNORECA
 _PLATFORM = re.compile(r"cuda|hip|rocm|xpu|npu|gpu|device|platform|arch|sys\.version_info|is_available", re.IGNORECASE)
 
 
+class _Opposites(threading.local):
+    """What has been inverted while one condition is simplified, by object: a table of forty cases asks again and again."""
+
+    known: dict[int, tuple[Value, Value]] | None = None
+
+
+_OPPOSITES = _Opposites()
+
+
 def simplify(value: Value) -> Value:
     """The same truth with nothing in it that cannot change it."""
+    if _OPPOSITES.known is not None:
+        return _simplify(value)
+    _OPPOSITES.known = {}
+    try:
+        return _simplify(value)
+    finally:
+        _OPPOSITES.known = None
+
+
+def _simplify(value: Value) -> Value:
     match value:
         case Choice(test=test, yes=yes, no=no):
             return _simplify_choice(simplify(test), simplify(yes), simplify(no))
@@ -205,6 +225,15 @@ def _is_implied(item: Value, others: list[Value]) -> bool:
 
 
 def _invert(value: Value) -> Value:
+    known = _OPPOSITES.known
+    if known is None:
+        return _find_opposite(value)
+    if id(value) not in known:
+        known[id(value)] = (value, _find_opposite(value))  # the value is held, so that its id stays its own
+    return known[id(value)][1]
+
+
+def _find_opposite(value: Value) -> Value:
     match value:
         case Test(operator="and", operands=operands):
             return _combine("or", [_invert(operand) for operand in operands])

@@ -7,7 +7,8 @@ import sqlite3
 import weakref
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -163,6 +164,27 @@ class Cache:
         with suppress(sqlite3.OperationalError), connection:
             connection.execute("UPDATE opening SET count = count + 1")
         self._opening = connection.execute("SELECT count FROM opening").fetchone()[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """How much of one kind is kept."""
+
+    analyser: str
+    count: int
+    size: int
+
+
+def read_contents(file: Path) -> list[Kept]:
+    """What a cache holds, the largest kind first; nothing where it cannot be read."""
+    if not file.is_file():
+        return []
+    try:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=5)) as connection:
+            query = "SELECT analyser, count(*), total(length(text)) FROM module GROUP BY analyser ORDER BY 3 DESC, 1"
+            return [Kept(name, count, int(size)) for name, count, size in connection.execute(query)]
+    except sqlite3.Error:
+        return []
 
 
 class _Foreign(Exception):

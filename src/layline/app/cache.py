@@ -1,0 +1,64 @@
+"""`cache info` and `cache clear`: what Layline keeps on disk, and how to be rid of it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+from layline.app.workspace import cache_directory
+from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
+from layline.source.cache import FILE_NAME, MAX_BYTES, read_contents
+
+
+def cache_info() -> Answer:
+    """Where the cache is, what it holds and how large it may grow."""
+    folder = cache_directory()
+    file = folder / FILE_NAME
+    contents = read_contents(file)
+    used = sum(row.size for row in contents)
+    on_disk = sum(_size(path) for path in _find_files(folder))
+    rows = tuple((Cell(row.analyser, code=True), str(row.count), _show(row.size)) for row in contents)
+    table = Table(columns=("What", "Rows", "Size"), rows=rows)
+    said = Paragraph(
+        f"{file} holds {_show(used)} ({_show(on_disk)} on disk); it may hold {_show(MAX_BYTES)}, and drops first what "
+        "was not used for longest. It can be deleted at any time: the next answers only take longer."
+    )
+    data = {
+        "schema": "layline.cache/1",
+        "folder": str(folder),
+        "bytes": used,
+        "bytes_on_disk": on_disk,
+        "limit_bytes": MAX_BYTES,
+        "contents": [{"what": row.analyser, "rows": row.count, "bytes": row.size} for row in contents],
+    }
+    section = Section(title="", blocks=(said, table) if rows else (said,))
+    return Answer(report=Report(title="Cache", sections=(section,)), data=data)
+
+
+def cache_clear() -> Answer:
+    """Delete what was kept of readings and answers; mirrors of upstreams, which cost a download, stay."""
+    folder = cache_directory()
+    files = list(_find_files(folder))
+    freed = sum(_size(path) for path in files)
+    for path in files:
+        with suppress(FileNotFoundError):  # another process was faster
+            path.unlink()
+    data = {"schema": "layline.cache-clear/1", "folder": str(folder), "freed_bytes": freed}
+    title = f"Deleted {_show(freed)} below {folder}" if files else f"There is nothing to delete below {folder}"
+    return Answer(report=Report(title=title, sections=()), data=data)
+
+
+def _find_files(folder: Path) -> list[Path]:
+    """The database, its companions, and files that were set aside because they could not be read."""
+    return sorted(path for path in folder.glob(f"{Path(FILE_NAME).stem}.*") if path.is_file())
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _show(size: int) -> str:
+    return f"{size / 1_000_000:.1f} MB"
