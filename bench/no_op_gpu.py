@@ -101,7 +101,7 @@ def _round(number: int) -> dict[str, Any]:
 
 
 def _measure(operator: Operator, best: str, candidate: str) -> Measurement:
-    plan = plan_device(0.025, 0.01)
+    plan = replace(plan_device(0.025, 0.01), looks=(3, 5))
     device = find_device()
     rng = np.random.default_rng(int.from_bytes(secrets.token_bytes(16), "big"))
     shapes = tuple(shape for shape in operator.shapes if shape.label in SHAPES[operator.name])

@@ -38,7 +38,7 @@ SUBTLE = [
     ("reseeds", ("global-state",)),
     ("collector_off", ("global-state",)),
     ("hoards_at_once", ("bounded-memory",)),
-    ("works_ahead", ("own-buffers", "replay", "correct", "follows-inputs")),
+    ("works_ahead", ("own-buffers", "writes-every-output", "replay", "correct", "follows-inputs")),
 ]
 BORROWED = ["library_product", "decoy"]
 LOOKALIKES = ["live_graph", "joined_streams", "workspace"]

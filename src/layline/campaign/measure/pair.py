@@ -30,6 +30,8 @@ HELD_OUT_PAIRS = 5
 """Process pairs in which neighbours are timed."""
 PROBE_SHARE = 0.15
 SETTLE_SHARE = 0.2
+SUBSET_SHARE = 0.5
+"""Of the requests on places seen before: only some of the calls are made, in any order; checked, but not timed."""
 
 Key = tuple[Leg, str, str]
 
@@ -127,13 +129,14 @@ def run_shape(setup: Setup, legs: list[LiveLeg], shape: Shape, run: PairRun, rng
             else draw(operator, shape, rng, operator.distributions[0], count=counts)
         )
         if not probes and rng.random() < 1 / 3:
-            given = choose_calls(replace(given, on_same_place=True), rng)
+            given = replace(given, on_same_place=True)
+            given = choose_calls(given, rng) if at and rng.random() < SUBSET_SHARE else given
         settles = rng.random() < SETTLE_SHARE or at == requests - 1
         for step in operator.passes:
             for index in rng.permutation(len(legs)):
                 leg = legs[int(index)]
                 ran = leg.run(step, given, settles=settles)
-                if not probes:
+                if not probes and not given.called:
                     run.record(leg.leg, shape.label, step.name, ran)
 
 

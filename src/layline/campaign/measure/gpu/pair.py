@@ -12,7 +12,7 @@ from layline.campaign.measure.arm import Given
 from layline.campaign.measure.gpu.arm import GpuLeg
 from layline.campaign.measure.gpu.session import Stage, draw_given, nudge, plan_count
 from layline.campaign.measure.inputs import choose_calls
-from layline.campaign.measure.pair import LEAST_REQUESTS, PairRun
+from layline.campaign.measure.pair import LEAST_REQUESTS, SUBSET_SHARE, PairRun
 from layline.campaign.values.model import Leg, Shape
 from layline.campaign.values.statistics import quantile
 
@@ -47,13 +47,14 @@ def run_shape(stage: Stage, legs: list[GpuLeg], shape: Shape, pair: GpuPair, ove
         elif at:
             given = draw_given(stage, shape, count=count)
         if not probes and rng.random() < 1 / 3:
-            given = choose_calls(replace(given, on_same_place=True), rng)
+            given = replace(given, on_same_place=True)
+            given = choose_calls(given, rng) if at and rng.random() < SUBSET_SHARE else given
         settles = rng.random() < SETTLE_SHARE or at == requests - 1
         for step in operator.passes:
             for index in rng.permutation(len(legs)):
                 leg = legs[int(index)]
                 ran = leg.run(step, given, settles=settles)
-                if not probes:
+                if not probes and not given.called:
                     run.record(leg.leg, shape.label, step.name, ran)
     pair.conditions.append(read_condition(f"pair {run.number} {shape.label}"))
     pair.counts[shape.label] = count
