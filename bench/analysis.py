@@ -1,11 +1,13 @@
-"""The commands that read whole projects, cold and warm, beside `ast.parse` of the same files and `griffe` in the same
-run.
+"""The commands that read whole projects, beside `ast.parse` of the same files and `griffe` in the same run.
 
-    python -m bench analysis FOLDER BACKEND TIP [--package NAME]
+    python -m bench analysis FOLDER BACKEND TIP [--package NAME] [--commits N] [--earlier REF]
 
-FOLDER holds a `layline.toml`. Each step is a process of its own; `cold` steps begin with an empty cache, `warm` ones
-follow their cold one. The last column is processor time over that of `ast.parse` of every Python file that the question
-is about (ours, and upstream's at pin and tip), in one process: a loaded machine changes seconds, hardly the ratio.
+FOLDER holds a `layline.toml`. Each step is a process of its own. `cold` steps begin with an empty cache, `again` ones follow
+their cold one; `document` asks for a commit that changes a document alone; `later` is the median (and the ninth of ten) over
+the last N first-parent commits, each asked after its parent; `upstream` asks for TIP after `--earlier`, an older upstream
+commit; `edit` asks with `--worktree` after one file was edited. The last column is processor time over that of `ast.parse`
+of every Python file the question is about, in one process (for `patches list` ours alone, else upstream's at pin and tip
+too): a loaded machine changes seconds, hardly the ratio.
 """
 
 from __future__ import annotations
@@ -23,6 +25,13 @@ import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeAlias
+
+import layline
+
+SOURCE = str(Path(layline.__file__).resolve().parent.parent)
+Cost: TypeAlias = dict[str, float]
+"""Wall and processor seconds, peak of memory."""
 
 
 def main(arguments: list[str]) -> int:
@@ -31,35 +40,114 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("backend")
     parser.add_argument("tip")
     parser.add_argument("--package", help="also load this package of the tip with griffe")
-    parser.add_argument("--one", choices=("parse", "griffe"), help=argparse.SUPPRESS)
+    parser.add_argument("--commits", type=int, default=0, help="ask about so many commits, each after its parent")
+    parser.add_argument("--earlier", help="an upstream commit before TIP")
+    parser.add_argument("--only", choices=("list", "drift", "report"), action="append", help="default: all three")
+    parser.add_argument("--one", choices=("ours", "parse", "griffe"), help=argparse.SUPPRESS)
     chosen = parser.parse_args(arguments)
     if chosen.one:
-        print(parse_all(chosen) if chosen.one == "parse" else load_griffe(chosen))
+        print(load_griffe(chosen) if chosen.one == "griffe" else parse_all(chosen, ours=chosen.one == "ours"))
         return 0
     with tempfile.TemporaryDirectory() as folder:
-        shutil.copy(chosen.folder / "layline.toml", folder)
-        peer = run([*own_step(chosen, "parse")], Path.cwd(), Path(folder) / "cache")
-        show("ast.parse of the same files", peer, peer)
-        if chosen.package:
-            show("griffe.load of the tip", run([*own_step(chosen, "griffe")], Path.cwd(), Path(folder) / "cache"), peer)
-        for name, command, cold in find_steps(chosen):
-            if cold:
-                shutil.rmtree(Path(folder) / "cache", ignore_errors=True)
-            show(name, run([sys.executable, "-m", "layline", *command], Path(folder), Path(folder) / "cache"), peer)
+        bench = Bench(chosen, Path(folder))
+        bench.show_peers()
+        for question in chosen.only or ("list", "drift", "report"):
+            bench.ask_all(question)
     return 0
 
 
-def find_steps(chosen: argparse.Namespace) -> Iterator[tuple[str, list[str], bool]]:
-    drift = ["patches", "drift", chosen.backend, "--to", chosen.tip, "--fail-on", "none", "--format", "json"]
-    report = ["gap", "report", chosen.backend, "--to", chosen.tip, "--format", "json"]
-    yield "patches list, cold", ["patches", "list", chosen.backend, "--format", "json"], True
-    yield "patches list, warm", ["patches", "list", chosen.backend, "--format", "json"], False
-    yield "patches drift --culprits, cold", [*drift, "--culprits"], True
-    yield "patches drift --culprits, warm", [*drift, "--culprits"], False
-    yield "gap report --no-patches, cold", [*report, "--no-patches"], True
-    yield "gap report --no-patches, warm", [*report, "--no-patches"], False
-    yield "gap report, cold", report, True
-    yield "gap report, warm", report, False
+class Bench:
+    """A clone of the project, a cache, and what the peers cost."""
+
+    def __init__(self, chosen: argparse.Namespace, folder: Path) -> None:
+        self.chosen, self.clone, self.cache = chosen, folder / "clone", folder / "cache"
+        git(folder, "clone", "-q", "--shared", "--no-checkout", str(chosen.folder.resolve()), str(self.clone))
+        shutil.copy(chosen.folder / "layline.toml", self.clone)
+        self.head = git(self.clone, "rev-parse", "HEAD")
+        self.document = self._commit_document()
+        self.peers: dict[str, Cost] = {}
+
+    def _commit_document(self) -> str:
+        """A child of HEAD that adds a document; nothing is checked out."""
+        blob = git(self.clone, "hash-object", "-w", "--stdin", given="only words\n")
+        git(self.clone, "read-tree", self.head)
+        git(self.clone, "update-index", "--add", "--cacheinfo", f"100644,{blob},BENCH-NOTE.md")
+        tree = git(self.clone, "write-tree")
+        (self.clone / ".git" / "index").unlink()
+        return git(self.clone, "commit-tree", tree, "-p", self.head, "-m", "A document")
+
+    def show_peers(self) -> None:
+        for name, one in (("ast.parse, ours", "ours"), ("ast.parse, ours and upstream's two", "parse")):
+            self.peers[one] = run(own_step(self.chosen, one), Path.cwd(), self.cache)
+            show(name, self.peers[one], self.peers[one])
+        if self.chosen.package:
+            show(
+                "griffe.load of the tip",
+                run(own_step(self.chosen, "griffe"), Path.cwd(), self.cache),
+                self.peers["parse"],
+            )
+
+    def ask_all(self, question: str) -> None:
+        command = find_command(self.chosen, question, self.chosen.tip)
+        shutil.rmtree(self.cache, ignore_errors=True)
+        self.ask(f"{question}, cold", question, command)
+        self.ask(f"{question}, again", question, command)
+        self.ask(f"{question}, document", question, [*command, "--at", self.document])
+        if self.chosen.commits:
+            self.ask_commits(question, command)
+        if self.chosen.earlier and question != "list":
+            shutil.rmtree(self.cache, ignore_errors=True)
+            self.ask(f"{question}, earlier tip", question, find_command(self.chosen, question, self.chosen.earlier))
+            self.ask(f"{question}, upstream", question, command)
+        if question != "report":
+            self.ask_edit(question, command)
+
+    def ask(self, name: str, question: str, command: list[str]) -> Cost:
+        cost = run([sys.executable, "-m", "layline", *command], self.clone, self.cache)
+        show(name, cost, self.peer(question))
+        return cost
+
+    def peer(self, question: str) -> Cost:
+        return self.peers["ours" if question == "list" else "parse"]
+
+    def ask_commits(self, question: str, command: list[str]) -> None:
+        listed = git(self.clone, "rev-list", "--first-parent", f"-{self.chosen.commits + 1}", self.head).split()[::-1]
+        layline = [sys.executable, "-m", "layline", *command, "--at"]
+        run([*layline, listed[0]], self.clone, self.cache)
+        costs = sorted(
+            (run([*layline, commit], self.clone, self.cache) for commit in listed[1:]), key=lambda cost: cost["cpu"]
+        )
+        show(f"{question}, later (median of {len(costs)})", costs[len(costs) // 2], self.peer(question))
+        show(f"{question}, later (ninth of ten)", costs[len(costs) * 9 // 10], self.peer(question))
+
+    def ask_edit(self, question: str, command: list[str]) -> None:
+        """One file of ours gets another line; the rest of the work tree is as committed."""
+        git(self.clone, "checkout", "-q", "-f", self.head)
+        self.ask(f"{question}, checked out", question, [*command, "--worktree"])
+        edited = next(path for path in sorted(self.clone.rglob("*patches*.py")) if ".git" not in path.parts)
+        edited.write_text(edited.read_text() + "\n# edited\n")
+        self.ask(f"{question}, edit", question, [*command, "--worktree"])
+        edited.write_text(edited.read_text().removesuffix("\n# edited\n"))
+
+
+def find_command(chosen: argparse.Namespace, question: str, tip: str) -> list[str]:
+    match question:
+        case "list":
+            return ["patches", "list", chosen.backend, "--format", "json"]
+        case "drift":
+            return [
+                "patches",
+                "drift",
+                chosen.backend,
+                "--to",
+                tip,
+                "--fail-on",
+                "none",
+                "--culprits",
+                "--format",
+                "json",
+            ]
+    return ["gap", "report", chosen.backend, "--to", tip, "--format", "json"]
 
 
 def own_step(chosen: argparse.Namespace, name: str) -> list[str]:
@@ -67,30 +155,45 @@ def own_step(chosen: argparse.Namespace, name: str) -> list[str]:
     return [*command, "--package", chosen.package] if chosen.package else command
 
 
-def run(command: list[str], folder: Path, cache: Path) -> dict[str, float]:
+def git(folder: Path, *words: str, given: str | None = None) -> str:
+    names = {"GIT_AUTHOR_NAME": "b", "GIT_AUTHOR_EMAIL": "b@b", "GIT_COMMITTER_NAME": "b", "GIT_COMMITTER_EMAIL": "b@b"}
+    done = subprocess.run(
+        ["git", *words],
+        cwd=folder,
+        input=given,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, **names},
+    )
+    return done.stdout.strip()
+
+
+def run(command: list[str], folder: Path, cache: Path) -> Cost:
     """Wall seconds, processor seconds of the process and its children, and the peak of the largest."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
-    environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
+    environment = {**os.environ, "LAYLINE_CACHE": str(cache), "PYTHONPATH": SOURCE}
     found = subprocess.run(command, check=False, cwd=folder, env=environment, capture_output=True)
     wall = time.perf_counter() - start
-    if found.returncode:
+    if found.returncode not in {0, 1}:
         raise SystemExit(f"{' '.join(command)}\n{found.stderr.decode()}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return {"wall": wall, "cpu": cpu, "peak_mib": after.ru_maxrss / 1024}
 
 
-def show(name: str, found: dict[str, float], peer: dict[str, float]) -> None:
+def show(name: str, found: Cost, peer: Cost) -> None:
     ratio = found["cpu"] / peer["cpu"]
-    print(f"{name:34} {found['wall']:7.2f} s  {found['cpu']:6.2f} s of processor  {ratio:5.2f} × ast.parse", flush=True)
+    figures = f"{found['wall']:7.2f} s  {found['cpu']:6.2f} s of processor  {found['peak_mib']:5.0f} MiB"
+    print(f"{name:36} {figures}  {ratio:5.2f} × ast.parse", flush=True)
 
 
-def parse_all(chosen: argparse.Namespace) -> str:
-    """Every Python blob of ours, of the pin and of the tip, once; trees thrown away."""
+def parse_all(chosen: argparse.Namespace, *, ours: bool) -> str:
+    """Every Python blob of ours, and of pin and tip unless only `ours` are wanted, once; trees thrown away."""
     warnings.simplefilter("ignore")
     files = size = 0
-    for data in read_blobs(chosen):
+    for data in read_blobs(chosen, ours=ours):
         try:
             ast.parse(data)
         except (SyntaxError, ValueError):
@@ -99,7 +202,7 @@ def parse_all(chosen: argparse.Namespace) -> str:
     return json.dumps({"files": files, "bytes": size})
 
 
-def read_blobs(chosen: argparse.Namespace) -> Iterator[bytes]:
+def read_blobs(chosen: argparse.Namespace, *, ours: bool) -> Iterator[bytes]:
     from layline.app.workspace import open_workspace
     from layline.history import read_pin
 
@@ -109,7 +212,7 @@ def read_blobs(chosen: argparse.Namespace) -> Iterator[bytes]:
     pin = upstream.resolve(read_pin(workspace.downstream, workspace.commit, chosen.backend, backend).revision)
     trees = ((workspace.downstream, workspace.commit), (upstream, pin), (upstream, upstream.resolve(chosen.tip)))
     seen: set[str] = set()
-    for repository, commit in trees:
+    for repository, commit in trees[:1] if ours else trees:
         oids = {item.oid for item in repository.read_tree(commit) if item.path.endswith(".py") and item.is_file} - seen
         seen |= oids
         yield from (blob.data for blob in repository.stream_blobs(sorted(oids)) if not isinstance(blob, str))
