@@ -99,7 +99,9 @@ def probe_held_out(setup: Setup, leg: LiveLeg, rng: np.random.Generator) -> None
 def _probe_far(setup: Setup, leg: LiveLeg, rng: np.random.Generator) -> None:
     """Sizes far beyond the listed ones, then single steps up and down: a work area too small, or not cleared, shows."""
     operator = setup.operator
-    far = (*find_far_shapes((*setup.shapes, *operator.shapes), rng), *find_empty_shapes(operator))
+    # a Python kernel is called with views of memory, and an empty one has no shape to be called with
+    empty = find_empty_shapes(operator) if operator.language != "python" else ()
+    far = (*find_far_shapes((*setup.shapes, *operator.shapes), rng), *empty)
     normal = operator.distributions[0]
     walk = tuple(walk_sizes(operator))
     # the walk has rows of one element, which rounding alone can spoil: exact values where the operator has them
