@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from commands import layline
 from layline.config import parse_settings
 from layline.sample import expected as truth
 from layline.sample import write_sample
@@ -53,7 +54,15 @@ def test_every_complete_layline_toml_loads(page: Path, block: str) -> None:
 
 def test_the_how_tos_have_complete_settings() -> None:
     pages = {page.name for page, _ in SETTINGS if page.parent.name == "how-to"}
-    assert pages == {"primus.md", "vllm-ascend.md", "mindspeed.md", "liger-kernel.md"}
+    assert pages == {
+        "liger-kernel.md",
+        "mindspeed.md",
+        "no-registry.md",
+        "primus.md",
+        "requirement.md",
+        "submodule.md",
+        "vllm-ascend.md",
+    }
 
 
 def test_the_examples_of_drift_kinds_are_those_of_the_sample() -> None:
@@ -82,3 +91,12 @@ def test_the_site_builds_without_a_dead_link_or_anchor(tmp_path: Path) -> None:
         if external.search(found)
     }
     assert loads == set(), "the site asks nobody else for anything"
+
+
+@pytest.mark.parametrize("command", [("gap", "show", "keel", "--date", "2026-06-30"), ("patches", "list", "keel")])
+def test_the_reference_of_json_fields_names_every_field(harbor: Path, command: tuple[str, ...]) -> None:
+    text = (DOCS / "json.md").read_text(encoding="utf-8")
+    answer = layline(*command, "--format", "json", cwd=harbor).json
+    rows = [answer, *answer.get("patches", [])[:1], *answer.get("unregistered", [])[:1]]
+    missing = {key for row in rows for key in row if key != "schema" and not re.search(rf"`{key}(\[\])?`", text)}
+    assert missing <= {"repositories"}

@@ -244,3 +244,13 @@ def test_emoji_in_one_document_do_not_stop_the_build(project: Path) -> None:
     told = [item for item in done.json["skipped"] if item["what"].endswith("report.md")]
     assert len(told) == 1
     assert "3 characters have no glyph" in told[0]["why"]
+
+
+def test_indexes_are_written_only_for_what_there_is(tmp_path: Path) -> None:
+    project = make_project(tmp_path / "harbor", weeks=1, monthly=[], gap=[])
+    before = set(read_site(project))
+    assert layline("dashboard", "index", cwd=project).code == 0
+    assert set(read_site(project)) - before == {
+        "docs/reports-data/index.json",
+        "docs/weekly_reports/dashboard-data/index.json",
+    }

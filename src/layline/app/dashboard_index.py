@@ -71,13 +71,13 @@ def _refuse_missing_docs(loaded: Loaded) -> None:
 
 
 def build_indexes(records: Records, only: str | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields (path below `docs`, content); a cadence without a folder has an index of zero reports."""
-    if only in (None, GAP_FOLDER):
+    """Yields (path below `docs`, content); a kind without any record gets no index, unless it was asked for."""
+    if only == GAP_FOLDER or (only is None and records.gap):
         yield f"{GAP_FOLDER}/dashboard-data/index.json", build_gap_index(records)
     for cadence in Cadence:
-        if only in (None, cadence.value):
+        if only == cadence.value or (only is None and records.of(cadence)):
             yield f"{cadence.folder}/dashboard-data/index.json", build_cadence_index(records, cadence)
-    if only is None:
+    if only is None and records.periodic:
         yield COMBINED, build_combined_index(records)
 
 
