@@ -68,12 +68,21 @@ def view_campaign(plain: Mapping[str, Any]) -> CampaignView:
     return CampaignView(
         name=_text(plain.get("name")) or "unnamed",
         phase=_text(plain.get("phase")).replace("_", " ").lower(),
-        best=f"round {best}" if isinstance(best, int) else "none yet",
+        best=_tell_best(best, rounds),
         ledger=_text(plain.get("ledger")),
         rounds=rounds,
         duties=tuple(_text(item.get("why")) for item in _objects(plain.get("duties"))),
         headline=_headline(plain.get("head_to_head")),
     )
+
+
+def _tell_best(best: Any, rounds: tuple[RoundView, ...]) -> str:
+    """The accepted round whose kernel stands; the start is not called best."""
+    if not isinstance(best, int):
+        return "none yet"
+    if any(item.number == best and item.status == "BASELINE" for item in rounds):
+        return "no gain yet, the baseline stands"
+    return f"round {best}"
 
 
 def draw_gains(view: CampaignView) -> str:

@@ -60,3 +60,9 @@ def test_foreign_campaigns_never_break_a_page(plain: dict[str, Any]) -> None:
     view = view_campaign(plain)
     draw_gains(view)
     draw_shapes(view)
+
+
+def test_the_baseline_is_not_called_best() -> None:
+    rounds = [{"round": 1, "settled": "BASELINE"}, {"round": 2, "settled": "ROLLED BACK"}]
+    assert view_campaign({"rounds": rounds, "best": 1}).best == "no gain yet, the baseline stands"
+    assert view_campaign({"rounds": [*rounds, {"round": 3, "settled": "ACCEPTED"}], "best": 3}).best == "round 3"
