@@ -73,6 +73,11 @@ class PairRun:
         self.times[leg, shape, step].append((ran.cpu_ns / 1e6, ran.wall_ns / 1e6))
         self.errors[leg, shape].extend(ran.errors)
 
+    def forget(self, shape: str) -> None:
+        """Drop what was timed on a shape, of every arm: it is timed again."""
+        for key in [one for one in self.times if one[1] == shape]:
+            del self.times[key]
+
     def samples(self) -> tuple[Sample, ...]:
         """One sample per leg, shape and pass."""
         return tuple(

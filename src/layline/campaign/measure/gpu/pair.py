@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 
 from layline.campaign.devices.gpu_condition import read_condition
-from layline.campaign.devices.worker_process import Fault
+from layline.campaign.devices.worker_process import Disturbed, Fault
 from layline.campaign.measure.arm import Given
 from layline.campaign.measure.gpu.arm import GpuLeg
 from layline.campaign.measure.gpu.session import Stage, draw_given, nudge, plan_count
@@ -24,6 +24,8 @@ CLOCK_SHARE = 0.2
 CLOCK_FREE_MS = 0.2
 CLOCK_CALL_MS = 0.05
 """Wall time of a request may exceed device time by the empty call's, the first, so much per call and a fifth."""
+CLOCK_LOOKS = 3
+"""How often a shape is timed before clocks that disagree are held against a kernel."""
 
 
 @dataclass(slots=True)
@@ -35,8 +37,27 @@ class GpuPair:
     counts: dict[str, int] = field(default_factory=dict)
 
 
-def run_shape(stage: Stage, legs: list[GpuLeg], shape: Shape, pair: GpuPair, overhead_ms: float) -> None:
-    """Alternate the legs' calls on one shape; a few calls with other inputs are mixed in, checked but not timed."""
+def run_shape(
+    stage: Stage, legs: list[GpuLeg], shape: Shape, pair: GpuPair, overhead_ms: float, on_trial: Leg = Leg.CANDIDATE
+) -> None:
+    """Alternate the legs' calls on one shape; a few calls with other inputs are mixed in, checked but not timed.
+
+    Where the two clocks of an arm disagree the shape is timed again, for every arm: a host that was late once is nobody's fault.
+    """
+    for look in range(CLOCK_LOOKS):
+        count = _time_shape(stage, legs, shape, pair)
+        late = find_late(pair.run, shape.label, count, overhead_ms)
+        if not late:
+            break
+        if look < CLOCK_LOOKS - 1:
+            pair.run.forget(shape.label)  # of every arm: times are compared call by call
+    else:
+        refuse_late(late, on_trial)
+    pair.conditions.append(read_condition(f"pair {pair.run.number} {shape.label}"))
+    pair.counts[shape.label] = count
+
+
+def _time_shape(stage: Stage, legs: list[GpuLeg], shape: Shape, pair: GpuPair) -> int:
     operator, rng, run = stage.operator, stage.rng, pair.run
     count, requests = _plan_requests(stage, legs, shape, run)
     given = draw_given(stage, shape, count=count)
@@ -56,9 +77,7 @@ def run_shape(stage: Stage, legs: list[GpuLeg], shape: Shape, pair: GpuPair, ove
                 ran = leg.run(step, given, settles=settles)
                 if not probes and not given.called:
                     run.record(leg.leg, shape.label, step.name, ran)
-    pair.conditions.append(read_condition(f"pair {run.number} {shape.label}"))
-    pair.counts[shape.label] = count
-    check_clocks(run, legs, shape.label, count, overhead_ms)
+    return count
 
 
 def _draw_other(stage: Stage, shape: Shape) -> Given:
@@ -81,23 +100,41 @@ def _plan_requests(stage: Stage, legs: list[GpuLeg], shape: Shape, run: PairRun)
     return count, max(LEAST_REQUESTS, min(plan.calls, affordable))
 
 
-def check_clocks(run: PairRun, legs: list[GpuLeg], shape: str, count: int, overhead_ms: float) -> None:
-    """The device's events and the parent's clock tell of the same work, or there is no verdict."""
-    for leg in legs:
-        for of, at, step in list(run.times):
-            if of is not leg.leg or at != shape:
-                continue
-            times = run.times[of, at, step]
-            device = count * quantile([own for own, _wall in times], 0.5)
-            wall = count * quantile([wall for _own, wall in times], 0.5)
-            if disagrees(wall, device, overhead_ms, count):
-                raise Fault(
-                    "clocks-agree",
-                    f"{step} on {shape}: the parent's clock says {wall:.3f} ms, the device's events {device:.3f} ms.",
-                    f"allowed: empty call {overhead_ms:.3f} ms + {CLOCK_FREE_MS:g} ms + {CLOCK_CALL_MS:g} ms per "
-                    f"call + {CLOCK_SHARE:.0%} of the device time",
-                    f"{count} calls per request, {len(times)} requests, {of.value}",
-                )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Late:
+    """An arm whose two clocks cannot have seen the same work."""
+
+    leg: Leg
+    told: str
+    evidence: tuple[str, ...]
+
+
+def find_late(run: PairRun, shape: str, count: int, overhead_ms: float) -> tuple[Late, ...]:
+    """Every arm for which the device's events and the parent's clock do not tell of the same work."""
+    found = []
+    for (leg, at, step), times in run.times.items():
+        if at != shape or not times:
+            continue
+        device, wall = (count * quantile([one[clock] for one in times], 0.5) for clock in (0, 1))
+        if disagrees(wall, device, overhead_ms, count):
+            told = f"{step} on {shape}: the parent's clock says {wall:.3f} ms, the device's events {device:.3f} ms."
+            allowed = (
+                f"allowed: empty call {overhead_ms:.3f} ms + {CLOCK_FREE_MS:g} ms + {CLOCK_CALL_MS:g} ms per "
+                f"call + {CLOCK_SHARE:.0%} of the device time"
+            )
+            counted = f"{count} calls per request, {len(times)} requests, {leg.value}, seen {CLOCK_LOOKS} times"
+            found.append(Late(leg=leg, told=told, evidence=(allowed, counted)))
+    return tuple(found)
+
+
+def refuse_late(late: tuple[Late, ...], on_trial: Leg) -> None:
+    """Only the kernel on trial can be refused, and only if no other arm's clocks disagree as well: that is the host's doing."""
+    others = [one for one in late if one.leg is not on_trial]
+    if others:
+        raise Disturbed(
+            f"The clocks of another arm ({others[0].leg.value}) disagree, so the host was late. {others[0].told}"
+        )
+    raise Fault("clocks-agree", late[0].told, *late[0].evidence)
 
 
 def disagrees(wall_ms: float, device_ms: float, overhead_ms: float, count: int = 1) -> bool:

@@ -138,6 +138,8 @@ class _Run:
         self._spawn_aside()
         with self._timed("controls"):
             self._check_instrument()
+        if self._is_blind():
+            return
         while True:
             due = next(at for at in looks if at > len(self._pairs))
             self._measure_one_pair(due - len(self._pairs) - 1)
@@ -212,7 +214,7 @@ class _Run:
                 for index in self._stage.rng.permutation(len(self._stage.shapes)):
                     shape = self._stage.shapes[int(index)]
                     self._say(f"process pair {number + 1}: {shape.label}")
-                    run_shape(self._stage, measured, shape, pair, self._measurement.overhead_ms)
+                    run_shape(self._stage, measured, shape, pair, self._measurement.overhead_ms, self._on_trial)
             with self._timed("gates"):
                 if self._on_trial is Leg.CANDIDATE and number < HELD_OUT_PAIRS:
                     for shape in self._stage.shapes:
@@ -325,17 +327,21 @@ class _Run:
         timed = check_timed_errors(self._request.operator, self._yardstick, runs)
         gates = (*close_gates(self._measurement, self._request, runs, self._shown, self._code), *timed)
         self._keep(controls=controls, gates=gates)
-        if any(not control.passed for control in controls):
-            self._keep(status=Status.CONTROLS_FAILED, problem="A control of this measuring run failed.")
-        elif any(not gate.passed for gate in gates):
-            self._keep(status=Status.REFUSED, problem=next(gate.reason for gate in gates if not gate.passed))
+        failed = [gate for gate in gates if not gate.passed]
+        if not self._is_blind() and failed:
+            self._keep(status=Status.REFUSED, problem=failed[0].reason)
+
+    def _is_blind(self) -> bool:
+        """Whether a control failed, so that nothing seen counts for or against the candidate."""
+        failed = [control for control in self._measurement.controls if not control.passed]
+        if failed:
+            self._keep(status=Status.CONTROLS_FAILED, problem=failed[0].reason)
+        return bool(failed)
 
     def refuse(self, fault: Fault) -> None:
         """Turn what a kernel did into a named result."""
         gate = GateResult(property=fault.property, passed=False, reason=fault.reason, evidence=fault.evidence)
-        failed = [control for control in self._measurement.controls if not control.passed]
-        if failed:
-            self._keep(status=Status.CONTROLS_FAILED, problem=failed[0].reason)
+        if self._is_blind():
             return
         status = _STATUS.get(fault.property, Status.REFUSED)
         self._keep(status=status, gates=(gate,), problem=fault.reason, samples=(), ratios=(), pairs=0)
