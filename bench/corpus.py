@@ -2,7 +2,7 @@
 
     python -m bench.corpus --runs 3 --out corpus.jsonl [--changes "" renamed restructured compiled] [--only E24 …]
     python -m bench.corpus --runs 0 --out corpus.jsonl --table        the table of what is recorded
-    python -m bench.corpus --runs 0 --out corpus.jsonl --write docs/gate.md     the same, put into the page
+    python -m bench.corpus --runs 0 --out corpus.jsonl --write docs/gate.md     its totals, put into the page
 
 Every line of the output is one trial; the file is appended to, so an interrupted run goes on where it stopped and
 two processes with `--part 1/2` and `--part 2/2` may share the work.
@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     asked.add_argument("--part", default="1/1")
     asked.add_argument("--out", type=Path, required=True)
     asked.add_argument("--table", action="store_true")
-    asked.add_argument("--write", type=Path, help="a page whose table, between two marks, is replaced")
+    asked.add_argument("--write", type=Path, help="a page whose totals, between two marks, are replaced")
     options = asked.parse_args(arguments)
     part, parts = (int(word) for word in options.part.split("/"))
     for run in range(options.runs):
@@ -54,17 +54,17 @@ def main(arguments: list[str] | None = None) -> int:
     if options.table:
         print(render_table(read(options.out)))
     if options.write:
-        write_table(options.write, render_table(read(options.out)))
+        write_totals(options.write, "\n".join(_summarise(read(options.out))))
     return 0
 
 
-def write_table(page: Path, table: str) -> None:
-    """Put the table between the page's two marks; what is written by hand around them stays."""
+def write_totals(page: Path, totals: str) -> None:
+    """Put the totals between the page's two marks; what is written by hand around them stays."""
     before, begin, rest = page.read_text("utf-8").partition(BEGIN)
     _old, end, after = rest.partition(END)
     if not (begin and end):
         raise SystemExit(f"{page} has no {BEGIN} … {END}")
-    page.write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{after}", "utf-8")
+    page.write_text(f"{before}{BEGIN}\n\n{totals}\n\n{END}{after}", "utf-8")
 
 
 def read(path: Path) -> list[dict[str, object]]:

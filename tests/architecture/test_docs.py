@@ -27,3 +27,21 @@ def test_relative_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(<?([^)#>\s]+)[^)]*\)", text):
         if not re.match(r"[a-z]+:", target):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_docs_stay_short() -> None:
+    """README and everything below docs, generated pages and code blocks included; bars and rules of tables are no words."""
+    pages = [page for page in PAGES if page.parent != ROOT or page.name == "README.md"]
+    words = {page.name: len(re.findall(r"\S*\w\S*", page.read_text())) for page in pages}
+    longest = sorted(words.items(), key=lambda item: -item[1])[:5]
+    assert sum(words.values()) <= 20_000, longest
+
+
+SHOWN = re.compile(r"!\[|^```|^    \S", re.MULTILINE)
+PLAIN = [page for page in PAGES if page.parent != ROOT and "decisions" not in page.parts]
+
+
+@pytest.mark.parametrize("page", PLAIN, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_page_shows_something(page: Path) -> None:
+    """A picture, a terminal or a piece of code: a page of prose alone is not read."""
+    assert SHOWN.search(page.read_text()), page.name

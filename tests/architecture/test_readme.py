@@ -1,4 +1,4 @@
-"""The transcripts of README and docs/start.md are what a user sees: every line of them is run and compared."""
+"""The transcripts of README and docs are what a user sees: every line of them is run and compared."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from commands import layline
 from layline.sample import write_sample
 
 ROOT = Path(__file__).parents[2]
-PAGES = (ROOT / "README.md", ROOT / "docs" / "start.md")
+PAGES = (ROOT / "README.md", ROOT / "docs" / "start.md", *sorted(ROOT.glob("docs/**/*.md")))
 
 
 def _transcript() -> list[tuple[str, list[str]]]:
@@ -23,7 +23,7 @@ def _transcript() -> list[tuple[str, list[str]]]:
                 steps.append((line[2:], []))
             else:
                 steps[-1][1].append(line)
-    return steps
+    return list({(command, tuple(shown)): (command, shown) for command, shown in steps}.values())
 
 
 @pytest.fixture(scope="module")
