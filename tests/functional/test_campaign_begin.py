@@ -10,7 +10,10 @@ from click.testing import CliRunner
 from campaign_project import MANIFEST, inside, now, propose, read_manifest, start_project
 from histories import History
 from layline.app.campaign import campaign_baseline, campaign_new, campaign_note, campaign_round, campaign_stop
+from layline.app.campaign_define import define_target
 from layline.app.campaign_end import campaign_accept, campaign_report
+from layline.campaign.operators import load_operator
+from layline.campaign.trusted import choose_shapes
 from layline.cli.main import layline
 from layline.errors import ConfigError, Error
 
@@ -59,3 +62,13 @@ def test_without_a_yes_nothing_begins(project: History, answer: str, said: str) 
     assert isinstance(result.exception, Error)
     assert said in str(result.exception)
     assert not (project.path / "agent").exists()
+
+
+def test_a_campaign_may_choose_among_the_operators_shapes(project: History) -> None:
+    (project.path / "kernel.c").touch()
+    chosen = {"kernels": ("kernel.c",), "target": None, "branch": "auto", "max_iterations": None}
+    with inside(project.path):
+        some = define_target("demo", None, operator="gemm", shapes=("tiny-48", "square-96"), **chosen)
+        every = define_target("demo", None, operator="gemm", shapes=(), **chosen)
+    assert [shape.label for shape in choose_shapes(load_operator("gemm"), some)] == ["tiny-48", "square-96"]
+    assert choose_shapes(load_operator("gemm"), every) == load_operator("gemm").shapes

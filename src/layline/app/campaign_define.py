@@ -18,8 +18,8 @@ from layline.git.write import open_work_tree
 def define_target(name: str, draft: Path | None, **chosen: Any) -> Manifest:
     """The manifest of a draft, or of an operator that ships with Layline."""
     if draft is not None:
-        if chosen["operator"] or chosen["kernels"]:
-            raise ConfigError("--from and --operator/--kernel say two things.", hint="Put them into the draft.")
+        if chosen["operator"] or chosen["kernels"] or chosen["shapes"]:
+            raise ConfigError("--from and --operator/--kernel/--shape say two things.", hint="Put them into the draft.")
         try:
             text = draft.read_text(encoding="utf-8")
         except OSError as error:
@@ -46,7 +46,7 @@ def _from_operator(name: str, chosen: dict[str, Any]) -> Manifest:
         project_skill=None,
         performance_target=chosen["target"],
         primary_metric=f"Forward {operator.metric}" if operator.metric == "GB/s" else operator.metric,
-        target_shapes="all",
+        target_shapes=tuple({"label": label} for label in chosen["shapes"]) or "all",
         kernel_source=kernels[0] if len(kernels) == 1 else kernels,
         git_branch=chosen["branch"],
         max_iterations=chosen["max_iterations"],

@@ -60,6 +60,12 @@ def _progress(said: str) -> None:
     "--operator", default=None, help="Operator to optimise with trusted measuring: gemm, softmax, grouped_gemm."
 )
 @click.option("--kernel", "kernels", multiple=True, help="Kernel file a round may change; repeat for several.")
+@click.option(
+    "--shape",
+    "shapes",
+    multiple=True,
+    help="Shape of the operator to optimise for; repeat for several. All by default.",
+)
 @click.option("--max-iterations", type=int, default=None)
 @click.option("--target", default=None, help="`>500 TFLOPS`, `>60 % of peak`, `>= +20 %`.")
 @click.option("--branch", default="auto", show_default=True, help="auto, none or a branch name.")

@@ -128,7 +128,9 @@ STEPS: tuple[TourStep, ...] = (
     ),
     TourStep(asks="What can be optimised with trusted measuring?", command=("campaign", "operators")),
     _measure(
-        "Begin a campaign", "new", "gemm", "--operator", "gemm", "--kernel", "gemm.c", "--target", ">= +20 %", "--yes"
+        "Begin a campaign",
+        *("new", "gemm", "--operator", "gemm", "--kernel", "gemm.c", "--target", ">= +20 %"),
+        *("--shape", "tiny-48", "--shape", "square-96", "--shape", "deep-64x64x480", "--yes"),
     ),
     _measure("How fast is the kernel we have?", "baseline"),
     _round(

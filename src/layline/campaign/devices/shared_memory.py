@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import fcntl
+import math
 import mmap
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
+LINE = 64
 GUARD = 256
 """Bytes before and after every buffer that nobody may touch."""
 _SEALS = 0x0001 | 0x0002 | 0x0004
@@ -56,11 +58,21 @@ class Arena:
         self._map = mmap.mmap(self.fd, size)
         self._rng = rng
         self._cursor = 0
+        self._raw: Array = _view_bytes(self._map)
+        self._rooms: dict[tuple[str, Shape], Mapping[str, Room]] = {}
 
     def close(self) -> None:
         """Give the memory back."""
         os.close(self.fd)
-        self._map = None  # type: ignore[assignment]  # arrays may still look into it; the last one frees it
+        self._raw = self._map = None  # type: ignore[assignment]  # arrays may still look into it; the last one frees it
+
+    def _lengths(self, step: Pass, shape: Shape) -> Mapping[str, Room]:
+        """The buffers of a call; asked for several times with every call."""
+        key = (step.name, shape)
+        found = self._rooms.get(key)
+        if found is None:
+            found = self._rooms[key] = {name: _find_room(self.operator, name, shape) for name in step.buffers}
+        return found
 
     def place(self, step: Pass, shape: Shape, rng: np.random.Generator) -> CallBuffers:
         """A stretch nobody used lately, at an unpredictable offset: rotation leaves the caches behind."""
@@ -69,52 +81,57 @@ class Arena:
         if at + need + 8192 > self.size:
             at = 64 * int(rng.integers(4, 64))
         start, offsets = at, []
-        for name in step.buffers:
+        for name, room in self._lengths(step, shape).items():
             at += GUARD
             offsets.append((name, at))
-            at += -(-self._bytes(name, shape) // 64) * 64 + GUARD
+            at += room.rounded + GUARD
         self._cursor = at
         return CallBuffers(offsets=tuple(offsets), start=start, end=at)
 
     def footprint(self, step: Pass, shape: Shape) -> int:
         """Bytes one call needs, guards included."""
-        return sum(-(-self._bytes(name, shape) // 64) * 64 + 2 * GUARD for name in step.buffers)
+        return sum(room.rounded + 2 * GUARD for room in self._lengths(step, shape).values())
 
     def fill(self, step: Pass, shape: Shape, place: CallBuffers, inputs: Arrays) -> Filled:
         """Write inputs, poison outputs, raise the guard bands."""
         import numpy as np
 
-        raw = self._bytes_view()
+        raw = self._raw
         guard = self._rng.bytes(GUARD)
+        band = np.frombuffer(guard, dtype=np.uint8)
         sentinel = 0x7FC00000 | int(self._rng.integers(1, 1 << 22))
+        rooms = self._lengths(step, shape)
         for name, at in place.offsets:
-            length = self._bytes(name, shape)
-            end = at + -(-length // 64) * 64
-            raw[at - GUARD : at] = np.frombuffer(guard, dtype=np.uint8)
-            raw[end : end + GUARD] = np.frombuffer(guard, dtype=np.uint8)
-            raw[at + length : end] = guard[0]
+            room = rooms[name]
+            end = at + room.rounded
+            raw[at - GUARD : at] = band
+            raw[end : end + GUARD] = band
+            if room.length != room.rounded:
+                raw[at + room.length : end] = guard[0]
             if name in step.inputs:
-                self._view(name, shape, at)[...] = inputs[name]
+                self._view(room, at)[...] = inputs[name]
             else:
-                raw[at : at + length].view(np.uint32)[...] = sentinel
+                raw[at : at + room.length].view(np.uint32)[...] = sentinel
         return Filled(step=step, shape=shape, place=place, inputs=inputs, sentinel=sentinel, guard=guard)
 
     def numbers(self, filled: Filled, *, with_lengths: bool) -> tuple[int, ...]:
         """The arguments of the call, as the worker wants them."""
         offsets = tuple(at for _name, at in filled.place.offsets)
-        lengths = tuple(self._bytes(name, filled.shape) for name, _at in filled.place.offsets) if with_lengths else ()
+        rooms = self._lengths(filled.step, filled.shape)
+        lengths = tuple(rooms[name].length for name, _at in filled.place.offsets) if with_lengths else ()
         return (*offsets, *lengths, *(value for _name, value in filled.shape.sizes))
 
     def copy_outputs(self, filled: Filled) -> dict[str, Array]:
         """The outputs as they are now."""
         offsets = dict(filled.place.offsets)
-        return {name: self._view(name, filled.shape, offsets[name]).copy() for name in filled.step.outputs}
+        rooms = self._lengths(filled.step, filled.shape)
+        return {name: self._view(rooms[name], offsets[name]).copy() for name in filled.step.outputs}
 
     def find_changes(self, filled: Filled, outputs: Arrays) -> Iterator[str]:
         """Outputs that are no longer what they were at return."""
-        offsets = dict(filled.place.offsets)
+        offsets, rooms = dict(filled.place.offsets), self._lengths(filled.step, filled.shape)
         for name in filled.step.outputs:
-            now = self._view(name, filled.shape, offsets[name])
+            now = self._view(rooms[name], offsets[name])
             changed = _differing_bytes(now, outputs[name])
             if changed:
                 yield f"{changed} of {now.nbytes} bytes of {name}"
@@ -123,56 +140,73 @@ class Arena:
         """Outputs of a call that was not made which are no longer poisoned."""
         import numpy as np
 
-        offsets = dict(filled.place.offsets)
+        offsets, rooms = dict(filled.place.offsets), self._lengths(filled.step, filled.shape)
         for name in filled.step.outputs:
             if name in filled.step.inputs:
                 continue
-            now = self._view(name, filled.shape, offsets[name])
+            now = self._view(rooms[name], offsets[name])
             touched = int((now.ravel().view(np.uint32) != filled.sentinel).sum()) if now.size else 0
             if touched:
                 yield f"{touched} of {now.size} elements of {name}"
 
     def find_trespass(self, filled: Filled) -> Iterator[tuple[str, str]]:
         """Inputs that were modified and guard bands that were written, as (property, what)."""
-        import numpy as np
-
-        raw = self._bytes_view()
-        guard = np.frombuffer(filled.guard, dtype=np.uint8)
+        rooms = self._lengths(filled.step, filled.shape)
         for name, at in filled.place.offsets:
-            length = self._bytes(name, filled.shape)
-            end = at + -(-length // 64) * 64
-            before, after = raw[at - GUARD : at] != guard, raw[end : end + GUARD] != guard
-            tail = raw[at + length : end] != guard[0]
-            if before.any():
-                yield "guard-band", f"{int(before.sum())} bytes before {name} were written"
-            if after.any() or tail.any():
-                yield "guard-band", f"{int(after.sum() + tail.sum())} bytes after {name} were written"
+            room = rooms[name]
+            tail = filled.guard[:1] * (room.rounded - room.length)
+            for where, first, should in (
+                ("before", at - GUARD, filled.guard),
+                ("after", at + room.length, tail + filled.guard),
+            ):
+                written = _count_written(self._raw[first : first + len(should)], should)
+                if written:
+                    yield "guard-band", f"{written} bytes {where} {name} were written"
             if name in filled.step.inputs and name not in filled.step.outputs:
-                changed = _differing_bytes(self._view(name, filled.shape, at), filled.inputs[name])
+                changed = _differing_bytes(self._view(room, at), filled.inputs[name])
                 if changed:
-                    yield "input-modified", f"{changed} of {length} bytes of the input {name} were changed"
+                    yield "input-modified", f"{changed} of {room.length} bytes of the input {name} were changed"
 
-    def _bytes(self, name: str, shape: Shape) -> int:
+    def _view(self, room: Room, at: int) -> Array:
         import numpy as np
 
-        buffer = self.operator.buffer(name)
-        count = 1
-        for extent in buffer.extent(shape):
-            count *= extent
-        return count * np.dtype(buffer.dtype).itemsize
+        return np.frombuffer(self._map, dtype=room.dtype, count=room.count, offset=at).reshape(room.extent)
 
-    def _bytes_view(self) -> Array:
-        import numpy as np
 
-        return np.frombuffer(self._map, dtype=np.uint8)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """What one buffer of a shape takes."""
 
-    def _view(self, name: str, shape: Shape, at: int) -> Array:
-        import numpy as np
+    dtype: np.dtype[Any]
+    extent: tuple[int, ...]
+    count: int
+    length: int
+    """Bytes."""
+    rounded: int
+    """Bytes, in whole lines of the cache."""
 
-        buffer = self.operator.buffer(name)
-        extent = buffer.extent(shape)
-        count = int(np.prod(extent, dtype=np.int64))
-        return np.frombuffer(self._map, dtype=buffer.dtype, count=count, offset=at).reshape(extent)
+
+def _find_room(operator: Operator, name: str, shape: Shape) -> Room:
+    import numpy as np
+
+    buffer = operator.buffer(name)
+    extent = buffer.extent(shape)
+    count = math.prod(extent)
+    dtype = np.dtype(buffer.dtype)
+    length = count * dtype.itemsize
+    return Room(dtype=dtype, extent=extent, count=count, length=length, rounded=-(-length // LINE) * LINE)
+
+
+def _view_bytes(memory: mmap.mmap) -> Array:
+    import numpy as np
+
+    return np.frombuffer(memory, dtype=np.uint8)
+
+
+def _count_written(now: Array, should: bytes) -> int:
+    import numpy as np
+
+    return 0 if now.tobytes() == should else int((now != np.frombuffer(should, dtype=np.uint8)).sum())
 
 
 def _differing_bytes(left: Array, right: Array) -> int:

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from layline.campaign.devices.processor import native_flag
@@ -143,6 +144,7 @@ def compile_confined(
     return done.stderr.strip()[-4000:] or f"the compiler ended with {done.returncode}"
 
 
+@cache
 def read_compiler() -> str:
     """The compiler's own first line."""
     try:

@@ -267,7 +267,10 @@ class _Run:
     @contextmanager
     def _open_start(self) -> Iterator[LiveLeg]:
         """A process with the starting kernel."""
-        built = build_kernel(self._request.start or self._request.best, self._setup.operator, self._setup.shop)
+        start = self._request.start or self._request.best
+        built: Built | NotBuilt = self._builts[Leg.BEST]  # after the first accepted round they are two
+        if start != self._request.best:
+            built = build_kernel(start, self._setup.operator, self._setup.shop)
         if isinstance(built, NotBuilt):
             raise BenchError(f"The starting kernel no longer compiles: {built.reason}")
         with LiveLeg(Leg.BEST, built, self._setup, self._rng) as leg:

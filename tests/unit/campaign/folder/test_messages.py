@@ -10,7 +10,7 @@ import pytest
 from layline.campaign.devices.exit_words import describe_ending
 from layline.campaign.devices.machine import read_environment
 from layline.campaign.measure.final_checks import check_state
-from layline.campaign.measure.oracle import _find_distance, compare_lost
+from layline.campaign.measure.oracle import Wrong, check_output, compare_lost
 from layline.campaign.measure.sanitize import describe_complaint
 from layline.campaign.measure.sizes import find_far_shapes, walk_sizes
 from layline.campaign.operators import load_operator
@@ -94,7 +94,8 @@ def test_memory_outside_a_buffer_is_told_by_call_buffer_and_own_line() -> None:
 def test_numbers_are_numbers() -> None:
     operator = load_operator("gemm")
     got, want = np.zeros((2, 2), np.float32), np.ones((2, 2))
-    (wrong,) = _find_distance(operator, "out", np.abs(got - want), want, got)
+    wrong = check_output(operator, "out", got, want, is_exact=False, poison=1)
+    assert isinstance(wrong, Wrong)
     assert "worst: out[0, 0] is 0 where the oracle has 1" in wrong.evidence
     assert "np.float" not in " ".join(wrong.evidence)
 
