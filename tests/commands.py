@@ -28,11 +28,11 @@ class Result:
 
 
 def layline(*arguments: str, cwd: Path, env: dict[str, str] | None = None) -> Result:
-    """Run `layline …` in `cwd`."""
+    """Run `layline …` in `cwd`; its output is a pipe, where nothing is wrapped."""
     done = subprocess.run(
         [sys.executable, "-m", "layline", *arguments],
         cwd=cwd,
-        env={**os.environ, "PYTHONPATH": _SOURCE, **(env or {})},
+        env={**os.environ, "PYTHONPATH": _SOURCE, "COLUMNS": "", **(env or {})},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,

@@ -255,7 +255,7 @@ def test_a_baseline_covers_places_outside_patches(project: Path, data: Any) -> N
 def test_an_entry_that_matches_nothing_is_told(project: Path) -> None:
     file = accept(project, ["drift-000000000000"], "2027-06-30")
     result = drift(project, "--baseline", str(file), "--date", "2026-11-15")
-    assert "Accepted entries that no longer apply" in result.out
+    assert "this baseline entry no longer applies" in result.out
 
 
 def test_a_finding_that_gets_worse_is_another_one(data: Any) -> None:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from layline.app.files import name_path
 from layline.app.gap import find_endpoints
 from layline.core.environment import install_extra
-from layline.core.report import Answer, Paragraph, Report, Section, Table
+from layline.core.prose import count
+from layline.core.report import Answer, Bullets, Paragraph, Report, Section, Table
 from layline.errors import Error
 from layline.history import read_pin
 from layline.source.tree import Tree
@@ -47,8 +48,9 @@ def doctor(workspace: Workspace, *, pins: bool = False) -> Answer:
         looked = _look_at_backend(workspace, tree, key, backend)
         findings += [next(looked)] if pins else looked
     missing = [finding for finding in findings if finding.state == "missing"]
-    rows = tuple((item.subject, item.what, item.state, item.detail, item.remedy) for item in findings)
-    summary = _summarise(len(missing), len(findings), configured=bool(workspace.settings.backends))
+    rows = tuple((item.subject, item.what, item.state, item.detail) for item in findings)
+    configured = bool(workspace.settings.backends)
+    summary = _summarise(len(missing), len(findings), len(workspace.settings.backends))
     report = Report(
         title=f"layline doctor: {workspace.settings.project.name}",
         meta=(
@@ -56,13 +58,10 @@ def doctor(workspace: Workspace, *, pins: bool = False) -> Answer:
             ("configuration", name_path(workspace.root / "layline.toml")),
         ),
         sections=(
-            Section(
-                title="",
-                blocks=(
-                    Paragraph(summary),
-                    Table(columns=("where", "what", "state", "found", "to do"), rows=rows),
-                ),
-            ),
+            Section(title="", blocks=(Paragraph(summary),)),
+            *_say_remedies("To do", missing),
+            Section(title="", blocks=(Table(columns=("where", "what", "state", "found"), rows=rows),)),
+            *_say_remedies("Optional", [item for item in findings if item.state == "absent"]),
         ),
     )
     data = {
@@ -73,15 +72,21 @@ def doctor(workspace: Workspace, *, pins: bool = False) -> Answer:
             for i in findings
         ],
     }
-    return Answer(report=report, data=data, needs_person=bool(missing))
+    return Answer(report=report, data=data, needs_person=bool(missing) or not configured)
 
 
-def _summarise(missing: int, looked_at: int, *, configured: bool) -> str:
+def _say_remedies(title: str, findings: list[Finding]) -> Iterator[Section]:
+    items = tuple(f"{item.subject}, {item.what}: {item.detail} {item.remedy}" for item in findings if item.remedy)
+    if items:
+        yield Section(title=title, blocks=(Bullets(items),))
+
+
+def _summarise(missing: int, looked_at: int, backends: int) -> str:
     if missing:
         return f"{missing} of {looked_at} things are missing."
-    if not configured:
+    if not backends:
         return "No backend is configured yet. Edit layline.toml: uncomment one block."
-    return "Everything asked for is there."
+    return f"Nothing is missing: {count(backends, 'backend')} {'is' if backends == 1 else 'are'} configured and can be read."
 
 
 def judge_platform(system: str, libc: str) -> Finding:

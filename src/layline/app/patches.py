@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,20 +11,25 @@ from layline.app.results import Results, digest_downstream, result_key
 from layline.app.uncommitted import tell_uncommitted
 from layline.app.upstreams import Upstreams, open_upstreams
 from layline.app.workspace import cache_directory, know_packages
+from layline.core.effect_ids import name_effects
+from layline.core.listing import join_listings
 from layline.core.patch import Inventory
 from layline.core.report import Answer, Report, Section
 from layline.errors import ConfigError, Error
+from layline.patches.csv_rows import CSV_COLUMNS, find_csv_rows
 from layline.patches.data import SCHEMA, encode_inventory
 from layline.patches.inventory.patch_files import find_startup_files, find_textual
 from layline.patches.inventory.read import Reading, read_downstream, read_inventory
+from layline.patches.list_lines import build_listing
 from layline.patches.report import build_report
+from layline.patches.wanted import ALL, Wanted, narrow
 from layline.render.csv import render_csv
 from layline.render.inventory_html import render_inventory_page
 from layline.source import Cache, Tree
 from layline.source.facts import ANALYSER as FACTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from layline.app.workspace import Workspace
     from layline.core.patch import Patch
@@ -38,6 +42,8 @@ class Filter:
     phase: str | None = None
     style: str | None = None
     active: bool | None = None
+    wanted: Wanted = ALL
+    """Which effects are left of them."""
 
     def keeps(self, patch: Patch) -> bool:
         if self.phase is not None and patch.phase != self.phase:
@@ -51,7 +57,7 @@ def patches_list(workspace: Workspace, backend: str | None = None, wanted: Filte
     """Every patch of one backend, or of all."""
     inventories = read_inventories(workspace, (backend,) if backend else tuple(workspace.settings.backends))
     shown = [
-        replace(inventory, patches=tuple(patch for patch in inventory.patches if wanted.keeps(patch)))
+        narrow(replace(inventory, patches=tuple(filter(wanted.keeps, inventory.patches))), wanted.wanted)
         for inventory in inventories
     ]
     _check_phase(wanted.phase, inventories)
@@ -60,11 +66,17 @@ def patches_list(workspace: Workspace, backend: str | None = None, wanted: Filte
         build_report(kept, name, workspace.settings.backend(kept.backend).label or kept.backend, of=len(whole.patches))
         for kept, whole in zip(shown, inventories, strict=True)
     ]
+    listings = [
+        build_listing(kept, name, workspace.settings.backend(kept.backend).label or kept.backend, of=whole)
+        for kept, whole in zip(shown, inventories, strict=True)
+    ]
     keys = [inventory.backend for inventory in shown]
     if backend:
-        return tell_uncommitted(workspace, Answer(report=reports[0], data=encode_inventory(shown[0])), keys)
+        answer = Answer(report=reports[0], data=encode_inventory(shown[0]), listing=listings[0])
+        return tell_uncommitted(workspace, answer, keys)
     data: dict[str, Any] = {"schema": SCHEMA, "backends": [encode_inventory(inventory) for inventory in shown]}
-    return tell_uncommitted(workspace, Answer(report=_join_reports(reports), data=data), keys)
+    listing = join_listings("Patches of all backends", listings)
+    return tell_uncommitted(workspace, Answer(report=_join_reports(reports), data=data, listing=listing), keys)
 
 
 def _check_phase(phase: str | None, inventories: list[Inventory]) -> None:
@@ -153,7 +165,7 @@ def _read_one(reading: Reading, upstreams: Upstreams, key: str) -> Inventory:
     whole = replace(
         inventory, unregistered=(*inventory.unregistered, *textual), skipped=(*inventory.skipped, *startup, *mine)
     )
-    return tell_removals(whole, upstreams)
+    return name_effects(tell_removals(whole, upstreams))
 
 
 def render_list(workspace: Workspace, answer: Answer, format_: str) -> str:
@@ -161,86 +173,7 @@ def render_list(workspace: Workspace, answer: Answer, format_: str) -> str:
     inventories = answer.data.get("backends") or [answer.data]
     if format_ == "html":
         return render_inventory_page(inventories, workspace.downstream.name, workspace.settings.project.name)
-    return render_csv(CSV_COLUMNS, (row for inventory in inventories for row in _find_csv_rows(inventory)))
-
-
-CSV_COLUMNS = (
-    "backend",
-    "patch",
-    "description",
-    "phase",
-    "priority",
-    "active",
-    "guard",
-    "style",
-    "target",
-    "replacement",
-    "moment",
-    "certain",
-    "target_kind",
-    "alias_of",
-    "location",
-    "registered_at",
-)
-
-
-def _find_csv_rows(inventory: dict[str, Any]) -> Iterator[tuple[object, ...]]:
-    """One row per effect; a patch without effects still has one."""
-    empty = dict.fromkeys(
-        ("style", "target", "replacement", "moment", "certain", "target_kind", "alias_of", "location")
-    )
-    for patch in inventory["patches"]:
-        for effect in patch["effects"] or [empty]:
-            yield (
-                inventory["backend"],
-                patch["id"],
-                " ".join(patch["description"].split()),
-                patch["phase"],
-                patch["priority"],
-                patch["active"],
-                patch["guard"]["expression"],
-                effect["style"],
-                effect["target"],
-                effect["replacement"],
-                effect["moment"],
-                effect["certain"],
-                effect["target_kind"],
-                effect["alias_of"],
-                effect["location"],
-                f"{patch['file']}:{patch['line']}",
-            )
-    for item in inventory["unregistered"]:
-        yield (
-            inventory["backend"],
-            f"unregistered: {item['within']}",
-            "",
-            "",
-            "",
-            "",
-            item["when"],
-            item["style"],
-            item["target"],
-            item["replacement"],
-            item["moment"],
-            item["certain"],
-            item["target_kind"],
-            item["alias_of"],
-            item["location"],
-            "",
-        )
-
-
-def find_patch(inventories: list[Inventory], patch_id: str) -> tuple[Inventory, Patch]:
-    """The patch of that id; of two, the active one."""
-    found = [(inventory, patch) for inventory in inventories for patch in inventory.patches if patch.id == patch_id]
-    if found:
-        return max(found, key=lambda pair: pair[1].active)
-    known = sorted({patch.id for inventory in inventories for patch in inventory.patches})
-    near = difflib.get_close_matches(patch_id, known, n=1, cutoff=0.5) or [i for i in known if patch_id in i][:1]
-    raise Error(
-        f"There is no patch called {patch_id!r}.",
-        hint=f"Did you mean {near[0]!r}?" if near else "`layline patches list` shows them all.",
-    )
+    return render_csv(CSV_COLUMNS, (row for inventory in inventories for row in find_csv_rows(inventory)))
 
 
 def _join_reports(reports: list[Report]) -> Report:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -36,12 +35,13 @@ from layline.coupling.replacements import Replacements
 from layline.coupling.threeway import build_three_way
 from layline.coupling.upstream_keys import find_keys, read_mentions
 from layline.coupling.uses import ANALYSER
-from layline.errors import ConfigError, Error
+from layline.errors import Error
 from layline.git.overlay import Overlay
 from layline.history import read_commit, read_version
 from layline.patches.baseline import Accepted, find_stale, parse_baseline, split_accepted
 from layline.patches.declared_keys import Schema, read_schema
 from layline.patches.diff_report import build_diff_report, encode_views
+from layline.patches.drift_lines import build_drift_listing
 from layline.patches.drift_report import (
     DriftReport,
     Elsewhere,
@@ -51,6 +51,8 @@ from layline.patches.drift_report import (
     number_repeats,
 )
 from layline.patches.inventory.read import read_inventory
+from layline.patches.named import find_named
+from layline.patches.wanted import ALL, Wanted
 from layline.source import Cache, Index, Part, Resolver, Tree, build_indexes, open_cache
 from layline.source.names import module_name
 from layline.source.versions import Versions
@@ -78,6 +80,8 @@ class DriftOptions:
     """The upstream commit compared from; default: the pin. For a pull request that moves it: where it was."""
     dead: bool = False
     """Only ask what does nothing today already: the pin is compared with itself."""
+    wanted: Wanted = ALL
+    """Which rows the answer has; its exit code counts those."""
     elsewhere: bool = True
     """Also ask about our overrides and calls; a gap report, which judges all of our code itself, does not."""
 
@@ -99,8 +103,10 @@ def patches_drift(workspace: Workspace, backend: str, options: DriftOptions, *, 
     baseline = _read_baseline(options.baseline)
     asked = _ask(know_packages(workspace), backend, options)
     found = read_kept(asked.inputs, lambda: _find(asked, options, progress))
-    counted, accepted = split_accepted(found.rows, baseline, options.today)
-    elsewhere, elsewhere_accepted = split_accepted(found.elsewhere, baseline, options.today)
+    rows = tuple(row for row in found.rows if options.wanted.keeps_row(row))
+    places = tuple(item for item in found.elsewhere if options.wanted.keeps_elsewhere(item))
+    counted, accepted = split_accepted(rows, baseline, options.today)
+    elsewhere, elsewhere_accepted = split_accepted(places, baseline, options.today)
     used = (item for _, item in (*accepted, *elsewhere_accepted))
     drift = DriftReport(
         backend=backend,
@@ -123,6 +129,7 @@ def patches_drift(workspace: Workspace, backend: str, options: DriftOptions, *, 
         data=encode_drift(drift),
         needs_person=needs,
         findings=build_findings(drift),
+        listing=build_drift_listing(drift, notes=Severity.OK in options.wanted.severities),
         subject=Subject(repo=workspace.downstream.name, commit=workspace.commit, question=f"patches-drift/{backend}"),
     )
     return tell_uncommitted(workspace, answer, [backend])
@@ -323,9 +330,14 @@ def _read_baseline(file: Path | None) -> tuple[Accepted, ...]:
 
 def patches_diff(workspace: Workspace, patch: str, *, to: str | None = None) -> Answer:
     """The three-way view of one patch: upstream then, upstream now, ours."""
-    backend = _find_backend(workspace, patch)
+    named = find_named(read_inventories(workspace, tuple(workspace.settings.backends)), patch)
+    backend, patch = named.inventory.backend, named.patch.id
     opened = open_drift(workspace, backend, to)
-    rows = [row for row in find_drifts(opened.inventory, opened.sides) if row.patch == patch]
+    rows = [
+        row
+        for row in find_drifts(opened.inventory, opened.sides)
+        if row.patch == patch or (row.effect is not None and row.effect.id in named.ids)
+    ]
     views = [view for row in rows if (view := build_three_way(row, opened.sides)) is not None]
     here = Evidence(repo=workspace.downstream.name, commit=workspace.commit)
     return Answer(
@@ -369,18 +381,3 @@ def _read_edited(workspace: Workspace, backend: str, files: dict[str, str]) -> I
     edited = replace(workspace, downstream=Overlay(workspace.downstream, workspace.commit, data))
     opened = open_reading(edited)
     return read_inventory(opened.reading, backend, opened.upstreams.look_up, opened.upstreams.pins.get(backend))
-
-
-def _find_backend(workspace: Workspace, patch: str) -> str:
-    """The backend that has a patch of this id."""
-    keys = tuple(workspace.settings.backends)
-    inventories = read_inventories(workspace, keys)
-    for inventory in inventories:
-        if any(item.id == patch for item in inventory.patches):
-            return inventory.backend
-    names = [item.id for inventory in inventories for item in inventory.patches]
-    near = difflib.get_close_matches(patch, names, n=1)
-    raise ConfigError(
-        f"There is no patch called {patch!r}.",
-        hint=f"Did you mean {near[0]!r}?" if near else "`layline patches list` shows them all.",
-    )

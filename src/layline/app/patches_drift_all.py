@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from layline.app.patches_drift import DriftOptions, patches_drift
 from layline.core.evidence import Severity, Skipped
+from layline.core.listing import join_listings
 from layline.core.progress import Progress, silent
 from layline.core.report import Answer, Report, Section
 from layline.errors import ConfigError, Error
@@ -50,6 +51,9 @@ def _join(answers: list[Answer], skipped: list[Skipped]) -> Answer:
     return Answer(
         report=report,
         data=data,
+        listing=join_listings(
+            "Drift of all backends", [one.listing for one in answers if one.listing is not None], skipped
+        ),
         needs_person=any(one.needs_person for one in answers),
         findings=tuple(sorted(findings, key=lambda finding: _ORDER.index(finding.severity))),
         subject=replace(subject, question="patches-drift/all") if (subject := answers[0].subject) is not None else None,

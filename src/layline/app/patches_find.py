@@ -12,10 +12,12 @@ from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
 from layline.errors import Error
 from layline.patches.declared_keys import Schema, read_schema
 from layline.patches.find import find_word
+from layline.patches.named import as_patch
 from layline.patches.notes import Claim, Verdict, check_notes
 
 if TYPE_CHECKING:
     from layline.app.workspace import Workspace
+    from layline.core.patch import Inventory
     from layline.core.report import Inline
     from layline.source import Tree
 
@@ -37,8 +39,11 @@ def patches_find(workspace: Workspace, word: str, backend: str | None = None) ->
         for hit in hits
     ]
     table = Table(columns=("Backend", "Patch", "Where", "Text", "Code location"), rows=tuple(rows))
-    blocks = (table,) if hits else (Paragraph(f"Nothing speaks of {word!r}."),)
-    report = Report(title=f"{len(hits)} places speak of {word!r}", sections=(Section(title="", blocks=blocks),))
+    blocks = (table,) if hits else (Paragraph("No match."),)
+    report = Report(
+        title=f"{len(hits)} match{'' if len(hits) == 1 else 'es'} for {word!r}",
+        sections=(Section(title="", blocks=blocks),),
+    )
     data = {
         "schema": "layline.patches-find/1",
         "word": word,
@@ -54,7 +59,7 @@ def patches_notes(workspace: Workspace, file: Path) -> Answer:
     opened = open_reading(workspace)
     inventories = read_all(opened, tuple(workspace.settings.backends))
     schemas = {key: _schema(workspace, opened.tree, key) for key in workspace.settings.backends}
-    claims = check_notes(text, inventories, schemas, opened.reading.texts)
+    claims = check_notes(text, [_with_strays(one) for one in inventories], schemas, opened.reading.texts)
     counts = Counter(claim.verdict.value for claim in claims)
     data = {
         "schema": "layline.patches-notes/1",
@@ -67,6 +72,11 @@ def patches_notes(workspace: Workspace, file: Path) -> Answer:
     searched = f"{len(opened.reading.texts)} Python files, tests and vendored code apart"
     meta = (("downstream", f"{workspace.downstream.name} at {workspace.commit}"), ("searched", searched))
     return Answer(report=replace(report, meta=meta), data={**data, "searched": sorted(opened.reading.texts)})
+
+
+def _with_strays(inventory: Inventory) -> Inventory:
+    """Notes speak of effects without a registration as of any other patch."""
+    return replace(inventory, patches=(*inventory.patches, *(as_patch([item]) for item in inventory.unregistered)))
 
 
 def _report(file: Path, claims: list[Claim], counts: Counter[str]) -> Report:

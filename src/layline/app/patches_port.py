@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layline.app.files import write_inside
-from layline.app.patches import OpenedInventory, find_patch, open_reading, read_all
+from layline.app.patches import OpenedInventory, open_reading, read_all
 from layline.app.patches_show import read_keys
 from layline.core.report import Answer, Cell, Paragraph, Report, Section
 from layline.errors import Error
 from layline.patches.inventory.read import find_handler_calls
+from layline.patches.named import find_named
 from layline.patches.port.bundle import Origin, build_bundle, name_package
 from layline.patches.port.guard import quote_guard
 from layline.patches.port.plan import build_plan, find_consumers
-from layline.patches.port.slicing import Slice, Slicer
+from layline.patches.port.slicing import Slice, follow_patch
 from layline.render import render_markdown
 
 if TYPE_CHECKING:
@@ -29,13 +30,13 @@ def patches_port(workspace: Workspace, patch_id: str, *, to: Path | None = None,
     """The porting plan of a patch; with `to`, a bundle is written there."""
     opened = open_reading(workspace)
     inventories = read_all(opened, (backend,) if backend else tuple(workspace.settings.backends))
-    inventory, patch = find_patch(inventories, patch_id)
+    named = find_named(inventories, patch_id)
+    inventory, patch = named.inventory, named.patch
     modules = opened.reading.machine.modules
-    module = modules.names_by_path.get(patch.file)
-    if module is None:
+    if patch.file not in modules.names_by_path:
         raise Error(f"{patch.file} is no module of the downstream.", hint="Set project.source_roots.")
     registers = find_handler_calls(workspace.settings)
-    found = Slicer(modules, registers).follow(module, patch.handler.partition(".")[0])
+    found = follow_patch(patch, modules, registers)
     consumers = list(find_consumers(patch, opened.upstreams.index, opened.upstreams.resolver))
     opened.upstreams.save()
     keys = read_keys(workspace, opened, inventory, patch)
@@ -80,8 +81,12 @@ def patches_port(workspace: Workspace, patch_id: str, *, to: Path | None = None,
 def _write(
     workspace: Workspace, opened: OpenedInventory, patch: Patch, found: Slice, report: Report, to: Path
 ) -> tuple[str, ...]:
-    if "." in patch.handler:
-        raise Error(f"{patch.id} is installed inside {patch.handler}; only a handler of its own can be bundled.")
+    if "." in patch.handler or not patch.handler:
+        where = f"inside {patch.handler}" if patch.handler else "when its module is imported"
+        raise Error(
+            f"{patch.id} is installed {where}; only a function of its own can be bundled.",
+            hint=f"Leave --to out: `layline patches port {patch.id}` prints the plan.",
+        )
     if to.exists() and any(to.iterdir()) and not (to / _MARK).is_file():
         raise Error(f"{to} is not empty and was not written by Layline.", hint="Name a new or an empty folder.")
     origin = Origin(repository=workspace.downstream.name, commit=workspace.commit)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from layline.app.patches import OpenedInventory, find_patch, open_reading, read_all
+from layline.app.patches import OpenedInventory, open_reading, read_all
 from layline.app.uncommitted import tell_uncommitted
 from layline.core.evidence import Evidence
 from layline.core.patch import TargetKind
@@ -15,8 +15,9 @@ from layline.history import read_log
 from layline.patches.data import encode_patch
 from layline.patches.declared_keys import read_schema
 from layline.patches.inventory.read import find_handler_calls
+from layline.patches.named import find_named
 from layline.patches.port.plan import Keys, build_plan, list_keys
-from layline.patches.port.slicing import Slicer
+from layline.patches.port.slicing import follow_patch
 from layline.patches.report import (
     describe_effect,
     describe_enabling,
@@ -51,7 +52,8 @@ def patches_show(workspace: Workspace, patch_id: str, backend: str | None = None
     """What a patch does, when, where, upstream beside ours, rivals, history, porting plan."""
     opened = open_reading(workspace)
     inventories = read_all(opened, (backend,) if backend else tuple(workspace.settings.backends))
-    inventory, patch = find_patch(inventories, patch_id)
+    named = find_named(inventories, patch_id)
+    inventory, patch = named.inventory, named.patch
     keys = read_keys(workspace, opened, inventory, patch)
     sections = [
         _build_summary(inventory, patch),
@@ -87,7 +89,7 @@ def patches_show(workspace: Workspace, patch_id: str, backend: str | None = None
 
 def _build_summary(inventory: Inventory, patch: Patch) -> Section:
     items: list[Inline] = [
-        patch.description or "It has no description.",
+        patch.description or f"It {describe_logic(patch.effects)}.",
         f"Applies when: {describe_enabling(patch)}.",
         f"{'Active' if patch.active else 'Never active'}: {patch.active_reason}.",
     ]
@@ -290,9 +292,8 @@ def _encode_history(workspace: Workspace, patch: Patch) -> list[dict[str, str]]:
 def _build_plan(workspace: Workspace, opened: OpenedInventory, patch: Patch, keys: Keys) -> Section:
     """The plan of `patches port`, without the upstream modules that copy a target (it lists those)."""
     modules = opened.reading.machine.modules
-    module = modules.names_by_path.get(patch.file, "")
     registers = find_handler_calls(workspace.settings)
-    found = Slicer(modules, registers).follow(module, patch.handler.partition(".")[0])
+    found = follow_patch(patch, modules, registers)
     plan = build_plan(patch, found, modules, keys, [], registers=registers)
     hint: Inline = (
         Cell(f"layline patches port {patch.id}", code=True),

@@ -75,4 +75,7 @@ def _say_worktree(workspace: Workspace) -> str:
 def _add(answer: Answer, field: str, value: object, message: str) -> Answer:
     alert = Alert(severity=Severity.LOOK, message=message)
     report = replace(answer.report, alerts=(alert, *answer.report.alerts))
-    return replace(answer, report=report, data={**answer.data, field: value})
+    listing = answer.listing
+    if listing is not None:
+        listing = replace(listing, alerts=(alert, *listing.alerts))
+    return replace(answer, report=report, listing=listing, data={**answer.data, field: value})

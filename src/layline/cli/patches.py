@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
+from layline.cli.filters import filter_options, read_filters
 from layline.cli.patches_drift import patches_diff, patches_drift, patches_retarget
 from layline.cli.show import at_option, config_option, deliver, format_option, show, worktree_option
 
@@ -24,6 +26,7 @@ def patches() -> None:
 @click.option("--phase", default=None, help="Only patches of this phase.")
 @click.option("--style", type=click.Choice(_STYLES), default=None, help="Only patches with an effect of this style.")
 @click.option("--active/--inactive", default=None, help="Only patches that are, or are never, registered.")
+@filter_options(*_STYLES, "dead", "never-active")
 @format_option("text", "json", "md", "csv", "html")
 @config_option
 def patches_list(
@@ -33,21 +36,23 @@ def patches_list(
     phase: str | None,
     style: str | None,
     active: bool | None,
+    limit: int | None,
     format_: str,
     output: Path | None,
     config: Path | None,
+    **filters: Any,
 ) -> int:
     """Every patch of BACKEND (or of all backends): target, guard, place, phase and priority."""
     from layline.app import patches as app_patches
     from layline.app.workspace import open_workspace
 
-    wanted = app_patches.Filter(phase=phase, style=style, active=active)
+    wanted = app_patches.Filter(phase=phase, style=style, active=active, wanted=read_filters(filters))
     workspace = open_workspace(config, at=at, worktree=worktree)
     answer = app_patches.patches_list(workspace, backend, wanted)
     if format_ in {"csv", "html"}:
         deliver(app_patches.render_list(workspace, answer, format_), output)
         return 0
-    return show(answer, format_, output)
+    return show(answer, format_, output, limit=limit)
 
 
 @patches.command("show")

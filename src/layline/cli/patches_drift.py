@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import click
 
+from layline.cli.filters import filter_options, read_filters
 from layline.cli.show import (
     at_option,
     config_option,
@@ -18,6 +20,7 @@ from layline.cli.show import (
     to_option,
     worktree_option,
 )
+from layline.core.drift import DriftKind
 
 
 @click.command("drift")
@@ -52,6 +55,7 @@ from layline.cli.show import (
 @click.option(
     "--baseline", type=click.Path(dir_okay=False, path_type=Path), default=None, help="TOML file of accepted findings."
 )
+@filter_options(*(kind.value for kind in DriftKind), "dead", "override", "call")
 @fetch_option
 @date_option
 @format_option("text", "md", "json", "sarif", "github")
@@ -67,11 +71,13 @@ def patches_drift(
     culprits: bool,
     fail_on: str,
     baseline: Path | None,
+    limit: int | None,
     fetch: bool,
     today: date,
     format_: str,
     output: Path | None,
     config: Path | None,
+    **filters: Any,
 ) -> int:
     """What became of every target of BACKEND's patches between pin and tip; exit 1 when something needs a person."""
     from layline.app.patches_drift import DriftOptions
@@ -88,14 +94,21 @@ def patches_drift(
     for key in (tuple(workspace.settings.backends) if backend is None else (backend,)) if fetch else ():
         fetch_backend(workspace, key)
     options = DriftOptions(
-        to=to, culprits=culprits, fail_on=fail_on, baseline=baseline, today=today, since=since, dead=dead
+        to=to,
+        culprits=culprits,
+        fail_on=fail_on,
+        baseline=baseline,
+        today=today,
+        since=since,
+        dead=dead,
+        wanted=read_filters(filters),
     )
     with show_progress() as progress:
         if backend is None:
             answer = patches_drift_all(workspace, options, progress=progress)
         else:
             answer = answer_drift(workspace, backend, options, progress=progress)
-    return show(answer, format_, output)
+    return show(answer, format_, output, limit=limit)
 
 
 @click.command("diff")

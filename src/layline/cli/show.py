@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -80,14 +81,18 @@ def format_option(*formats: str) -> Callable[[Function], Function]:
     return add
 
 
-def show(answer: Answer, format_: str, output: Path | None = None) -> int:
-    """Print or save an answer; the exit code it asks for."""
+def show(answer: Answer, format_: str, output: Path | None = None, *, limit: int | None = None) -> int:
+    """Print or save an answer; the exit code it asks for. `limit`: so many findings of a list at most."""
+    if limit is not None and answer.listing is not None:
+        from layline.core.listing import limit_listing
+
+        answer = replace(answer, listing=limit_listing(answer.listing, limit))
     text = render(answer, format_, terminal=output is None and sys.stdout.isatty())
     deliver(text, output)
     return 1 if answer.needs_person else 0
 
 
-def render(answer: Answer, format_: str, *, terminal: bool = False) -> str:  # noqa: PLR0911  one return per format
+def render(answer: Answer, format_: str, *, terminal: bool = False) -> str:
     match format_:
         case "json":
             from layline import codec
@@ -111,12 +116,28 @@ def render(answer: Answer, format_: str, *, terminal: bool = False) -> str:  # n
 
             return render_page(answer.report)
         case _:
-            from layline.render import render_text
+            return _render_text(answer, terminal=terminal)
 
-            if not terminal:
-                return render_text(answer.report)
-            width = click.get_current_context().terminal_width or os.get_terminal_size().columns
-            return render_text(answer.report, width=width, color="NO_COLOR" not in os.environ)
+
+def _render_text(answer: Answer, *, terminal: bool) -> str:
+    from layline.render.listing import render_listing
+    from layline.render.text import render_text
+
+    width = find_width(terminal=terminal)
+    color = terminal and "NO_COLOR" not in os.environ
+    if answer.listing is not None:
+        return render_listing(answer.listing, width=width, color=color)
+    return render_text(answer.report, width=width, color=color)
+
+
+def find_width(*, terminal: bool) -> int | None:
+    """Columns to wrap at: what COLUMNS says, else the terminal's; None in a pipe, where nothing is wrapped."""
+    asked = os.environ.get("COLUMNS", "")
+    if asked.isdigit() and int(asked) > 0:
+        return int(asked)
+    if not terminal:
+        return None
+    return click.get_current_context().terminal_width or os.get_terminal_size().columns
 
 
 def deliver(text: str, output: Path | None) -> None:

@@ -83,6 +83,16 @@ class Severity(StrEnum):
     LOOK = "look"
     OK = "ok"
 
+    @property
+    def word(self) -> str:
+        """As people read it; programs get the value."""
+        return {"breaks": "error", "look": "warning", "ok": "note"}[self.value]
+
+    @classmethod
+    def named(cls, text: str) -> Severity:
+        """By either word: `error` or `breaks`."""
+        return next(one for one in cls if text in {one.value, one.word})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:

@@ -119,6 +119,8 @@ class Effect:
     """The condition inside the installer that dominates it, readable; None: always."""
     premise: Premise | None = None
     """The same condition taken apart; None where no part of it is about upstream or configuration."""
+    id: str = ""
+    """Short, unique in its inventory, the same after lines moved; given by `core.effect_ids` when all are known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from layline.core.evidence import Alert, Evidence, Severity, Skipped
+from layline.core.listing import Listing
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,3 +142,5 @@ class Answer:
     """For `--format sarif|github`; worst first."""
     subject: Subject | None = None
     """What the findings are about."""
+    listing: Listing | None = None
+    """What a terminal shows instead of the report, where the rows are places of ours."""

@@ -57,6 +57,7 @@ def encode_patch(patch: Patch) -> dict[str, Any]:
 
 def encode_effect(effect: Effect) -> dict[str, Any]:
     return {
+        "id": effect.id,
         "style": effect.style.value,
         "target": effect.target,
         "replacement": effect.replacement,

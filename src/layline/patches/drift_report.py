@@ -323,6 +323,7 @@ def encode_row(row: Drift, accepted: Accepted | None = None) -> dict[str, Any]:
     culprit = row.culprit
     return {
         "id": row.id,
+        "effect": row.effect.id if row.effect is not None else None,
         "patch": row.patch,
         "active": row.active,
         "target": row.target,

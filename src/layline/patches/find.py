@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from layline.core.patch import Inventory, Patch
+    from layline.core.patch import Inventory, Patch, Unregistered
     from layline.patches.declared_keys import Schema
 
 
@@ -17,7 +17,7 @@ class Hit:
 
     backend: str
     patch: str | None
-    """None: a config key that no patch reads."""
+    """The patch's id, or that of an effect outside any registration; None: a config key that no patch reads."""
     where: str
     text: str
     location: str
@@ -41,14 +41,15 @@ def find_word(inventory: Inventory, schema: Schema, word: str) -> Iterator[Hit]:
                     rank=rank,
                 )
     for item in inventory.unregistered:
-        if wanted in _plain(f"{item.effect.target} {item.within}"):
+        found = next((pair for pair in _stray_texts(item) if wanted in _plain(pair[1])), None)
+        if found is not None:
             yield Hit(
                 backend=inventory.backend,
-                patch=None,
-                where="unregistered",
-                text=item.effect.target or item.within,
+                patch=item.effect.id,
+                where=found[0],
+                text=found[1],
                 location=str(item.effect.location),
-                rank=6,
+                rank=7,
             )
     for key, declared in schema.keys.items():
         if wanted in _plain(key):
@@ -60,12 +61,13 @@ def find_word(inventory: Inventory, schema: Schema, word: str) -> Iterator[Hit]:
                 where="config key",
                 text=f"{key}: {first.value}{note}",
                 location=str(first.location),
-                rank=7,
+                rank=8,
             )
 
 
 def _texts(patch: Patch) -> Iterator[tuple[str, str]]:
-    yield "id", patch.id
+    yield "id", " ".join((patch.id, *(effect.id for effect in patch.effects)))
+    yield "place", " ".join((str(patch.location), *(str(effect.location) for effect in patch.effects)))
     yield "guard", " ".join((*patch.guard.keys, *patch.guard.other, *patch.body_keys))
     yield "description", patch.description
     yield "target", " ".join(effect.target or "" for effect in patch.effects).strip()
@@ -76,6 +78,17 @@ def _texts(patch: Patch) -> Iterator[tuple[str, str]]:
             (*patch.implementation, patch.file, patch.handler, *(effect.replacement or "" for effect in patch.effects))
         ),
     )
+
+
+def _stray_texts(item: Unregistered) -> Iterator[tuple[str, str]]:
+    effect = item.effect
+    target = effect.target or ", ".join(effect.mutates)
+    yield "target", target
+    yield "id", f"{effect.id} {target}"
+    yield "place", f"{effect.location} {target}"
+    yield "inside", item.within
+    yield "replacement", effect.replacement or ""
+    yield "condition", effect.when or ""
 
 
 def _plain(text: str) -> str:

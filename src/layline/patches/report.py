@@ -37,7 +37,7 @@ def build_report(inventory: Inventory, repository: str, label: str, *, of: int |
     if shared:
         sections.append(_build_shared(shared))
     sections.extend(_build_all_unregistered(inventory, repository))
-    closing = tuple(_close(inventory))
+    closing = tuple(describe_closing(inventory))
     if closing:
         sections.append(Section(title="How patches are switched", blocks=(Bullets(closing),)))
     return Report(
@@ -113,7 +113,7 @@ def describe_logic(effects: tuple[Effect, ...]) -> str:
 
 
 def describe_effect(effect: Effect) -> str:
-    shown = f"{_VERBS.get(effect.style, 'changes')} {effect.target}{_MOMENTS[effect.moment]}"
+    shown = describe_change(effect)
     if effect.target_kind is TargetKind.ABSENT:
         shown += " [absent at the pin]"
     return shown if effect.certain else f"{shown} [uncertain: {effect.reason}]"
@@ -126,9 +126,10 @@ def describe_enabling(patch: Patch) -> str:
         words.append(f"versions {', '.join(patch.version_gates)}")
     if patch.body_keys:
         words.append(f"the handler returns early by {', '.join(patch.body_keys)}")
-    words.append(
-        f"phase {patch.phase or 'any'}, priority {patch.priority if patch.priority is not None else 'default'}"
-    )
+    if patch.phase is not None or patch.priority is not None:
+        words.append(
+            f"phase {patch.phase or 'any'}, priority {patch.priority if patch.priority is not None else 'default'}"
+        )
     shown = "; ".join(words)
     return shown if patch.active else f"NEVER ACTIVE ({patch.active_reason}); {shown}"
 
@@ -239,8 +240,17 @@ def _build_unregistered(title: str, intro: str, items: list[Unregistered], at: t
 
 
 def _describe_change(effect: Effect) -> str:
-    if effect.target or effect.certain or not effect.reason:
-        return describe_effect(effect) if effect.target else describe_logic((effect,))
+    if effect.target:
+        return describe_effect(effect)
+    return describe_change(effect)
+
+
+def describe_change(effect: Effect) -> str:
+    """What an effect does in a few words: verb and target; what it sets, or why nothing is known, where it has none."""
+    if effect.target:
+        return f"{_VERBS.get(effect.style, 'changes')} {effect.target}{_MOMENTS[effect.moment]}"
+    if effect.certain or not effect.reason:
+        return describe_logic((effect,))
     return f"{effect.reason}{_MOMENTS[effect.moment]}"
 
 
@@ -254,7 +264,8 @@ def describe_switch(engine: Engine) -> str | None:
     )
 
 
-def _close(inventory: Inventory) -> Iterator[Inline]:
+def describe_closing(inventory: Inventory) -> Iterator[str]:
+    """How the engine switches patches, in sentences."""
     engine = inventory.engine
     switch = describe_switch(engine)
     if switch:

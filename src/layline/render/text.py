@@ -6,6 +6,7 @@ import io
 from typing import TYPE_CHECKING, assert_never
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -17,21 +18,29 @@ from layline.render.inline import plain
 if TYPE_CHECKING:
     from layline.core.report import Block, Report, Section
 
-PIPE_WIDTH = 120
-_COLOURS = {Severity.BREAKS: "bold red", Severity.LOOK: "yellow", Severity.OK: "green"}
+_UNWRAPPED = 100_000
+_TABLE = 160
+"""A table wider than this is no table any more where nothing wraps: its rows become lines."""
+COLOURS = {Severity.BREAKS: "bold red", Severity.LOOK: "yellow", Severity.OK: "green"}
 
 
-def render_text(report: Report, *, width: int = PIPE_WIDTH, color: bool = False) -> str:
-    """The report as text `width` columns wide; the same bytes for the same arguments."""
+def render_text(report: Report, *, width: int | None = None, color: bool = False) -> str:
+    """The report as text `width` columns wide (None: nothing is wrapped); the same bytes for the same arguments."""
     out = io.StringIO()
     console = Console(
-        file=out, width=width, force_terminal=color, no_color=not color, highlight=False, markup=False, emoji=False
+        file=out,
+        width=width or _UNWRAPPED,
+        force_terminal=color,
+        no_color=not color,
+        highlight=False,
+        markup=False,
+        emoji=False,
     )
     console.print(Text(safe(report.title), style="bold"))
     for name, value in report.meta:
         console.print(Text(f"{safe(name)}: {safe(value)}", style="dim"))
     for alert in report.alerts:
-        console.print(Text(f"{alert.severity.value}: {safe(alert.message)}", style=_COLOURS[alert.severity]))
+        console.print(Text(f"{alert.severity.word}: {safe(alert.message)}", style=COLOURS[alert.severity]))
     for section in report.sections:
         _print_section(console, section, 0)
     if report.skipped:
@@ -77,11 +86,27 @@ def _print_block(console: Console, block: Block) -> None:
 
 
 def _print_table(console: Console, table: Table) -> None:
-    drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
-    for index, column in enumerate(table.columns):
-        drawn.add_column(safe(column), justify="right" if index in table.numeric else "left", overflow="fold")
-    for row in table.rows:
-        drawn.add_row(*(Text(safe(plain(cell))) for cell in row))
-    console.print(drawn)
+    rows = [[" ".join(safe(plain(cell)).split()) for cell in row] for row in table.rows]
+    if _natural_width(table, rows) <= min(console.width, _TABLE):
+        drawn = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim")
+        for index, column in enumerate(table.columns):
+            drawn.add_column(safe(column), justify="right" if index in table.numeric else "left", no_wrap=True)
+        for row in rows:
+            drawn.add_row(*map(Text, row))
+        console.print(drawn)
+    else:
+        _print_rows(console, table, rows)
     if table.more:
         console.print(Text(f"  … {table.more} more in {safe(table.more_where)}", style="dim"))
+
+
+def _natural_width(table: Table, rows: list[list[str]]) -> int:
+    widths = [max(map(cell_len, column)) for column in zip(table.columns, *rows, strict=False)]
+    return sum(widths) + 2 * len(widths)
+
+
+def _print_rows(console: Console, table: Table, rows: list[list[str]]) -> None:
+    """One line for each row, cells apart by a bar: what is too wide for a table can still be searched."""
+    console.print(Text(" | ".join(map(safe, table.columns)), style="dim"), soft_wrap=True)
+    for row in rows:
+        console.print(Text(" | ".join(row)), soft_wrap=True)

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from layline.core.effect_ids import is_effect_id
 from layline.core.patch import Moment
 from layline.patches.port.slicing import Slice
 from layline.patches.port.vendor import write_modules
@@ -218,7 +219,8 @@ def build_bundle(
         "description": " ".join(patch.description.split()).replace('"""', "'''"),
         "vendored": f"{package}.vendor.{module}",
         "handler": handler,
-        "call": "_context(config or {}, context)",
+        # a registered handler takes the engine's context, any other function its own parameters
+        "call": "**context" if is_effect_id(patch.id) else "_context(config or {}, context)",
     }
     files = {f"{package}/__init__.py": _INSTALLER.format(**values), f"{package}/vendor/__init__.py": ""}
     for path, text in write_modules(found, modules, tree, package, registers).items():

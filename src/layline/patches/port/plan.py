@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from layline.core.effect_ids import is_effect_id
 from layline.core.patch import Moment, TargetKind
 from layline.core.report import Bullets, Cell, Code, Paragraph, Section
 from layline.patches.port.guard import quote_guard
@@ -91,9 +92,10 @@ def build_plan(
     files = [modules.path_of(name) or name for name in found.modules if name in found.statements]
     shims = sorted({stub for stubs in found.stubs.values() for stub in stubs})
     replaced = f"; also {', '.join(shims)}, for which print stands in" if shims else ""
+    engine = "" if is_effect_id(patch.id) else " and the engine's registration"
     steps: list[Inline] = [
         ("Copy what is needed from: ", ", ".join(files) or patch.file),
-        f"Leave behind: the rest of these files and the engine's registration{replaced}.",
+        f"Leave behind: the rest of these files{engine}{replaced}.",
         f"Needs at run time: {', '.join(sorted(found.outside)) or 'nothing but Python'}.",
         *_describe_targets(patch),
         *(_describe_consumer(item, patched) for item in consumers[:_MOST]),
@@ -103,12 +105,7 @@ def build_plan(
             f"{patch.guard.expression}){'; copied word for word below' if patch.guard.text else ''}."
         ),
         *(f"Constraint: {need}." for need in patch.guard.other),
-        (
-            "Either rebind directly (",
-            Cell("apply()", code=True),
-            " of the bundle), or keep the engine: register the handler in phase ",
-            f"{patch.phase}, priority {patch.priority}.",
-        ),
+        _describe_installing(patch),
         *(f"Look at: {problem}." for problem in found.problems),
     ]
     if len(consumers) > _MOST:
@@ -119,6 +116,19 @@ def build_plan(
         blocks.append(Paragraph("The guard, copied word for word, with every helper and constant that decides:"))
         blocks += [Code("\n\n".join(f"# {q.path}:{q.lines[0]}-{q.lines[1]}\n{q.text}" for q in quotes), "python")]
     return Section(title="Porting plan", blocks=tuple(blocks))
+
+
+def _describe_installing(patch: Patch) -> Inline:
+    if is_effect_id(patch.id):
+        if not patch.handler:
+            return "Make the assignment before upstream uses the name."
+        return ("Call ", Cell(f"{patch.handler}()", code=True), " before upstream uses the name.")
+    return (
+        "Either rebind directly (",
+        Cell("apply()", code=True),
+        " of the bundle), or keep the engine: register the handler in phase ",
+        f"{patch.phase}, priority {patch.priority}.",
+    )
 
 
 def _describe_targets(patch: Patch) -> Iterator[Inline]:

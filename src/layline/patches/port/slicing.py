@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from layline.core.patch import Patch
 from layline.interpreter.modules import Module, Modules, resolve_relative
 
 TALKS = re.compile(r"_?(?:log|debug|info|warn|warning|error|print|trace)(?:_|$)")
@@ -153,6 +154,18 @@ class Slicer:
                     found.setdefault(name, []).append(index)
             self._bindings[module.name] = found
         return self._bindings[module.name]
+
+
+def follow_patch(patch: Patch, modules: Modules, registers: frozenset[str]) -> Slice:
+    """What a patch needs: all that its installer reaches; of a write at module level, what it puts in place."""
+    slicer = Slicer(modules, registers)
+    if patch.handler:
+        return slicer.follow(modules.names_by_path.get(patch.file, ""), patch.handler.partition(".")[0])
+    for effect in patch.effects:
+        home = modules.names_by_path.get(effect.replacement_at.path) if effect.replacement_at is not None else None
+        if home is not None and effect.replacement is not None:
+            slicer.follow(home, effect.replacement.removeprefix(f"{home}.").partition(".")[0])
+    return slicer.found
 
 
 def called_name(decorator: ast.expr) -> str:

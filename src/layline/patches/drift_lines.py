@@ -1,0 +1,206 @@
+"""Drift as lines for a terminal: root causes first, then what breaks, what is dead, what needs a look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from layline.core.drift import DriftKind
+from layline.core.evidence import Location, Severity
+from layline.core.listing import Diagnostic, Group, Listing
+from layline.core.prose import count, listed, verb
+from layline.coupling.drift_model import Drift
+
+if TYPE_CHECKING:
+    from layline.patches.drift_report import DriftReport, Elsewhere
+
+_TOGETHER = 3
+"""So many rows with one reason are one cause with several places."""
+_HOLDERS = 3
+_MESSAGES = {
+    DriftKind.UNCHANGED: "{target} is unchanged",
+    DriftKind.BODY_CHANGED: "the body of {target} changed",
+    DriftKind.SIGNATURE_CHANGED: "the signature of {target} changed",
+    DriftKind.MOVED: "{target} moved",
+    DriftKind.RENAMED: "{target} was renamed",
+    DriftKind.REMOVED: "{target} was removed",
+    DriftKind.DEAD_AT_PIN: "dead patch: {target} does not exist at the pin",
+    DriftKind.BINDING_LOST: "{target} is no longer bound there",
+    DriftKind.ANCHOR_LOST: "the text that we rewrite is gone from {target}",
+    DriftKind.EXTERNAL: "{target} is not code of this upstream",
+    DriftKind.UNRESOLVED: "{target} cannot be decided without running the code",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Places of ours by the worst thing said about them: one line of ours counts once."""
+
+    total: int
+    broken: int
+    dead: int
+    look: int
+
+
+def count_places(rows: Iterable[Drift]) -> Places:
+    """A place with several effects counts by its worst."""
+    worst: dict[Location, int] = {}
+    for row in rows:
+        rank = (
+            0 if row.severity is Severity.BREAKS else 1 if row.dead_today else 2 if row.severity is Severity.LOOK else 3
+        )
+        worst[row.location] = min(rank, worst.get(row.location, rank))
+    ranks = list(worst.values())
+    return Places(len(ranks), ranks.count(0), ranks.count(1), ranks.count(2))
+
+
+def build_drift_listing(drift: DriftReport, *, notes: bool = False) -> Listing:
+    """`notes`: also one line for each effect that still fits."""
+    dead = [row for row in drift.rows if row.dead_today]
+    broken = [row for row in drift.rows if row.severity is Severity.BREAKS and not row.dead_today]
+    look = [row for row in drift.rows if row.severity is Severity.LOOK and not row.dead_today]
+    fits = [row for row in drift.rows if row.severity is Severity.OK and not row.dead_today]
+    groups = [
+        *_group_causes(broken),
+        *_group_elsewhere(drift.elsewhere, Severity.BREAKS),
+        *_group_causes(dead),
+        *_group_causes(look),
+        *_group_elsewhere(drift.elsewhere, Severity.LOOK),
+        *([Group(items=tuple(_tell(row) for row in fits))] if notes and fits else []),
+        *_group_risks(drift.rows),
+        Group(lines=tuple(_close(drift))),
+    ]
+    return Listing(
+        title=_title(drift),
+        meta=(_name_commits(drift),),
+        groups=tuple(group for group in groups if group.items or group.lines),
+        skipped=drift.skipped,
+    )
+
+
+def _name_commits(drift: DriftReport) -> str:
+    ours = f"{drift.downstream.repo} at {drift.downstream.commit[:12]}"
+    pin = f"{drift.pin.hash[:12]} ({drift.pin.date}, the pin)"
+    return f"{ours}; {drift.label} from {pin} to {drift.tip.hash[:12]} ({drift.tip.date}, the tip)"
+
+
+def _title(drift: DriftReport) -> str:
+    """One number and one unit first: places of ours that break."""
+    places = count_places(drift.rows)
+    more = [f"{places.dead} {'does' if places.dead == 1 else 'do'} nothing today already"] if places.dead else []
+    more += [f"{places.look} more {verb(places.look, 'needs')} a look"] if places.look else []
+    other = sum(item.severity is Severity.BREAKS for item in drift.elsewhere)
+    more += [f"{count(other, 'place')} outside patches {verb(other, 'breaks')}"] if other else []
+    first = f"{places.broken or 'none'} of {count(places.total, 'patched place')} {verb(places.broken, 'breaks')}"
+    return f"{drift.label}: {first} at {drift.tip.hash[:8]}" + "".join(f"; {part}" for part in more) + "."
+
+
+def _group_causes(rows: list[Drift]) -> Iterator[Group]:
+    """Rows with one reason together, the most frequent first; then the others by place."""
+    reasons: dict[tuple[str, str], list[Drift]] = {}
+    for row in rows:
+        reasons.setdefault((row.kind.value, row.detail), []).append(row)
+    causes = [group for (_, why), group in reasons.items() if why and len(group) >= _TOGETHER]
+    for group in sorted(causes, key=len, reverse=True):
+        yield Group(
+            title=f"{group[0].severity.word}[{group[0].kind.value}] at {count(len(group), 'place')}: {group[0].detail}",
+            items=tuple(_tell(row, together=True) for row in group),
+        )
+    known = {id(row) for group in causes for row in group}
+    single = tuple(_tell(row) for row in rows if id(row) not in known)
+    if single:
+        yield Group(items=single)
+
+
+def _tell(row: Drift, *, together: bool = False) -> Diagnostic:
+    return Diagnostic(
+        location=row.location,
+        severity=row.severity,
+        code=row.kind.value,
+        message=_say(row),
+        details=() if row.severity is Severity.OK else tuple(_details(row, together=together)),
+    )
+
+
+def _say(row: Drift) -> str:
+    target = row.target or row.patch
+    said = _MESSAGES[row.kind].format(target=target)
+    if row.kind in {DriftKind.MOVED, DriftKind.RENAMED} and row.suggestion is not None:
+        said += f" to {row.suggestion.target}"
+    if row.kind is DriftKind.DEAD_AT_PIN and row.suggestion is not None:
+        said += f". Did you mean {row.suggestion.target}?"
+    if row.severity is Severity.BREAKS and row.kind is DriftKind.UNCHANGED:
+        said += ", but our replacement no longer fits"
+    if row.problems:
+        said += f": our replacement {listed(row.problems, most=3)}"
+    return said
+
+
+def _details(row: Drift, *, together: bool) -> Iterator[tuple[str, str]]:
+    if row.effect is not None:
+        yield "patch", row.effect.id if row.effect.id == row.patch else f"{row.patch} [{row.effect.id}]"
+    if row.detail and not together and row.detail not in _said_already(row):
+        yield "why", row.detail
+    if row.copied is not None:
+        yield "ours", f"an edited copy of upstream's body ({row.copied:.0%} alike)"
+    if row.culprit is not None:
+        number = f" #{row.culprit.pull_request}" if row.culprit.pull_request else ""
+        yield "since", f"{row.culprit.hash[:10]}{number} ({row.culprit.date}): {row.culprit.subject}"
+    if row.suggestion is not None and row.kind not in {DriftKind.DEAD_AT_PIN, DriftKind.MOVED, DriftKind.RENAMED}:
+        yield "fix", f"{row.suggestion.target} may take its place ({row.suggestion.reason})"
+
+
+def _said_already(row: Drift) -> Iterator[str]:
+    """Details that would only repeat the first line."""
+    yield f"our replacement {', '.join(row.problems)}"
+    if row.suggestion is not None:
+        yield f"now {row.suggestion.target}"
+
+
+def _group_elsewhere(items: Iterable[Elsewhere], severity: Severity) -> Iterator[Group]:
+    found = tuple(
+        Diagnostic(
+            location=item.location,
+            severity=item.severity,
+            code=item.touch,
+            message=f"{item.touch} of {item.target}: {item.detail}",
+            details=(*((("since", item.culprit),) if item.culprit else ()),)
+            + ((("fix", f"use {item.new_target}"),) if item.new_target else ()),
+        )
+        for item in items
+        if item.severity is severity
+    )
+    if found:
+        yield Group(items=found)
+
+
+def _group_risks(rows: Iterable[Drift]) -> Iterator[Group]:
+    items = tuple(
+        Diagnostic(location=row.location, code="may-not-apply", message=f"{row.target or row.patch}: {risk}")
+        for row in rows
+        if (risk := "; ".join((*row.risks, *_holders(row))))
+    )
+    if items:
+        title = f"{count(len(items), 'effect')} may not reach all of upstream's code"
+        yield Group(title=title, items=items)
+
+
+def _holders(row: Drift) -> Iterator[str]:
+    if row.holders:
+        yield f"imported by value at {listed(row.holders, most=_HOLDERS)}"
+
+
+def _close(drift: DriftReport) -> Iterator[str]:
+    for row in drift.rows:
+        if row.retire:
+            yield f"{row.location}: can be deleted: {row.patch}: {row.retire}"
+    for row, item in drift.accepted:
+        yield f"{row.location}: accepted until {item.until}: {row.target or row.patch} ({row.kind.value}): {item.reason}"
+    for place, item in drift.elsewhere_accepted:
+        yield f"{place.location}: accepted until {item.until}: {place.touch} of {place.target}: {item.reason}"
+    for item in drift.stale:
+        yield f"{item.id}: this baseline entry no longer applies: {item.reason} (until {item.until})"
+    fits = sum(row.severity is Severity.OK and not row.dead_today for row in drift.rows)
+    if fits:
+        yield f"{count(fits, 'effect')} still {'fits' if fits == 1 else 'fit'}; `--severity note` lists them."

@@ -1,0 +1,152 @@
+"""The inventory as lines for a terminal: warnings first, then one line for each effect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from layline.core.evidence import Severity
+from layline.core.listing import Diagnostic, Group, Listing
+from layline.core.patch import Style, TargetKind
+from layline.core.prose import count, shorten
+from layline.patches.report import describe_change, describe_closing, find_shared_targets, is_on_object
+from layline.patches.wanted import DEAD, NEVER_ACTIVE, find_warnings
+
+if TYPE_CHECKING:
+    from layline.core.patch import Effect, Inventory, Patch
+
+_CONDITION = 100
+"""Characters of a condition on a line; `patches show` and JSON have all of it."""
+
+
+def build_listing(inventory: Inventory, repository: str, label: str, *, of: Inventory | None = None) -> Listing:
+    """`of` is the inventory before effects were filtered out."""
+    whole = of or inventory
+    rows: list[tuple[Effect, Patch | None]] = [
+        (effect, patch) for patch in inventory.patches for effect in patch.effects
+    ]
+    rows += [(item.effect, None) for item in inventory.unregistered]
+    warned = [row for row in rows if any(find_warnings(*row))]
+    plain = [row for row in rows if not any(find_warnings(*row))]
+    order = _by_place
+    groups = [
+        Group(items=(*(_warn(*row) for row in sorted(warned, key=order)),)),
+        Group(
+            items=(*(_tell(*row) for row in sorted(plain, key=order)), *map(_tell_empty, _without_effects(inventory)))
+        ),
+        *_find_shared(inventory),
+        Group(lines=tuple(describe_closing(inventory))),
+    ]
+    return Listing(
+        title=f"{label}: {_count(whole)}{_say_shown(len(rows), whole)}",
+        meta=(_name_commits(inventory, repository, label),),
+        groups=tuple(group for group in groups if group.items or group.lines),
+        skipped=inventory.skipped,
+    )
+
+
+def _say_shown(shown: int, whole: Inventory) -> str:
+    total = sum(1 for _ in whole.every_effect())
+    return "" if shown == total else f" {shown} of {total} effects are shown."
+
+
+def _by_place(row: tuple[Effect, Patch | None]) -> tuple[str, int, str]:
+    return row[0].location.path, row[0].location.line, row[0].target or ""
+
+
+def _without_effects(inventory: Inventory) -> list[Patch]:
+    return [patch for patch in inventory.patches if not patch.effects]
+
+
+def _count(inventory: Inventory) -> str:
+    effects = list(inventory.every_effect())
+    unsure = sum(not effect.certain for effect in effects)
+    doubt = f"; {unsure} uncertain" if unsure else ""
+    stray = inventory.unregistered
+    single = sum(is_on_object(item.effect) for item in stray)
+    kinds = f"{len(stray) - single} on classes and modules, {single} on single objects"
+    if not inventory.patches:
+        return f"{count(len(stray), 'monkey patch')} (this project has no patch registry): {kinds}{doubt}."
+    held = sum(len(patch.effects) for patch in inventory.patches)
+    outside = f", and {count(len(stray), 'effect')} outside any registration" if stray else ""
+    off = sum(not patch.active for patch in inventory.patches)
+    never = f"; {count(off, 'patch')} never active" if off else ""
+    return f"{count(len(inventory.patches), 'patch')} with {count(held, 'effect')}{outside}{never}{doubt}."
+
+
+def _name_commits(inventory: Inventory, repository: str, label: str) -> str:
+    pin = f", over {label} {inventory.pin[:12]} (the pin)" if inventory.pin else ""
+    return f"{repository} at {inventory.commit[:12]}{pin}"
+
+
+def _tell(effect: Effect, patch: Patch | None) -> Diagnostic:
+    return Diagnostic(location=effect.location, message=_say(effect, patch))
+
+
+def _say(effect: Effect, patch: Patch | None) -> str:
+    owner = f"{patch.id} " if patch is not None else ""
+    doubt = "" if effect.certain else " (uncertain)"
+    absent = " (absent at the pin)" if effect.target_kind is TargetKind.ABSENT else ""
+    return f"{owner}{_describe(effect)}{absent}{doubt} [{effect.id}]{_condition(effect, patch)}"
+
+
+def _describe(effect: Effect) -> str:
+    if effect.target or not effect.mutates:
+        return describe_change(effect)
+    names = ", ".join(name.removeprefix("env:") for name in effect.mutates)
+    what = "the environment variable" if effect.style is Style.ENV_LIFECYCLE else "the config key"
+    return f"sets {what}{'s' if len(effect.mutates) > 1 else ''} {names}"
+
+
+def _condition(effect: Effect, patch: Patch | None) -> str:
+    guard = patch.guard.expression if patch is not None and patch.guard.expression != "always" else ""
+    both = " and ".join(part for part in (guard, effect.when or "") if part)
+    return f" when {shorten(both, _CONDITION)}" if both else ""
+
+
+def _warn(effect: Effect, patch: Patch | None) -> Diagnostic:
+    if DEAD in find_warnings(effect, patch):
+        return _warn_dead(effect, patch)
+    reason = patch.active_reason if patch is not None else ""
+    return Diagnostic(
+        location=effect.location,
+        severity=Severity.LOOK,
+        code=NEVER_ACTIVE,
+        message=_say(effect, patch),
+        details=(("why", reason),) if reason else (),
+    )
+
+
+def _warn_dead(effect: Effect, patch: Patch | None) -> Diagnostic:
+    owner = patch.id if patch is not None else "this"
+    hint = f". Did you mean {effect.suggestion}?" if effect.suggestion else ""
+    details = [("id", effect.id)]
+    if effect.removal is not None:
+        details.append(("history", str(effect.removal)))
+    return Diagnostic(
+        location=effect.location,
+        severity=Severity.LOOK,
+        code=DEAD,
+        message=f"dead patch: {owner} assigns {effect.target}, which does not exist at the pin{hint}",
+        details=tuple(details),
+    )
+
+
+def _tell_empty(patch: Patch) -> Diagnostic:
+    off = "" if patch.active else f"; never active: {patch.active_reason}"
+    message = f"{patch.id} changes nothing that can be read from its code{off}"
+    severity = Severity.OK if patch.active else Severity.LOOK
+    return Diagnostic(
+        location=patch.location, message=message, severity=severity, code="" if patch.active else NEVER_ACTIVE
+    )
+
+
+def _find_shared(inventory: Inventory) -> Iterator[Group]:
+    shared = find_shared_targets(inventory)
+    if shared:
+        lines = (
+            f"{target}: {', then '.join(f'{one.id} ({one.phase}, {one.priority})' for one in patches)}"
+            for target, patches in shared.items()
+        )
+        title = f"{count(len(shared), 'target')} changed by several patches, in the order they run (phase, priority)"
+        yield Group(title=title, lines=tuple(lines))

@@ -1,0 +1,162 @@
+"""One patch as a user names it: its id, the id of an effect, the upstream name it replaces, or file:line of ours."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from layline.core.patch import Effect, Guard, Inventory, Patch, TargetKind, Unregistered
+from layline.errors import Error
+
+_PLACE = re.compile(r"(?P<path>.+\.\w+):(?P<line>\d+)\Z")
+_MOST = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """The patch that was meant; an effect outside any registration is a patch of its own."""
+
+    inventory: Inventory
+    patch: Patch
+    registered: bool = True
+
+    @property
+    def ids(self) -> frozenset[str]:
+        return frozenset(effect.id for effect in self.patch.effects)
+
+    @property
+    def shown(self) -> str:
+        """One line that tells it from others."""
+        targets = ", ".join(dict.fromkeys(effect.target for effect in self.patch.effects if effect.target))
+        return f"{self.patch.id} ({self.patch.location}{f', {targets}' if targets else ''})"
+
+
+def find_named(inventories: Iterable[Inventory], word: str) -> Named:
+    """What `word` means; the ways of naming are tried from the narrowest to the widest."""
+    read = sorted(inventories, key=lambda one: not any(patch.active for patch in one.patches))
+    for matches in (_has_id, _is_at, _targets, _targets_end, _stands_inside):
+        found = _distinct(_find(read, word, matches))
+        if len(found) == 1:
+            return found[0]
+        if found:
+            listed = "; ".join(one.shown for one in found[:_MOST])
+            more = f"; and {len(found) - _MOST} more" if len(found) > _MOST else ""
+            raise Error(f"{word!r} means {len(found)} patches.", hint=f"Name one by its id: {listed}{more}.")
+    near = find_near(read, word)
+    listed = "`layline patches list` shows every id, target and place."
+    raise Error(f"No patch matches {word!r}.", hint=f"Did you mean {near!r}? {listed}" if near else listed)
+
+
+def find_near(inventories: Iterable[Inventory], word: str) -> str | None:
+    """The id or target that comes closest."""
+    known = list(dict.fromkeys(find_names(inventories)))
+    near = difflib.get_close_matches(word, known, n=1, cutoff=0.5) or [name for name in known if word in name][:1]
+    return near[0] if near else None
+
+
+def find_names(inventories: Iterable[Inventory]) -> Iterator[str]:
+    """Everything a patch can be called by, ids first."""
+    read = list(inventories)
+    yield from (patch.id for inventory in read for patch in inventory.patches)
+    yield from (item.effect.id for inventory in read for item in inventory.unregistered)
+    for inventory in read:
+        yield from (effect.target for effect in inventory.every_effect() if effect.target)
+
+
+Matcher = Callable[[Patch | Unregistered, Effect | None, str], bool]
+
+
+def _find(inventories: list[Inventory], word: str, matches: Matcher) -> Iterator[Named]:
+    for inventory in inventories:
+        for patch in inventory.patches:
+            if any(matches(patch, effect, word) for effect in patch.effects or (None,)):
+                yield Named(inventory=inventory, patch=patch)
+        scopes: dict[tuple[str, str], list[Unregistered]] = {}
+        for item in inventory.unregistered:
+            if matches(item, item.effect, word):
+                scopes.setdefault((item.within, item.effect.location.path), []).append(item)
+        for items in scopes.values():
+            yield Named(inventory=inventory, patch=as_patch(items), registered=False)
+
+
+def _distinct(found: Iterable[Named]) -> list[Named]:
+    """Each once: of two registrations with one id the active one, of two backends the one whose upstream has it."""
+    best: dict[str, Named] = {}
+    for one in found:
+        known = best.get(one.patch.id)
+        if known is None or _rank(one) > _rank(known):
+            best[one.patch.id] = one
+    return list(best.values())
+
+
+def _rank(one: Named) -> tuple[bool, bool]:
+    return one.patch.active, any(effect.target_kind is not TargetKind.EXTERNAL for effect in one.patch.effects)
+
+
+def _has_id(holder: Patch | Unregistered, effect: Effect | None, word: str) -> bool:
+    return (isinstance(holder, Patch) and holder.id == word) or (effect is not None and effect.id == word)
+
+
+def _is_at(holder: Patch | Unregistered, effect: Effect | None, word: str) -> bool:
+    asked = _PLACE.match(word)
+    if asked is None:
+        return False
+    places = [effect.location, effect.replacement_at] if effect is not None else []
+    places += [holder.location] if isinstance(holder, Patch) else []
+    path, line = asked["path"].removeprefix("./"), int(asked["line"])
+    return any(
+        place is not None and place.line == line and (place.path == path or place.path.endswith(f"/{path}"))
+        for place in places
+    )
+
+
+def _targets(_: Patch | Unregistered, effect: Effect | None, word: str) -> bool:
+    return effect is not None and word in {effect.target, effect.alias_of}
+
+
+def _targets_end(_: Patch | Unregistered, effect: Effect | None, word: str) -> bool:
+    return effect is not None and effect.target is not None and effect.target.endswith(f".{word}")
+
+
+def _stands_inside(holder: Patch | Unregistered, _: Effect | None, word: str) -> bool:
+    return isinstance(holder, Unregistered) and holder.within == word
+
+
+def as_patch(items: list[Unregistered]) -> Patch:
+    """Effects outside any registration that stand in one scope, as the patch a reader sees in them."""
+    first = items[0]
+    _, scope = split_scope(first.within, first.effect.location.path)
+    callers = tuple(dict.fromkeys(place for item in items for place in item.called_from))
+    conditions = tuple(dict.fromkeys(item.effect.when for item in items if item.effect.when))
+    line = first.effect.location.line
+    return Patch(
+        id=first.effect.id,
+        backend=None,
+        phase=None,
+        priority=None,
+        location=first.effect.location,
+        handler=scope,
+        handler_lines=(line, line),
+        active_reason=f"it applies when {scope} runs" if scope else "it applies when the module is imported",
+        guard=Guard(
+            keys=tuple(dict.fromkeys(key for item in items for key in item.keys)),
+            expression="; or ".join(conditions) or "always",
+        ),
+        effects=tuple(item.effect for item in items),
+        implementation=tuple(
+            dict.fromkeys(item.effect.replacement_at.path for item in items if item.effect.replacement_at)
+        ),
+        notes=(f"called from {', '.join(callers)}",) if callers else (),
+    )
+
+
+def split_scope(within: str, path: str) -> tuple[str, str]:
+    """The module of a dotted scope, and what is left: `own.a`, `install` of `own.a.install` in `src/own/a.py`."""
+    parts = path.removesuffix(".py").removesuffix("/__init__").split("/")
+    for start in range(len(parts)):
+        module = ".".join(parts[start:])
+        if within == module or within.startswith(f"{module}."):
+            return module, within[len(module) + 1 :]
+    return within, ""

@@ -1,0 +1,106 @@
+"""Which effects a reader wants to see: by severity, path, target, kind and certainty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from layline.core.evidence import Severity
+from layline.core.patch import TargetKind
+
+if TYPE_CHECKING:
+    from layline.core.patch import Effect, Inventory, Patch
+    from layline.coupling.drift_model import Drift
+    from layline.patches.drift_report import Elsewhere
+
+DEAD, NEVER_ACTIVE = "dead", "never-active"
+"""Kinds of a list beside the styles."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """None or empty keeps all."""
+
+    severities: tuple[Severity, ...] = ()
+    path: str | None = None
+    """A part of the path, or a pattern with `*`."""
+    target: str | None = None
+    kinds: tuple[str, ...] = ()
+    certain: bool | None = None
+
+    @property
+    def is_open(self) -> bool:
+        return self == ALL
+
+    def keeps(self, effect: Effect, patch: Patch | None = None) -> bool:
+        """An effect of an inventory."""
+        kinds = {effect.style.value, *find_warnings(effect, patch)}
+        severity = Severity.LOOK if set(find_warnings(effect, patch)) else Severity.OK
+        return (
+            self._keeps(str(effect.location.path), effect.target, severity)
+            and (not self.kinds or bool(kinds & set(self.kinds)))
+            and self.certain in (None, effect.certain)
+        )
+
+    def keeps_row(self, row: Drift) -> bool:
+        certain = row.effect is None or row.effect.certain
+        return (
+            self._keeps(row.location.path, row.target, row.severity)
+            and (not self.kinds or row.kind.value in self.kinds or (DEAD in self.kinds and row.dead_today))
+            and self.certain in (None, certain)
+        )
+
+    def keeps_elsewhere(self, item: Elsewhere) -> bool:
+        return (
+            self._keeps(item.location.path, item.target, item.severity)
+            and (not self.kinds or item.touch in self.kinds)
+            and self.certain is not False
+        )
+
+    def _keeps(self, path: str, target: str | None, severity: Severity) -> bool:
+        return (
+            (not self.severities or severity in self.severities)
+            and (self.path is None or _fits(path, self.path.removeprefix("./")))
+            and (self.target is None or _fits(target or "", self.target))
+        )
+
+
+ALL = Wanted()
+
+
+def find_warnings(effect: Effect, patch: Patch | None) -> Iterator[str]:
+    """Why an effect of a list asks for a look."""
+    if patch is not None and not patch.active:
+        yield NEVER_ACTIVE
+    if is_dead(effect):
+        yield DEAD
+
+
+def is_dead(effect: Effect) -> bool:
+    """Upstream does not have the target, and its history or a name close by says that it was once meant to."""
+    known = bool(effect.suggestion) or (effect.removal is not None and effect.removal.commit is not None)
+    return effect.target_kind is TargetKind.ABSENT and known
+
+
+def narrow(inventory: Inventory, wanted: Wanted) -> Inventory:
+    """The inventory with the wanted effects; a patch of which none is left goes."""
+    if wanted.is_open:
+        return inventory
+    return replace(
+        inventory,
+        patches=tuple(_narrow_patches(inventory.patches, wanted)),
+        unregistered=tuple(item for item in inventory.unregistered if wanted.keeps(item.effect)),
+    )
+
+
+def _narrow_patches(patches: Iterable[Patch], wanted: Wanted) -> Iterator[Patch]:
+    for patch in patches:
+        effects = tuple(effect for effect in patch.effects if wanted.keeps(effect, patch))
+        if effects:
+            yield replace(patch, effects=effects)
+
+
+def _fits(text: str, pattern: str) -> bool:
+    return fnmatchcase(text, pattern) if any(sign in pattern for sign in "*?[") else pattern in text

@@ -1,0 +1,182 @@
+"""A project without a patch registry: everything `patches list` prints can be asked about, and searched in a pipe."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commands import Result, layline
+from histories import History
+
+UPSTREAM: dict[str, str | bytes | None] = {
+    "pyproject.toml": '[project]\nname = "keel"\nversion = "1.0"\n',
+    "keel/__init__.py": "",
+    "keel/layers.py": "class Norm:\n    def forward(self, x):\n        return x\n\n\ndef rope(q, k):\n    return q, k\n",
+    "keel/loss.py": "def loss(x):\n    return x\n",
+}
+CHANGED: dict[str, str | bytes | None] = {
+    "keel/layers.py": "class Norm:\n    def forward(self, x, scale):\n        return x * scale\n",
+    "keel/rotary.py": "def rope(q, k):\n    return q, k\n",
+}
+OURS = '''\
+"""Puts our kernels in place."""
+
+import keel.layers
+from keel import loss
+
+
+def fast_rope(q, k):
+    return k, q
+
+
+def fast_forward(self, x):
+    return x + 1
+
+
+def apply(rope: bool = True, norm: bool = True) -> None:
+    if rope:
+        keel.layers.rope = fast_rope
+    if norm:
+        keel.layers.Norm.forward = fast_forward
+
+
+loss.loss = lambda x: x
+'''
+CONFIG = """\
+[project]
+name = "fast"
+git = "downstream"
+
+[backends.keel]
+label = "Keel"
+pin = { revision = "v1.0" }
+objects = "upstream"
+packages = ["keel"]
+"""
+FILE = "src/fast/patch.py"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("plain")
+    upstream = History.start(root / "upstream")
+    upstream.commit("Begin", UPSTREAM)
+    upstream.git("tag", "v1.0")
+    upstream.commit("Change", CHANGED)
+    downstream = History.start(root / "downstream")
+    downstream.commit("Layer", {"src/fast/__init__.py": "", FILE: OURS})
+    (root / "layline.toml").write_text(CONFIG)
+    return root
+
+
+@pytest.fixture(scope="module")
+def rows(project: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = layline("patches", "list", "keel", "--format", "json", cwd=project).json[
+        "unregistered"
+    ]
+    return found
+
+
+def test_every_effect_has_an_id_of_its_own(rows: list[dict[str, Any]]) -> None:
+    assert len(rows) == 3
+    assert len({row["id"] for row in rows}) == 3
+
+
+def _names(row: dict[str, Any]) -> list[str]:
+    return [row["id"], row["target"], row["location"]]
+
+
+@pytest.mark.parametrize("command", ["show", "port", "diff", "find"])
+def test_what_the_list_prints_can_be_asked_about(project: Path, rows: list[dict[str, Any]], command: str) -> None:
+    for row in rows:
+        for name in _names(row):
+            told = layline("patches", command, name, cwd=project)
+            assert told.code == 0, told.err
+            assert row["target"] in told.out
+
+
+def test_what_drift_prints_can_be_asked_about(project: Path) -> None:
+    told = layline("patches", "drift", "keel", "--to", "main", "--format", "json", cwd=project).json
+    for row in told["rows"]:
+        shown = layline("patches", "show", row["patch"], cwd=project)
+        assert shown.code == 0, shown.err
+        assert layline("patches", "diff", row["effect"], "--to", "main", cwd=project).code == 0
+
+
+def test_a_bundle_calls_the_function_as_it_is(project: Path, rows: list[dict[str, Any]], tmp_path: Path) -> None:
+    told = layline("patches", "port", rows[0]["id"], "--to", str(tmp_path / "port"), cwd=project)
+    assert told.code == 0, told.err
+    (package,) = tmp_path.glob("port/ported_*/__init__.py")
+    assert "install(**context)" in package.read_text()
+
+
+def _assert_searchable(told: Result, rows: list[dict[str, Any]]) -> None:
+    lines = told.out.splitlines()
+    for row in rows:
+        assert any(line.startswith(f"{row['location']}: ") and row["target"] in line for line in lines), row
+
+
+@pytest.mark.parametrize("columns", ["", "20", "80"])
+def test_places_and_targets_are_never_broken(project: Path, rows: list[dict[str, Any]], columns: str) -> None:
+    listed = layline("patches", "list", "keel", cwd=project, env={"COLUMNS": columns})
+    _assert_searchable(listed, rows)
+    drift = layline("patches", "drift", "keel", "--to", "main", cwd=project, env={"COLUMNS": columns})
+    data = layline("patches", "drift", "keel", "--to", "main", "--format", "json", cwd=project).json
+    _assert_searchable(drift, [row for row in data["rows"] if row["severity"] != "ok"])
+
+
+def test_the_first_line_answers_with_one_number(project: Path) -> None:
+    listed = layline("patches", "list", "keel", cwd=project).out.splitlines()
+    assert listed[0] == (
+        "Keel: 3 monkey patches (this project has no patch registry): 3 on classes and modules, 0 on single objects."
+    )
+    drift = layline("patches", "drift", "keel", "--to", "main", cwd=project).out.splitlines()
+    assert drift[0].startswith("Keel: 2 of 3 patched places break at ")
+    assert "error[" in drift[3]
+
+
+@pytest.mark.parametrize(
+    ("options", "targets"),
+    [
+        (["--target", "Norm"], ["keel.layers.Norm.forward"]),
+        (["--target", "keel.*.rope"], ["keel.layers.rope"]),
+        (["--path", "fast/patch.py", "--target", "loss"], ["keel.loss.loss"]),
+        (["--path", "elsewhere"], []),
+        (["--severity", "warning"], []),
+        (["--kind", "dead"], []),
+        (["--uncertain"], []),
+    ],
+)
+def test_filters_narrow_the_list(project: Path, options: list[str], targets: list[str]) -> None:
+    told = layline("patches", "list", "keel", *options, "--format", "json", cwd=project)
+    assert [row["target"] for row in told.json["unregistered"]] == targets
+
+
+@pytest.mark.parametrize(
+    ("options", "kinds", "code"),
+    [
+        (["--severity", "error"], {"moved", "signature-changed"}, 1),
+        (["--severity", "breaks", "--kind", "moved"], {"moved"}, 1),
+        (["--severity", "ok"], {"unchanged"}, 0),
+        (["--target", "loss"], {"unchanged"}, 0),
+    ],
+)
+def test_filters_narrow_drift_and_its_exit_code(project: Path, options: list[str], kinds: set[str], code: int) -> None:
+    told = layline("patches", "drift", "keel", "--to", "main", *options, "--format", "json", cwd=project)
+    assert {row["kind"] for row in told.json["rows"]} == kinds
+    assert told.code == code
+
+
+def test_a_limit_says_what_it_left_out(project: Path) -> None:
+    told = layline("patches", "list", "keel", "--limit", "1", cwd=project).out
+    assert "… 2 more; raise --limit, or use --format json." in told
+
+
+def test_csv_has_every_field_of_json(project: Path, rows: list[dict[str, Any]]) -> None:
+    table = list(csv.DictReader(io.StringIO(layline("patches", "list", "keel", "--format", "csv", cwd=project).out)))
+    assert set(rows[0]) <= set(table[0])
+    assert [row["when"] for row in table] == [row["when"] or "" for row in rows]
