@@ -193,10 +193,30 @@ class Settings:
     periodic: Periodic = field(default_factory=Periodic)
     dashboard: Dashboard = field(default_factory=Dashboard)
 
+    def choose(self, name: str | None) -> str:
+        """The key of the backend that a user means: by key or label, in any case; the only one where none is named."""
+        if name is None:
+            if len(self.backends) == 1:
+                return next(iter(self.backends))
+            if not self.backends:
+                raise ConfigError(
+                    "No backend is configured yet.",
+                    hint="Edit layline.toml: uncomment one block, or run `layline init`.",
+                )
+            raise ConfigError("Which backend?", hint=f"Name one of {', '.join(self.backends)}.")
+        if name in self.backends:
+            return name
+        fitting = [key for key, one in self.backends.items() if name.lower() in {key.lower(), one.label.lower()}]
+        if len(fitting) == 1:
+            return fitting[0]
+        self.backend(name)
+        return name
+
     def backend(self, key: str) -> Backend:
         if key in self.backends:
             return self.backends[key]
-        near = difflib.get_close_matches(key, self.backends, n=1)
+        names = {word.lower(): name for name, one in self.backends.items() for word in (one.label or name, name)}
+        near = [names[word] for word in difflib.get_close_matches(key.lower(), names, n=1)]
         known = ", ".join(sorted(self.backends)) or "none"
         raise ConfigError(
             f"There is no backend called {key!r}.",
@@ -218,7 +238,10 @@ def find_settings_file(start: Path) -> Path:
     for folder in (start, *start.parents):
         if (folder / FILE_NAME).is_file():
             return folder / FILE_NAME
-    raise ConfigError(f"There is no {FILE_NAME} here or above.", hint="`layline init` writes one by looking around.")
+    raise ConfigError(
+        f"There is no {FILE_NAME} here or above.",
+        hint="`layline init` writes one by looking at the project; `layline demo` shows Layline on a sample.",
+    )
 
 
 def load_settings(file: Path) -> Loaded:
@@ -240,7 +263,7 @@ def parse_settings(text: str, *, where: str = FILE_NAME) -> Settings:
     try:
         settings = codec.decode(Settings, plain, where=where)
     except RecordError as error:
-        raise ConfigError(error.message, hint="docs/configuration.md lists every key.") from None
+        raise ConfigError(error.message, hint="`layline schema config --format text` lists every key.") from None
     _check(settings, where)
     return settings
 

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from inline_snapshot import snapshot
 
 from commands import layline
 from layered import make_layered
-from layline.config import parse_settings
+from layline.config import Pin, parse_settings
 
 
 def test_init_writes_what_works_with_objects_filled_in(tmp_path: Path) -> None:
@@ -25,7 +26,7 @@ def test_init_writes_what_works_with_objects_filled_in(tmp_path: Path) -> None:
     assert result.code == 0, result.err
     text = (layered.downstream.path / "layline.toml").read_text()
     assert text == snapshot("""\
-# Written by `layline init`; every key is explained in docs/configuration.md.
+# Written by `layline init`; `layline schema config --format text` explains every key.
 
 [project]
 name = "downstream"
@@ -50,7 +51,7 @@ label = "Sails"
 # pin = { file = "Dockerfile", variable = "SAILS_COMMIT" }  # line 1: aaaaaaaaaaaa
 upstream = "https://github.com/loft/Sails"
 ref = "main"
-# objects = "…"  # a clone or bare mirror with its objects, if the submodule is not checked out
+# objects = "…"  # a clone or bare mirror of it; without one, --fetch downloads its history once
 packages = ["sails"]
 integration = ["harbour"]
 """)
@@ -133,6 +134,69 @@ def test_where_no_version_is_named_what_is_required_is_suggested(tmp_path: Path)
     )
     assert layline("init", cwd=layered.downstream.path).code == 0
     text = (layered.downstream.path / "layline.toml").read_text()
-    assert parse_settings(text).backends == {}
-    assert '# pin = { revision = "v4.52.0" }  # setup.py:2 asks for rope >= 4.52.0; is this a tag there?' in text
-    assert text.index("[backends.rope]") < text.index("[backends.hull]"), "a known address comes first"
+    (backend,) = parse_settings(text).backends.values()
+    assert backend.pin is not None
+    assert (backend.label, backend.pin.revision) == ("rope", "v4.52.0"), "a known address makes a block that works"
+    assert "# setup.py:2 asks for rope>=4.52.0; the tag is assumed: check it" in text
+    assert "# [backends.hull]  # imported by 3 files" in text
+
+
+OURS: dict[str, str | bytes | None] = {
+    ".gitmodules": "",
+    "pyproject.toml": '[project]\nname = "deck"\ndependencies = ["keel>=1.0,<2"]\n',
+    "deck/__init__.py": "import keel.run\nimport rope\n\nkeel.run.run = print\n",
+    "deck/more.py": "import rope\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "pin"),
+    [
+        ({}, Pin(revision="v1.0")),
+        ({"uv.lock": '[[package]]\nname = "keel"\nversion = "1.0"\n'}, Pin(revision="v1.0")),
+        ({"requirements.txt": "keel==1.0\n"}, Pin(file="requirements.txt", requirement="keel", tag="v{version}")),
+        ({"examples/requirements.txt": "keel==0.5\n"}, Pin(revision="v1.0")),
+        ({"pyproject.toml": '[project]\nname = "deck"\n'}, Pin(revision="v1.0")),
+    ],
+)
+def test_a_named_clone_becomes_a_block_that_answers_at_once(
+    tmp_path: Path, files: dict[str, str | bytes | None], pin: Pin
+) -> None:
+    layered = make_layered(tmp_path)
+    layered.downstream.commit("Unpin", {**OURS, **files})
+    told = layline("init", "--upstream", "../upstream", cwd=layered.downstream.path)
+    assert told.code == 0, told.err
+    settings = parse_settings((layered.downstream.path / "layline.toml").read_text())
+    assert (settings.backends["keel"].pin, settings.backends["keel"].objects) == (pin, "../upstream")
+    assert layline("doctor", cwd=layered.downstream.path).code == 0
+    assert layline("gap", "show", "--format", "json", cwd=layered.downstream.path).json["behind"] == 2
+    assert (
+        "1 monkey patch (this project has no patch registry)"
+        in layline("patches", "list", cwd=layered.downstream.path).out
+    )
+
+
+def test_a_clone_beside_the_project_is_found(tmp_path: Path) -> None:
+    layered = make_layered(tmp_path)
+    layered.downstream.commit("Unpin", OURS)
+    layered.upstream.path.rename(tmp_path / "keel")
+    assert layline("init", cwd=layered.downstream.path).code == 0
+    assert parse_settings((layered.downstream.path / "layline.toml").read_text()).backends["keel"].objects == "../keel"
+    assert layline("gap", "show", cwd=layered.downstream.path).code == 0
+
+
+def test_a_clone_that_the_project_does_not_import_is_refused(tmp_path: Path) -> None:
+    layered = make_layered(tmp_path)
+    layered.downstream.commit("Unpin", {**OURS, "deck/__init__.py": "", "harbour/backends/keel/__init__.py": None})
+    told = layline("init", "--upstream", "../upstream", cwd=layered.downstream.path)
+    assert told.code == 2
+    assert "../upstream offers keel; the project imports none of that." in told.err
+
+
+def test_doctor_is_not_content_without_a_backend(tmp_path: Path) -> None:
+    layered = make_layered(tmp_path)
+    layered.downstream.commit("Unpin", {**OURS, "deck/__init__.py": "", "deck/more.py": ""})
+    assert layline("init", cwd=layered.downstream.path).code == 0
+    told = layline("doctor", cwd=layered.downstream.path)
+    assert told.code == 1
+    assert "No backend is configured yet. Edit layline.toml: uncomment one block." in told.out

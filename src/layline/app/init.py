@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import ast
-import json
 import os
 import posixpath
 import re
-import sys
 import tomllib
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from layline.app.files import write_atomically
+from layline.app.init_file import Draft, render_others, render_settings, say_use, toml
+from layline.app.init_upstreams import Proposal, choose, propose_upstreams, read_origin
 from layline.config import FILE_NAME, Backend, Pin, parse_settings
 from layline.core.evidence import Alert, Severity
 from layline.core.report import Answer, Block, Bullets, Paragraph, Report, Section, Table
@@ -21,7 +20,7 @@ from layline.errors import ConfigError, Error
 from layline.git import open_repository
 from layline.git.repository import find_git_dir
 from layline.source import survey
-from layline.source.checkouts import find_checkouts, find_demand
+from layline.source.checkouts import find_checkouts
 from layline.source.tree import Tree
 
 if TYPE_CHECKING:
@@ -33,19 +32,13 @@ if TYPE_CHECKING:
     from layline.source.survey import Submodule, WrittenPin
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """One backend as it will be written, with what the user must decide."""
+def init(
+    folder: Path, *, git: Path | None = None, at: str = "HEAD", force: bool = False, upstreams: tuple[Path, ...] = ()
+) -> Answer:
+    """Survey the downstream at `git` (default: `folder`) and write `folder/layline.toml`.
 
-    key: str
-    backend: Backend
-    choices: tuple[str, ...] = ()
-    """TOML lines of which the user picks one."""
-    remarks: tuple[str, ...] = field(default=())
-
-
-def init(folder: Path, *, git: Path | None = None, at: str = "HEAD", force: bool = False) -> Answer:
-    """Survey the downstream at `git` (default: `folder`) and write `folder/layline.toml`."""
+    `upstreams` are clones that the user has: what they offer is a backend, whatever else is found.
+    """
     file = folder / FILE_NAME
     if file.exists() and not force:
         raise ConfigError(f"{file} is already there.", hint="Use --force to write it anew, or edit it.")
@@ -55,17 +48,24 @@ def init(folder: Path, *, git: Path | None = None, at: str = "HEAD", force: bool
     project = _survey_project(tree, downstream, folder, place)
     imported = survey.find_imported_packages(tree)
     drafts = tuple(_survey_backends(tree, place)) or tuple(_draft_checkouts(tree, imported, project))
+    others: tuple[Proposal, ...] = ()
+    if upstreams or not drafts:
+        known = {package for draft in drafts for package in (draft.key, *draft.backend.packages)}
+        proposals = propose_upstreams(tree, imported, place.resolve().parent, upstreams)
+        chosen = [one for one in choose(proposals, len(upstreams)) if one.package not in known]
+        drafts += tuple(_draft_proposal(tree, one, folder) for one in chosen)
+        others = tuple(one for one in proposals if one not in chosen and one.package not in known)
     named = survey.find_addresses(tree).get(survey.normalise(project["name"]))
-    text = _render(project, drafts, named)
-    if not drafts:
-        text += "\n" + "\n".join(_suggest_unpinned(tree, imported)) + "\n"
+    text = render_settings(project, drafts, named)
+    shown = [(one, _choose_pin(one), _find_importing_folders(tree, one.package)) for one in others[:4]]
+    text += "\n".join(render_others(shown, alone=not drafts))
     parse_settings(text, where=FILE_NAME)  # what we write must load
     write_atomically(file, text)
     return _build_answer(file, text, drafts)
 
 
 def _survey_project(tree: Tree, downstream: Repository, folder: Path, place: Path) -> dict[str, str]:
-    address = _read_origin(downstream)
+    address = read_origin(downstream)
     name = _read_name(tree)
     if not name:
         name = posixpath.basename(address).lower() if address else re.sub(r"\W+", "-", place.resolve().name).strip("-")
@@ -104,16 +104,6 @@ def _read_setup_name(text: str) -> str:
                     if keyword.arg == "name" and isinstance(keyword.value, ast.Constant):
                         return str(keyword.value.value)
     return ""
-
-
-def _read_origin(downstream: Repository) -> str | None:
-    """The origin's address, read from the configuration as text: git would follow its includes."""
-    try:
-        text = (downstream.common_dir / "config").read_bytes()[:65536].decode("utf-8", "replace")
-    except OSError:
-        return None
-    found = re.search(r'\[remote "origin"\][^\[]*?^\s*url\s*=\s*(\S+)', text, re.MULTILINE | re.DOTALL)
-    return survey.to_https(found.group(1)) if found else None
 
 
 def _survey_backends(tree: Tree, place: Path) -> Iterator[Draft]:
@@ -223,7 +213,7 @@ def _draft_checkouts(tree: Tree, imported: Counter[str], project: dict[str, str]
         revisions = list(dict.fromkeys(place.revision for place in places))
         addresses = list(dict.fromkeys(place.address for place in places))
         lines = tuple(
-            f"pin = {{ revision = {_toml(item.revision)} }}  # {item.location}" for item in _first_of_each(places)
+            f"pin = {{ revision = {toml(item.revision)} }}  # {item.location}" for item in _first_of_each(places)
         )
         remarks = (
             f"nothing pins it; its texts say `git checkout {revisions[0]}` ({places[0].location})"
@@ -255,82 +245,41 @@ def _find_package(repository: str, imported: Counter[str]) -> str | None:
     return max(fitting, key=lambda name: (len(name), name)) if fitting else None
 
 
-def _suggest_unpinned(tree: Tree, imported: Counter[str]) -> Iterator[str]:
-    """For a downstream that pins nothing we can see: packages it imports, those with a known address first."""
-    own = {posixpath.basename(folder) for folder in survey.find_own_folders(tree)}
-    foreign = [
-        name for name, count in imported.most_common() if count > 1 and name not in own | set(sys.stdlib_module_names)
-    ]
-    addresses = survey.find_addresses(tree)
-    foreign.sort(key=lambda name: survey.normalise(name) not in addresses)
-    yield (
-        "# No submodule or written pin was found. Uncomment the upstream that this project patches, and choose its pin:"
+def _draft_proposal(tree: Tree, one: Proposal, folder: Path) -> Draft:
+    """A block that works: the pin is a version that the project's own files name."""
+    version = one.version
+    remarks = [say_use(one)]
+    if version is None:
+        remarks.append("no file names a version: this pin is its newest release; write the one you use")
+    else:
+        remarks.append(version.said + ("" if one.tag or version.file else "; the tag is assumed: check it"))
+    folders = _find_importing_folders(tree, one.package)
+    backend = Backend(
+        label=one.package,
+        pin=_choose_pin(one),
+        upstream=one.address,
+        ref=one.ref,
+        objects=_relative(one.clone, folder) if one.clone is not None else None,
+        packages=(one.package,),
+        integration=folders,
+        patches=tuple(patch for name in folders for patch in survey.find_patch_folders(tree, name)),
     )
-    for name in foreign[:4]:
-        address = addresses.get(survey.normalise(name), "https://…")
-        demand = find_demand(tree, name)
-        yield f"# [backends.{name}]  # imported by {imported[name]} files"
-        if demand is not None:
-            yield (
-                f'# pin = {{ revision = "v{demand.version}" }}  # {demand.location} asks for {demand.text}; is '
-                "this a tag there?"
-            )
-        else:
-            yield (
-                '# pin = { revision = "…" }  # the tag or commit it is written for, or: pin = '
-                "{ file = …, requirement = … }"
-            )
-        yield f"# upstream = {_toml(address)}"
-        yield '# objects = "…"'
-        yield f"# packages = {_toml([name])}"
-        yield f"# integration = {_toml(list(_find_importing_folders(tree, name)))}"
+    return Draft(key=one.package, backend=backend, remarks=tuple(remarks))
+
+
+def _choose_pin(one: Proposal) -> Pin | None:
+    version = one.version
+    if version is not None and version.file is not None:
+        tag = one.tag.replace(version.text, "{version}") if one.tag and version.text in one.tag else "v{version}"
+        return Pin(file=version.file, requirement=one.distribution, tag=tag)
+    if one.tag is not None:
+        return Pin(revision=one.tag)
+    return Pin(revision=f"v{version.text}") if version is not None else None
 
 
 def _pin_line(pin: WrittenPin) -> str:
-    inner = f"file = {_toml(pin.location.path)}" + (f", variable = {_toml(pin.variable)}" if pin.variable else "")
+    inner = f"file = {toml(pin.location.path)}" + (f", variable = {toml(pin.variable)}" if pin.variable else "")
     return f"pin = {{ {inner} }}  # line {pin.location.line}: {pin.commit[:12]}"
-
-
-def _render(project: dict[str, str], drafts: tuple[Draft, ...], named: str | None) -> str:
-    lines = ["# Written by `layline init`; every key is explained in docs/configuration.md.", "", "[project]"]
-    lines += [f"{key} = {_toml(value)}" for key, value in project.items()]
-    if "repository" not in project:
-        lines.append(f"# repository = {_toml(named or 'https://…')}  # for permalinks: uncomment if it is right")
-    for draft in drafts:
-        lines += ["", f"[backends.{draft.key}]", *_render_backend(draft)]
-    return "\n".join(lines) + "\n"
-
-
-def _render_backend(draft: Draft) -> Iterator[str]:
-    backend = draft.backend
-    yield from (f"# {remark}" for remark in draft.remarks)
-    yield f"label = {_toml(backend.label)}"
-    if backend.path is not None:
-        yield f"path = {_toml(backend.path)}"
-    if backend.pin is not None:
-        variable = f", variable = {_toml(backend.pin.variable)}" if backend.pin.variable else ""
-        where = (
-            f"revision = {_toml(backend.pin.revision)}" if backend.pin.revision else f"file = {_toml(backend.pin.file)}"
-        )
-        yield f"pin = {{ {where}{variable} }}"
-    yield from (f"# {choice}" for choice in draft.choices)
-    if backend.upstream is not None:
-        yield f"upstream = {_toml(backend.upstream)}"
-    else:
-        yield '# upstream = "https://…"  # its address is local or relative'
-    yield f"ref = {_toml(backend.ref)}"
-    yield '# objects = "…"  # a clone or bare mirror with its objects, if the submodule is not checked out'
-    for name in ("packages", "integration", "patches", "configs"):
-        values = getattr(backend, name)
-        if values:
-            yield f"{name} = {_toml(list(values))}"
-        elif name == "packages":
-            yield "# packages = […]  # default: all that the upstream tree offers at the pin"
-
-
-def _toml(value: Any) -> str:
-    """Strings and lists of strings read the same in JSON and TOML; DEL is the one character that differs."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _relative(place: Path, folder: Path) -> str:
@@ -339,9 +288,31 @@ def _relative(place: Path, folder: Path) -> str:
     return place.resolve().as_posix() if relative.startswith("../../") else Path(relative).as_posix()
 
 
+def _say_pin(draft: Draft) -> str:
+    pin = draft.backend.pin
+    if pin is None:
+        return draft.backend.path or "undecided"
+    return pin.revision or f"{pin.file}: {pin.requirement or pin.variable or 'commit'}"
+
+
+def _say_steps(drafts: tuple[Draft, ...]) -> Iterator[str]:
+    yield "`layline doctor` says what is found and what is missing"
+    if not drafts:
+        return
+    first = drafts[0]
+    fetch = " --fetch" if first.backend.objects is None and first.backend.path is None else ""
+    yield f"`layline gap show {first.key}{fetch}` says how far it is behind"
+    yield f"`layline patches drift {first.key}` says which of our patches break"
+
+
 def _build_answer(file: Path, text: str, drafts: tuple[Draft, ...]) -> Answer:
     rows = tuple(
-        (draft.key, draft.backend.path or "written pin", draft.backend.upstream or "?", "; ".join(draft.remarks) or "–")
+        (
+            draft.key,
+            _say_pin(draft),
+            draft.backend.upstream or draft.backend.objects or "?",
+            "; ".join(draft.remarks) or "–",
+        )
         for draft in drafts
     )
     undecided = [draft.key for draft in drafts if draft.backend.path is None and draft.backend.pin is None]
@@ -352,16 +323,13 @@ def _build_answer(file: Path, text: str, drafts: tuple[Draft, ...]) -> Answer:
         for key in undecided
     )
     summary = f"Wrote {file} with {len(drafts)} backend{'' if len(drafts) == 1 else 's'}."
-    steps = (
-        "`layline doctor` says what is found and what is missing",
-        "`layline gap show BACKEND` gives a first answer",
-    )
+    steps = tuple(_say_steps(drafts))
     blocks: tuple[Block, ...] = (
         Paragraph(summary),
         Table(columns=("backend", "pin", "upstream", "remarks"), rows=rows),
     )
     if not drafts:
-        blocks = (Paragraph(f"{summary} No submodule or written pin was found: fill in one of the commented blocks."),)
+        blocks = (Paragraph(f"{summary} No pin was found: open the file and uncomment one of its blocks."),)
     report = Report(
         title="layline init",
         alerts=alerts,

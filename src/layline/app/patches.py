@@ -120,6 +120,14 @@ def read_inventories(workspace: Workspace, backends: tuple[str, ...]) -> list[In
     return _read_kept(known, backends, lambda: open_reading(known))
 
 
+def load_kept(workspace: Workspace) -> list[Inventory]:
+    """The inventories that an earlier answer has left in the cache; nothing is read anew."""
+    known = know_packages(workspace)
+    results, inputs = Results("inventory"), find_inputs(known)
+    loaded = (results.load(result_key("inventory", key, *inputs), _decode) for key in known.settings.backends)
+    return [one for one in loaded if one is not None]
+
+
 def _read_kept(
     workspace: Workspace, backends: tuple[str, ...], open_: Callable[[], OpenedInventory]
 ) -> list[Inventory]:

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
+from layline.cli.group import group
 from layline.cli.show import format_option, show
 
 
-@click.group()
+@group()
 def bench() -> None:
     """Read benchmark files of kernel campaigns."""
 
@@ -26,7 +27,7 @@ def bench() -> None:
 )
 @format_option("text", "json", "md")
 def csv(file: Path, other: Path | None, snr_db: float | None, format_: str, output: Path | None) -> int:
-    """Read FILE strictly: schema, PASS/FAIL, aggregates; with OTHER, per-shape differences."""
+    """Check a benchmark CSV; with OTHER, compare shape by shape."""
     from layline.app.bench import bench_csv
 
     return show(bench_csv(file, other, snr_db=snr_db), format_, output)

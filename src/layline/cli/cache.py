@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
+from layline.cli.group import group
 from layline.cli.show import format_option, show
 
 
-@click.group()
+@group()
 def cache() -> None:
-    """What Layline keeps on disk between runs (LAYLINE_CACHE moves it)."""
+    """What is kept on disk between runs (LAYLINE_CACHE moves it)."""
 
 
 @cache.command("info")
 @format_option("text", "json", "md")
 def cache_info(format_: str, output: Path | None) -> int:
-    """Where the cache is, what it holds and how large it may grow."""
+    """Show where the cache is, what it holds and how large it may grow."""
     from layline.app.cache import cache_info as info
 
     return show(info(), format_, output)
@@ -26,7 +25,7 @@ def cache_info(format_: str, output: Path | None) -> int:
 @cache.command("clear")
 @format_option("text", "json", "md")
 def cache_clear(format_: str, output: Path | None) -> int:
-    """Delete what was kept of readings and answers; mirrors made by --fetch stay."""
+    """Delete kept readings and answers; mirrors made by --fetch stay."""
     from layline.app.cache import cache_clear as clear
 
     return show(clear(), format_, output)

@@ -8,13 +8,14 @@ from typing import Any
 
 import click
 
+from layline.cli.group import group
 from layline.cli.show import Function, deliver, format_option, show
 from layline.errors import Error
 
 
-@click.group()
+@group()
 def campaign() -> None:
-    """Push one kernel toward the hardware limit, in honest rounds."""
+    """Is this kernel change really an improvement?"""
 
 
 @campaign.command()
@@ -28,7 +29,7 @@ def campaign() -> None:
 @click.option("--at", default="HEAD", show_default=True, help="With --repo: the commit to read.")
 @format_option("text", "json", "md")
 def audit(folder: str, repo: Path | None, at: str, format_: str, output: Path | None) -> int:
-    """Hold a foreign campaign FOLDER against the rules and list the violations with evidence."""
+    """Check a campaign FOLDER that others wrote against the rules."""
     from layline.app.campaign_audit import campaign_audit
 
     return show(campaign_audit(folder, repo=repo, at=at), format_, output)
@@ -72,7 +73,7 @@ def _progress(said: str) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation of the target.")
 @format_option("text", "json", "md")
 def new(name: str, draft: Path | None, yes: bool, format_: str, output: Path | None, **chosen: Any) -> int:
-    """Begin a campaign: target, branch, folder, manifest, frozen hashes."""
+    """Begin a campaign: target, branch, folder, manifest."""
     from layline.app.campaign import campaign_new
     from layline.app.campaign_define import define_target, describe_target
 
@@ -105,7 +106,7 @@ def _confirm_target() -> None:
 @recording
 @format_option("text", "json", "md")
 def baseline(chosen: str | None, format_: str, output: Path | None) -> int:
-    """Measure the starting kernel on every shape; it is the rollback root."""
+    """Measure the starting kernel on every shape."""
     from layline.app.campaign import campaign_baseline
 
     return show(campaign_baseline(chosen, progress=_progress), format_, output)
@@ -130,7 +131,7 @@ def baseline(chosen: str | None, format_: str, output: Path | None) -> int:
 def round_(
     chosen: str | None, format_: str, output: Path | None, full: bool, again: bool, bucket: str, **said: Any
 ) -> int:
-    """VALIDATE the current edit: gates, measure, judge, accept (commit) or roll back."""
+    """Measure the current edit; accept (commit) it or roll it back."""
     from layline.app.campaign import campaign_round
     from layline.campaign.ledger.state import Level
     from layline.campaign.proposers import Proposal
@@ -153,7 +154,7 @@ def round_(
 @recording
 @format_option("text", "json", "md")
 def note(number: int, chosen: str | None, format_: str, output: Path | None, **texts: tuple[str, ...]) -> int:
-    """Write down what round NUMBER taught."""
+    """Note what round NUMBER taught."""
     from layline.app.campaign import campaign_note
 
     notes = [(kind, text) for kind, given in texts.items() for text in given]
@@ -164,7 +165,7 @@ def note(number: int, chosen: str | None, format_: str, output: Path | None, **t
 @recording
 @format_option("text", "json", "md")
 def status(chosen: str | None, format_: str, output: Path | None) -> int:
-    """Where the campaign stands and what is due next."""
+    """Show where the campaign stands and what comes next."""
     from layline.app.campaign import campaign_status
 
     return show(campaign_status(chosen), format_, output)
@@ -175,7 +176,7 @@ def status(chosen: str | None, format_: str, output: Path | None) -> int:
 @recording
 @format_option("text", "json", "md")
 def explain(number: int, chosen: str | None, format_: str, output: Path | None) -> int:
-    """Measure round NUMBER's candidate again and show every property with its evidence."""
+    """Measure the candidate of round NUMBER again, with all evidence."""
     from layline.app.campaign_explain import campaign_explain
 
     return show(campaign_explain(number, chosen, progress=_progress), format_, output)
@@ -188,7 +189,7 @@ def explain(number: int, chosen: str | None, format_: str, output: Path | None) 
 @recording
 @format_option("text", "json", "md")
 def brief(measures: bool, chosen: str | None, format_: str, output: Path | None) -> int:
-    """What a proposer (a person, an agent) is told before the next round."""
+    """Show what a proposer is told before the next round."""
     from layline.app.campaign_brief import campaign_brief
 
     return show(campaign_brief(chosen, measures=measures), format_, output)
@@ -198,7 +199,7 @@ def brief(measures: bool, chosen: str | None, format_: str, output: Path | None)
 @recording
 @format_option("text", "json", "md")
 def resume(chosen: str | None, format_: str, output: Path | None) -> int:
-    """Continue where a crash stopped; nothing is lost, nothing happens twice."""
+    """Continue where a crash stopped."""
     from layline.app.campaign import campaign_resume
 
     return show(campaign_resume(chosen, progress=_progress), format_, output)
@@ -209,7 +210,7 @@ def resume(chosen: str | None, format_: str, output: Path | None) -> int:
 @recording
 @format_option("text", "json", "md")
 def stop(reason: str | None, chosen: str | None, format_: str, output: Path | None) -> int:
-    """Write the termination check T1–T4; refused unless one holds."""
+    """End the campaign, if one of the rules T1 to T4 allows it."""
     from layline.app.campaign import campaign_stop
 
     return show(campaign_stop(reason, chosen), format_, output)
@@ -225,7 +226,7 @@ def stop(reason: str | None, chosen: str | None, format_: str, output: Path | No
 )
 @recording
 def measure(full: bool, summary_csv: Path | None, chosen: str | None) -> int:
-    """Look at the kernel as it stands, alone: figures as CSV, no record and no verdict."""
+    """Measure the kernel as it is: figures as CSV, no verdict."""
     from layline.app.campaign_end import campaign_measure
 
     deliver(campaign_measure(chosen, full=full, progress=_progress), summary_csv)
@@ -236,7 +237,7 @@ def measure(full: bool, summary_csv: Path | None, chosen: str | None) -> int:
 @recording
 @format_option("text", "json", "md")
 def log(chosen: str | None, format_: str, output: Path | None) -> int:
-    """Everything that happened, entry by entry."""
+    """Show everything that happened, entry by entry."""
     from layline.app.campaign_end import campaign_log
 
     return show(campaign_log(chosen), format_, output)
@@ -246,7 +247,7 @@ def log(chosen: str | None, format_: str, output: Path | None) -> int:
 @recording
 @format_option("text", "json", "md", "html", "pdf")
 def report(chosen: str | None, format_: str, output: Path | None) -> int:
-    """The final report, with baseline and best measured head-to-head in one run."""
+    """Write the final report: baseline against best, in one run."""
     from layline.app.campaign_end import campaign_report, render_report
     from layline.app.files import write_named
 
@@ -263,7 +264,7 @@ def report(chosen: str | None, format_: str, output: Path | None) -> int:
 @recording
 @format_option("text", "json", "md")
 def verify(chosen: str | None, format_: str, output: Path | None) -> int:
-    """Hold folder, commits, verdicts and kernel against the ledger."""
+    """Compare folder, commits, verdicts and kernel with the ledger."""
     from layline.app.campaign_end import campaign_verify
 
     return show(campaign_verify(chosen), format_, output)
@@ -277,7 +278,7 @@ def verify(chosen: str | None, format_: str, output: Path | None) -> int:
 @recording
 @format_option("text", "json", "md")
 def accept(suite: str | None, no_suite: bool, chosen: str | None, format_: str, output: Path | None) -> int:
-    """Back in the project: full suite, report review, clean diff."""
+    """Accept the result into the project: test suite, clean diff."""
     from layline.app.campaign_end import campaign_accept
 
     return show(campaign_accept(suite, chosen, no_suite=no_suite), format_, output)
@@ -288,7 +289,7 @@ def accept(suite: str | None, no_suite: bool, chosen: str | None, format_: str, 
 @click.option("--start", default=None, help="Print (or save with -o) this starting kernel of operator NAME.")
 @format_option("text", "json", "md")
 def operators(name: str | None, start: str | None, format_: str, output: Path | None) -> int:
-    """Operators that ship for trusted measuring, their shapes and starting kernels."""
+    """List the operators that come with Layline."""
     from layline.app.campaign_operators import campaign_operators, find_start
 
     if name and start and format_ == "text":
@@ -300,7 +301,7 @@ def operators(name: str | None, start: str | None, format_: str, output: Path | 
 @campaign.command()
 @click.option("--op", "operator", required=True, help="Operator with its precision, e.g. gemm_fp8_blockwise.")
 @click.option("--backend", required=True, help="Kernel backend: TRITON, CK, HIPBLASLT, TURBO, FLYDSL, C.")
-@click.option("--gpu", required=True, help="Architecture: gfx942, gfx950, … or cpu.")
+@click.option("--gpu", required=True, help="Architecture: gfx942, gfx950 or another, or cpu.")
 @click.option("--new-kernel", is_flag=True, help="A kernel from scratch, or heavy trial and error.")
 @click.option("--python", "python", default=sys.executable, help="Interpreter of the environment that runs the kernel.")
 @click.option("--kernel", default=None, help="Kernel source file.")
@@ -332,7 +333,7 @@ def handoff(
     output: Path | None,
     **options: str | None,
 ) -> int:
-    """Collect and check every prerequisite; say what is missing; write the draft manifest."""
+    """Check every prerequisite and write a draft manifest."""
     from layline.app.campaign_handoff import campaign_handoff, read_earlier_draft
     from layline.campaign.handoff import Request
 

@@ -27,7 +27,7 @@ def parse_duration(_context: click.Context, _option: click.Parameter, text: str 
 @click.option(
     "--proposer",
     required=True,
-    metavar="search|command:…",
+    metavar="search|command:PROGRAM",
     help="Who proposes: the built-in search, or a program run once per round.",
 )
 @click.option("--rounds", type=click.IntRange(1), default=None, help="End after so many rounds.")
@@ -65,7 +65,10 @@ def run(
     format_: str,
     output: Path | None,
 ) -> int:
-    """Run the loop unattended: propose, validate, accept or roll back; run it again to go on where it stopped."""
+    """Run rounds unattended: propose, measure, accept or roll back.
+
+    Run it again to go on where it stopped.
+    """
     from layline.app.campaign_run import Limits, campaign_run
 
     limits = Limits(rounds=rounds, budget_s=budget, time_limit_s=time_limit)

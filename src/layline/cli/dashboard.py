@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
+from layline.cli.group import group
 from layline.cli.show import config_option, format_option, show
 
 
-@click.group()
+@group()
 def dashboard() -> None:
     """One static site from the records, with their PDFs."""
 
@@ -25,7 +26,7 @@ def dashboard() -> None:
 @format_option("text", "json", "md")
 @config_option
 def index(only: str | None, check: bool, format_: str, output: Path | None, config: Path | None) -> int:
-    """Validate every record and (re)write the generated indexes."""
+    """Check every record and write the generated indexes."""
     from layline.app.dashboard_index import dashboard_index
 
     return show(dashboard_index(config, only=only, check=check), format_, output)
@@ -42,7 +43,7 @@ def index(only: str | None, check: bool, format_: str, output: Path | None, conf
 @format_option("text", "json", "md")
 @config_option
 def build(output_dir: Path, no_pdf: bool, format_: str, output: Path | None, config: Path | None) -> int:
-    """Build the site: validate, render aside, check, put in place in one step."""
+    """Build the site: check the records, render, put in place."""
     from layline.app.dashboard_build import dashboard_build
     from layline.cli.progress import show_progress
 
@@ -55,7 +56,7 @@ def build(output_dir: Path, no_pdf: bool, format_: str, output: Path | None, con
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @format_option("text", "json", "md")
 def check(folder: Path, format_: str, output: Path | None) -> int:
-    """Read a built site as a stranger would; exit 1 where anything is wrong."""
+    """Check links and data of a built site; exit 1 if anything is wrong."""
     from layline.app.dashboard_check import dashboard_check
 
     return show(dashboard_check(folder), format_, output)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from layline.cli.group import command
 from layline.cli.main import layline
 from layline.cli.progress import show_progress
 
@@ -20,14 +21,14 @@ if TYPE_CHECKING:
 _OUR_BUG = 3
 
 
-@click.command()
-@click.argument("directory", type=click.Path(path_type=Path))
+@command()
+@click.argument("directory", type=click.Path(path_type=Path), default="layline-demo")
 @click.option("--walk/--no-walk", default=True, show_default=True, help="Run every command on the sample, too.")
 @click.option("--quick", is_flag=True, help="Leave out what takes its time to measure.")
 def demo(directory: Path, walk: bool, quick: bool) -> int:
-    """Write the embedded sample into DIRECTORY and walk through all commands on it.
+    """Write the embedded sample and walk through the commands.
 
-    The sample is Harbor, a small framework layered over the upstreams Keel, Spar and Rivet. A second demo replaces the
+    It goes into DIRECTORY, by default ./layline-demo. The sample is Harbor, a small framework layered over the upstreams Keel, Spar and Rivet. A second demo replaces the
     first; a directory that no demo made is refused.
     """
     from layline.app import demo as app_demo

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import click
 
+from layline.cli.complete import backend_argument
 from layline.cli.gap_report import gap_audit, gap_report, gap_verify
+from layline.cli.group import group
 from layline.cli.show import (
     at_option,
     config_option,
@@ -21,13 +23,13 @@ from layline.cli.show import (
 )
 
 
-@click.group()
+@group()
 def gap() -> None:
-    """How far is each pinned backend behind its upstream, and what does that cost us?"""
+    """How far is each pinned backend behind its upstream?"""
 
 
 @gap.command("show")
-@click.argument("backend")
+@backend_argument
 @to_option
 @at_option
 @worktree_option
@@ -43,7 +45,7 @@ def gap() -> None:
 @format_option("text", "json", "md")
 @config_option
 def gap_show(
-    backend: str,
+    backend: str | None,
     to: str | None,
     at: str,
     worktree: bool,
@@ -55,14 +57,18 @@ def gap_show(
     output: Path | None,
     config: Path | None,
 ) -> int:
-    """Pin, tip, dates, versions, commits behind and ahead, relation, diff size and age of BACKEND."""
+    """Show how far BACKEND is behind: commits, dates, versions, files.
+
+    BACKEND is a key or label of layline.toml; it may be left out where only one is configured.
+    """
     from layline.app import gap as app_gap
     from layline.app.workspace import fetch_backend, open_workspace
 
     workspace = open_workspace(config, at=at, worktree=worktree)
+    key = workspace.settings.choose(backend)
     if fetch:
-        fetch_backend(workspace, backend)
-    answer = app_gap.gap_show(workspace, backend, to=to, today=today, fail_on=fail_on)
+        fetch_backend(workspace, key)
+    answer = app_gap.gap_show(workspace, key, to=to, today=today, fail_on=fail_on)
     if not evidence:
         answer = replace(answer, report=replace(answer.report, sections=answer.report.sections[:1]))
     return show(answer, format_, output)

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import click
 
+from layline.cli.complete import backend_argument
+from layline.cli.group import command
 from layline.cli.show import at_option, config_option, date_option, fetch_option, format_option, show, to_option
 
 
-@click.command("report")
-@click.argument("backend", required=False)
+@command("report")
+@backend_argument
 @click.option("--all", "every", is_flag=True, help="Every configured backend.")
 @click.option("--replace", "take_over", is_flag=True, help="Take over reports and records that Layline did not make.")
 @click.option(
@@ -36,15 +38,15 @@ def gap_report(
     output: Path | None,
     config: Path | None,
 ) -> int:
-    """Write report.md, summary.md, the dashboard record and its evidence for BACKEND."""
+    """Write the gap report of BACKEND, its summary and its record."""
     from layline.app import gap_report as app
     from layline.app.workspace import fetch_backend, open_workspace
     from layline.cli.progress import show_progress
 
-    if (backend is None) != every:
-        raise click.UsageError("Name one backend, or say --all.")
+    if backend is not None and every:
+        raise click.UsageError("Name one backend or use --all, not both.")
     workspace = open_workspace(config, at=at)
-    keys = tuple(workspace.settings.backends) if backend is None else (backend,)
+    keys = tuple(workspace.settings.backends) if every else (workspace.settings.choose(backend),)
     for key in keys if fetch else ():
         fetch_backend(workspace, key)
     with show_progress() as progress:
@@ -54,14 +56,17 @@ def gap_report(
     return show(answer, format_, output)
 
 
-@click.command("verify")
+@command("verify")
 @click.argument(
     "records", nargs=-1, type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="[RECORD]..."
 )
 @format_option("text", "json", "md")
 @config_option
 def gap_verify(records: tuple[Path, ...], format_: str, output: Path | None, config: Path | None) -> int:
-    """Recompute every fact of our reports from its evidence; exit 1 if one changed, is gone or cannot be reached."""
+    """Recompute every fact of our reports from its evidence.
+
+    Exit 1 if a fact changed, is gone or cannot be reached.
+    """
     from layline.app import gap_verify as app
     from layline.app.workspace import open_workspace
     from layline.cli.progress import show_progress
@@ -71,7 +76,7 @@ def gap_verify(records: tuple[Path, ...], format_: str, output: Path | None, con
     return show(answer, format_, output)
 
 
-@click.command("audit")
+@command("audit")
 @click.argument(
     "records",
     nargs=-1,
@@ -83,7 +88,10 @@ def gap_verify(records: tuple[Path, ...], format_: str, output: Path | None, con
 @format_option("text", "json", "md")
 @config_option
 def gap_audit(records: tuple[Path, ...], at: str, format_: str, output: Path | None, config: Path | None) -> int:
-    """Hold published records, made by anyone, against git; exit 1 if a field is contradicted."""
+    """Compare published records, made by anyone, with git.
+
+    Exit 1 if git contradicts a field.
+    """
     from layline.app import gap_audit as app
     from layline.app.workspace import open_workspace
 

@@ -7,19 +7,20 @@ from typing import Any
 
 import click
 
+from layline.cli.group import group
 from layline.cli.show import format_option, show
 
 
-@click.group()
+@group()
 def lessons() -> None:
-    """What earlier campaigns learned, by hardware, operator and language."""
+    """What earlier campaigns learned."""
 
 
 @lessons.command("list")
 @click.option("--withdrawn", is_flag=True, help="Show withdrawn lessons too.")
 @format_option("text", "json", "md")
 def list_(withdrawn: bool, format_: str, output: Path | None) -> int:
-    """Every lesson of this repository."""
+    """List every lesson of this repository."""
     from layline.app.lessons import lessons_list
 
     return show(lessons_list(withdrawn=withdrawn), format_, output)
@@ -29,7 +30,7 @@ def list_(withdrawn: bool, format_: str, output: Path | None) -> int:
 @click.argument("lesson")
 @format_option("text", "json", "md")
 def show_(lesson: str, format_: str, output: Path | None) -> int:
-    """One lesson, by its id."""
+    """Show one lesson, by its id."""
     from layline.app.lessons import lessons_show
 
     return show(lessons_show(lesson), format_, output)
@@ -48,7 +49,7 @@ def show_(lesson: str, format_: str, output: Path | None) -> int:
 def add(
     gpu: str, operator: str, language: str, anti_pattern: bool, format_: str, output: Path | None, **fields: Any
 ) -> int:
-    """Append a lesson for GPU, OPERATOR and LANGUAGE."""
+    """Add a lesson for GPU, OPERATOR and LANGUAGE."""
     from layline.app.lessons import lessons_add
 
     named = {name.capitalize(): text for name, text in fields.items() if text}
@@ -61,7 +62,7 @@ def add(
 @click.option("--takeaway", default=None, help="What holds instead.")
 @format_option("text", "json", "md")
 def correct(lesson: str, reason: str, takeaway: str | None, format_: str, output: Path | None) -> int:
-    """Withdraw a lesson with a tombstone; nothing is deleted."""
+    """Withdraw a lesson and say why; nothing is deleted."""
     from layline.app.lessons import lessons_correct
 
     return show(lessons_correct(lesson, reason, takeaway), format_, output)

@@ -10,6 +10,7 @@ from typing import NoReturn
 import click
 
 from layline import __version__
+from layline.cli.group import QUIET, VERBOSE, Group
 from layline.core.environment import explain
 from layline.errors import Error
 
@@ -17,18 +18,19 @@ COMMANDS: dict[str, tuple[str, str]] = {
     # name: (module:attribute, one line for --help); kept here so that --help imports nothing else
     "init": ("layline.cli.project:init", "Write layline.toml by looking at the project."),
     "doctor": ("layline.cli.project:doctor", "Say what is configured, found and missing."),
-    "schema": ("layline.cli.project:schema", "Print a JSON Schema."),
+    "schema": ("layline.cli.project:schema", "Print a JSON Schema: `config` describes layline.toml."),
     "gap": ("layline.cli.gap:gap", "How far is each pinned backend behind its upstream?"),
     "patches": ("layline.cli.patches:patches", "What does each monkey patch replace, and when is it on?"),
     "campaign": ("layline.cli.campaign_run:campaign", "Is this kernel change really an improvement?"),
     "lessons": ("layline.cli.lessons:lessons", "What earlier campaigns learned."),
-    "bench": ("layline.cli.bench:bench", "Read benchmark CSV files strictly."),
+    "bench": ("layline.cli.bench:bench", "Read benchmark files of kernel campaigns."),
     "periodic": ("layline.cli.periodic:periodic", "Weekly and monthly engineering reports from git history alone."),
     "dashboard": ("layline.cli.dashboard:dashboard", "One static site from the records, with their PDFs."),
-    "mcp": ("layline.cli.mcp:mcp", "Serve the same answers to an AI agent."),
+    "mcp": ("layline.cli.mcp:mcp", "Serve the same answers to an AI agent (Model Context Protocol)."),
     "skills": ("layline.cli.skills:skills", "Skills that tell an AI agent how to use Layline."),
-    "pdf": ("layline.cli.pdf:pdf", "Set one Markdown file as a PDF."),
-    "cache": ("layline.cli.cache:cache", "What is kept on disk between runs."),
+    "pdf": ("layline.cli.pdf:pdf", "Set one Markdown FILE as a PDF."),
+    "cache": ("layline.cli.cache:cache", "What is kept on disk between runs (LAYLINE_CACHE moves it)."),
+    "help": ("layline.cli.project:help_", "Show the help of a command."),
     "demo": ("layline.cli.demo:demo", "Write the embedded sample and walk through the commands."),
 }
 
@@ -38,8 +40,12 @@ the time,
 and every 200,000 still a tenth; the garbage of two million is small beside the trees."""
 
 
-class LateGroup(click.Group):
+class LateGroup(Group):
     """A group whose commands are imported when they are run, so that start-up stays short."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        *own, last = super().get_params(ctx)
+        return [*own, QUIET, VERBOSE, last]
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -57,9 +63,12 @@ class LateGroup(click.Group):
 
 
 @click.group(cls=LateGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, prog_name="layline")
+@click.version_option(__version__, "-V", "--version", prog_name="layline")
 def layline() -> None:
-    """Charts the course of a framework layered over pinned upstreams: gaps, patches, honest kernel campaigns."""
+    """How far are pinned upstreams behind, which patches still fit, which kernels are really faster?
+
+    Begin with `layline init` in your project, or with `layline demo` on a sample.
+    """
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
@@ -70,10 +79,9 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     try:
         code = layline.main(args=arguments, prog_name="layline", standalone_mode=False)
     except click.exceptions.Abort:
-        click.echo("interrupted", err=True)
-        sys.exit(130)
+        _leave_interrupted()
     except click.ClickException as error:
-        error.show()
+        _say_usage(error)
         sys.exit(2)
     except Error as error:
         _say(error)
@@ -82,8 +90,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         sys.stderr.close()  # the reader of our pipe has gone; nothing more to say
         sys.exit(0)
     except KeyboardInterrupt:
-        click.echo("interrupted", err=True)
-        sys.exit(130)
+        _leave_interrupted()
     except Exception as error:  # noqa: BLE001  the boundary: what reaches it is the machine's fault, or our bug
         if fault := explain(error):
             _say(fault)
@@ -97,6 +104,26 @@ def _say(error: Error) -> None:
     click.echo(f"error: {error.message}", err=True)
     if error.hint:
         click.echo(f"hint: {error.hint}", err=True)
+
+
+def _say_usage(error: click.ClickException) -> None:
+    """How the command is called, then what is wrong with this call; the error stands last."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is not None:
+        click.echo(context.get_usage(), err=True)
+    click.echo(f"error: {error.format_message()}", err=True)
+    if context is not None:
+        click.echo(f"hint: `{context.command_path} --help` explains it.", err=True)
+
+
+def _leave_interrupted() -> NoReturn:
+    """At once: threads that read ahead, and the worker processes they feed, end with this process."""
+    import os
+
+    click.echo("interrupted", err=True)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(130)
 
 
 def _report_bug(error: Exception) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
+from layline.cli.group import command
 from layline.cli.show import config_option
 
 
-@click.command()
+@command()
 @config_option
 def mcp(config: Path | None) -> int:
-    """Serve Layline's answers to an AI agent over stdio (Model Context Protocol). Needs the extra `[mcp]`."""
+    """Serve the same answers to an AI agent (Model Context Protocol).
+
+    Needs the extra `layline[mcp]`; speaks over stdin and stdout.
+    """
     from layline.mcp.server import build_server
 
     build_server(config).run("stdio")

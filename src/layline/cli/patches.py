@@ -7,20 +7,22 @@ from typing import Any
 
 import click
 
+from layline.cli.complete import backend_argument, backend_option, patch_argument
 from layline.cli.filters import filter_options, read_filters
+from layline.cli.group import group
 from layline.cli.patches_drift import patches_diff, patches_drift, patches_retarget
 from layline.cli.show import at_option, config_option, deliver, format_option, show, worktree_option
 
 _STYLES = ("binding-replacement", "function-wrapping", "config-rewrite", "env-lifecycle", "source-rewrite")
 
 
-@click.group()
+@group()
 def patches() -> None:
-    """What does each monkey patch replace, when is it on, how is it ported?"""
+    """What does each monkey patch replace, and when is it on?"""
 
 
 @patches.command("list")
-@click.argument("backend", required=False)
+@backend_argument
 @at_option
 @worktree_option
 @click.option("--phase", default=None, help="Only patches of this phase.")
@@ -42,13 +44,17 @@ def patches_list(
     config: Path | None,
     **filters: Any,
 ) -> int:
-    """Every patch of BACKEND (or of all backends): target, guard, place, phase and priority."""
+    """List every patch of BACKEND, or of all backends: one line each.
+
+    Warnings come first: dead patches, and patches that are never active.
+    """
     from layline.app import patches as app_patches
     from layline.app.workspace import open_workspace
 
     wanted = app_patches.Filter(phase=phase, style=style, active=active, wanted=read_filters(filters))
     workspace = open_workspace(config, at=at, worktree=worktree)
-    answer = app_patches.patches_list(workspace, backend, wanted)
+    key = workspace.settings.choose(backend) if backend else None
+    answer = app_patches.patches_list(workspace, key, wanted)
     if format_ in {"csv", "html"}:
         deliver(app_patches.render_list(workspace, answer, format_), output)
         return 0
@@ -56,8 +62,8 @@ def patches_list(
 
 
 @patches.command("show")
-@click.argument("patch_id", metavar="ID")
-@click.option("--backend", default=None, help="Only look in this backend.")
+@patch_argument
+@backend_option
 @at_option
 @worktree_option
 @format_option("text", "json", "md")
@@ -71,7 +77,10 @@ def patches_show(
     output: Path | None,
     config: Path | None,
 ) -> int:
-    """One patch in depth: logic, places, upstream beside ours, rivals, history."""
+    """Show one patch in depth: logic, upstream beside ours, history.
+
+    PATCH is an id of `patches list`, an upstream name that is patched, or file:line of ours.
+    """
     from layline.app.patches_show import patches_show as deep_dive
     from layline.app.workspace import open_workspace
 
@@ -80,14 +89,14 @@ def patches_show(
 
 @patches.command("find")
 @click.argument("word")
-@click.option("--backend", default=None, help="Only this backend.")
+@backend_option
 @at_option
 @format_option("text", "json", "md")
 @config_option
 def patches_find(
     word: str, backend: str | None, at: str, format_: str, output: Path | None, config: Path | None
 ) -> int:
-    """Where WORD stands: ids, descriptions, targets, guards, config keys, implementation names."""
+    """Find WORD in ids, targets, conditions and config keys."""
     from layline.app.patches_find import patches_find as find
     from layline.app.workspace import open_workspace
 
@@ -100,7 +109,7 @@ def patches_find(
 @format_option("text", "json", "md")
 @config_option
 def patches_notes(file: Path, at: str, format_: str, output: Path | None, config: Path | None) -> int:
-    """Hold the tables of hand-written patch notes (FILE) against the code."""
+    """Compare hand-written patch notes (FILE) with the code."""
     from layline.app.patches_find import patches_notes as notes
     from layline.app.workspace import open_workspace
 
@@ -108,21 +117,25 @@ def patches_notes(file: Path, at: str, format_: str, output: Path | None, config
 
 
 @patches.command("port")
-@click.argument("patch_id", metavar="ID")
+@patch_argument
 @click.option(
     "--to",
     type=click.Path(file_okay=False, path_type=Path),
     default=None,
     help="Write a bundle that installs into this folder.",
 )
-@click.option("--backend", default=None, help="Only look in this backend.")
+@backend_option
 @at_option
 @format_option("text", "json", "md")
 @config_option
 def patches_port(
     patch_id: str, to: Path | None, backend: str | None, at: str, format_: str, output: Path | None, config: Path | None
 ) -> int:
-    """How to bring patch ID into another framework: the plan, and with --to a bundle that installs."""
+    """Plan how to bring one patch into another framework.
+
+    PATCH is an id of `patches list`, an upstream name that is patched, or file:line of ours. With --to, a bundle that
+    installs is written.
+    """
     from layline.app.patches_port import patches_port as port
     from layline.app.workspace import open_workspace
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import click
 
+from layline.cli.complete import backend_argument, patch_argument
 from layline.cli.filters import filter_options, read_filters
+from layline.cli.group import command
 from layline.cli.show import (
     at_option,
     config_option,
@@ -23,8 +25,8 @@ from layline.cli.show import (
 from layline.core.drift import DriftKind
 
 
-@click.command("drift")
-@click.argument("backend", required=False)
+@command("drift")
+@backend_argument
 @click.option(
     "--all",
     "every",
@@ -47,10 +49,11 @@ from layline.core.drift import DriftKind
 @click.option("--culprits", is_flag=True, help="Name the upstream commit that made each row so.")
 @click.option(
     "--fail-on",
-    type=click.Choice(("breaks", "look", "none")),
-    default="breaks",
+    type=click.Choice(("error", "warning", "none", "breaks", "look")),
+    default="error",
     show_default=True,
-    help="Exit with 1 when a row is this bad.",
+    metavar="WORD",
+    help="Exit with 1 from this severity on: error, warning or none.",
 )
 @click.option(
     "--baseline", type=click.Path(dir_okay=False, path_type=Path), default=None, help="TOML file of accepted findings."
@@ -79,24 +82,28 @@ def patches_drift(
     config: Path | None,
     **filters: Any,
 ) -> int:
-    """What became of every target of BACKEND's patches between pin and tip; exit 1 when something needs a person."""
+    """Say which patches of BACKEND still fit upstream's newest code.
+
+    Exit 1 when something breaks (--fail-on chooses).
+    """
     from layline.app.patches_drift import DriftOptions
     from layline.app.patches_drift import patches_drift as answer_drift
     from layline.app.patches_drift_all import patches_drift_all
     from layline.app.workspace import fetch_backend, open_workspace
     from layline.cli.progress import show_progress
 
-    if (backend is None) != every:
-        raise click.UsageError("Name one backend, or say --all.")
+    if backend is not None and every:
+        raise click.UsageError("Name one backend or use --all, not both.")
     if since is not None and (every or dead):
         raise click.UsageError("--from goes with one backend, and not with --dead.")
     workspace = open_workspace(config, at=at, worktree=worktree)
-    for key in (tuple(workspace.settings.backends) if backend is None else (backend,)) if fetch else ():
+    keys = tuple(workspace.settings.backends) if every else (workspace.settings.choose(backend),)
+    for key in keys if fetch else ():
         fetch_backend(workspace, key)
     options = DriftOptions(
         to=to,
         culprits=culprits,
-        fail_on=fail_on,
+        fail_on={"error": "breaks", "warning": "look"}.get(fail_on, fail_on),
         baseline=baseline,
         today=today,
         since=since,
@@ -104,43 +111,48 @@ def patches_drift(
         wanted=read_filters(filters),
     )
     with show_progress() as progress:
-        if backend is None:
+        if every:
             answer = patches_drift_all(workspace, options, progress=progress)
         else:
-            answer = answer_drift(workspace, backend, options, progress=progress)
+            answer = answer_drift(workspace, keys[0], options, progress=progress)
     return show(answer, format_, output, limit=limit)
 
 
-@click.command("diff")
-@click.argument("patch", metavar="ID")
+@command("diff")
+@patch_argument
 @to_option
 @at_option
 @format_option("text", "md", "json")
 @config_option
-def patches_diff(patch: str, to: str | None, at: str, format_: str, output: Path | None, config: Path | None) -> int:
-    """Three sides of the patch ID: upstream then, upstream now, ours; what is left to port."""
+def patches_diff(patch_id: str, to: str | None, at: str, format_: str, output: Path | None, config: Path | None) -> int:
+    """Compare one patch three ways: upstream then, upstream now, ours.
+
+    PATCH is an id of `patches list`, an upstream name that is patched, or file:line of ours.
+    """
     from layline.app.patches_drift import patches_diff as answer_diff
     from layline.app.workspace import open_workspace
 
-    return show(answer_diff(open_workspace(config, at=at), patch, to=to), format_, output)
+    return show(answer_diff(open_workspace(config, at=at), patch_id, to=to), format_, output)
 
 
-@click.command("retarget")
-@click.argument("backend")
+@command("retarget")
+@backend_argument
 @to_option
 @at_option
 @format_option("diff", "text", "md", "json")
 @config_option
 def patches_retarget(
-    backend: str, to: str | None, at: str, format_: str, output: Path | None, config: Path | None
+    backend: str | None, to: str | None, at: str, format_: str, output: Path | None, config: Path | None
 ) -> int:
-    """The edit for moved and renamed targets of BACKEND, as a diff ready for `git apply`; the rest is told on
-    stderr.
+    """Print the edit for moved and renamed targets as a diff.
+
+    It is ready for `git apply`; what cannot be edited is listed on stderr.
     """
     from layline.app.patches_drift import patches_retarget as answer_retarget
     from layline.app.workspace import open_workspace
 
-    answer, diff = answer_retarget(open_workspace(config, at=at), backend, to=to)
+    workspace = open_workspace(config, at=at)
+    answer, diff = answer_retarget(workspace, workspace.settings.choose(backend), to=to)
     if format_ != "diff":
         return show(answer, format_, output)
     deliver(diff, output)

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import click
 
+from layline.cli.group import command
 
-@click.command()
+
+@command()
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option(
     "-o", "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), help="The PDF to write."
@@ -32,7 +34,10 @@ import click
 def pdf(
     file: Path, output: Path, engine: str, style: Path | None, fonts: Path | None, **header: str | bool | None
 ) -> int:
-    """Set one Markdown FILE as a PDF: tagged, links live, the same bytes each time."""
+    """Set one Markdown FILE as a PDF.
+
+    It is tagged, its links work, and the same input gives the same bytes.
+    """
     from layline.app.files import write_named
     from layline.app.pdf import find_project, refuse_foreign
     from layline.app.pdf import pdf as make

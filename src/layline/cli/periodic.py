@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from layline.cli.group import group
 from layline.cli.show import config_option, fetch_option, format_option, show
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ replace_option = click.option(
 )
 
 
-@click.group()
+@group()
 def periodic() -> None:
     """Weekly and monthly engineering reports from git history alone."""
 
@@ -59,7 +60,10 @@ def periodic() -> None:
 @format_option("text", "json", "md")
 @config_option
 def weekly(**options: Any) -> int:
-    """Report one ISO week: merged pull requests, pins that moved, upstream drift, findings."""
+    """Write the report of one ISO week.
+
+    Merged pull requests, pins that moved, distance to upstream, findings.
+    """
     from layline.app.periodic import periodic_weekly
 
     return _run(periodic_weekly, **options)
@@ -82,7 +86,10 @@ def weekly(**options: Any) -> int:
 @format_option("text", "json", "md")
 @config_option
 def monthly(**options: Any) -> int:
-    """Report one month: merged pull requests, pins that moved, upstream drift, findings."""
+    """Write the report of one month.
+
+    Merged pull requests, pins that moved, distance to upstream, findings.
+    """
     from layline.app.periodic import periodic_monthly
 
     return _run(periodic_monthly, **options)

@@ -7,6 +7,11 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
 
+import click
+
+from layline.cli.group import TALK
+from layline.core.progress import silent
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -19,8 +24,12 @@ _PAUSE_S = 5.0
 @contextmanager
 def show_progress() -> Iterator[Progress]:
     """A `Progress` that writes to standard error while the block runs."""
-    if not sys.stderr.isatty():
-        yield write_lines(sys.stderr, time.monotonic)
+    talk = find_talk()
+    if talk == "quiet":
+        yield silent
+        return
+    if talk == "verbose" or not sys.stderr.isatty():
+        yield write_lines(sys.stderr, time.monotonic, every=talk == "verbose")
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
@@ -38,16 +47,26 @@ def show_progress() -> Iterator[Progress]:
         yield report
 
 
-def write_lines(stream: TextIO, clock: Callable[[], float]) -> Progress:
-    """A `Progress` for logs: one line at most every few seconds, flushed so that a watcher sees it."""
+def find_talk() -> str | None:
+    """`quiet` or `verbose`, where the user asked for it."""
+    context = click.get_current_context(silent=True)
+    return context.find_root().meta.get(TALK) if context is not None else None
+
+
+def write_lines(stream: TextIO, clock: Callable[[], float], *, every: bool = False) -> Progress:
+    """A `Progress` for logs: one line at most every few seconds, flushed so that a watcher sees it.
+
+    `every`: also one line at once for each new thing that is done.
+    """
     last = begun = clock()
+    told = ""
 
     def report(what: str, done: int, total: int) -> None:
-        nonlocal last
+        nonlocal last, told
         now = clock()
-        if now - last < _PAUSE_S:
+        if now - last < _PAUSE_S and not (every and what != told):
             return
-        last = now
+        last, told = now, what
         far = f", {done} of {total}" if total else ""
         stream.write(f"layline: {what}{far} ({now - begun:.0f} s)\n")
         stream.flush()

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
+from layline.cli.group import command
 from layline.cli.show import at_option, config_option, format_option, show
 
 
-@click.command()
+@command()
 @click.argument("folder", type=click.Path(file_okay=False, exists=True, path_type=Path), default=".")
 @click.option(
     "--git",
@@ -18,19 +19,35 @@ from layline.cli.show import at_option, config_option, format_option, show
     help="The downstream's clone or bare mirror; default: FOLDER.",
 )
 @at_option
+@click.option(
+    "--upstream",
+    "upstreams",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    multiple=True,
+    help="A clone or bare mirror of an upstream that you have. Can be repeated.",
+)
 @click.option("--force", is_flag=True, help="Replace an existing layline.toml.")
 @format_option("text", "json", "md")
-def init(folder: Path, git: Path | None, at: str, force: bool, format_: str, output: Path | None) -> int:
-    """Write FOLDER/layline.toml by looking at the project: submodules, patch and integration folders, other pins.
+def init(
+    folder: Path,
+    git: Path | None,
+    at: str,
+    upstreams: tuple[Path, ...],
+    force: bool,
+    format_: str,
+    output: Path | None,
+) -> int:
+    """Write layline.toml by looking at the project.
 
-    What is ambiguous is written as commented alternatives; commands that need the choice ask for it by name.
+    It looks for submodules, written pins, required versions, clones beside the project, and folders of patches. What is
+    ambiguous becomes a comment with the alternatives.
     """
     from layline.app import init as app_init
 
-    return show(app_init.init(folder, git=git, at=at, force=force), format_, output)
+    return show(app_init.init(folder, git=git, at=at, force=force, upstreams=upstreams), format_, output)
 
 
-@click.command()
+@command()
 @at_option
 @click.option(
     "--pins", is_flag=True, help="Only the pins: each is readable and unambiguous; needs no upstream objects."
@@ -38,18 +55,40 @@ def init(folder: Path, git: Path | None, at: str, force: bool, format_: str, out
 @format_option("text", "json", "md")
 @config_option
 def doctor(at: str, pins: bool, format_: str, output: Path | None, config: Path | None) -> int:
-    """Say what is configured, what is found, what is missing and how to get it (exit 1 if something is missing)."""
+    """Say what is configured, found and missing.
+
+    Exit 1 if something is missing; each line says how to get it.
+    """
     from layline.app import doctor as app_doctor
     from layline.app.workspace import open_workspace
 
     return show(app_doctor.doctor(open_workspace(config, at=at), pins=pins), format_, output)
 
 
-@click.command()
+@command("help")
+@click.argument("words", nargs=-1, metavar="[COMMAND]...")
+@click.pass_context
+def help_(ctx: click.Context, words: tuple[str, ...]) -> int:
+    """Show the help of a command."""
+    inner = ctx.find_root()
+    for word in words:
+        if not isinstance(inner.command, click.Group):
+            raise click.UsageError(f"`{inner.command_path}` has no commands of its own.", inner)
+        name, found, _ = inner.command.resolve_command(inner, [word])
+        if found is not None:
+            inner = click.Context(found, info_name=name, parent=inner)
+    click.echo(inner.get_help())
+    return 0
+
+
+@command()
 @click.argument("name", type=click.Choice(["config"]), default="config")
 @format_option("json", "md", "text")
 def schema(name: str, format_: str, output: Path | None) -> int:
-    """Print the JSON Schema called NAME (`config`: layline.toml; editors complete and check with it)."""
+    """Print a JSON Schema: `config` describes layline.toml.
+
+    Editors complete and check with it; `--format text` explains every key.
+    """
     from layline.app import schema as app_schema
 
     return show(app_schema.schema(name), format_, output)

@@ -6,18 +6,19 @@ from pathlib import Path
 
 import click
 
+from layline.cli.group import group
 from layline.cli.show import format_option, show
 
 
-@click.group()
+@group()
 def skills() -> None:
-    """Skills that tell an AI agent when and how to use Layline."""
+    """Skills that tell an AI agent how to use Layline."""
 
 
 @skills.command("list")
 @format_option("text", "json", "md")
 def skills_list(format_: str, output: Path | None) -> int:
-    """Name the skills and say when each is used."""
+    """List the skills and when each is used."""
     from layline.app import skills as app_skills
 
     return show(app_skills.skills_list(), format_, output)
@@ -34,8 +35,9 @@ def skills_list(format_: str, output: Path | None) -> int:
 )
 @format_option("text", "json")
 def skills_install(folder: Path, places: tuple[str, ...], format_: str, output: Path | None) -> int:
-    """Copy the skills where the agents of the project FOLDER look; a foreign skill of the same name is never
-    overwritten.
+    """Copy the skills to where the agents of FOLDER look.
+
+    A skill of the same name that Layline did not write stays as it is.
     """
     from layline.app import skills as app_skills
 

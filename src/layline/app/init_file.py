@@ -1,0 +1,97 @@
+"""layline.toml as `init` writes it: blocks that work, and comments where the user must choose."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from layline.config import Backend, Pin
+from layline.core.prose import count
+
+if TYPE_CHECKING:
+    from layline.app.init_upstreams import Proposal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """One backend as it will be written, with what the user must decide."""
+
+    key: str
+    backend: Backend
+    choices: tuple[str, ...] = ()
+    """TOML lines of which the user picks one."""
+    remarks: tuple[str, ...] = field(default=())
+
+
+def render_settings(project: dict[str, str], drafts: tuple[Draft, ...], named: str | None) -> str:
+    lines = ["# Written by `layline init`; `layline schema config --format text` explains every key.", "", "[project]"]
+    lines += [f"{key} = {toml(value)}" for key, value in project.items()]
+    if "repository" not in project:
+        lines.append(f"# repository = {toml(named or 'https://…')}  # for permalinks: uncomment if it is right")
+    for draft in drafts:
+        lines += ["", f"[backends.{draft.key}]", *_render_backend(draft)]
+    return "\n".join(lines) + "\n"
+
+
+def _render_backend(draft: Draft) -> Iterator[str]:
+    backend = draft.backend
+    yield from (f"# {remark}" for remark in draft.remarks)
+    yield f"label = {toml(backend.label)}"
+    if backend.path is not None:
+        yield f"path = {toml(backend.path)}"
+    if backend.pin is not None:
+        fields = ("file", "revision", "variable", "requirement", "tag")
+        written = [(name, getattr(backend.pin, name)) for name in fields]
+        told = [f"{name} = {toml(value)}" for name, value in written if value and (name, value) != ("tag", Pin().tag)]
+        yield f"pin = {{ {', '.join(told)} }}"
+    yield from (f"# {choice}" for choice in draft.choices)
+    if backend.upstream is not None:
+        yield f"upstream = {toml(backend.upstream)}"
+    else:
+        yield '# upstream = "https://…"  # its address is local or relative'
+    yield f"ref = {toml(backend.ref)}"
+    if backend.objects is not None:
+        yield f"objects = {toml(backend.objects)}"
+    elif backend.path is None:
+        yield '# objects = "…"  # a clone or bare mirror of it; without one, --fetch downloads its history once'
+    else:
+        yield '# objects = "…"  # a clone or bare mirror with its objects, if the submodule is not checked out'
+    for name in ("packages", "integration", "patches", "configs"):
+        values = getattr(backend, name)
+        if values:
+            yield f"{name} = {toml(list(values))}"
+        elif name == "packages":
+            yield "# packages = […]  # default: all that the upstream tree offers at the pin"
+
+
+def render_others(others: list[tuple[Proposal, Pin | None, tuple[str, ...]]], *, alone: bool) -> Iterator[str]:
+    """Commented blocks for upstreams that cannot be chosen for the user."""
+    if not others:
+        return
+    yield ""
+    if alone:
+        yield "# No pin was found. Uncomment the upstream that this project patches, and fill in what is missing:"
+    else:
+        yield "# Other packages that may be upstreams:"
+    for one, pin, folders in others:
+        said = f"  # {one.version.said}; is this a tag there?" if one.version is not None else ""
+        revision = f'"{pin.revision}"' if pin is not None and pin.revision else '"…"'
+        yield f"# [backends.{one.package}]  # {say_use(one)}"
+        yield f"# pin = {{ revision = {revision} }}{said or '  # the tag or commit it is written for'}"
+        yield f"# upstream = {toml(one.address or 'https://…')}"
+        yield '# objects = "…"  # a clone or bare mirror; not needed with an upstream address and --fetch'
+        yield f"# packages = {toml([one.package])}"
+        yield f"# integration = {toml(list(folders))}"
+    yield ""
+
+
+def say_use(one: Proposal) -> str:
+    patched = f"; our code writes to its names {count(one.writes, 'time')}" if one.writes else ""
+    return f"imported by {count(one.files, 'file')}{patched}"
+
+
+def toml(value: Any) -> str:
+    """Strings and lists of strings read the same in JSON and TOML; DEL is the one character that differs."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,259 @@
+"""`init` without a submodule: which imported packages are upstreams, at which version, and where their history is.
+
+For choosing, not for facts: what is written is said with its reason, and the user can change it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from layline.core.ours import is_own
+from layline.errors import ConfigError
+from layline.gap.dependencies import Kind, Rank, read_declarations
+from layline.gap.dependencies.model import canonical_name
+from layline.git import open_repository
+from layline.git.repository import find_git_dir
+from layline.history.tags import is_version
+from layline.source import survey
+from layline.source.checkouts import find_demand
+from layline.source.tree import Tree
+
+if TYPE_CHECKING:
+    from layline.gap.dependencies import Declaration, Declarations
+    from layline.git import Repository
+
+_MOST = 3
+_BOUND = re.compile(r"(===|==|~=|>=)\s*(\d[\w.]*)")
+_EXACT = frozenset({"==", "==="})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """A version that the project's own files name."""
+
+    text: str
+    said: str
+    """Where, and in which words."""
+    file: str | None = None
+    """The file that pins exactly this version, from which the pin can be read at any commit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """One upstream as it would be configured."""
+
+    package: str
+    files: int
+    """How many of our files import it."""
+    writes: int = 0
+    """How often our code writes to its names: what is patched is an upstream."""
+    version: Version | None = None
+    address: str | None = None
+    clone: Path | None = None
+    tag: str | None = None
+    """The tag of the version, where the clone is here and has one."""
+    ref: str = "main"
+
+    @property
+    def distribution(self) -> str:
+        return canonical_name(self.package)
+
+    @property
+    def works(self) -> bool:
+        """True if a block made of it can answer: its history can be had, and a commit is named."""
+        return (self.clone is not None and self.tag is not None) or (
+            self.clone is None and self.address is not None and self.version is not None
+        )
+
+
+def propose_upstreams(tree: Tree, imported: Counter[str], beside: Path, clones: Iterable[Path]) -> list[Proposal]:
+    """Imported packages of others: those whose clone was named first, then the most patched, then the most imported."""
+    own = {Path(folder).name for folder in survey.find_own_folders(tree)}
+    foreign = [name for name in imported if name not in own | set(sys.stdlib_module_names)]
+    named = dict(_match_clones(clones, foreign))
+    found = {**dict(_find_beside(beside, foreign)), **named}
+    declared, addresses = read_declarations(tree), survey.find_addresses(tree)
+    writes = count_writes(tree, foreign)
+    proposals = [
+        _propose(name, imported[name], writes[name], version, addresses, found.get(name))
+        for name in foreign
+        if (version := _find_version(tree, declared, name)) or name in found or writes[name]
+    ]
+    order = {name: place for place, name in enumerate(named)}
+    return sorted(proposals, key=lambda one: (order.get(one.package, len(order)), -one.writes, -one.files, one.package))
+
+
+def choose(proposals: list[Proposal], named: int) -> list[Proposal]:
+    """Those to be written as blocks that work: all that were named; else the most patched, else the most imported."""
+    if named:
+        return proposals[:named]
+    working = [one for one in proposals if one.works]
+    return [one for one in working if one.writes][:_MOST] or working[:1]
+
+
+def _propose(
+    name: str, files: int, writes: int, version: Version | None, addresses: dict[str, str], clone: Path | None
+) -> Proposal:
+    address = addresses.get(survey.normalise(name)) or _read_installed_address(name)
+    if clone is None:
+        return Proposal(package=name, files=files, writes=writes, version=version, address=address)
+    repository = open_repository(clone)
+    return Proposal(
+        package=name,
+        files=files,
+        writes=writes,
+        version=version,
+        address=address or read_origin(repository),
+        clone=clone,
+        tag=_find_tag(repository, version.text if version is not None else None),
+        ref=repository.branch or "main",
+    )
+
+
+def _match_clones(clones: Iterable[Path], foreign: list[str]) -> Iterator[tuple[str, Path]]:
+    """Package → the clone that offers it, for clones that the user named."""
+    for place in clones:
+        repository = open_repository(place)
+        offered = {
+            name.partition(".")[0] for name in survey.find_packages(Tree(repository, repository.resolve("HEAD")))
+        }
+        fitting = [name for name in foreign if name in offered]
+        if not fitting:
+            listed = ", ".join(sorted(offered)[:5]) or "no Python package"
+            raise ConfigError(f"{place} offers {listed}; the project imports none of that.", hint="Name another clone.")
+        yield max(fitting, key=lambda name: survey.normalise(name) == survey.normalise(place.resolve().name)), place
+
+
+def _find_beside(folder: Path, foreign: list[str]) -> Iterator[tuple[str, Path]]:
+    """Package → a clone beside the project that is named like it."""
+    by_name = {survey.normalise(name): name for name in foreign}
+    try:
+        places = sorted(place for place in folder.iterdir() if place.is_dir())
+    except OSError:
+        return
+    for place in places:
+        name = by_name.get(survey.normalise(place.name.removesuffix(".git")))
+        if name is not None and find_git_dir(place) is not None:
+            yield name, place
+
+
+def _find_version(tree: Tree, declared: Declarations, package: str) -> Version | None:
+    """What the project itself needs; examples and tests count only where nothing else names a version."""
+    wanted = canonical_name(package)
+    needs = [item for item in declared.items if item.kind is Kind.REQUIREMENT and item.name == wanted]
+    own = [item for item in needs if is_own(item.place.path)]
+    found = _read_version(own, declared, wanted)
+    demand = find_demand(tree, package) if found is None else None  # metadata that are computed
+    if demand is not None:
+        return Version(text=demand.version, said=f"{demand.location} asks for {demand.text}")
+    return found or _read_version(needs, declared, wanted)
+
+
+def _read_version(needs: list[Declaration], declared: Declarations, wanted: str) -> Version | None:
+    """Exactly pinned in metadata or requirement files, else locked, else the lower bound; metadata come first."""
+    ordered = sorted(needs, key=lambda item: (item.rank, item.scope != "runtime"))
+    bounds = [(item, found) for item in ordered if (found := _BOUND.search(item.spec)) is not None]
+    for item, bound in bounds:
+        if bound[1] in _EXACT and item.rank <= Rank.REQUIREMENTS:
+            return _name_version(item, bound[2], follow=True)
+    for lock in declared.locks:
+        locked = dict(lock.versions).get(wanted)
+        if locked:
+            return Version(text=locked, said=f"{lock.path} locks {locked}")
+    return _name_version(bounds[0][0], bounds[0][1][2]) if bounds else None
+
+
+def _name_version(item: Declaration, version: str, *, follow: bool = False) -> Version:
+    said = f"{item.place} asks for {item.name}{item.spec}"
+    return Version(text=version.rstrip("."), said=said, file=item.place.path if follow else None)
+
+
+def _find_tag(repository: Repository, version: str | None) -> str | None:
+    """The tag that ends in this version (`.0` may be left out); without a version the newest release."""
+    tags = [name.removeprefix("refs/tags/") for name in repository.refs("refs/tags")]
+    if version is None:
+        releases = [name for name in tags if is_version(name)]
+        return max(releases, key=_as_numbers, default=None)
+    ending = re.compile(rf"(?:.*[^0-9.])?{re.escape(version)}(?:\.0)*\Z")
+    return min((name for name in tags if ending.match(name)), key=len, default=None)
+
+
+def _as_numbers(tag: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", tag))
+
+
+def _read_installed_address(package: str) -> str | None:
+    """The repository that the installed distribution names; its metadata is read, nothing is imported."""
+    try:
+        said = metadata.metadata(canonical_name(package))
+    except (metadata.PackageNotFoundError, ValueError):
+        return None
+    links = [line.partition(",")[2] for line in said.get_all("Project-URL") or ()]
+    links += said.get_all("Home-page") or []
+    for link in links:
+        found = re.match(r"https://(?:github|gitlab)\.com/[\w.-]+/[\w.-]+", link.strip())
+        if found:
+            return found.group(0).removesuffix(".git")
+    return None
+
+
+def read_origin(repository: Repository) -> str | None:
+    """The origin's address, read from the configuration as text: git would follow its includes."""
+    try:
+        text = (repository.common_dir / "config").read_bytes()[:65536].decode("utf-8", "replace")
+    except OSError:
+        return None
+    found = re.search(r'\[remote "origin"\][^\[]*?^\s*url\s*=\s*(\S+)', text, re.MULTILINE | re.DOTALL)
+    return survey.to_https(found.group(1)) if found else None
+
+
+def count_writes(tree: Tree, packages: Iterable[str]) -> Counter[str]:
+    """How often our code writes to a name of each package: `package.a.b = …`, `setattr(package.a, …)`."""
+    wanted = frozenset(packages)
+    found: Counter[str] = Counter()
+    for path in tree.paths(suffix=".py"):
+        text = tree.read_text(path) if is_own(path) else None
+        if isinstance(text, str) and any(name in text for name in wanted):
+            found.update(_find_writes(text, wanted))
+    return found
+
+
+def _find_writes(text: str, wanted: frozenset[str]) -> Iterator[str]:
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    names = {bound: package for node in nodes for bound, package in _find_bound(node) if package in wanted}
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=targets):
+                written = [target.value for target in targets if isinstance(target, ast.Attribute)]
+            case ast.Call(func=ast.Name(id="setattr"), args=[owner, *_]):
+                written = [owner]
+            case _:
+                continue
+        yield from (names[root] for owner in written if (root := _find_root(owner)) in names)
+
+
+def _find_bound(node: ast.AST) -> Iterator[tuple[str, str]]:
+    match node:
+        case ast.Import(names=names):
+            for alias in names:
+                yield alias.asname or alias.name.partition(".")[0], alias.name.partition(".")[0]
+        case ast.ImportFrom(module=str() as module, names=names, level=0):
+            for alias in names:
+                yield alias.asname or alias.name, module.partition(".")[0]
+
+
+def _find_root(node: ast.expr) -> str:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""

@@ -1,0 +1,97 @@
+"""Groups and commands as all of Layline's are: whole summaries, examples, hints for typing errors, -q and -v."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from layline.cli.examples import EXAMPLES
+
+TALK = "layline.talk"
+"""In the context's `meta`: `quiet`, `verbose`, or nothing."""
+
+
+def _remember(word: str) -> Callable[[click.Context, click.Parameter, bool], None]:
+    def remember(ctx: click.Context, _: click.Parameter, given: bool) -> None:
+        if given:
+            ctx.find_root().meta[TALK] = word
+
+    return remember
+
+
+QUIET = click.Option(
+    ["-q", "--quiet"], is_flag=True, expose_value=False, callback=_remember("quiet"), help="Show no progress."
+)
+VERBOSE = click.Option(
+    ["-v", "--verbose"],
+    is_flag=True,
+    expose_value=False,
+    callback=_remember("verbose"),
+    help="Say what is being read, at once and in pipes, too.",
+)
+
+
+class Command(click.Command):
+    """A command with examples below its options."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        *own, last = super().get_params(ctx)
+        return [*own, QUIET, VERBOSE, last]
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        _write_examples(ctx, formatter)
+
+
+class Group(click.Group):
+    """A group that prints whole summaries, and names the nearest command where one is not known."""
+
+    command_class = Command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
+            raise click.UsageError(_say_unknown(args[0], self.list_commands(ctx), ctx), ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        names = self.list_commands(ctx)
+        found = [(name, command) for name in names if (command := self.get_command(ctx, name)) is not None]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summarise(command)) for name, command in found if not command.hidden])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        _write_examples(ctx, formatter)
+
+
+def summarise(command: click.Command) -> str:
+    """The first line of the help."""
+    return inspect.cleandoc(command.help or "").partition("\n")[0]
+
+
+def _say_unknown(name: str, known: list[str], ctx: click.Context) -> str:
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5) or [one for one in known if one.startswith(name)][:1]
+    path = ctx.command_path
+    said = f"There is no command `{path} {name}`."
+    return f"{said} Did you mean `{path} {near[0]}`?" if near else f"{said} Commands: {', '.join(known)}."
+
+
+def _write_examples(ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    examples = EXAMPLES.get(ctx.command_path.partition(" ")[2], ())
+    if examples:
+        with formatter.section("Examples"):
+            for line in examples:
+                formatter.write(f"  layline {line}\n")
+
+
+def command(name: str | None = None) -> Callable[[Callable[..., Any]], Command]:
+    """A command outside a group's own decorator."""
+    return click.command(name, cls=Command)
+
+
+def group(name: str | None = None) -> Callable[[Callable[..., Any]], Group]:
+    return click.group(name, cls=Group)

@@ -1,0 +1,146 @@
+"""What users of other command lines expect: hints, examples, whole summaries, -V -q -v, help, completion."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from commands import layline
+from layline.cli.examples import EXAMPLES
+from layline.cli.group import summarise
+from layline.cli.main import COMMANDS
+from layline.cli.main import layline as root
+from layline.sample import Sample
+
+
+def _find_commands(context: click.Context) -> Iterator[tuple[str, click.Command, click.Context]]:
+    command = context.command
+    yield context.command_path.removeprefix("layline").strip(), command, context
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from _find_commands(click.Context(inner, info_name=name, parent=context))
+
+
+ALL = list(_find_commands(click.Context(root, info_name="layline")))
+
+
+@pytest.mark.parametrize(("path", "command", "context"), ALL, ids=[path or "layline" for path, _, _ in ALL])
+def test_help_is_whole_and_has_examples(path: str, command: click.Command, context: click.Context) -> None:
+    help_ = command.get_help(context)
+    assert "…" not in help_
+    assert "..." not in re.sub(r"\[?[A-Z]+\]?\.\.\.", "", help_), "no summary is cut"
+    assert "\nExamples:\n  layline " in help_
+    if path:
+        assert 10 < len(summarise(command)) <= 68, summarise(command)
+        assert summarise(command).endswith((".", "?"))
+
+
+@pytest.mark.parametrize("line", [line for lines in EXAMPLES.values() for line in lines])
+def test_examples_parse(line: str) -> None:
+    words = shlex.split(line.partition(" | ")[0])
+    context = click.Context(root, info_name="layline")
+    while isinstance(context.command, click.Group) and words:
+        name, command, words = context.command.resolve_command(context, words)
+        assert command is not None
+        context = click.Context(command, info_name=name, parent=context)
+    if not isinstance(context.command, click.Group):
+        made = [
+            word for word in words if not word.endswith((".csv", ".md", ".json")) and word not in {"site", "../keel"}
+        ]
+        context.command.make_context("x", made, resilient_parsing=True)
+
+
+def test_there_is_an_example_for_every_command_and_for_no_other() -> None:
+    assert {path for path, _, _ in ALL} == set(EXAMPLES)
+
+
+def test_the_summaries_of_the_first_help_are_those_of_the_commands() -> None:
+    context = click.Context(root, info_name="layline")
+    for name, (_, summary) in COMMANDS.items():
+        command = root.get_command(context, name)
+        assert command is not None
+        assert summary == summarise(command), name
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["patch"], "Did you mean `layline patches`?"),
+        (["dashbord"], "Did you mean `layline dashboard`?"),
+        (["patches", "drft"], "Did you mean `layline patches drift`?"),
+        (["help", "gap", "shw"], "Did you mean `layline gap show`?"),
+        (["qqqq"], "Commands: init, doctor,"),
+        (["gap", "show", "--formt", "json"], "--format"),
+        (["gap", "show", "kell"], "Did you mean 'keel'?"),
+        (["patches", "show", "keel.schedule.tack"], "Did you mean 'keel.schedule.tacks'?"),
+    ],
+)
+def test_a_typing_error_gets_the_nearest_name(sample: Sample, words: list[str], hint: str) -> None:
+    told = layline(*words, cwd=sample.harbor)
+    assert told.code == 2
+    assert hint in told.err
+    last = told.err.rstrip().splitlines()[-2:]
+    assert [line.partition(":")[0] for line in last] == ["error", "hint"], "the error stands last"
+
+
+def test_version_help_quiet_and_verbose(sample: Sample) -> None:
+    assert layline("-V", cwd=sample.harbor).out.startswith("layline, version ")
+    assert layline("help", "patches", "drift", cwd=sample.harbor).out.startswith("Usage: layline patches drift ")
+    loud = layline("patches", "drift", "keel", "-v", cwd=sample.harbor)
+    assert "layline: reading the patches" in loud.err
+    assert layline("-q", "patches", "drift", "keel", cwd=sample.harbor).err == ""
+
+
+def test_labels_are_names_and_the_only_backend_need_not_be_named(sample: Sample, tmp_path: Path) -> None:
+    assert layline("gap", "show", "KEEL", "--format", "json", cwd=sample.harbor).json["backend"] == "keel"
+    told = layline("gap", "show", cwd=sample.harbor)
+    assert (told.code, "Name one of keel, spar, rivet." in told.err) == (2, True)
+    config = (sample.harbor / "layline.toml").read_text()
+    alone = config[: config.index("[backends.spar]")].replace("../", f"{sample.root}/")
+    (tmp_path / "layline.toml").write_text(alone.replace("[project]", f'[project]\ngit = "{sample.harbor}"', 1))
+    assert layline("gap", "show", "--format", "json", cwd=tmp_path).json["backend"] == "keel"
+    assert layline("patches", "drift", cwd=tmp_path).out.startswith("Keel: ")
+
+
+def _complete(words: str, cwd: Path) -> list[str]:
+    env = {
+        "_LAYLINE_COMPLETE": "bash_complete",
+        "COMP_WORDS": f"layline {words}",
+        "COMP_CWORD": str(len(words.split())),
+    }
+    told = layline(cwd=cwd, env=env)
+    return [line.partition(",")[2] for line in told.out.splitlines() if line]
+
+
+def test_backends_and_patches_complete(sample: Sample) -> None:
+    assert _complete("gap show k", sample.harbor) == ["keel"]
+    assert _complete("patches show keel.sched", sample.harbor) == [], "nothing is read for a shell that waits"
+    layline("patches", "list", cwd=sample.harbor)
+    assert _complete("patches show keel.sched", sample.harbor) == ["keel.schedule.tacks"]
+
+
+def test_interrupting_takes_less_than_a_second(sample: Sample) -> None:
+    """Measured from the signal on, while worker processes and threads are at work."""
+    command = [sys.executable, "-m", "layline", "patches", "drift", "--all", "-v"]
+    process = subprocess.Popen(
+        command, cwd=sample.harbor, env={**os.environ}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+    with process:
+        assert process.stderr is not None
+        process.stderr.readline()  # it has begun
+        begun = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) == 130
+        assert time.monotonic() - begun < 5  # a second on an idle machine
