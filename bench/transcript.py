@@ -44,17 +44,17 @@ async def _ask_all(options: argparse.Namespace) -> None:
         print(f"\n## Which patches does {options.backend} have?")
         offset: int | None = 0
         while offset is not None:
-            page = await _call(client, "patches_list", backend=options.backend, offset=offset)
+            page = await _call(client, "patches", ask="list", backend=options.backend, offset=offset)
             offset = page["page"]["next_offset"] if page.get("page") else None
         print(f"\n## How do I enable {options.feature}?")
-        found = await _call(client, "patches_find", word=options.feature, backend=options.backend)
+        found = await _call(client, "patches", ask="find", word=options.feature, backend=options.backend)
         patch = options.patch or _first_patch(found["data"])
-        await _call(client, "patches_show", patch=patch, backend=options.backend)
+        await _call(client, "patches", ask="show", patch=patch, backend=options.backend)
         print(f"\n## Port {patch}")
-        await _call(client, "patches_port", patch=patch)
+        await _call(client, "patches", ask="port", patch=patch)
         print("\n## What breaks at upstream main?")
-        await _call(client, "gap_show", backend=options.backend)
-        await _call(client, "patches_drift", backend=options.backend, to="main", severity="breaks")
+        await _call(client, "gap", backend=options.backend)
+        await _call(client, "patches", ask="drift", backend=options.backend, to="main", severity="breaks")
         print("\n## Resources")
         for address in ("layline://project", f"layline://inventory/{options.backend}", f"layline://patch/{patch}"):
             begun = time.monotonic()
@@ -91,7 +91,7 @@ async def _call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
 
 
 def _first_patch(data: dict[str, Any]) -> str:
-    """The patch that the answer to `patches_find` names first."""
+    """The patch that the answer to ask=find names first."""
     rows = next(value for value in data.values() if isinstance(value, list) and value)
     return str(rows[0].get("patch") or rows[0].get("id"))
 
@@ -99,7 +99,9 @@ def _first_patch(data: dict[str, Any]) -> str:
 async def _cancel(client: Client, backend: str) -> None:
     begun = time.monotonic()
     with anyio.move_on_after(5):
-        await client.call_tool("gap_report", {"backend": backend, "date": "2026-08-23"}, read_timeout_seconds=1800)
+        await client.call_tool(
+            "write", {"ask": "gap", "backend": backend, "date": "2026-08-23"}, read_timeout_seconds=1800
+        )
     left = time.monotonic()
-    await client.call_tool("gap_show", {"backend": backend})
+    await client.call_tool("gap", {"backend": backend})
     print(f"gap_report given up after {left - begun:.1f} s; the next answer came {time.monotonic() - left:.1f} s later")

@@ -25,8 +25,8 @@ ARGUMENTS = [
     (("gap", "show", "keel", "--date", "yesterday"), "is not a date", ""),
     (("gap", "show", "keel", "--format", "pdf"), "is not one of", ""),
     (("gap", "show", "keel", "-o", "/proc/nope/x"), "cannot be written", ""),
-    (("gap", "show"), "Missing argument", ""),
-    (("nonsense",), "No such command", ""),
+    (("gap", "audit"), "Missing argument", "--help"),
+    (("nonsense",), "There is no command", "--help"),
     (("gap", "show", "keel", "-c", "absent.toml"), "cannot be read", ""),
     (("init", "."), "is already there", "--force"),
 ]

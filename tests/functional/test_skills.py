@@ -38,15 +38,31 @@ def test_a_broken_skill_is_named(tmp_path: Path, front: str, says: str) -> None:
         read_skill(folder)
 
 
-def test_install_copies_and_refuses_what_it_did_not_write(tmp_path: Path) -> None:
+def test_a_project_that_has_skills_keeps_them_and_gets_ours(tmp_path: Path) -> None:
+    """As in projects whose agents' folders are links to one folder of skills."""
+    own = tmp_path / "skills/backend-gap-report/SKILL.md"
+    own.parent.mkdir(parents=True)
+    own.write_text("theirs")
+    for place in (".claude", ".cursor", ".agents"):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "skills").symlink_to("../skills")
+    told = layline("skills", "install", cwd=tmp_path)
+    assert told.code == 0, told.err
+    assert "The project has its own backend-gap-report: they stay as they are." in told.out
+    assert own.read_text() == "theirs"
+    found = sorted(path.name for path in (tmp_path / "skills").iterdir())
+    assert found == sorted([*SKILLS, "layline-backend-gap-report"])
+    assert read_skill(tmp_path / "skills/layline-backend-gap-report").name == "layline-backend-gap-report"
+    assert layline("skills", "install", cwd=tmp_path).code == 0, "again"
+
+
+def test_install_copies_and_keeps_what_it_did_not_write(tmp_path: Path) -> None:
     (tmp_path / ".claude").mkdir()
     assert layline("skills", "install", cwd=tmp_path).code == 0
     assert layline("skills", "install", cwd=tmp_path).code == 0
     assert sorted(path.name for path in (tmp_path / ".claude/skills").iterdir()) == SKILLS
     (tmp_path / ".claude/skills/kernel-optimize/SKILL.md").write_text("mine")
-    refused = layline("skills", "install", cwd=tmp_path)
-    assert refused.code == 2
-    assert "was not written by Layline" in refused.err
+    assert layline("skills", "install", cwd=tmp_path).code == 0
     assert (tmp_path / ".claude/skills/kernel-optimize/SKILL.md").read_text() == "mine"
 
 

@@ -129,7 +129,12 @@ def patches_drift(workspace: Workspace, backend: str, options: DriftOptions, *, 
         data=encode_drift(drift),
         needs_person=needs,
         findings=build_findings(drift),
-        listing=build_drift_listing(drift, notes=Severity.OK in options.wanted.severities),
+        listing=build_drift_listing(
+            drift,
+            whole=split_accepted(found.rows, baseline, options.today)[0],
+            commits={name: read_commit(asked.upstream, name) for name in {one.culprit for one in elsewhere} if name},
+            notes=Severity.OK in options.wanted.severities,
+        ),
         subject=Subject(repo=workspace.downstream.name, commit=workspace.commit, question=f"patches-drift/{backend}"),
     )
     return tell_uncommitted(workspace, answer, [backend])

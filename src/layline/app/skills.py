@@ -73,39 +73,75 @@ def skills_list() -> Answer:
     return Answer(report=report, data=data)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copy:
+    """One skill as it will be copied."""
+
+    skill: Skill
+    target: Path
+    name: str
+    """Another one than the skill's own where the project has a skill of that name."""
+
+
 def skills_install(root: Path, *, places: tuple[str, ...] = ()) -> Answer:
-    """Copy every skill below `root` into the agents' folders that exist there, or into `places`."""
-    chosen = places or tuple(place for place in PLACES if (root / place).is_dir() or (root / place).parent.is_dir())
-    chosen = chosen or (PLACES[-1],)
-    source = find_skills_folder()
-    planned = [
-        (folder, root / place / folder.name)
-        for place in chosen
-        for folder in sorted(source.iterdir())
-        if folder.is_dir()
-    ]
-    for folder, target in planned:
-        read_skill(folder)
-        _refuse_foreign(target)
-    written = []
-    for folder, target in planned:
-        for file in sorted(path for path in folder.rglob("*") if path.is_file()):
-            text = file.read_text(encoding="utf-8")
-            place = target / file.relative_to(folder)
-            write_atomically(place, f"{text.rstrip()}\n\n{_MARK}\n" if file.name == "SKILL.md" else text)
-            written.append(str(place))
-    names = sorted({folder.name for folder, _ in planned})
-    summary = f"Installed {', '.join(names)} into {', '.join(chosen)}."
-    report = Report(title="Agent skills", sections=(Section(title="", blocks=(Paragraph(summary),)),))
+    """Copy every skill below `root` into the agents' folders that exist there, or into `places`.
+
+    Beside a skill of the same name that Layline did not write, ours gets the name `layline-NAME`.
+    """
+    folders = find_places(root, places)
+    skills = [read_skill(folder) for folder in sorted(find_skills_folder().iterdir()) if folder.is_dir()]
+    planned = [_plan(skill, folder) for folder in folders for skill in skills]
+    written = [str(path) for copy in planned for path in _copy(copy)]
+    names = sorted({copy.name for copy in planned})
+    shown = ", ".join(
+        folder.relative_to(root).as_posix() if folder.is_relative_to(root) else str(folder) for folder in folders
+    )
+    said = [f"Installed {', '.join(names)} into {shown}."]
+    renamed = sorted({copy.skill.name for copy in planned if copy.name != copy.skill.name})
+    if renamed:
+        said.append(f"The project has its own {' and '.join(renamed)}: they stay as they are.")
+    report = Report(title="Agent skills", sections=(Section(title="", blocks=tuple(map(Paragraph, said))),))
     return Answer(report=report, data={"schema": "layline.skills/1", "written": written, "skills": names})
 
 
-def _refuse_foreign(target: Path) -> None:
-    """A skill of the same name that we did not write stays as it is."""
+def find_places(root: Path, places: tuple[str, ...]) -> list[Path]:
+    """The folders to copy into, each once: several agents' folders are often links to one."""
+    chosen = places or tuple(place for place in PLACES if (root / place).is_dir() or (root / place).parent.is_dir())
+    found: dict[Path, Path] = {}
+    for place in chosen or (PLACES[-1],):
+        folder = root / place
+        if folder.is_symlink() and not folder.resolve().is_relative_to(root.resolve()):
+            raise ConfigError(f"{folder} is a symbolic link out of the project.", hint="Name a folder with --into.")
+        found.setdefault(folder.resolve(), folder)
+    return list(found.values())
+
+
+def _plan(skill: Skill, folder: Path) -> Copy:
+    for name in (skill.name, f"layline-{skill.name}"):
+        target = folder / name
+        if not target.exists() or _is_ours(target):
+            return Copy(skill=skill, target=target, name=name)
+    raise ConfigError(
+        f"{folder} has both {skill.name} and layline-{skill.name}, and Layline wrote neither.",
+        hint="Name another folder with --into.",
+    )
+
+
+def _is_ours(target: Path) -> bool:
+    """A skill that we did not write stays as it is."""
     file = target / "SKILL.md"
     if target.is_symlink() or file.is_symlink():
-        raise ConfigError(f"{target} is a symbolic link.", hint="Remove it, or name another folder.")
-    if target.exists() and not (file.is_file() and _MARK in file.read_text(encoding="utf-8", errors="replace")):
-        raise ConfigError(
-            f"{target} is there and was not written by Layline.", hint="Move it away, or name another folder."
-        )
+        raise ConfigError(f"{target} is a symbolic link.", hint="Remove it, or name another folder with --into.")
+    return file.is_file() and _MARK in file.read_text(encoding="utf-8", errors="replace")
+
+
+def _copy(copy: Copy) -> Iterator[Path]:
+    folder = copy.skill.folder
+    for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+        text = file.read_text(encoding="utf-8")
+        place = copy.target / file.relative_to(folder)
+        if file.name == "SKILL.md":
+            text = text.replace(f"name: {copy.skill.name}\n", f"name: {copy.name}\n", 1)
+            text = f"{text.rstrip()}\n\n{_MARK}\n"
+        write_atomically(place, text)
+        yield place

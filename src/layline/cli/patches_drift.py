@@ -58,7 +58,7 @@ from layline.core.drift import DriftKind
 @click.option(
     "--baseline", type=click.Path(dir_okay=False, path_type=Path), default=None, help="TOML file of accepted findings."
 )
-@filter_options(*(kind.value for kind in DriftKind), "dead", "override", "call")
+@filter_options(*(kind.value for kind in DriftKind), "dead", "overrides", "calls")
 @fetch_option
 @date_option
 @format_option("text", "md", "json", "sarif", "github")

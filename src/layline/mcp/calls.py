@@ -24,6 +24,9 @@ HEARTBEAT_S = 5.0
 _GRACE_S = 3.0
 """How long a cancelled tool may tidy up after ^C before it is killed."""
 _LONGEST_REPLY = 64 * 1024 * 1024
+_MOST_WAITING = 2
+_MOST_ANSWERS = 200
+"""After so many a worker is replaced: what it keeps in memory goes with it."""
 
 
 class Report(Protocol):
@@ -41,7 +44,6 @@ class Call:
     name: str
     arguments: dict[str, Any]
     offset: int = 0
-    limit: int = 50
 
     def encode(self, session: Session) -> bytes:
         plain = {
@@ -49,24 +51,65 @@ class Call:
             "name": self.name,
             "arguments": self.arguments,
             "offset": self.offset,
-            "limit": self.limit,
             "config": str(session.config) if session.config else None,
             "today": session.today.isoformat() if session.today else None,
         }
         return json.dumps(plain).encode() + b"\n"
 
 
-async def answer(session: Session, call: Call, report: Report) -> Any:
+@dataclass(slots=True, eq=False)
+class Worker:
+    """A process that answers one question after the other."""
+
+    process: anyio.abc.Process
+    pipe: BufferedByteReceiveStream
+    answered: int = 0
+
+
+class Workers:
+    """Processes that wait for a question: what they have imported is there for the next one.
+
+    A question takes one for itself; after a cancelled or a failed one nothing is kept.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[Worker] = []
+
+    async def take(self) -> Worker:
+        while self._waiting:
+            worker = self._waiting.pop()
+            if worker.process.returncode is None:
+                return worker
+            await _end(worker.process, grace_s=0)
+        return await _start()
+
+    async def give_back(self, worker: Worker) -> None:
+        worker.answered += 1
+        if len(self._waiting) < _MOST_WAITING and worker.answered < _MOST_ANSWERS:
+            self._waiting.append(worker)
+        else:
+            await _end(worker.process, grace_s=0)
+
+    async def close(self) -> None:
+        with anyio.CancelScope(shield=True):
+            while self._waiting:
+                await _end(self._waiting.pop().process, grace_s=0)
+
+
+async def answer(workers: Workers, session: Session, call: Call, report: Report) -> Any:
     """What the worker answers; the CLI's own sentence and hint where it cannot."""
-    process = await _start()
+    worker = await workers.take()
     reply: dict[str, Any] = {}
     try:
-        if process.stdin is not None and process.stdout is not None:
-            await process.stdin.send(call.encode(session))
-            reply = await _listen(_Teller(report, call.name), BufferedByteReceiveStream(process.stdout))
+        if worker.process.stdin is not None:
+            await worker.process.stdin.send(call.encode(session))
+            reply = await _listen(_Teller(report, call.name), worker.pipe)
     finally:
         with anyio.CancelScope(shield=True):
-            await _end(process, grace_s=0 if reply else _GRACE_S)
+            if reply:
+                await workers.give_back(worker)
+            else:
+                await _end(worker.process, grace_s=_GRACE_S)
     if "error" in reply:
         raise Error(reply["error"]["message"], hint=reply["error"]["hint"])
     if "answer" not in reply:
@@ -76,10 +119,10 @@ async def answer(session: Session, call: Call, report: Report) -> Any:
     return reply["answer"]
 
 
-async def _start() -> anyio.abc.Process:
+async def _start() -> Worker:
     source = str(Path(layline.__file__).resolve().parent.parent)
     path = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH"))))
-    return await anyio.open_process(
+    process = await anyio.open_process(
         [sys.executable, "-P", "-m", "layline.mcp.worker"],  # -P: nothing is imported from the analysed folder
         env={**os.environ, "PYTHONPATH": path},
         stdin=subprocess.PIPE,
@@ -87,6 +130,9 @@ async def _start() -> anyio.abc.Process:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
+    if process.stdout is None:
+        raise Error("The worker has no pipe.")
+    return Worker(process, BufferedByteReceiveStream(process.stdout))
 
 
 async def _listen(teller: _Teller, pipe: BufferedByteReceiveStream) -> dict[str, Any]:

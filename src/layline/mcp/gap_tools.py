@@ -1,4 +1,4 @@
-"""Tools about the project and the gap."""
+"""Tools about the project, the gap, and published records."""
 
 from __future__ import annotations
 
@@ -6,60 +6,161 @@ from pathlib import Path
 
 from layline.core.progress import Progress
 from layline.core.report import Answer
-from layline.mcp.tool import READS, WRITES, Session, Tool
+from layline.errors import Error
+from layline.mcp.inputs import AT, BACKEND, TO
+from layline.mcp.tool import READS, WRITES, Asked, Input, Session, Tool
 
 
-def doctor(session: Session, progress: Progress, *, at: str = "HEAD") -> Answer:
-    """What is configured, found and missing: backends, pins, upstream objects, folders, programs. Start here."""
-    from layline.app.doctor import doctor as run
+def _doctor(session: Session, progress: Progress, asked: Asked) -> Answer:
+    from layline.app.doctor import doctor
 
-    return run(session.workspace(at))
-
-
-def gap_show(session: Session, progress: Progress, *, backend: str, to: str | None = None, at: str = "HEAD") -> Answer:
-    """How far a pinned backend is behind its upstream: commits, dates, versions, diff size, age; each with its git
-    command.
-    """
-    from layline.app.gap import gap_show as run
-
-    return run(session.workspace(at), backend, to=to, today=session.day())
+    return doctor(session.workspace(asked["at"]))
 
 
-def gap_report(
-    session: Session,
-    progress: Progress,
-    *,
-    backend: str,
-    to: str | None = None,
-    at: str = "HEAD",
-    date: str | None = None,
-) -> Answer:
-    """Write the detailed report, the one-page summary, the dashboard record and its evidence for one backend."""
-    from layline.app.gap_report import gap_report as run
+def _show(session: Session, progress: Progress, asked: Asked) -> Answer:
+    from layline.app.gap import gap_show
 
-    return run(session.workspace(at), (backend,), to=to, today=session.day(date), progress=progress)
+    workspace = session.workspace(asked["at"])
+    return gap_show(workspace, workspace.settings.choose(asked["backend"]), to=asked["to"], today=session.day())
 
 
-def gap_audit(session: Session, progress: Progress, *, records: list[str]) -> Answer:
-    """Hold published records against git: each field confirmed, contradicted (with the right value) or not
-    checkable.
-    """
-    from layline.app.gap_audit import gap_audit as run
+def _verify(session: Session, progress: Progress, asked: Asked) -> Answer:
+    from layline.app.gap_verify import gap_verify
 
-    return run(session.workspace(), tuple(Path(name) for name in records))
+    paths = tuple(Path(name).resolve() for name in asked["files"] or ())
+    return gap_verify(session.workspace(), paths, progress=progress)
 
 
-def gap_verify(session: Session, progress: Progress, *, records: list[str] | None = None) -> Answer:
-    """Recompute every fact of our own records from its evidence; changed, gone or unreachable facts are named."""
-    from layline.app.gap_verify import gap_verify as run
+def _audit(session: Session, progress: Progress, asked: Asked) -> Answer:
+    from layline.app.gap_audit import gap_audit
 
-    return run(session.workspace(), tuple(Path(name).resolve() for name in records or ()), progress=progress)
+    files = asked.need("files", "Paths of JSON records.")
+    return gap_audit(session.workspace(), tuple(Path(name) for name in files))
+
+
+def _check_site(session: Session, progress: Progress, asked: Asked) -> Answer:
+    from layline.app.dashboard_check import dashboard_check
+
+    files = asked.need("files", "The folder of a built site.")
+    return dashboard_check(Path(files[0]))
+
+
+def _check_index(session: Session, progress: Progress, asked: Asked) -> Answer:
+    from layline.app.dashboard_index import dashboard_index
+
+    return dashboard_index(session.config, check=True)
+
+
+def _read_csv(session: Session, progress: Progress, asked: Asked) -> Answer:
+    from layline.app.bench import bench_csv
+
+    first, *rest = asked.need("files", "One CSV file, or two to be compared.") or [""]
+    return bench_csv(Path(first), Path(rest[0]) if rest else None, snr_db=asked["snr_db"])
+
+
+def _write_gap(session: Session, progress: Progress, asked: Asked) -> Answer:
+    from layline.app.gap_report import gap_report
+
+    workspace = session.workspace(asked["at"])
+    key = workspace.settings.choose(asked["backend"])
+    return gap_report(workspace, (key,), to=asked["to"], today=session.day(asked["date"]), progress=progress)
+
+
+def _write_weekly(session: Session, progress: Progress, asked: Asked) -> Answer:
+    from layline.app.periodic import Span, periodic_weekly
+
+    return periodic_weekly(session.workspace(), Span(period=asked["period"], until=asked["date"]))
+
+
+def _write_monthly(session: Session, progress: Progress, asked: Asked) -> Answer:
+    from layline.app.periodic import Span, periodic_monthly
+
+    return periodic_monthly(session.workspace(), Span(period=asked["period"], until=asked["date"]))
+
+
+def _write_index(session: Session, progress: Progress, asked: Asked) -> Answer:
+    from layline.app.dashboard_index import dashboard_index
+
+    return dashboard_index(session.config)
+
+
+def _write_port(session: Session, progress: Progress, asked: Asked) -> Answer:
+    from layline.app.patches_port import patches_port
+
+    patch = asked.need("patch", "Its id, target or file:line.")
+    folder = asked.need("folder", "A new or empty folder for the bundle.")
+    if not folder.strip():
+        raise Error("write: `folder` is empty.", hint="Name a new folder.")
+    return patches_port(session.workspace(asked["at"]), patch, to=Path(folder), backend=asked["backend"])
+
+
+def _write_campaign(session: Session, progress: Progress, asked: Asked) -> Answer:
+    from layline.app.campaign_end import campaign_report
+
+    return campaign_report(asked["campaign"], progress=lambda said: progress(said, 0, 0))
 
 
 TOOLS = (
-    Tool(function=doctor, does=READS, limit=200),
-    Tool(function=gap_show, does=READS, paged=False),
-    Tool(function=gap_report, does=WRITES, paged=False),
-    Tool(function=gap_audit, does=READS),
-    Tool(function=gap_verify, does=READS),
+    Tool(
+        name="doctor",
+        says="What is configured, found and missing: backends, pins, upstream objects, folders, programs. Start here.",
+        does=READS,
+        questions={"doctor": _doctor},
+        inputs=(AT,),
+        limit=200,
+    ),
+    Tool(
+        name="gap",
+        says="How far a pinned backend is behind its upstream: commits, dates, versions, size of the diff, age, each with "
+        "its git command.",
+        does=READS,
+        questions={"show": _show},
+        inputs=(BACKEND, TO, AT),
+        paged=False,
+    ),
+    Tool(
+        name="records",
+        says="Check files. ask=verify: recompute every fact of our own gap records. audit: published records, made by "
+        "anyone, compared with git. index: are the generated indexes current. site: links and data of a built dashboard. "
+        "bench: a benchmark CSV, or two compared.",
+        does=READS,
+        questions={
+            "verify": _verify,
+            "audit": _audit,
+            "index": _check_index,
+            "site": _check_site,
+            "bench": _read_csv,
+        },
+        inputs=(
+            Input(name="files", says="Paths: records, the site's folder, or CSV files.", kind="array"),
+            Input(name="snr_db", says="bench: least signal-to-noise ratio.", kind="number"),
+        ),
+        of={"bench": "rows"},
+    ),
+    Tool(
+        name="write",
+        says="Write files. ask=gap: report, summary, dashboard record and evidence of a backend. weekly, monthly: the "
+        "engineering report of a period. index: the generated indexes. port: a bundle that installs one patch elsewhere. "
+        "campaign: the report of a kernel campaign. Files that Layline did not make are never replaced.",
+        does=WRITES,
+        questions={
+            "gap": _write_gap,
+            "weekly": _write_weekly,
+            "monthly": _write_monthly,
+            "index": _write_index,
+            "port": _write_port,
+            "campaign": _write_campaign,
+        },
+        inputs=(
+            BACKEND,
+            Input(name="period", says="2026-W19 or 2026-06; default: that of the newest commit."),
+            Input(name="date", says="The day it is written on, or counted until, YYYY-MM-DD."),
+            Input(name="patch", says="port: id, target or file:line."),
+            Input(name="folder", says="port: a new folder for the bundle."),
+            Input(name="campaign", says="campaign: its name; default: the one that is going on."),
+            TO,
+            AT,
+        ),
+        paged=False,
+    ),
 )

@@ -40,7 +40,8 @@ def pack(answer: Answer, *, of: str | None = None, offset: int = 0, limit: int =
     """The answer's summary and as many rows of its list `of` (default: the longest) from `offset` on as fit."""
     data = dict(answer.data)
     key = of if of is not None and isinstance(data.get(of), list) else longest_list(data)
-    summary = summarise(answer) if offset == 0 else f"{answer.report.title}, continued"
+    title = answer.listing.title if answer.listing is not None else answer.report.title
+    summary = summarise(answer) if offset == 0 else f"{title} (continued)"
     if key is None:
         return Packed(summary=summary, needs_person=answer.needs_person, data=shorten(data), page=None)
     rows = data[key]
@@ -56,8 +57,14 @@ def pack(answer: Answer, *, of: str | None = None, offset: int = 0, limit: int =
 
 def summarise(answer: Answer) -> str:
     """Title, alerts and the sentences of the report, without its tables."""
+    if answer.listing is not None:
+        told = [answer.listing.title, *answer.listing.meta]
+        told += [f"{alert.severity.word}: {alert.message}" for alert in answer.listing.alerts[:10]]
+        if answer.report.skipped:
+            told.append(f"{len(answer.report.skipped)} things could not be read (see `skipped`).")
+        return "\n".join(told)[:4_000]
     lines = [answer.report.title]
-    lines += [f"{alert.severity.value}: {alert.message}" for alert in answer.report.alerts[:10]]
+    lines += [f"{alert.severity.word}: {alert.message}" for alert in answer.report.alerts[:10]]
     for section in answer.report.sections[:3]:
         lines += _sentences(section)
     if answer.report.skipped:

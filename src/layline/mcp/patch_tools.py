@@ -1,192 +1,199 @@
-"""Tools about patches: what they replace, when they are on, whether they still fit."""
+"""The tool about patches: what they replace, when they are on, whether they still fit."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+from layline.core.drift import DriftKind
+from layline.core.evidence import Severity
 from layline.core.progress import Progress
+from layline.core.prose import shorten
 from layline.core.report import Answer
-from layline.mcp.tool import READS, WRITES, Session, Tool
+from layline.mcp.inputs import AT, BACKEND, FULL, TO
+from layline.mcp.tool import READS, Asked, Input, Session, Tool
+from layline.patches.wanted import DEAD, NEVER_ACTIVE, Wanted
 
 _WHY = 240
-"""Characters of a reason in a table."""
-SeverityName = Literal["breaks", "look", "ok"]
-StyleName = Literal["binding-replacement", "function-wrapping", "config-rewrite", "env-lifecycle", "source-rewrite"]
+"""Characters of a reason or a condition in a row."""
+_PATCH = "Its id, the upstream name it replaces, or file:line of ours, as ask=list prints them."
 
 
-def patches_list(
-    session: Session,
-    progress: Progress,
-    *,
-    backend: str,
-    at: str = "HEAD",
-    phase: str | None = None,
-    style: StyleName | None = None,
-    show: Literal["table", "full", "unregistered"] = "table",
-) -> Answer:
-    """Every monkey patch of a backend: what it does, which upstream symbol it replaces or wraps, where, how to enable
-    it.
+def _list(session: Session, progress: Progress, asked: Asked) -> Answer:
+    from layline.app.patches import Filter, patches_list
 
-    `show="full"` has every field of a patch, `show="unregistered"` the effects found outside any registration.
-    """
-    from layline.app.patches import Filter
-    from layline.app.patches import patches_list as run
-
-    found = run(session.workspace(at), backend, Filter(phase=phase, style=style))
-    if show == "unregistered":
-        return _count(found, "patches", list_name="unregistered")
-    return _count(found, "unregistered", list_name="patches", as_table=show == "table")
+    workspace = session.workspace(asked["at"])
+    key = workspace.settings.choose(asked["backend"])
+    found = patches_list(workspace, key, Filter(phase=asked["phase"], wanted=_wanted(asked)))
+    data = {name: value for name, value in found.data.items() if name not in {"patches", "unregistered", "engine"}}
+    data["effects"] = list(_find_effects(found.data, full=asked["full"]))
+    data["engine"] = found.data["engine"]
+    return _retitle(found, data)
 
 
-def patches_find(
-    session: Session, progress: Progress, *, word: str, backend: str | None = None, at: str = "HEAD"
-) -> Answer:
-    """Where is feature X: ids, descriptions, targets, guards, config keys and YAML files, implementation names."""
-    from layline.app.patches_find import patches_find as run
+def _drift(session: Session, progress: Progress, asked: Asked) -> Answer:
+    from layline.app.patches_drift import DriftOptions, patches_drift
 
-    return run(session.workspace(at), word, backend)
-
-
-def patches_show(
-    session: Session, progress: Progress, *, patch: str, backend: str | None = None, at: str = "HEAD"
-) -> Answer:
-    """One patch in depth: logic, guard, code, upstream definition beside ours, other patches on the target, history."""
-    from layline.app.patches_show import patches_show as run
-
-    return run(session.workspace(at), patch, backend)
+    workspace = session.workspace(asked["at"])
+    key = workspace.settings.choose(asked["backend"])
+    options = DriftOptions(to=asked["to"], culprits=bool(asked["culprits"]), today=session.day(), wanted=_wanted(asked))
+    found = patches_drift(workspace, key, options, progress=progress)
+    rows = [*found.data["rows"], *found.data["elsewhere"]]
+    shown = [row for row in rows if asked["severity"] or row["severity"] != Severity.OK.value]
+    data = {name: value for name, value in found.data.items() if name not in {"rows", "elsewhere"}}
+    data["still_fit"] = sum(row["severity"] == Severity.OK.value for row in rows)
+    data["rows"] = shown if asked["full"] else [_as_drift_row(row) for row in shown]
+    return _retitle(found, data)
 
 
-def patches_port(
-    session: Session,
-    progress: Progress,
-    *,
-    patch: str,
-    to: str | None = None,
-    backend: str | None = None,
-    at: str = "HEAD",
-) -> Answer:
-    """The porting plan of a patch: files, symbol to rebind, by-value importers, constraints; with `to`, writes a bundle
-    there.
-    """
-    from layline.app.patches_port import patches_port as run
+def _show(session: Session, progress: Progress, asked: Asked) -> Answer:
+    from layline.app.patches_show import patches_show
 
-    return run(session.workspace(at), patch, to=Path(to) if to else None, backend=backend)
+    return patches_show(session.workspace(asked["at"]), asked.need("patch", _PATCH), asked["backend"])
 
 
-def patches_notes(session: Session, progress: Progress, *, file: str, at: str = "HEAD") -> Answer:
-    """Hold hand-written patch notes against the code: confirmed, contradicted, stale, missing."""
-    from layline.app.patches_find import patches_notes as run
+def _diff(session: Session, progress: Progress, asked: Asked) -> Answer:
+    from layline.app.patches_drift import patches_diff
 
-    return run(session.workspace(at), Path(file))
-
-
-def patches_drift(
-    session: Session,
-    progress: Progress,
-    *,
-    backend: str,
-    to: str | None = None,
-    at: str = "HEAD",
-    culprits: bool = False,
-    severity: SeverityName | None = None,
-    show: Literal["table", "full", "elsewhere"] = "table",
-) -> Answer:
-    """Will every patch still fit at an upstream ref? Kind per effect, worst first, with suggestion and culprit commit.
-
-    `severity="breaks"` keeps what must be mended. `show="full"` has every field and the evidence of a row,
-    `show="elsewhere"` our overrides and calls of upstream outside patches that no longer fit.
-    """
-    from layline.app.patches_drift import DriftOptions
-    from layline.app.patches_drift import patches_drift as run
-
-    options = DriftOptions(to=to, culprits=culprits, today=session.day())
-    found = run(session.workspace(at), backend, options, progress=progress)
-    kept, other = ("elsewhere", "rows") if show == "elsewhere" else ("rows", "elsewhere")
-    rows = [row for row in found.data[kept] if severity in (None, row["severity"])]
-    data = {key: value for key, value in found.data.items() if key not in {"rows", "elsewhere"}}
-    data |= {
-        f"{other}_count": len(found.data[other]),
-        kept: [_as_drift_row(row) for row in rows] if show == "table" else rows,
-    }
-    return Answer(report=found.report, data=data, needs_person=found.needs_person)
+    return patches_diff(session.workspace(asked["at"]), asked.need("patch", _PATCH), to=asked["to"])
 
 
-def patches_diff(
-    session: Session, progress: Progress, *, patch: str, to: str | None = None, at: str = "HEAD"
-) -> Answer:
-    """Three sides of one patch: upstream then, upstream now, ours; where both changed is the porting work."""
-    from layline.app.patches_drift import patches_diff as run
+def _port(session: Session, progress: Progress, asked: Asked) -> Answer:
+    from layline.app.patches_port import patches_port
 
-    return run(session.workspace(at), patch, to=to)
+    return patches_port(session.workspace(asked["at"]), asked.need("patch", _PATCH), backend=asked["backend"])
 
 
-def patches_retarget(
-    session: Session, progress: Progress, *, backend: str, to: str | None = None, at: str = "HEAD"
-) -> Answer:
-    """The edit for moved and renamed targets as a diff ready for `git apply`; nothing is written."""
-    from layline.app.patches_drift import patches_retarget as run
+def _find(session: Session, progress: Progress, asked: Asked) -> Answer:
+    from layline.app.patches_find import patches_find
 
-    return run(session.workspace(at), backend, to=to)[0]
+    word = asked.need("word", "A feature, flag, class or file name.")
+    return patches_find(session.workspace(asked["at"]), word, asked["backend"])
 
 
-TOOLS = (
-    Tool(function=patches_list, does=READS, limit=200),
-    Tool(function=patches_find, does=READS),
-    Tool(function=patches_show, does=READS),
-    Tool(function=patches_port, does=WRITES),
-    Tool(function=patches_notes, does=READS),
-    Tool(function=patches_drift, does=READS, limit=100),
-    Tool(function=patches_diff, does=READS),
-    Tool(function=patches_retarget, does=READS, of="done"),
+def _retarget(session: Session, progress: Progress, asked: Asked) -> Answer:
+    from layline.app.patches_drift import patches_retarget
+
+    workspace = session.workspace(asked["at"])
+    return patches_retarget(workspace, workspace.settings.choose(asked["backend"]), to=asked["to"])[0]
+
+
+def _notes(session: Session, progress: Progress, asked: Asked) -> Answer:
+    from layline.app.patches_find import patches_notes
+
+    file = asked.need("file", "A Markdown file with tables of patches.")
+    return patches_notes(session.workspace(asked["at"]), Path(file))
+
+
+_KINDS = (*(kind.value for kind in DriftKind), "overrides", "calls", DEAD, NEVER_ACTIVE)
+PATCHES = Tool(
+    name="patches",
+    says=(
+        "Monkey patches of a backend, registered or not. ask=list: what each replaces or wraps, where, when it is on. "
+        "drift: which break at an upstream ref, worst first. show, diff, port: one patch in depth, upstream then and now "
+        "beside ours, a plan to bring it elsewhere. find: a word in ids, targets, conditions, config keys. retarget: the "
+        "edit for moved and renamed targets. notes: hand-written notes compared with the code."
+    ),
+    does=READS,
+    questions={
+        "list": _list,
+        "drift": _drift,
+        "show": _show,
+        "find": _find,
+        "diff": _diff,
+        "port": _port,
+        "retarget": _retarget,
+        "notes": _notes,
+    },
+    inputs=(
+        BACKEND,
+        Input(name="patch", says=f"For show, diff, port. {_PATCH}"),
+        Input(name="word", says="For find."),
+        Input(name="file", says="For notes: a Markdown file."),
+        Input(name="severity", says="list, drift: only these.", choices=tuple(one.value for one in Severity)),
+        Input(name="path", says="list, drift: only our files with this in their path; * matches."),
+        Input(name="target", says="list, drift: only targets with this in their name; * matches."),
+        Input(name="kind", says="list, drift: only this kind.", choices=_KINDS),
+        Input(name="certain", says="list, drift: only what is certain, or not.", kind="boolean"),
+        Input(name="phase", says="list: only this phase of the registry."),
+        Input(name="culprits", says="drift: name the upstream commit of each row.", kind="boolean", default=False),
+        TO,
+        AT,
+        FULL,
+    ),
+    limit=100,
+    of={"retarget": "done"},
 )
+TOOLS = (PATCHES,)
 
 
-def _count(found: Answer, other: str, *, list_name: str, as_table: bool = False) -> Answer:
-    """The list asked for; the other one is only counted."""
-    data = {key: value for key, value in found.data.items() if key != other}
-    data[f"{other}_count"] = len(found.data[other])
-    if as_table:
-        data[list_name] = [_as_row(patch) for patch in data[list_name]]
-    return Answer(report=found.report, data=data, needs_person=found.needs_person)
+def _wanted(asked: Asked) -> Wanted:
+    return Wanted(
+        severities=(Severity(asked["severity"]),) if asked["severity"] else (),
+        path=asked["path"],
+        target=asked["target"],
+        kinds=(asked["kind"],) if asked["kind"] else (),
+        certain=asked["certain"],
+    )
 
 
-def _as_row(patch: dict[str, Any]) -> dict[str, Any]:
-    """The five columns of the inventory and what asks for attention."""
-    return {
-        "patch": patch["id"],
-        "what": patch["description"],
-        "logic": [_say_effect(effect) for effect in patch["effects"]],
-        "code": f"{patch['file']}:{patch['line']}",
-        "enable": patch["guard"]["expression"],
-        "phase": patch["phase"],
-        "priority": patch["priority"],
-        **({} if patch["active"] else {"never_active": patch["active_reason"]}),
+def _retitle(found: Answer, data: dict[str, Any]) -> Answer:
+    """The first line of the terminal's answer is the agent's, too."""
+    return Answer(report=found.report, data=data, needs_person=found.needs_person, listing=found.listing)
+
+
+def _find_effects(data: Any, *, full: bool) -> list[dict[str, Any]]:
+    rows = [
+        {**effect, "patch": patch["id"], "guard": patch["guard"]["expression"], **_never(patch)}
+        for patch in data["patches"]
+        for effect in patch["effects"] or [_without_effect(patch)]
+    ]
+    rows += [dict(item) for item in data["unregistered"]]
+    return rows if full else [as_effect_row(row) for row in rows]
+
+
+def _without_effect(patch: dict[str, Any]) -> dict[str, Any]:
+    place = f"{patch['file']}:{patch['line']}"
+    return {"id": patch["id"], "style": "none", "target": None, "location": place, "certain": True, "when": None}
+
+
+def _never(patch: dict[str, Any]) -> dict[str, Any]:
+    return {} if patch["active"] else {"never_active": patch["active_reason"]}
+
+
+def as_effect_row(row: dict[str, Any]) -> dict[str, Any]:
+    """What tells an effect from others; a patch's own row has more."""
+    conditions = [row[name] for name in ("guard", "when") if row.get(name) and row[name] != "always"]
+    said = {
+        "id": row["id"],
+        "patch": row.get("patch"),
+        "does": row["style"],
+        "target": row["target"] or ", ".join(row.get("mutates", ())) or None,
+        "code": row["location"],
+        "when": shorten(" and ".join(conditions), _WHY) if conditions else None,
+        "uncertain": None if row["certain"] else row.get("reason") or "not certain",
+        "absent_at_the_pin": True if row.get("target_kind") == "absent" else None,
+        "did_you_mean": row.get("suggestion"),
+        "never_active": row.get("never_active"),
     }
+    return {name: value for name, value in said.items() if value is not None}
 
 
 def _as_drift_row(row: dict[str, Any]) -> dict[str, Any]:
-    """What decides about a row; its evidence is in `show="full"`."""
-    suggestion, culprit = row["suggestion"], row["culprit"]
+    """What decides about a row; its evidence is in `full`."""
+    suggestion, culprit = row.get("suggestion"), row["culprit"]
     said: dict[str, Any] = {
-        "id": row["id"],
-        "patch": row["patch"],
+        "id": row.get("effect") or row["id"],
+        "patch": row.get("patch"),
         "target": row["target"],
-        "kind": row["kind"],
+        "kind": row.get("kind") or row["touch"],
         "severity": row["severity"],
+        "dead_today": row.get("dead_today") or None,
         "code": row["location"],
+        "why": shorten(row["detail"], _WHY) if row["detail"] and row["severity"] != Severity.OK.value else None,
+        "suggestion": f"{suggestion['target']} ({suggestion['score']:.2f})" if suggestion else row.get("new_target"),
+        "culprit": culprit,
     }
-    if row["detail"] and row["severity"] != "ok":
-        said["why"] = row["detail"] if len(row["detail"]) <= _WHY else f"{row['detail'][:_WHY]}…"
-    if suggestion:
-        said["suggestion"] = f"{suggestion['target']} ({suggestion['score']:.2f})"
-    if culprit:
+    if isinstance(culprit, dict):
         said["culprit"] = " ".join(str(culprit[key]) for key in ("commit", "date", "subject") if culprit.get(key))
-    return said
-
-
-def _say_effect(effect: dict[str, Any]) -> str:
-    target = effect["target"] or ", ".join(effect["mutates"]) or "N/A"
-    doubt = "" if effect["certain"] else f" (not certain: {effect['reason']})"
-    absent = " [absent at the pin]" if effect["target_kind"] == "absent" else ""
-    return f"{effect['style']}: {target}{absent}{doubt}"
+    return {name: value for name, value in said.items() if value is not None}

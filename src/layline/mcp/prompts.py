@@ -14,50 +14,49 @@ def register(server: MCPServer[Any]) -> None:
     def inventory_for_a_customer(backend: str) -> str:
         """A complete table of the patches of one backend."""
         return (
-            f"Call patches_list for the backend {backend!r} and follow page.next_offset to the end. Give one table "
-            "with the columns "
-            "Patch | What it does | Patch logic (upstream symbol replaced/wrapped) | Code location | How to "
-            "enable, grouped by folder, no row "
-            "dropped. Mark rows that are not certain with their reason. Close with the allow-list note and with "
-            "what was skipped."
+            f"Call patches with ask=list and backend={backend!r}, and follow page.next_offset to the end. Give one table: "
+            "Patch | What it does | Upstream symbol | Code location | How to enable. Drop no row; mark uncertain rows with "
+            "their reason. Close with what was skipped."
         )
 
     @server.prompt(title="How do I use feature X?")
     def how_do_i_use(feature: str) -> str:
         """Where a feature is and how it is switched on."""
         return (
-            f"Call patches_find with {feature!r}, then patches_show for each patch it names. Say which flags, "
-            "packages, environment "
-            "variables and versions must hold, in which phase it applies, where the code is, and which other "
-            "patches touch the same target. "
-            "Only claim what the answers show."
+            f"Call patches with ask=find and word={feature!r}, then ask=show for each patch it names. Say which flags, "
+            "packages, environment variables and versions must hold, where the code is, and which other patches touch the "
+            "same target. Only claim what the answers show."
+        )
+
+    @server.prompt(title="Upgrade a backend")
+    def upgrade_a_backend(backend: str) -> str:
+        """What breaks at the newest upstream, why, and the edits."""
+        return (
+            f"Call gap, then patches with ask=drift, backend={backend!r}, severity=breaks and culprits=true. Group the rows "
+            "by cause. For each call ask=diff with its id and propose the smallest edit; ask=retarget gives the edits for "
+            "moved and renamed names. After editing, call ask=drift again and report what is left."
         )
 
     @server.prompt(title="Port this patch")
     def port_this_patch(patch: str) -> str:
         """A plan to bring one patch into another framework."""
         return (
-            f"Call patches_show and patches_port for {patch!r}. Give the ordered plan: files to copy, symbol to "
-            "rebind and when, by-value "
-            "importers to rebind too, dependencies, new config keys, and the constraints copied verbatim from the "
-            "guard."
+            f"Call patches with ask=show and ask=port for patch={patch!r}. Give the ordered plan: files to copy, symbol to "
+            "rebind and when, importers to rebind too, dependencies, new config keys, and the condition word for word."
         )
 
     @server.prompt(title="Write this week's report")
     def write_this_weeks_report(week: str) -> str:
         """The weekly engineering report from git history."""
         return (
-            f"Call periodic_weekly for {week!r}, then dashboard_index. Summarise the key findings in order, quote "
-            "the recommendation of each "
-            "backend with its inputs, and name what was skipped."
+            f"Call write with ask=weekly and period={week!r}, then write with ask=index. Summarise the key findings in "
+            "order, quote the recommendation of each backend with its inputs, and name what was skipped."
         )
 
     @server.prompt(title="Next hypothesis")
     def next_hypothesis(campaign: str) -> str:
         """One hypothesis for the next round of a campaign."""
         return (
-            f"Call campaign_status and campaign_log for {campaign!r} and lessons_list. Propose exactly one "
-            "hypothesis with one change, its bucket, "
-            "the expected gain and how it could fail; do not repeat an ineffective direction. Correctness comes "
-            "before performance."
+            f"Call campaign with ask=status, ask=log (campaign={campaign!r}) and ask=lessons. Propose one hypothesis with "
+            "one change, its bucket, the expected gain and how it could fail; do not repeat what did not help."
         )

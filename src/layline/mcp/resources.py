@@ -48,35 +48,31 @@ def cut(text: str, offset: int, address: str) -> str:
 
 
 def _read_project(session: Session) -> str:
-    answer = find_tool("doctor").function(session, silent)
+    answer = find_tool("doctor").answer(session, silent, {})
     return _render(answer) + "\n## More\n\n" + "".join(f"- `{line}`\n" for line in ADDRESSES)
 
 
 def _read_inventory(session: Session, backend: str) -> str:
-    answer = find_tool("patches_list").function(session, silent, backend=backend)
-    rows = answer.data["patches"]
-    lines = [
-        f"# Patches of {backend} at {answer.data['commit']}",
-        "",
-        f"{len(rows)} patches; {answer.data['unregistered_count']} effects stand outside any registration.",
-        "",
-    ]
-    lines += [f"look: {alert.message}" for alert in answer.report.alerts]
-    lines += [_describe_row(row) for row in rows]
+    answer = find_tool("patches").answer(session, silent, {"ask": "list", "backend": backend})
+    lines = [f"# Patches of {backend} at {answer.data['commit']}", ""]
+    lines += [answer.listing.title, ""] if answer.listing is not None else []
+    lines += [f"{alert.severity.word}: {alert.message}" for alert in answer.report.alerts]
+    lines += [_describe_row(row) for row in answer.data["effects"]]
     return "\n".join(lines) + "\n"
 
 
 def _describe_row(row: dict[str, Any]) -> str:
+    name = row.get("patch") or row["id"]
     never = f" Never active: {row['never_active']}." if "never_active" in row else ""
-    logic = "; ".join(row["logic"]) or "no effect was found"
+    when = f" When: {row['when']}." if "when" in row else ""
     return (
-        f"- **{row['patch']}** ({row['code']}; phase {row['phase'] or 'none'}): {logic}. On when: "
-        f"{row['enable']}.{never} More: `layline://patch/{row['patch']}`"
+        f"- **{name}** ({row['code']}): {row['does']} {row.get('target', '')}.{when}{never} "
+        f"More: `layline://patch/{name}`"
     )
 
 
 def _read_patch(session: Session, patch: str) -> str:
-    return _render(find_tool("patches_show").function(session, silent, patch=patch))
+    return _render(find_tool("patches").answer(session, silent, {"ask": "show", "patch": patch}))
 
 
 def _read_reports(session: Session) -> str:
@@ -93,14 +89,7 @@ def _read_reports(session: Session) -> str:
         for item in records.periodic
     ]
     lines += [f"- not valid: {problem}" for problem in records.problems]
-    return (
-        "\n".join(
-            lines
-            if len(lines) > 2
-            else [*lines, "None yet: `gap_report`, `periodic_weekly` and `periodic_monthly` write them."]
-        )
-        + "\n"
-    )
+    return "\n".join(lines if len(lines) > 2 else [*lines, "None yet: the tool `write` writes them."]) + "\n"
 
 
 def _kinds(record: GapRecord) -> list[str]:
@@ -153,7 +142,7 @@ def _read_campaigns(session: Session) -> str:
     base = open_work_tree(Path.cwd()).root / WORKSPACE
     lines = ["# Campaigns", ""]
     for name in sorted(path.parent.name for path in base.glob(f"*/{LEDGER}")):
-        answer = find_tool("campaign_status").function(session, silent, campaign=name)
+        answer = find_tool("campaign").answer(session, silent, {"ask": "status", "campaign": name})
         lines.append(f"- {answer.report.title}: `layline://campaign/{name}`")
     return "\n".join(lines if len(lines) > 2 else [*lines, "None in this folder's repository."]) + "\n"
 
@@ -164,7 +153,7 @@ def _read_campaign(session: Session, campaign: str) -> str:
     from layline.campaign.folder.report import build_report
     from layline.render import render_markdown
 
-    status = find_tool("campaign_status").function(session, silent, campaign=campaign)
+    status = find_tool("campaign").answer(session, silent, {"ask": "status", "campaign": campaign})
     return _render(status) + "\n" + render_markdown(build_report(read_campaign(campaign).state))
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,35 +14,46 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import WithJsonSchema
 
 from layline import __version__
 from layline.errors import Error
 from layline.mcp import prompts
-from layline.mcp.calls import Call, answer
-from layline.mcp.paging import Packed
-from layline.mcp.tool import Does, Session, Tool
+from layline.mcp.calls import Call, Workers, answer
+from layline.mcp.tool import Does, Input, Session, Tool
 from layline.mcp.tools import TOOLS
 
 INSTRUCTIONS = """\
-Layline answers questions about a framework that is layered over pinned upstreams: how far each backend is behind (gap_*),
-which monkey patches exist, when they are on and whether they still fit (patches_*), whether a kernel change is really
-faster (campaign_*). Every figure carries its evidence. Answers are paged: `page.next_offset` is the handle for more.
-Start with `doctor` to see the configured backends. Only claim what an answer shows; repeat what was skipped.
-To read without asking: layline://project, layline://inventory/BACKEND, layline://reports, layline://campaigns."""
+Layline answers questions about a framework layered over pinned upstreams: how far each backend is behind (gap), which
+monkey patches exist, when they are on and whether they still fit (patches), whether a kernel change is really faster
+(campaign). Start with doctor. Answers are paged: page.next_offset. Only claim what an answer shows; repeat what was
+skipped. To read without asking: layline://project, layline://inventory/BACKEND, layline://reports, layline://campaigns."""
 
 
 def build_server(config: Path | None = None, *, today: date | None = None) -> MCPServer[Any]:
     """A server over one layline.toml."""
-    server: MCPServer[Any] = MCPServer("layline", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
+    workers = Workers()
+
+    @asynccontextmanager
+    async def live(_: MCPServer[Any]) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            await workers.close()
+
+    server: MCPServer[Any] = MCPServer(
+        "layline", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING", lifespan=live
+    )
     session = Session(config, today)
     for tool in TOOLS:
         server.add_tool(
-            _build_handler(tool, session),
+            _build_handler(tool, session, workers),
             name=tool.name,
-            description=inspect.getdoc(tool.function),
+            description=tool.says,
             annotations=_annotate(tool.does),
+            structured_output=False,
         )
-    _add_resources(server, session)
+    _add_resources(server, session, workers)
     prompts.register(server)
     return server
 
@@ -55,14 +67,17 @@ def _annotate(does: Does) -> ToolAnnotations:
     )
 
 
-def _build_handler(tool: Tool, session: Session) -> Callable[..., Awaitable[CallToolResult]]:
-    """The tool as the SDK wants it: a coroutine with the tool's own inputs, its types and the output's schema."""
+def _build_handler(tool: Tool, session: Session, workers: Workers) -> Callable[..., Awaitable[CallToolResult]]:
+    """The tool as the SDK wants it: a coroutine with the tool's own inputs.
+
+    The inputs are described as JSON Schema and checked by the tool itself, whose errors say what to write instead.
+    """
 
     async def handle(ctx: Context[Any, Any], **arguments: Any) -> CallToolResult:
-        offset, limit = arguments.pop("offset", 0), arguments.pop("limit", tool.limit)
-        call = Call(ask="tool", name=tool.name, arguments=arguments, offset=offset, limit=limit)
+        given = {name: value for name, value in arguments.items() if value is not None}
+        call = Call(ask="tool", name=tool.name, arguments=given)
         try:
-            packed = await answer(session, call, ctx.report_progress)
+            packed = await answer(workers, session, call, ctx.report_progress)
         except Error as error:
             raise ToolError(_say(error)) from None
         # the same JSON twice: as text for clients that show text, without the indentation that would double its size
@@ -70,20 +85,24 @@ def _build_handler(tool: Tool, session: Session) -> Callable[..., Awaitable[Call
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=packed)
 
     context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Context[Any, Any])
-    inputs = [context, *tool.inputs]
-    result = Annotated[CallToolResult, Packed]
-    handle.__signature__ = inspect.Signature(inputs, return_annotation=result)  # type: ignore[attr-defined]  # how a signature is given
-    handle.__annotations__ = {**{item.name: item.annotation for item in inputs}, "return": result}
+    inputs = [context, *map(_describe_input, tool.all_inputs)]
+    handle.__signature__ = inspect.Signature(inputs, return_annotation=CallToolResult)  # type: ignore[attr-defined]  # how a signature is given
+    handle.__annotations__ = {**{item.name: item.annotation for item in inputs}, "return": CallToolResult}
     return handle
 
 
-def _add_resources(server: MCPServer[Any], session: Session) -> None:
+def _describe_input(item: Input) -> inspect.Parameter:
+    described = Annotated[Any, WithJsonSchema(item.schema)]
+    return inspect.Parameter(item.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=described)
+
+
+def _add_resources(server: MCPServer[Any], session: Session, workers: Workers) -> None:
     """Every long text is read a page at a time (`?offset=`), every list names the addresses of what it lists."""
 
     async def read(name: str, offset: int = 0, **arguments: str) -> str:
         try:
             call = Call(ask="resource", name=name, arguments=arguments, offset=offset)
-            return str(await answer(session, call, _tell_nobody))
+            return str(await answer(workers, session, call, _tell_nobody))
         except Error as error:
             raise ResourceError(_say(error)) from None
 

@@ -1,15 +1,15 @@
-"""One tool: a plain function that returns an `Answer`, and what an agent is told about it."""
+"""One tool: a question with named inputs that returns an `Answer`, and what an agent is told about it."""
 
 from __future__ import annotations
 
-import inspect
-import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from layline.app.workspace import Workspace, open_workspace
+from layline.core.progress import Progress
 from layline.core.report import Answer
 from layline.errors import Error
 
@@ -41,8 +41,8 @@ class Session:
     today: date | None = None
     """Pinned by tests; None asks the clock."""
 
-    def workspace(self, at: str = "HEAD") -> Workspace:
-        return open_workspace(self.config, at=at)
+    def workspace(self, at: str | None = None) -> Workspace:
+        return open_workspace(self.config, at=at or "HEAD")
 
     def day(self, text: str | None = None) -> date:
         if text is None:
@@ -54,30 +54,106 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
-    """The function takes the session, a `Progress` and, by keyword, what the agent fills in."""
+class Input:
+    """What an agent may fill in."""
 
-    function: Callable[..., Answer]
-    does: Does
-    of: str | None = None
-    """The list of the answer that is paged; default: its longest."""
-    paged: bool = True
-    limit: int = 50
-
-    @property
-    def name(self) -> str:
-        return self.function.__name__
+    name: str
+    says: str
+    kind: str = "string"
+    """`string`, `integer`, `number`, `boolean`, `array` (of strings) or `object` (of strings)."""
+    choices: tuple[str, ...] = ()
+    default: Any = None
 
     @property
-    def inputs(self) -> list[inspect.Parameter]:
-        """What the agent fills in, with types that are real types."""
-        hints = typing.get_type_hints(self.function)
-        own = [item for item in inspect.signature(self.function).parameters.values() if item.kind is item.KEYWORD_ONLY]
-        found = [item.replace(annotation=hints[item.name]) for item in own]
-        if self.paged:
-            found += [_input("offset", 0), _input("limit", self.limit)]
+    def schema(self) -> dict[str, Any]:
+        """As JSON Schema."""
+        found: dict[str, Any] = {"type": self.kind, "description": self.says}
+        if self.kind == "array":
+            found["items"] = {"type": "string"}
+        if self.choices:
+            found["enum"] = list(self.choices)
+        if self.default is not None:
+            found["default"] = self.default
         return found
 
+    def check(self, tool: str, value: Any) -> Any:
+        """The value, or an error that says what is expected."""
+        if value is None:
+            return self.default
+        if self.choices and value not in self.choices:
+            raise Error(f"{tool}: `{self.name}` is {value!r}.", hint=f"It is one of {', '.join(self.choices)}.")
+        if not _fits(value, self.kind):
+            raise Error(f"{tool}: `{self.name}` is {value!r}, which is not of type {self.kind}.", hint=self.says)
+        return value
 
-def _input(name: str, default: int) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=int)
+
+def _fits(value: Any, kind: str) -> bool:
+    match kind:
+        case "string":
+            return isinstance(value, str)
+        case "boolean":
+            return isinstance(value, bool)
+        case "integer":
+            return isinstance(value, int) and not isinstance(value, bool)
+        case "number":
+            return isinstance(value, int | float) and not isinstance(value, bool)
+        case "array":
+            return isinstance(value, list) and all(isinstance(item, str) for item in value)
+        case _:
+            return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The inputs of one call, checked."""
+
+    tool: str
+    values: Mapping[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+    def need(self, name: str, hint: str) -> Any:
+        """An input that this question cannot do without."""
+        if self.values[name] is None:
+            raise Error(f"{self.tool}: `{name}` is needed for this question.", hint=hint)
+        return self.values[name]
+
+
+Question: TypeAlias = Callable[[Session, Progress, Asked], Answer]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """Several questions about one subject; `ask` says which, where there is more than one."""
+
+    name: str
+    says: str
+    does: Does
+    questions: Mapping[str, Question]
+    inputs: tuple[Input, ...] = ()
+    paged: bool = True
+    limit: int = 50
+    of: Mapping[str, str] | None = None
+    """The list of an answer that is paged, by question; default: its longest."""
+
+    @property
+    def all_inputs(self) -> tuple[Input, ...]:
+        """Which question first, the page last."""
+        asks = tuple(self.questions)
+        which = () if len(asks) == 1 else (Input(name="ask", says="Which question.", choices=asks, default=asks[0]),)
+        pages = (
+            Input(name="offset", says="Row to begin at: page.next_offset.", kind="integer", default=0),
+            Input(name="limit", says="Rows at most.", kind="integer", default=self.limit),
+        )
+        return (*which, *self.inputs, *(pages if self.paged else ()))
+
+    def answer(self, session: Session, progress: Progress, arguments: Mapping[str, Any]) -> Answer:
+        """Check the inputs, then ask."""
+        known = {one.name for one in self.all_inputs}
+        unknown = sorted(set(arguments) - known)
+        if unknown:
+            raise Error(f"{self.name}: there is no input `{unknown[0]}`.", hint=f"Inputs: {', '.join(sorted(known))}.")
+        values = {one.name: one.check(self.name, arguments.get(one.name)) for one in self.all_inputs}
+        ask = values.get("ask") or next(iter(self.questions))
+        return self.questions[ask](session, progress, Asked(self.name, values))

@@ -1,21 +1,20 @@
-"""The process that answers one question for the server: reads it from stdin, writes progress and the answer to
-stdout.
-"""
+"""The process that answers the server's questions, one after the other: from stdin, progress and answers to stdout."""
 
 from __future__ import annotations
 
 import json
 import os
+import queue
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any, TextIO
 
 from layline.core.environment import explain
+from layline.core.progress import Progress
 from layline.errors import Error
 
 _QUIET_S = 0.2
@@ -28,8 +27,13 @@ def main() -> None:
     """
     pipe = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     sys.stdout = sys.stderr  # whatever prints must not spoil the answer
-    question = json.loads(_read_line())
-    threading.Thread(target=_die_with_parent, daemon=True).start()
+    questions: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_read_questions, args=(questions,), daemon=True).start()
+    while True:
+        _serve(json.loads(questions.get()), pipe)
+
+
+def _serve(question: dict[str, Any], pipe: TextIO) -> None:
     try:
         said: dict[str, Any] = {"answer": _answer(question, _open_progress(pipe))}
     except Error as error:
@@ -43,7 +47,7 @@ def main() -> None:
     pipe.flush()
 
 
-def _answer(question: dict[str, Any], progress: Callable[[str, int, int], None]) -> Any:
+def _answer(question: dict[str, Any], progress: Progress) -> Any:
     from layline.mcp.tool import Session
 
     today = question["today"]
@@ -58,12 +62,14 @@ def _answer(question: dict[str, Any], progress: Callable[[str, int, int], None])
     from layline.mcp.tools import find_tool
 
     tool = find_tool(question["name"])
-    found = tool.function(session, progress, **question["arguments"])
-    offset, limit = max(question["offset"], 0), min(max(question["limit"], 1), 500)
-    return pack(found, of=tool.of, offset=offset, limit=limit).model_dump(mode="json")
+    asked = question["arguments"]
+    found = tool.answer(session, progress, asked)
+    offset, limit = max(asked.get("offset") or 0, 0), min(max(asked.get("limit") or tool.limit, 1), 500)
+    of = (tool.of or {}).get(asked.get("ask", ""))
+    return pack(found, of=of, offset=offset, limit=limit).model_dump(mode="json")
 
 
-def _open_progress(pipe: TextIO) -> Callable[[str, int, int], None]:
+def _open_progress(pipe: TextIO) -> Progress:
     last: tuple[str, float] = ("", 0.0)
 
     def progress(what: str, done: int, total: int) -> None:
@@ -79,15 +85,11 @@ def _open_progress(pipe: TextIO) -> Callable[[str, int, int], None]:
     return progress
 
 
-def _read_line() -> bytes:
-    with os.fdopen(os.dup(0), "rb", buffering=0) as pipe:
-        return pipe.readline()
-
-
-def _die_with_parent() -> None:
-    """The server keeps our stdin open; when it closes, nobody waits for the answer any more."""
-    while os.read(0, 1):  # not through sys.stdin: its lock would hold up the end of the process
-        pass
+def _read_questions(questions: queue.SimpleQueue[bytes]) -> None:
+    """The server keeps our stdin open; when it closes, nobody waits for an answer any more."""
+    with os.fdopen(os.dup(0), "rb") as pipe:  # not through sys.stdin: its lock would hold up the end of the process
+        for line in pipe:
+            questions.put(line)
     os.killpg(os.getpgid(0), signal.SIGKILL)
 
 

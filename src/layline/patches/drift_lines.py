@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,11 +10,13 @@ from layline.core.drift import DriftKind
 from layline.core.evidence import Location, Severity
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.prose import count, listed, verb
+from layline.core.revision import Commit
 from layline.coupling.drift_model import Drift
 
 if TYPE_CHECKING:
     from layline.patches.drift_report import DriftReport, Elsewhere
 
+DOES_NOT_FIT = "does-not-fit"
 _TOGETHER = 3
 """So many rows with one reason are one cause with several places."""
 _HOLDERS = 3
@@ -55,24 +57,33 @@ def count_places(rows: Iterable[Drift]) -> Places:
     return Places(len(ranks), ranks.count(0), ranks.count(1), ranks.count(2))
 
 
-def build_drift_listing(drift: DriftReport, *, notes: bool = False) -> Listing:
-    """`notes`: also one line for each effect that still fits."""
+def build_drift_listing(
+    drift: DriftReport,
+    *,
+    whole: Iterable[Drift] | None = None,
+    commits: Mapping[str, Commit] | None = None,
+    notes: bool = False,
+) -> Listing:
+    """`whole`: all rows, before some were filtered out; `commits`: culprits outside patches, by their hash; `notes`: also
+    one line for each effect that still fits.
+    """
+    known = commits or {}
     dead = [row for row in drift.rows if row.dead_today]
     broken = [row for row in drift.rows if row.severity is Severity.BREAKS and not row.dead_today]
     look = [row for row in drift.rows if row.severity is Severity.LOOK and not row.dead_today]
     fits = [row for row in drift.rows if row.severity is Severity.OK and not row.dead_today]
     groups = [
         *_group_causes(broken),
-        *_group_elsewhere(drift.elsewhere, Severity.BREAKS),
+        *_group_elsewhere(drift.elsewhere, Severity.BREAKS, known),
         *_group_causes(dead),
         *_group_causes(look),
-        *_group_elsewhere(drift.elsewhere, Severity.LOOK),
+        *_group_elsewhere(drift.elsewhere, Severity.LOOK, known),
         *([Group(items=tuple(_tell(row) for row in fits))] if notes and fits else []),
         *_group_risks(drift.rows),
         Group(lines=tuple(_close(drift))),
     ]
     return Listing(
-        title=_title(drift),
+        title=_title(drift, drift.rows if whole is None else whole),
         meta=(_name_commits(drift),),
         groups=tuple(group for group in groups if group.items or group.lines),
         skipped=drift.skipped,
@@ -85,9 +96,9 @@ def _name_commits(drift: DriftReport) -> str:
     return f"{ours}; {drift.label} from {pin} to {drift.tip.hash[:12]} ({drift.tip.date}, the tip)"
 
 
-def _title(drift: DriftReport) -> str:
+def _title(drift: DriftReport, rows: Iterable[Drift]) -> str:
     """One number and one unit first: places of ours that break."""
-    places = count_places(drift.rows)
+    places = count_places(rows)
     more = [f"{places.dead} {'does' if places.dead == 1 else 'do'} nothing today already"] if places.dead else []
     more += [f"{places.look} more {verb(places.look, 'needs')} a look"] if places.look else []
     other = sum(item.severity is Severity.BREAKS for item in drift.elsewhere)
@@ -104,7 +115,7 @@ def _group_causes(rows: list[Drift]) -> Iterator[Group]:
     causes = [group for (_, why), group in reasons.items() if why and len(group) >= _TOGETHER]
     for group in sorted(causes, key=len, reverse=True):
         yield Group(
-            title=f"{group[0].severity.word}[{group[0].kind.value}] at {count(len(group), 'place')}: {group[0].detail}",
+            title=f"{group[0].severity.word}[{_name_kind(group[0])}] at {count(len(group), 'place')}: {group[0].detail}",
             items=tuple(_tell(row, together=True) for row in group),
         )
     known = {id(row) for group in causes for row in group}
@@ -117,13 +128,20 @@ def _tell(row: Drift, *, together: bool = False) -> Diagnostic:
     return Diagnostic(
         location=row.location,
         severity=row.severity,
-        code=row.kind.value,
-        message=_say(row),
+        code=_name_kind(row),
+        message=say_row(row),
         details=() if row.severity is Severity.OK else tuple(_details(row, together=together)),
     )
 
 
-def _say(row: Drift) -> str:
+def _name_kind(row: Drift) -> str:
+    """The kind; where the target is as it was, what that means for us: the code never contradicts the severity."""
+    unlike = row.kind is DriftKind.UNCHANGED and row.severity is not Severity.OK
+    return DOES_NOT_FIT if unlike else row.kind.value
+
+
+def say_row(row: Drift) -> str:
+    """One sentence about the target; the reason stands below it."""
     target = row.target or row.patch
     said = _MESSAGES[row.kind].format(target=target)
     if row.kind in {DriftKind.MOVED, DriftKind.RENAMED} and row.suggestion is not None:
@@ -132,8 +150,6 @@ def _say(row: Drift) -> str:
         said += f". Did you mean {row.suggestion.target}?"
     if row.severity is Severity.BREAKS and row.kind is DriftKind.UNCHANGED:
         said += ", but our replacement no longer fits"
-    if row.problems:
-        said += f": our replacement {listed(row.problems, most=3)}"
     return said
 
 
@@ -145,34 +161,43 @@ def _details(row: Drift, *, together: bool) -> Iterator[tuple[str, str]]:
     if row.copied is not None:
         yield "ours", f"an edited copy of upstream's body ({row.copied:.0%} alike)"
     if row.culprit is not None:
-        number = f" #{row.culprit.pull_request}" if row.culprit.pull_request else ""
-        yield "since", f"{row.culprit.hash[:10]}{number} ({row.culprit.date}): {row.culprit.subject}"
+        yield "since", say_commit(row.culprit)
     if row.suggestion is not None and row.kind not in {DriftKind.DEAD_AT_PIN, DriftKind.MOVED, DriftKind.RENAMED}:
         yield "fix", f"{row.suggestion.target} may take its place ({row.suggestion.reason})"
 
 
+def say_commit(commit: Commit) -> str:
+    """Twelve characters of its hash, its date and its title, which names the pull request."""
+    return f"{commit.hash[:12]} ({commit.date}): {commit.subject}"
+
+
 def _said_already(row: Drift) -> Iterator[str]:
     """Details that would only repeat the first line."""
-    yield f"our replacement {', '.join(row.problems)}"
     if row.suggestion is not None:
         yield f"now {row.suggestion.target}"
 
 
-def _group_elsewhere(items: Iterable[Elsewhere], severity: Severity) -> Iterator[Group]:
+def _group_elsewhere(items: Iterable[Elsewhere], severity: Severity, commits: Mapping[str, Commit]) -> Iterator[Group]:
     found = tuple(
         Diagnostic(
             location=item.location,
             severity=item.severity,
             code=item.touch,
-            message=f"{item.touch} of {item.target}: {item.detail}",
-            details=(*((("since", item.culprit),) if item.culprit else ()),)
-            + ((("fix", f"use {item.new_target}"),) if item.new_target else ()),
+            message=f"our code {item.touch} {item.target}: {item.detail}",
+            details=tuple(_detail_elsewhere(item, commits)),
         )
         for item in items
         if item.severity is severity
     )
     if found:
         yield Group(items=found)
+
+
+def _detail_elsewhere(item: Elsewhere, commits: Mapping[str, Commit]) -> Iterator[tuple[str, str]]:
+    if item.culprit:
+        yield "since", say_commit(commits[item.culprit]) if item.culprit in commits else item.culprit[:12]
+    if item.new_target:
+        yield "fix", f"use {item.new_target}"
 
 
 def _group_risks(rows: Iterable[Drift]) -> Iterator[Group]:
@@ -198,7 +223,7 @@ def _close(drift: DriftReport) -> Iterator[str]:
     for row, item in drift.accepted:
         yield f"{row.location}: accepted until {item.until}: {row.target or row.patch} ({row.kind.value}): {item.reason}"
     for place, item in drift.elsewhere_accepted:
-        yield f"{place.location}: accepted until {item.until}: {place.touch} of {place.target}: {item.reason}"
+        yield f"{place.location}: accepted until {item.until}: our code {place.touch} {place.target}: {item.reason}"
     for item in drift.stale:
         yield f"{item.id}: this baseline entry no longer applies: {item.reason} (until {item.until})"
     fits = sum(row.severity is Severity.OK and not row.dead_today for row in drift.rows)

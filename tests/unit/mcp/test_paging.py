@@ -33,7 +33,7 @@ def test_following_the_handles_gives_every_row_once(lengths: list[int]) -> None:
 
 def test_the_summary_says_what_matters() -> None:
     packed = pack(_answer([{"id": "a"}, {"id": "b"}]))
-    assert packed.summary == "Patches\nbreaks: one is dead\nAll of them."
+    assert packed.summary == "Patches\nerror: one is dead\nAll of them."
 
 
 def test_long_texts_say_how_long_they_were() -> None:
