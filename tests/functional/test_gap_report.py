@@ -83,13 +83,14 @@ def test_sections_stand_in_the_published_order(tmp_path: Path) -> None:
     make_layered(tmp_path)
     report(tmp_path)
     headings = [line for line in (tmp_path / REPORT).read_text().splitlines() if line.startswith("## ")]
-    assert headings[:6] == [
+    assert headings[:7] == [
         "## In short",
         "## High-level comparison",
         "## Dependencies",
         "## Directories and capabilities",
         "## Integration and coupling",
         "## Evidence sources",
+        "## Appendix",
     ]
     headings = [line for line in (tmp_path / SUMMARY).read_text().splitlines() if line.startswith("## ")]
     assert headings == [
@@ -185,3 +186,39 @@ def test_one_backend_or_all(tmp_path: Path) -> None:
     assert layline("gap", "report", cwd=tmp_path).code == 2
     assert layline("gap", "report", "--all", "--date", "2026-01-05", cwd=tmp_path).code == 0
     assert (tmp_path / RECORD).exists()
+
+
+def test_updating_a_report_of_someone_else_keeps_its_structure(tmp_path: Path) -> None:
+    make_layered(tmp_path)
+    report(tmp_path)
+    old = (
+        "# Our Keel Report\n\n## Outer Integration Layer\n\nold\n\n## Change Hotspots\n\nOur words.\n\n"
+        "## High-Level Comparison\n\nold\n"
+    )
+    (tmp_path / REPORT).write_text(old)
+    result = report(tmp_path, "--replace", "--format", "json")
+    assert result.json["reports"][0]["problems"] == []
+    text = (tmp_path / REPORT).read_text()
+    titles = [line for line in text.splitlines() if line.startswith(("# ", "## "))]
+    assert titles[:1] == ["# Our Keel Report"]
+    kept = [line for line in titles if "Outer" in line or "Hotspots" in line or "High-Level" in line]
+    assert kept == ["## Outer Integration Layer", "## Change Hotspots", "## High-Level Comparison"]
+    assert "Our words." in text
+    assert "\nold\n" not in text
+    assert layline("gap", "verify", RECORD, cwd=tmp_path).code == 0
+    report(tmp_path)
+    assert (tmp_path / REPORT).read_text() == text
+
+
+def test_the_rows_are_folded_and_what_breaks_is_not(tmp_path: Path) -> None:
+    make_layered(tmp_path)
+    report(tmp_path)
+    text = (tmp_path / REPORT).read_text()
+    main, _, appendix = text.partition("## Appendix")
+    assert "<details>" not in main
+    assert "### Will break (" in main
+    assert appendix.count("<details><summary>") == appendix.count("</details>") > 2
+    assert "Will break, row by row" in appendix
+    evidence = {fact["name"]: fact["value"] for fact in json.loads((tmp_path / EVIDENCE).read_text())["facts"]}
+    causes = [places for name, places in evidence.items() if name.startswith("cause.")]
+    assert sum(map(len, causes)) == len({place for places in causes for place in places})

@@ -17,7 +17,7 @@ from layline.core.report import Answer, Report, Section, Table
 from layline.dashboard.build import build_site
 from layline.dashboard.cache import Cache, code_digest, digest
 from layline.dashboard.campaigns import SCHEMAS
-from layline.dashboard.check import check_site
+from layline.dashboard.check import Checked, check_site
 from layline.dashboard.check.markup import Page, decode_page, encode_page, read_page
 from layline.dashboard.content import (
     CAMPAIGNS_FOLDER,
@@ -56,11 +56,13 @@ def dashboard_build(
         hidden += find_hidden(loaded.root, section)
     with build_aside(place) as aside:
         write_files(aside, files)
-        refuse_broken(aside, Cache(cached.folder))
+        checked = refuse_broken(aside, Cache(cached.folder))
         kept = keep_foreign(place, aside, files)
         put_in_place(aside, place)
     cached.prune()
-    return _build_answer(output_dir, files, Finished(kept=kept, skipped=(*built.skipped, *hidden)), cached)
+    return _build_answer(
+        output_dir, files, Finished(kept=kept, skipped=(*built.skipped, *hidden), checked=checked), cached
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +72,11 @@ class Finished:
     kept: tuple[str, ...]
     """Files of others that stayed in the folder."""
     skipped: tuple[Skipped, ...]
+    checked: Checked
+    """What was read again after writing; anything wrong would have kept the old site."""
 
 
-def refuse_broken(folder: Path, cached: Cache) -> None:
+def refuse_broken(folder: Path, cached: Cache) -> Checked:
     """A site that does not pass its own check is not published; a page read before is not parsed again."""
 
     def read(text: str) -> Page:
@@ -84,9 +88,10 @@ def refuse_broken(folder: Path, cached: Cache) -> None:
         cached.save(key, json.dumps(encode_page(page)).encode())
         return page
 
-    problems = check_site(folder, read).problems
-    if problems:
-        raise RecordError("the site is not whole, so the old one stays", tuple(map(str, problems)))
+    checked = check_site(folder, read)
+    if checked.problems:
+        raise RecordError("the site is not whole, so the old one stays", tuple(map(str, checked.problems)))
+    return checked
 
 
 def load_content(loaded: Loaded) -> Content:
@@ -151,6 +156,7 @@ def _build_answer(output_dir: Path, files: dict[str, bytes], done: Finished, cac
             ("Site", str(output_dir)),
             ("Rendered", str(cached.made)),
             ("Unchanged", str(cached.reused)),
+            ("Checked", f"{done.checked.pages:,} pages, {done.checked.links:,} links; nothing is wrong"),
             *((("Kept, not ours", ", ".join(done.kept)),) if done.kept else ()),
         ),
         sections=(Section(title="", blocks=(table,)),),
@@ -163,6 +169,7 @@ def _build_answer(output_dir: Path, files: dict[str, bytes], done: Finished, cac
         "bytes": sum(map(len, files.values())),
         "rendered": cached.made,
         "unchanged": cached.reused,
+        "checked": {"pages": done.checked.pages, "links": done.checked.links, "problems": []},
         "kept": list(done.kept),
         "skipped": [{"what": item.what, "why": item.why} for item in done.skipped],
     }

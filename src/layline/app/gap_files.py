@@ -12,6 +12,7 @@ from layline.app.files import write_atomically
 from layline.core.records import Artifact, GapRecord, RecordStatus, read_gap_record
 from layline.errors import Error, RecordError
 from layline.gap.record import default_artifacts
+from layline.gap.structure import keep_structure
 
 FOLDER = "backend-gap"
 MADE_BY = "[//]: # (layline: generated; what you write between the remarks lines is kept, the rest is not)"
@@ -81,8 +82,8 @@ def refuse_foreign(places: Places) -> None:
 def write_gap(places: Places, texts: tuple[str, str], record: dict[str, Any], evidence: str) -> list[Path]:
     """Write the four files; what would not change is left alone. Returns those that changed."""
     wanted = {
-        places.report: with_remarks(texts[0], _old_text(places.report)),
-        places.summary: with_remarks(texts[1], _old_text(places.summary)),
+        places.report: compose(texts[0], _old_text(places.report)),
+        places.summary: compose(texts[1], _old_text(places.summary)),
         places.record: codec.to_json(record),
         places.evidence: evidence,
     }
@@ -90,6 +91,12 @@ def write_gap(places: Places, texts: tuple[str, str], record: dict[str, Any], ev
     for path in changed:
         write_atomically(path, wanted[path])
     return changed
+
+
+def compose(text: str, old: str | None) -> str:
+    """The text as it is written over an old one: in its structure, with its remarks."""
+    body = old.partition(REMARKS_BEGIN)[0].removeprefix(MADE_BY).strip("\n") if old is not None else None
+    return with_remarks(keep_structure(text, body), old)
 
 
 def with_remarks(text: str, old: str | None) -> str:

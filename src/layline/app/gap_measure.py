@@ -15,20 +15,21 @@ from layline.core.progress import Progress, silent
 from layline.errors import Error
 from layline.gap.agree import agree_on_patches
 from layline.gap.areas import area_classes, find_package_changes, measure_areas
+from layline.gap.causes import find_causes
 from layline.gap.changes import build_changes
 from layline.gap.churn import measure_churn
 from layline.gap.dependencies import compare_declarations, find_conflicts, read_declarations
+from layline.gap.effort import measure_effort
 from layline.gap.model import Dependencies, Gap, PatchRow
 from layline.gap.overview import (
     find_broken_places,
-    find_further,
     measure_footprint,
     pair_locks,
     policy_inputs,
     read_side,
     slug_of,
 )
-from layline.gap.plan import build_plan, group_by_culprit
+from layline.gap.plan import build_plan
 from layline.history import (
     compare_commits,
     find_other_tags,
@@ -80,8 +81,10 @@ def measure_between(
     )
     couplings = agree_on_patches(impact.couplings, patches or ())
     ours = {*impact.used_files} | {one.path for row in patches or () for one in row.evidence if one.path}
-    further = find_further(couplings, patches or ())
-    broken = len(find_broken_places(couplings, patches or ())) if impact.surface is not None else None
+    places = find_broken_places(couplings, patches or ())
+    broken = len(places) if impact.surface is not None else None
+    causes = find_causes(history.log, couplings, patches or ())
+    ours_at = Tree(workspace.downstream, workspace.commit)
     inputs = policy_inputs(history.distance.behind, history.age_days, broken, dependencies.differences)
     return Gap(
         key=key,
@@ -100,7 +103,7 @@ def measure_between(
         diff=history.diff,
         releases=history.releases,
         other_tags=history.other_tags,
-        footprint=measure_footprint(workspace.downstream, workspace.commit, backend),
+        footprint=measure_footprint(workspace.downstream, workspace.commit, backend, key),
         churn=measure_churn(history.diff, backend.churn),
         areas=measure_areas(history.diff, history.touched, backend.areas),
         packages=tuple(find_package_changes(pin.entries, tip.entries, history.diff)),
@@ -111,7 +114,9 @@ def measure_between(
         couplings=couplings,
         stale_keys=impact.stale_keys,
         recommendation=recommend(inputs, workspace.settings.policy),
-        plan=build_plan(history.log, history.releases, group_by_culprit(couplings, further)),
+        plan=build_plan(history.log, history.releases, causes),
+        causes=causes,
+        effort=measure_effort(ours_at.read_text, places) if impact.surface is not None else None,
         patches=patches,
         skipped=(*skipped, *impact.skipped, *unread),
     )

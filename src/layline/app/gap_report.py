@@ -18,6 +18,7 @@ from layline.core.progress import Progress, silent
 from layline.core.records import encode_record, read_gap_record
 from layline.core.report import Answer, Bullets, Cell, Paragraph, Report, Section
 from layline.core.revision import Relation
+from layline.dashboard.check.markup import read_page
 from layline.errors import ConfigError, RecordError
 from layline.gap.facts import find_facts
 from layline.gap.overview import slug_of
@@ -25,6 +26,7 @@ from layline.gap.record import build_record
 from layline.gap.report import build_report, build_summary
 from layline.gap.short import Before
 from layline.render import render_markdown
+from layline.render.html import render_article
 from layline.render.lint import find_markdown_problems
 
 if TYPE_CHECKING:
@@ -251,7 +253,14 @@ def _build_answer(workspace: Workspace, made: list[Made], written: dict[str, lis
 def find_problems(places: Places) -> Iterator[tuple[Path, str]]:
     """Yields what a reader's tools would stumble over in the files as they stand on disk now."""
     for path in (places.report, places.summary):
-        yield from ((path, reason) for reason in find_markdown_problems(path.read_text(encoding="utf-8")))
+        text = path.read_text(encoding="utf-8")
+        yield from ((path, reason) for reason in find_markdown_problems(text))
+        article = render_article(text)
+        yield from (
+            (path, f"as a page: {reason}")
+            for reason in read_page(f"<!DOCTYPE html><main>{article.html}</main>").problems
+        )
+        yield from ((path, f"as a page: a link to {link} leads nowhere") for link in article.dead_links)
     for path in (places.record, places.evidence):
         try:
             plain = parse_json(path.read_bytes(), where=path.name)

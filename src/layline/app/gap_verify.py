@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from layline import codec
 from layline.app.gap import Endpoints, find_endpoints
-from layline.app.gap_files import FOLDER, evidence_path, find_places, with_remarks, without_remarks
+from layline.app.gap_files import FOLDER, compose, evidence_path, find_places, without_remarks
 from layline.app.gap_measure import Options, measure_between
 from layline.app.gap_report import SCHEMA, build_texts, read_before
 from layline.app.workspace import know_packages
@@ -132,7 +132,7 @@ def _compare_files(now: _Now, path: Path, record: dict[str, Any]) -> list[Findin
     for place, text in zip(now.files, now.texts, strict=True):
         if not place.exists():
             found.append(Finding(what=str(place.name), verdict="gone", was="", now="the file is missing"))
-        elif without_remarks(place.read_text(encoding="utf-8")) != with_remarks(text, None):
+        elif without_remarks(was_text := place.read_text(encoding="utf-8")) != without_remarks(compose(text, was_text)):
             found.append(Finding(what=str(place.name), verdict="edited", was="", now="differs from what the facts say"))
     return found
 

@@ -74,6 +74,8 @@ class Section:
     title: str
     blocks: tuple[Block, ...] = ()
     sections: tuple[Section, ...] = ()
+    folded: bool = False
+    """Shown by its title alone until a reader opens it; on paper it stands open."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

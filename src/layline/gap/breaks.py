@@ -1,13 +1,16 @@
-"""What breaks, counted once: places of ours (`file:line`), and the upstream changes behind them."""
+"""What breaks, counted once: places of ours (`file:line`)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from layline.coupling.model import Consequence
+from layline.coupling.model import Consequence, State
 from layline.gap.overview import find_broken_places
 
 if TYPE_CHECKING:
+    from layline.coupling.model import Coupling
     from layline.gap.model import Gap, PatchRow
 
 
@@ -28,15 +31,62 @@ def count_touched(gap: Gap) -> int:
     return len({str(one.location) for one in gap.couplings} | {row.location for row in gap.patches or ()})
 
 
-def find_causes(gap: Gap) -> list[tuple[str, frozenset[str]]]:
-    """Upstream changes (by pull request, else by commit) and the places each breaks, the weightiest first."""
-    numbers = {commit: change.number for change in gap.changes.kept for commit in change.commits}
-    found: dict[str, set[str]] = {}
-    broken = [(one.culprit, str(one.location)) for one in gap.couplings if one.consequence is Consequence.WILL_BREAK]
-    broken += [(row.culprit, row.location) for row in gap.patches or () if row.severity == "breaks" and row.active]
-    for culprit, place in broken:
-        if culprit is not None:
-            number = numbers.get(culprit)
-            found.setdefault(f"#{number}" if number else culprit[:8], set()).add(place)
-    ordered = sorted(found.items(), key=lambda pair: (-len(pair[1]), pair[0]))
-    return [(name, frozenset(places)) for name, places in ordered]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokenName:
+    """One upstream name that places of ours stand on, and what became of it."""
+
+    target: str
+    said: str
+    culprit: str | None
+    places: tuple[str, ...]
+
+
+def group_broken(gap: Gap) -> list[BrokenName]:
+    """Every place that breaks, under the name it uses; names with most places first."""
+    rows = [
+        (one.target, str(one.location), _say_coupling(one), one.culprit)
+        for one in gap.couplings
+        if one.consequence is Consequence.WILL_BREAK
+    ]
+    rows += [(row.target, row.location, _say_patch(row), row.culprit) for row in find_further_patches(gap)]
+    groups: dict[str, list[tuple[str, tuple[int, str], str | None]]] = {}
+    for target, place, said, culprit in rows:
+        groups.setdefault(target, []).append((place, said, culprit))
+    found = [
+        BrokenName(
+            target=target,
+            said=min(said for _, said, _ in inside)[1],
+            culprit=next((culprit for _, _, culprit in inside if culprit), None),
+            places=tuple(dict.fromkeys(place for place, _, _ in inside)),
+        )
+        for target, inside in groups.items()
+    ]
+    return sorted(found, key=lambda row: (-len(row.places), row.target))
+
+
+def _say_coupling(one: Coupling) -> tuple[int, str]:
+    """What became of the name, with how much the words tell: an address first, then a reason, then the state alone."""
+    if one.new_target:
+        return 0, f"{one.state.value} to {one.new_target}"
+    if one.state in {State.REMOVED, State.UNBOUND} or not one.detail:
+        return 2, one.state.value
+    return 1, f"{one.state.value}: {one.detail.partition(';')[0]}"
+
+
+def _say_patch(row: PatchRow) -> tuple[int, str]:
+    kind = "replacement fails" if row.kind == "unchanged" else row.kind.replace("-", " ")
+    first = row.detail.partition(";")[0]
+    return (2, kind) if row.kind == "removed" or not first else (1, f"{kind}: {first}")
+
+
+def common_folder(places: Iterable[str]) -> str:
+    """The folder that holds all places, with its slash; empty where there is none."""
+    folders = [place.rpartition("/")[0].split("/") for place in places]
+    if not folders:
+        return ""
+    shared: list[str] = []
+    for parts in zip(*folders, strict=False):
+        if len(set(parts)) > 1:
+            break
+        shared.append(parts[0])
+    return "/".join(shared) + "/" if shared and shared != [""] else ""

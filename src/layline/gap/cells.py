@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from layline.gap.model import Gap
 
 
+def plain_text(text: Inline) -> str:
+    """The words of an inline text without its links."""
+    if isinstance(text, tuple):
+        return "".join(plain_text(part) for part in text)
+    return text.text if isinstance(text, Cell) else text
+
+
 def commit_cell(repo: str, commit: str, *, length: int = 12) -> Cell:
     return Cell(commit[:length], evidence=Evidence(repo=repo, commit=commit), code=True)
 

@@ -24,6 +24,7 @@ def find_facts(gap: Gap) -> Iterator[Fact[Any]]:
     yield from _find_couplings(gap)
     yield from _find_patches(gap)
     yield from _find_plan(gap)
+    yield from _find_causes(gap)
     yield from _find_surface(gap)
 
 
@@ -50,6 +51,15 @@ def _find_plan(gap: Gap) -> Iterator[Fact[Any]]:
         }
         evidence = Evidence(repo=gap.upstream, commit=step.commit)
         yield Fact(name=f"plan.{number}", value=value, evidence=(evidence,))
+
+
+def _find_causes(gap: Gap) -> Iterator[Fact[Any]]:
+    for cause in gap.causes:
+        evidence = Evidence(repo=gap.upstream, commit=cause.commit)
+        yield Fact(name=f"cause.{cause.name}", value=list(cause.places), evidence=(evidence,))
+    if gap.effort is not None:
+        own = Evidence(repo=gap.downstream, commit=gap.downstream_commit.hash)
+        yield Fact(name="effort", value={"lines": gap.effort.lines, "files": gap.effort.files}, evidence=(own,))
 
 
 def _find_frame(gap: Gap) -> Iterator[Fact[Any]]:
@@ -79,6 +89,11 @@ def _find_frame(gap: Gap) -> Iterator[Fact[Any]]:
         evidence = Evidence(repo=gap.downstream, commit=gap.downstream_commit.hash, path=folder, command=command)
         for name in ("tracked", "non_empty", "python"):
             yield Fact(name=f"footprint.{name}", value=getattr(gap.footprint, name), evidence=(evidence,))
+    if gap.footprint.beyond:
+        tree = f"git ls-tree -r --name-only {gap.downstream_commit.hash}"
+        listing = Evidence(repo=gap.downstream, commit=gap.downstream_commit.hash, command=tree)
+        value = [list(pair) for pair in gap.footprint.beyond]
+        yield Fact(name="footprint.beyond", value=value, evidence=(listing,))
     yield _told(
         gap, "recommendation", [str(gap.recommendation), gap.recommendation.rule], f"git rev-list --count {span(gap)}"
     )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from layline.gap.changes import Changes
     from layline.gap.churn import Churn
     from layline.gap.dependencies import Conflict, Difference, LockedSet
+    from layline.gap.effort import Effort
     from layline.history import Diff, Distance, Version
 
 
@@ -37,6 +38,8 @@ class Footprint:
     tracked: int
     non_empty: int
     python: int
+    beyond: tuple[tuple[str, int], ...] = ()
+    """Folders and files elsewhere that are called like the backend, with their number of files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +87,22 @@ class PatchRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """One upstream commit, and the places of ours that work before it and not after."""
+
+    commit: str
+    number: int | None
+    places: tuple[str, ...]
+    """`file:line`, in order."""
+    targets: tuple[str, ...]
+    """The upstream names that these places use, in the order of the places."""
+
+    @property
+    def name(self) -> str:
+        return f"#{self.number}" if self.number else self.commit[:8]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Gap:
     """Everything measured between pin and tip of one backend."""
 
@@ -118,6 +137,10 @@ class Gap:
     stale_keys: tuple[StaleKey, ...]
     recommendation: Recommendation
     plan: tuple[PlanStep, ...]
+    causes: tuple[Cause, ...] = ()
+    """Upstream changes that break places of ours, the weightiest first; each place has one."""
+    effort: Effort | None = None
+    """The size of the work; None where our code was not compared."""
     patches: tuple[PatchRow, ...] | None = None
     """None: the patch explorer was not asked."""
     skipped: tuple[Skipped, ...] = field(default=())

@@ -10,8 +10,8 @@ from layline.coupling.model import Consequence
 from layline.gap.dependencies import Kind, Rank
 from layline.gap.dependencies.bounds import Change as BoundChange
 from layline.gap.model import Footprint, Side
+from layline.gap.reach import find_beyond
 from layline.history import nearest_tag, read_commit, read_version
-from layline.source import is_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,8 +33,8 @@ def read_side(upstream: Repository, commit: str, backend: Backend) -> Side:
     )
 
 
-def measure_footprint(downstream: Repository, commit: str, backend: Backend) -> Footprint:
-    """Tracked, non-empty and Python files below the integration and patch folders."""
+def measure_footprint(downstream: Repository, commit: str, backend: Backend, key: str) -> Footprint:
+    """Tracked, non-empty and Python files below the integration and patch folders; what is called alike elsewhere."""
     folders = tuple(dict.fromkeys(folder.rstrip("/") for folder in (*backend.integration, *backend.patches)))
     entries = {entry.path: entry for folder in folders for entry in downstream.read_tree(commit, folder, sizes=True)}
     return Footprint(
@@ -42,6 +42,11 @@ def measure_footprint(downstream: Repository, commit: str, backend: Backend) -> 
         tracked=len(entries),
         non_empty=sum(1 for entry in entries.values() if entry.size),
         python=sum(1 for path in entries if path.endswith(".py")),
+        beyond=find_beyond(
+            (entry.path for entry in downstream.read_tree(commit) if entry.is_file),
+            (key, *(name for name in backend.packages if "." not in name)),
+            (*folders, *([backend.path] if backend.path else [])),
+        ),
     )
 
 
@@ -74,27 +79,6 @@ def find_broken_places(couplings: Iterable[Coupling], patches: Iterable[PatchRow
     """Places of ours (`file:line`) that an upgrade breaks, whatever stands there: the one figure for breakage."""
     used = {str(one.location) for one in couplings if one.consequence is Consequence.WILL_BREAK}
     return frozenset(used | {row.location for row in patches if row.severity == "breaks" and row.active})
-
-
-def find_further(couplings: Iterable[Coupling], patches: Iterable[PatchRow]) -> list[PatchRow]:
-    """Patches whose target breaks, one for each place, unless a coupling of their file says so already."""
-    broken = [one for one in couplings if one.consequence is Consequence.WILL_BREAK]
-    told: dict[str, list[str]] = {}
-    for one in broken:
-        told.setdefault(one.location.path, []).append(one.target)
-    places = {str(one.location) for one in broken}
-    more = {
-        row.location: row
-        for row in patches
-        if row.severity == "breaks"
-        and row.active
-        and row.location not in places
-        and not any(
-            is_within(row.target, name) or is_within(name, row.target)
-            for name in told.get(row.location.rpartition(":")[0], ())
-        )
-    }
-    return list(more.values())
 
 
 def slug_of(ref: str) -> str:

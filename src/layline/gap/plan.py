@@ -4,35 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layline.coupling.model import Consequence
-from layline.gap.model import PatchRow, PlanStep
+from layline.gap.model import Cause, PlanStep
 from layline.history import is_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from layline.core.revision import Commit
-    from layline.coupling.model import Coupling
-
-
-def group_by_culprit(couplings: Iterable[Coupling], patches: Iterable[PatchRow] = ()) -> dict[str, tuple[str, ...]]:
-    """Upstream commit → the names that places of ours use and that break with it, one for each place."""
-    found: dict[str, tuple[str, ...]] = {}
-    broken = [(one.culprit, one.target) for one in couplings if one.consequence is Consequence.WILL_BREAK]
-    for culprit, target in (*broken, *((row.culprit, row.target) for row in patches)):
-        if culprit is not None:
-            found[culprit] = (*found.get(culprit, ()), target)
-    return found
 
 
 def build_plan(
-    log: Iterable[Commit],
-    releases: Iterable[tuple[str, str]],
-    breaking: Mapping[str, tuple[str, ...]],
-    *,
-    most: int = 30,
+    log: Iterable[Commit], releases: Iterable[tuple[str, str]], causes: Iterable[Cause], *, most: int = 30
 ) -> tuple[PlanStep, ...]:
-    """Stops at releases, before each commit in `breaking` (commit → the names it breaks for us), and at the tip.
+    """Stops at releases, before each commit that breaks places of ours, and at the tip.
 
     The log is newest first and follows first parents; when there are too many stops, those before the commits that
     break most stay, and the first of them: no stop may lie behind a break that nobody told.
@@ -40,6 +24,7 @@ def build_plan(
     oldest_first = list(reversed(list(log)))
     if not oldest_first:
         return ()
+    breaking = {cause.commit: cause for cause in causes}
     steps = list(_find_stops(oldest_first, {commit: name for name, commit in releases}, breaking))
     if len(steps) > most:
         first = next((index for index, step in enumerate(steps) if step.places), 0)
@@ -50,27 +35,27 @@ def build_plan(
 
 
 def _find_stops(
-    commits: list[Commit], releases: Mapping[str, str], breaking: Mapping[str, tuple[str, ...]]
+    commits: list[Commit], releases: Mapping[str, str], breaking: Mapping[str, Cause]
 ) -> Iterator[PlanStep]:
     for index, commit in enumerate(commits):
         following = commits[index + 1] if index + 1 < len(commits) else None
-        broken = breaking.get(following.hash, ()) if following else ()
+        cause = breaking.get(following.hash) if following else None
         if following is None:
             reason = "the tip"
-        elif broken:
+        elif cause:
             number = f" (#{following.pull_request})" if following.pull_request else ""
-            reason = f"the last commit before {following.hash[:12]}{number}, which breaks {len(broken)} of our places"
+            told = f"{len(cause.places)} of our places"
+            reason = f"the last commit before {following.hash[:12]}{number}, which breaks {told}"
         elif commit.hash in releases:
             name = releases[commit.hash]
             reason = f"{'release' if is_version(name) else 'tag'} {name}"
         else:
             continue
-        targets = tuple(dict.fromkeys(broken))
         yield PlanStep(
             commit=commit.hash,
             date=commit.date,
             reason=reason,
             behind=index + 1,
-            breaks_next=targets,
-            places=len(broken),
+            breaks_next=cause.targets if cause else (),
+            places=len(cause.places) if cause else 0,
         )

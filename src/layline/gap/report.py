@@ -7,11 +7,24 @@ from typing import TYPE_CHECKING
 from layline.core.prose import count, listed, shorten
 from layline.core.report import Bullets, Paragraph, Report, Section, Table
 from layline.gap import statements
+from layline.gap.breaks import BrokenName, find_places, group_broken
 from layline.gap.cells import commit_cell
-from layline.gap.report_coupling import build_integration, build_sources
-from layline.gap.report_overview import DATE_RULE, build_overview
-from layline.gap.report_tree import build_capabilities, build_dependencies, change_item
-from layline.gap.short import Before, build_short
+from layline.gap.novelty import build_novelties
+from layline.gap.report_coupling import (
+    build_folded_integration,
+    build_folded_sources,
+    build_integration,
+    build_sources,
+)
+from layline.gap.report_overview import DATE_RULE, build_folded_overview, build_overview
+from layline.gap.report_tree import (
+    build_capabilities,
+    build_dependencies,
+    build_folded_capabilities,
+    build_folded_dependencies,
+    change_item,
+)
+from layline.gap.short import Before, build_short, cost_sentence
 
 if TYPE_CHECKING:
     from datetime import date
@@ -27,14 +40,22 @@ def title_of(gap: Gap) -> str:
 
 
 def build_report(gap: Gap, *, day: date, evidence_path: str, before: Before | None = None) -> Report:
-    """Everything, in the order of the published reports; long tables end with what the evidence file holds."""
+    """What a reader needs, in the order of the published reports; then an appendix with the rows, folded."""
+    folded = (
+        *build_folded_integration(gap),
+        *build_folded_dependencies(gap),
+        *build_folded_capabilities(gap),
+        *build_folded_overview(gap),
+        *build_folded_sources(gap),
+    )
     sections = (
         build_short(gap, before),
         build_overview(gap),
         build_dependencies(gap),
         build_capabilities(gap),
         build_integration(gap),
-        build_sources(gap, evidence_path),
+        build_sources(evidence_path),
+        Section(title="Appendix", blocks=(Paragraph("Open a line to see its rows."),), sections=folded),
     )
     return Report(title=title_of(gap), sections=sections, meta=_meta(gap, day), skipped=gap.skipped[:MOST_SKIPPED])
 
@@ -90,7 +111,7 @@ def _key_dependencies(gap: Gap) -> Section:
 
 def _representative(gap: Gap) -> Section:
     touching = [change for change in gap.changes.kept if change.ours]
-    shown = tuple(change_item(gap, change) for change in gap.changes.kept[:5])
+    shown = (*build_novelties(gap)[:2], *(change_item(gap, change) for change in gap.changes.kept[:4]))
     text = (
         f"{count(len(gap.changes.kept), 'change')} of code, {len(touching) or 'none'} in files we import or patch (●)."
     )
@@ -101,23 +122,18 @@ def _representative(gap: Gap) -> Section:
 def _integration(gap: Gap) -> Section:
     foot = gap.footprint
     where = listed(list(foot.folders), most=3)
-    outside = statements.outside_sentence(gap)
-    lines = (
-        [
-            (
-                f"{count(foot.tracked, 'tracked file')} ({foot.non_empty} non-empty, {foot.python} Python) in "
-                f"{where}.{f' {outside}' if outside else ''}"
-            )
-        ]
-        if foot.folders
-        else []
-    )
-    lines += [next(iter(statements.find_reasons(gap)))] if gap.surface else []
-    risks = tuple(shorten(risk, 210) for risk in statements.integration_risks(gap, most=4))
-    more = (gap.recommendation.inputs.will_break or 0) - len(risks)
-    items = (
-        (*lines, *risks)
-        if more <= 0
-        else (*lines, *risks, f"{more} more places that break are in the detailed report.")
-    )
+    beyond = statements.beyond_sentence(gap)
+    text = f"{count(foot.tracked, 'tracked file')} ({foot.non_empty} non-empty, {foot.python} Python) in {where}."
+    lines = [f"{text} {shorten(beyond, 160)}" if beyond else text] if foot.folders else []
+    lines += [told for told in (cost_sentence(gap),) if told]
+    rows = group_broken(gap)
+    risks = tuple(_risk(row) for row in rows[:6])
+    left = len(find_places(gap)) - len({place for row in rows[:6] for place in row.places})
+    more = (f"{count(left, 'further place')} in the detailed report.",) if left > 0 else ()
+    items = (*lines, *risks, *more)
     return Section(title="Integration layer", blocks=(Bullets(items),))
+
+
+def _risk(row: BrokenName) -> str:
+    """One upstream name with how many places of ours stand on it."""
+    return f"{count(len(row.places), 'place')}: {row.target}, {shorten(row.said, 90)} (first: {row.places[0]})."

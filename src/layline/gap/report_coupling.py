@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layline.change.surface import SurfaceChange
-from layline.core.evidence import Location
+from layline.core.evidence import Evidence, Location
 from layline.core.prose import count, listed, shorten, verb
 from layline.core.report import Cell, Paragraph, Section, Table
 from layline.coupling.model import Consequence
 from layline.gap import statements
-from layline.gap.breaks import find_further_patches, find_places
+from layline.gap.breaks import BrokenName, common_folder, find_further_patches, find_places, group_broken
 from layline.gap.cells import diff_command, evidence_cell, place_cell, span
 
 if TYPE_CHECKING:
@@ -21,27 +22,83 @@ if TYPE_CHECKING:
     from layline.gap.model import Gap, PatchRow
 
 MOST_COUPLINGS = 8
-MOST_SURFACE = 6
-MOST_FILES = 8
+MOST_FOLDED = 40
+MOST_FILES = 40
 
 
 def build_integration(gap: Gap) -> Section:
+    """What breaks, by upstream name, whole; what may; and how much of the rest there is."""
     if gap.surface is None:
         text = "Not compared: the backend configures no `packages` or no `integration` folder."
-        return Section(title="Integration and coupling", blocks=(Paragraph(text),))
-    hurting = (Consequence.WILL_BREAK, Consequence.MAY_BREAK, Consequence.LOOK)
-    inner = [_totals(gap), *(_consequence(gap, consequence) for consequence in hurting)]
-    inner += [
-        _files(gap),
-        _definitions(gap),
-        _options(gap, "Config fields", "fields"),
-        _options(gap, "Command-line flags", "flags"),
-        _stale(gap),
-    ]
-    if gap.patches is not None:
-        inner.append(_patches(gap))
-    intro = next(iter(statements.find_reasons(gap)))
-    return Section(title="Integration and coupling", blocks=(Paragraph(intro),), sections=tuple(inner))
+        return Section(title="Integration and coupling", blocks=(Paragraph(text), *_footprint(gap)))
+    inner = [_broken(gap), _consequence(gap, Consequence.MAY_BREAK), _consequence(gap, Consequence.LOOK)]
+    inner += [_stale(gap, MOST_COUPLINGS), *([_patches(gap)] if gap.patches is not None else []), _definitions(gap)]
+    intro = Paragraph(next(iter(statements.find_reasons(gap))))
+    return Section(title="Integration and coupling", blocks=(intro, *_footprint(gap)), sections=tuple(inner))
+
+
+def build_folded_integration(gap: Gap) -> list[Section]:
+    """Every row with its evidence."""
+    if gap.surface is None:
+        return []
+    found = [_rows(gap), _totals(gap), _files(gap)]
+    found += [_options(gap, "Config fields", "fields"), _options(gap, "Command-line flags", "flags")]
+    for consequence in (Consequence.MAY_BREAK, Consequence.LOOK):
+        if statements.count_consequences(gap)[consequence] > MOST_COUPLINGS:
+            found.append(_consequence(gap, consequence, MOST_FOLDED))
+    if len(gap.stale_keys) > MOST_COUPLINGS:
+        found.append(_stale(gap, MOST_FOLDED))
+    return [replace(section, folded=True) for section in found if section.blocks]
+
+
+def _footprint(gap: Gap) -> list[Block]:
+    foot = gap.footprint
+    if not foot.folders:
+        return [Paragraph("No integration folder is configured for this backend.")]
+    where = listed(list(foot.folders), most=6)
+    text = f"{count(foot.tracked, 'tracked file')} ({foot.non_empty} non-empty, {foot.python} Python) in {where}."
+    more = [told for told in (statements.outside_sentence(gap), statements.beyond_sentence(gap)) if told]
+    return [Paragraph(" ".join([text, *more]))]
+
+
+def _broken(gap: Gap) -> Section:
+    """Never cut: every place stands here, under the upstream name it uses; the weightiest names first."""
+    places = find_places(gap)
+    title = f"Will break ({count(len(places), 'place')})"
+    if not places:
+        return Section(title=title, blocks=(Paragraph("None."),))
+    rows = group_broken(gap)
+    base = common_folder([place for row in rows for place in row.places])
+    below = f"Places are below {base}. " if base else ""
+    table = Table(
+        columns=("upstream name", "what became of it", "since", "our places"),
+        rows=tuple(_broken_row(gap, row, base) for row in rows),
+        caption=f"{below}Every row with its lines at pin and tip is in the appendix.",
+    )
+    return Section(title=title, blocks=(table,))
+
+
+def _broken_row(gap: Gap, row: BrokenName, base: str) -> tuple[Inline, ...]:
+    pieces: list[str | Cell] = []
+    for place in row.places:
+        path, _, line = place.rpartition(":")
+        shown = place.removeprefix(base)
+        at = Location(path, int(line)) if line.isdigit() else None
+        cell = place_cell(gap.downstream, gap.downstream_commit.hash, at, text=shown) if at else Cell(shown)
+        pieces += [", ", cell] if pieces else [cell]
+    since: Inline = "—"
+    if row.culprit:
+        numbers = {cause.commit: cause.name for cause in gap.causes}
+        name = numbers.get(row.culprit, row.culprit[:8])
+        since = Cell(name, evidence=Evidence(repo=gap.upstream, commit=row.culprit))
+    return Cell(row.target, code=True), shorten(row.said, 120), since, tuple(pieces)
+
+
+def _rows(gap: Gap) -> Section:
+    found = [one for one in gap.couplings if one.consequence is Consequence.WILL_BREAK]
+    rows = [_coupling_row(gap, one) for one in found] + [_patch_row(gap, row) for row in find_further_patches(gap)]
+    table = Table(columns=("our place", "how", "upstream name", "state", "detail", "pin", "tip"), rows=tuple(rows))
+    return Section(title=f"Will break, row by row: {len(rows)}", blocks=(table,) if rows else ())
 
 
 def _totals(gap: Gap) -> Section:
@@ -61,28 +118,26 @@ def _totals(gap: Gap) -> Section:
         + "."
     )
     table = Table(columns=("how we depend", *kinds, "all"), rows=rows, numeric=frozenset(range(1, 6)))
-    return Section(
-        title="Totals", blocks=(table, Paragraph(text)) if rows else (Paragraph("Our code touches no upstream name."),)
-    )
+    return Section(title="How we depend, in figures", blocks=(table, Paragraph(text)) if rows else ())
 
 
-def _consequence(gap: Gap, consequence: Consequence) -> Section:
+def _consequence(gap: Gap, consequence: Consequence, most: int = MOST_COUPLINGS) -> Section:
     found = [one for one in gap.couplings if one.consequence is consequence]
-    rows = [_coupling_row(gap, one) for one in found]
-    title = f"{consequence.value[:1].upper()}{consequence.value[1:]} ({len(rows)})"
-    most = MOST_COUPLINGS
-    if consequence is Consequence.WILL_BREAK:
-        # never cut: somebody has to mend each of them
-        rows += [_patch_row(gap, row) for row in find_further_patches(gap)]
-        title, most = f"Will break ({count(len(find_places(gap)), 'place')})", len(rows)
-    if not rows:
+    title = f"{consequence.value[:1].upper()}{consequence.value[1:]} ({len(found)})"
+    if not found:
         return Section(title=title, blocks=(Paragraph("None."),))
     table = Table(
         columns=("our place", "how", "upstream name", "state", "detail", "pin", "tip"),
-        rows=tuple(rows[:most]),
-        more=max(0, len(rows) - most),
+        rows=tuple(_coupling_row(gap, one) for one in found[:most]),
+        more=max(0, len(found) - most),
+        more_where=_where(most),
     )
     return Section(title=title, blocks=(table,))
+
+
+def _where(most: int) -> str:
+    """Where the rows are that a table leaves out: the main part cuts early, the appendix late."""
+    return "the appendix" if most == MOST_COUPLINGS else "the evidence file"
 
 
 def _patch_row(gap: Gap, row: PatchRow) -> tuple[Inline, ...]:
@@ -134,38 +189,33 @@ def _files(gap: Gap) -> Section:
     rows: tuple[tuple[Inline, ...], ...] = tuple(
         (Cell(path, code=True), *(str(counted[path][kind]) for kind in Consequence)) for path in hurt[:MOST_FILES]
     )
-    if not rows:
-        return Section(title="Files of ours", blocks=(Paragraph("No file of ours is affected."),))
     table = Table(
         columns=("file", *(kind.value for kind in Consequence)),
         rows=rows,
         numeric=frozenset(range(1, 5)),
         more=max(0, len(hurt) - MOST_FILES),
     )
-    return Section(title="Files of ours", blocks=(table,))
+    return Section(title=f"Files of ours: {len(hurt)} affected", blocks=(table,) if rows else ())
 
 
 def _definitions(gap: Gap) -> Section:
-    surface = gap.surface
-    if surface is None:
-        return Section(title="Upstream surface")
-    sizes = Table(
-        columns=("counted", "pin", "tip"),
-        rows=tuple((name, str(was), str(now)) for name, was, now in surface.sizes),
-        numeric=frozenset({1, 2}),
-    )
+    """The surface in sentences: how much there is on both sides, and how it changed."""
+    sizes = gap.surface.sizes if gap.surface else ()
     counted = statements.count_surface(gap, "definitions")
+    grown = listed([f"{name} {was} → {now}" for name, was, now in sizes], most=8)
     changes = listed([f"{counted[change]} {change.value}" for change in SurfaceChange if counted[change]], most=12)
-    blocks: list[Block] = [sizes, Paragraph(f"Definitions, private ones included: {changes}.")]
-    return Section(title="Upstream surface", blocks=tuple(blocks))
+    told = [f"From pin to tip: {grown}. Definitions, private ones included: {changes}."]
+    for title, which in (("Config fields", "fields"), ("Command-line flags", "flags")):
+        rows = statements.count_surface(gap, which)
+        parts = [f"{rows[change]} {change.value}" for change in SurfaceChange if rows[change]]
+        told.append(f"{title}: {listed(parts, most=8) if parts else 'no difference'}.")
+    return Section(title="Upstream surface", blocks=(Paragraph(" ".join(told)),))
 
 
 def _options(gap: Gap, title: str, which: str) -> Section:
     rows: tuple[SurfaceRow, ...] = getattr(gap.surface, which) if gap.surface else ()
     if not rows:
-        return Section(title=title, blocks=(Paragraph("No difference."),))
-    counted = Counter(row.change for row in rows)
-    text = listed([f"{counted[change]} {change.value}" for change in SurfaceChange if counted[change]], most=8) + "."
+        return Section(title=title)
     order = {SurfaceChange.REMOVED: 0, SurfaceChange.RENAMED: 1, SurfaceChange.DEFAULT: 2, SurfaceChange.SIGNATURE: 3}
     ranked = sorted(rows, key=lambda row: (order.get(row.change, 9), row.name))
     table = Table(
@@ -179,15 +229,15 @@ def _options(gap: Gap, title: str, which: str) -> Section:
                 evidence_cell(row.pin_evidence),
                 evidence_cell(row.tip_evidence),
             )
-            for row in ranked[:MOST_SURFACE]
+            for row in ranked[:MOST_FOLDED]
         ),
-        more=max(0, len(ranked) - MOST_SURFACE),
+        more=max(0, len(ranked) - MOST_FOLDED),
     )
-    return Section(title=title, blocks=(Paragraph(text), table))
+    return Section(title=f"{title}: {count(len(rows), 'difference')}", blocks=(table,))
 
 
-def _stale(gap: Gap) -> Section:
-    title = "Our YAML keys that the tip no longer knows"
+def _stale(gap: Gap, most: int) -> Section:
+    title = f"Our YAML keys that the tip no longer knows ({len(gap.stale_keys)})"
     if not gap.stale_keys:
         return Section(title=title, blocks=(Paragraph("None."),))
     rows = tuple(
@@ -198,13 +248,14 @@ def _stale(gap: Gap) -> Section:
             evidence_cell(stale.pin_evidence),
             stale.suggestion or "—",
         )
-        for stale in gap.stale_keys[:MOST_COUPLINGS]
+        for stale in gap.stale_keys[:most]
     )
     table = Table(
         columns=("key", "first place", "further places", "known at the pin", "near name at the tip"),
         rows=rows,
         numeric=frozenset({2}),
-        more=max(0, len(gap.stale_keys) - MOST_COUPLINGS),
+        more=max(0, len(gap.stale_keys) - most),
+        more_where=_where(most),
     )
     return Section(title=title, blocks=(table,))
 
@@ -230,8 +281,19 @@ def _patches(gap: Gap) -> Section:
     return Section(title="Patches", blocks=tuple(blocks))
 
 
-def build_sources(gap: Gap, evidence_path: str) -> Section:
-    """Files and commands that a reader can run; every fact with its own place is in the evidence file."""
+def build_sources(evidence_path: str) -> Section:
+    every = (
+        "Every fact with its commit, path, line or command is in ",
+        Cell(evidence_path, code=True),
+        "; ",
+        Cell("layline gap verify", code=True),
+        " recomputes them. The commands behind the figures stand in the appendix.",
+    )
+    return Section(title="Evidence sources", blocks=(Paragraph(every),))
+
+
+def build_folded_sources(gap: Gap) -> list[Section]:
+    """Files and commands that a reader can run."""
     commands: list[tuple[str, str, str]] = [
         ("pin", gap.pin_evidence.command or str(gap.pin_evidence), gap.downstream),
         ("commits behind", f"git rev-list --count {span(gap)}", gap.upstream),
@@ -250,11 +312,4 @@ def build_sources(gap: Gap, evidence_path: str) -> Section:
         rows=tuple((name, Cell(command, code=True), repo) for name, command, repo in commands),
     )
     files = f"Read for dependencies at both commits: {listed(list(gap.dependencies.files), most=25)}."
-    every = (
-        "Every fact with its commit, path, line or command is in ",
-        Cell(evidence_path, code=True),
-        "; ",
-        Cell("layline gap verify", code=True),
-        " recomputes them.",
-    )
-    return Section(title="Evidence sources", blocks=(table, Paragraph(files), Paragraph(every)), sections=())
+    return [Section(title="Commands behind the figures", blocks=(table, Paragraph(files)), folded=True)]

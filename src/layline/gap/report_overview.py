@@ -1,4 +1,4 @@
-"""The high-level part of the detailed report: both sides, distance, churn, footprint, recommendation, plan."""
+"""The high-level part of the detailed report: both sides with what each figure means for us, and the upgrade plan."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from layline.core.prose import count, listed, share
 from layline.core.report import Bullets, Cell, Paragraph, Section, Table
 from layline.gap import statements
-from layline.gap.breaks import find_places
+from layline.gap.breaks import count_touched, find_places
 from layline.gap.cells import commit_cell, evidence_cell
 from layline.gap.churn import CODE
 from layline.git import DIFF_RULE
@@ -17,66 +17,75 @@ if TYPE_CHECKING:
     from layline.gap.model import Gap, Side
 
 DATE_RULE = "Dates are committer dates in the committer's own time zone."
+MOST_STEPS = 8
 
 
 def build_overview(gap: Gap) -> Section:
-    blocks = (
-        Paragraph(
-            f"{statements.distance_sentence(gap)} {statements.version_sentence(gap)} {statements.churn_sentence(gap)}"
-        ),
-        _sides(gap),
-        _figures(gap),
+    text = f"{statements.distance_sentence(gap)} {statements.version_sentence(gap)} {statements.churn_sentence(gap)}"
+    inner = [_recommendation(gap), *([_plan(gap)] if gap.plan else [])]
+    return Section(title="High-level comparison", blocks=(Paragraph(text), _figures(gap)), sections=tuple(inner))
+
+
+def build_folded_overview(gap: Gap) -> list[Section]:
+    """What stands behind the figures: churn by class, and the stops that the plan leaves out."""
+    lines = gap.diff.insertions + gap.diff.deletions
+    rows = tuple(
+        (churn.name, str(churn.files), f"+{churn.insertions}", f"−{churn.deletions}", share(churn.lines, lines))
+        for churn in gap.churn
+        if churn.files
     )
-    inner = [_churn(gap), _footprint(gap), build_recommendation(gap)]
-    if gap.plan:
-        inner.append(_plan(gap))
-    return Section(title="High-level comparison", blocks=blocks, sections=tuple(inner))
-
-
-def _sides(gap: Gap) -> Table:
-    def row(name: str, pin: Inline, tip: Inline) -> tuple[Inline, ...]:
-        return name, pin, tip
-
-    return Table(
-        columns=("", "pin", f"tip ({gap.ref})"),
-        rows=(
-            row(
-                "commit", commit_cell(gap.upstream, gap.pin.commit.hash), commit_cell(gap.upstream, gap.tip.commit.hash)
-            ),
-            row("date", gap.pin.commit.date, gap.tip.commit.date),
-            row("subject", gap.pin.commit.subject, gap.tip.commit.subject),
-            row("declared version", _version(gap.pin), _version(gap.tip)),
-            row("nearest tag", _tag(gap.pin), _tag(gap.tip)),
-        ),
-        caption=DATE_RULE,
-    )
+    columns = ("class", "files", "added", "deleted", "share of lines")
+    table = Table(columns=columns, rows=rows, numeric=frozenset({1, 2, 3, 4}), caption=f"Diff: {DIFF_RULE}.")
+    found = [Section(title="What kind of lines changed", blocks=(table,), folded=True)] if rows else []
+    if len(gap.plan) > MOST_STEPS:
+        steps = Bullets(_steps(gap, list(range(len(gap.plan)))), ordered=True)
+        found.append(Section(title=f"Upgrade plan: all {len(gap.plan)} steps", blocks=(steps,), folded=True))
+    return found
 
 
 def _figures(gap: Gap) -> Table:
     lines = gap.diff.insertions + gap.diff.deletions
     code = sum(churn.lines for churn in gap.churn if churn.name == CODE)
     rows: tuple[tuple[Inline, ...], ...] = (
-        ("commits behind", str(gap.distance.behind), f"recommendation: {gap.recommendation}"),
-        ("commits ahead", str(gap.distance.ahead), "private commits to carry over" if gap.distance.ahead else "none"),
-        ("relation", gap.distance.relation.value, _relation_impact(gap)),
-        ("merge base", commit_cell(gap.upstream, gap.distance.merge_base) if gap.distance.merge_base else "none", ""),
-        ("days between pin and tip", str(gap.age_days), ""),
-        ("tags in between", statements.tags_phrase(gap), "releases are good stopping points" if gap.releases else ""),
-        ("files that differ", str(len(gap.diff.files)), f"{len(_ours(gap))} of them hold what we use"),
-        ("lines", f"+{gap.diff.insertions} −{gap.diff.deletions}", f"{share(code, lines)} code" if lines else ""),
         (
-            "places of ours that break",
-            _breaks(gap),
-            f"in {len(_broken_files(gap))} files of ours" if gap.surface else "",
+            "commit",
+            commit_cell(gap.upstream, gap.pin.commit.hash),
+            commit_cell(gap.upstream, gap.tip.commit.hash),
+            f"{count(gap.distance.behind, 'commit')} behind, {gap.distance.ahead or 'none'} ahead; {_relation(gap)}",
         ),
+        ("date", gap.pin.commit.date, gap.tip.commit.date, f"{count(gap.age_days, 'day')} apart"),
+        ("declared version", _version(gap.pin), _version(gap.tip), _version_impact(gap)),
+        ("nearest tag", _tag(gap.pin), _tag(gap.tip), statements.tags_phrase(gap)),
+        (
+            "diff",
+            count(len(gap.diff.files), "file"),
+            f"+{gap.diff.insertions} −{gap.diff.deletions} lines",
+            f"{share(code, lines)} code; {len(_ours(gap))} of the files hold what we use" if lines else "",
+        ),
+        ("our places", str(count_touched(gap)), f"{_breaks(gap)} break", _work(gap)),
     )
-    return Table(columns=("figure", "value", "impact"), rows=rows, caption=f"Diff: {DIFF_RULE}.")
+    return Table(columns=("", "pin", f"tip ({gap.ref})", "impact"), rows=rows, caption=DATE_RULE)
 
 
-def _relation_impact(gap: Gap) -> str:
-    return (
-        "the pin can move forward without a merge" if gap.distance.ahead == 0 else "the pin cannot simply move forward"
-    )
+def _relation(gap: Gap) -> str:
+    if gap.distance.ahead == 0:
+        return "the pin can move forward without a merge"
+    return "private commits have to be carried over"
+
+
+def _version_impact(gap: Gap) -> str:
+    was, now = gap.pin.version, gap.tip.version
+    if was is None or now is None:
+        return "no version on both sides"
+    return "no release to move to yet" if was.text == now.text else "releases are good stopping points"
+
+
+def _work(gap: Gap) -> str:
+    if gap.surface is None:
+        return "not measured"
+    files = {place.rpartition(":")[0] for place in find_places(gap)}
+    lines = f", {count(gap.effort.lines, 'line')}" if gap.effort else ""
+    return f"{count(len(files), 'file')}{lines} of ours" if files else "nothing to change"
 
 
 def _ours(gap: Gap) -> set[str]:
@@ -87,75 +96,43 @@ def _ours(gap: Gap) -> set[str]:
 
 
 def _breaks(gap: Gap) -> str:
-    return "not measured" if gap.surface is None else str(len(find_places(gap)))
+    return "unknown how many" if gap.surface is None else str(len(find_places(gap)) or "none")
 
 
-def _broken_files(gap: Gap) -> set[str]:
-    return {place.rpartition(":")[0] for place in find_places(gap)}
-
-
-def _churn(gap: Gap) -> Section:
-    lines = gap.diff.insertions + gap.diff.deletions
-    rows = tuple(
-        (churn.name, str(churn.files), f"+{churn.insertions}", f"−{churn.deletions}", share(churn.lines, lines))
-        for churn in gap.churn
-        if churn.files
-    )
-    table = Table(
-        columns=("class", "files", "added", "deleted", "share of lines"), rows=rows, numeric=frozenset({1, 2, 3, 4})
-    )
-    return Section(title="What kind of lines changed", blocks=(table,) if rows else (Paragraph("Nothing changed."),))
-
-
-def _footprint(gap: Gap) -> Section:
-    foot = gap.footprint
-    if not foot.folders:
-        return Section(
-            title="Integration footprint", blocks=(Paragraph("No integration folder is configured for this backend."),)
-        )
-    rows = (
-        ("tracked files", str(foot.tracked)),
-        ("non-empty files", str(foot.non_empty)),
-        ("Python files", str(foot.python)),
-    )
-    where = f"Below {listed(list(foot.folders), most=6)} at {gap.downstream_commit.hash[:12]} of {gap.project}."
-    outside = statements.outside_sentence(gap)
-    where += f" {outside}" if outside else ""
-    return Section(
-        title="Integration footprint",
-        blocks=(Paragraph(where), Table(columns=("figure", "files"), rows=rows, numeric=frozenset({1}))),
-    )
-
-
-def build_recommendation(gap: Gap) -> Section:
+def _recommendation(gap: Gap) -> Section:
     """The label, the rule that fired, and every input."""
     inputs = gap.recommendation.inputs
-    rows = (
-        ("commits behind", str(inputs.behind)),
-        ("days between pin and tip", str(inputs.age_days)),
-        ("places that will break", "not measured" if gap.surface is None else str(inputs.will_break)),
-        ("run-time floors that went up", inputs.dependency_floor or "none"),
-    )
+    broken = "not measured" if gap.surface is None else str(inputs.will_break)
     text = f"{gap.recommendation}: {gap.recommendation.rule}."
-    return Section(
-        title="Recommendation",
-        blocks=(Paragraph(text[:1].upper() + text[1:]), Table(columns=("input", "value"), rows=rows)),
+    told = (
+        f"Inputs: {count(inputs.behind or 0, 'commit')} behind, {count(inputs.age_days or 0, 'day')} between pin and tip, places "
+        f"that break: {broken}, run-time floors that went up: {inputs.dependency_floor or 'none'}."
     )
+    return Section(title="Recommendation", blocks=(Paragraph(f"{text[:1].upper()}{text[1:]} {told}"),))
 
 
 def _plan(gap: Gap) -> Section:
+    shown = list(range(len(gap.plan)))
+    if len(gap.plan) > MOST_STEPS:
+        weighty = sorted(shown, key=lambda index: (index != len(gap.plan) - 1, -gap.plan[index].places, index))
+        shown = sorted(weighty[:MOST_STEPS])
+    rest = len(gap.plan) - len(shown)
+    text = statements.plan_sentence(gap) + (f" {rest} lighter steps stand in the appendix." if rest else "")
+    return Section(title="Upgrade plan", blocks=(Paragraph(text), Bullets(_steps(gap, shown), ordered=True)))
+
+
+def _steps(gap: Gap, shown: list[int]) -> tuple[Inline, ...]:
     items: list[Inline] = []
-    for step in gap.plan:
+    for step in (gap.plan[index] for index in shown):
         text: list[str | Cell] = [
             "Upgrade to ",
             commit_cell(gap.upstream, step.commit),
             f" ({step.date}, {count(step.behind, 'commit')} after the pin): {step.reason}.",
         ]
         if step.breaks_next:
-            text.append(f" Then fix: {listed(list(step.breaks_next), most=4)}.")
+            text.append(f" Then fix: {listed(list(step.breaks_next), most=3)}.")
         items.append(tuple(text))
-    intro = Paragraph(statements.plan_sentence(gap))
-    return Section(title="Upgrade plan", blocks=(intro, Bullets(tuple(items), ordered=True)))
+    return tuple(items)
 
 
 def _version(side: Side) -> Inline:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location
@@ -11,6 +12,7 @@ from layline.gap import statements
 from layline.gap.cells import change_link, place_cell, requirement_text
 from layline.gap.dependencies import Rank
 from layline.gap.dependencies.compare import Move
+from layline.gap.platform import find_platform_changes
 
 if TYPE_CHECKING:
     from layline.core.report import Block, Inline
@@ -18,26 +20,68 @@ if TYPE_CHECKING:
     from layline.gap.dependencies import Difference, LockedSet
     from layline.gap.model import Gap
 
-MOST_ROWS = 10
-MOST_PER_AREA = 2
+MOST_ROWS, MOST_METADATA, MOST_FOLDED = 10, 16, 40
+MOST_PER_AREA, MOST_CHANGES = 6, 8
 
 
 def build_dependencies(gap: Gap) -> Section:
-    inner = [_rank_section(gap, rank) for rank in Rank]
+    """Platforms and CI, then the package metadata; what other files say is counted and stands in the appendix."""
+    intro = (
+        f"{statements.dependency_sentence(gap)} Each rank of evidence is compared with the same rank on the "
+        "other side; strongest first."
+    )
+    inner = [_platforms(gap), _rank_section(gap, Rank.METADATA, MOST_METADATA)]
     if gap.dependencies.conflicts:
         inner.append(_conflicts(gap))
     if gap.dependencies.locks:
         items = tuple(_lock_text(was, now) for was, now in gap.dependencies.locks)
         inner.append(Section(title="Lock files", blocks=(Bullets(items),)))
-    intro = (
-        f"{statements.dependency_sentence(gap)} Each rank of evidence is compared with the same rank on the "
-        "other side; strongest first."
+    return Section(title="Dependencies", blocks=(Paragraph(intro), *_others(gap)), sections=tuple(inner))
+
+
+def build_folded_dependencies(gap: Gap) -> list[Section]:
+    ranks = [rank for rank in Rank if rank is not Rank.METADATA and _rows_of(gap, rank)]
+    return [replace(_rank_section(gap, rank, MOST_FOLDED), title=_counted(gap, rank), folded=True) for rank in ranks]
+
+
+def _rows_of(gap: Gap, rank: Rank) -> list[Difference]:
+    return [row for row in gap.dependencies.differences if row.rank is rank]
+
+
+def _counted(gap: Gap, rank: Rank) -> str:
+    return f"{rank.label[:1].upper()}{rank.label[1:]}: {count(len(_rows_of(gap, rank)), 'difference')}"
+
+
+def _others(gap: Gap) -> list[Block]:
+    found = [
+        f"{count(len(_rows_of(gap, rank)), 'difference')} in {rank.label}"
+        for rank in Rank
+        if rank is not Rank.METADATA and _rows_of(gap, rank)
+    ]
+    return [Paragraph(f"In the appendix: {listed(found, most=8)}.")] if found else []
+
+
+def _platforms(gap: Gap) -> Section:
+    """Wheel channels, images, CI matrices, and CI that was switched off."""
+    rows = tuple(
+        (
+            change.what,
+            listed(list(change.pin), most=4) if change.pin else "—",
+            listed(list(change.tip), most=4) if change.tip else "gone",
+            place_cell(gap.upstream, gap.pin.commit.hash, change.at_pin) if change.at_pin else "—",
+            place_cell(gap.upstream, gap.tip.commit.hash, change.at_tip) if change.at_tip else "—",
+        )
+        for change in find_platform_changes(gap.dependencies.differences)
     )
-    return Section(title="Dependencies", blocks=(Paragraph(intro),), sections=tuple(inner))
+    if not rows:
+        return Section(title="Platforms and CI", blocks=(Paragraph("No channel, image or CI matrix differs."),))
+    columns = ("what", "pin", "tip", "pin file:line", "tip file:line")
+    more = max(0, len(rows) - MOST_ROWS)
+    return Section(title="Platforms and CI", blocks=(Table(columns=columns, rows=rows[:MOST_ROWS], more=more),))
 
 
-def _rank_section(gap: Gap, rank: Rank) -> Section:
-    rows = [row for row in gap.dependencies.differences if row.rank is rank]
+def _rank_section(gap: Gap, rank: Rank, most: int) -> Section:
+    rows = _rows_of(gap, rank)
     title = rank.label[:1].upper() + rank.label[1:]
     if not rows:
         return Section(title=title, blocks=(Paragraph("No difference."),))
@@ -50,8 +94,8 @@ def _rank_section(gap: Gap, rank: Rank) -> Section:
         blocks.append(
             Table(
                 columns=("what", "scope", "pin", "tip", "change", "pin file:line", "tip file:line"),
-                rows=tuple(_difference_row(gap, row) for row in shown[:MOST_ROWS]),
-                more=max(0, len(shown) - MOST_ROWS),
+                rows=tuple(_difference_row(gap, row) for row in shown[:most]),
+                more=max(0, len(shown) - most),
             )
         )
     if whole:
@@ -132,9 +176,12 @@ def _lock_text(was: LockedSet | None, now: LockedSet | None) -> str:
 
 
 def build_capabilities(gap: Gap) -> Section:
-    return Section(
-        title="Directories and capabilities", sections=(_areas(gap), _packages(gap), _shims(gap), _changes(gap))
-    )
+    inner = [_packages(gap), *([_shims(gap)] if gap.shims else []), _changes(gap)]
+    return Section(title="Directories and capabilities", sections=tuple(inner))
+
+
+def build_folded_capabilities(gap: Gap) -> list[Section]:
+    return [_areas(gap), _changes_by_area(gap)] if gap.areas else []
 
 
 def _areas(gap: Gap) -> Section:
@@ -158,21 +205,23 @@ def _areas(gap: Gap) -> Section:
         numeric=frozenset(range(1, 8)),
         caption="A commit counts once in each area it touches.",
     )
-    return Section(title="Areas", blocks=(table,) if rows else (Paragraph("Nothing changed."),))
+    return Section(title=f"Areas: {len(rows)}", blocks=(table,), folded=True)
 
 
 def _packages(gap: Gap) -> Section:
+    """Largest first, with the number of Python files in brackets."""
     items: list[Inline] = []
-    for kind, verb in (("added", "new"), ("renamed", "renamed"), ("removed", "gone")):
+    for kind, verb in (("added", "New"), ("renamed", "Renamed"), ("removed", "Gone")):
         named = [one for one in gap.packages if one.kind == kind and statements.is_package_folder(one.path)]
-        tests = sum(1 for one in gap.packages if one.kind == kind) - len(named)
-        shown = [
-            f"{one.old_path} → {one.path}" if one.old_path else f"{one.path} ({count(one.files, 'Python file')})"
-            for one in named
-        ]
-        rest = f"; and {tests} of tests, examples and tools" if tests else ""
-        items.append(f"{verb[:1].upper()}{verb[1:]}: {listed(shown, most=30)}{rest}.")
-    return Section(title="Packages", blocks=(Bullets(tuple(items)),))
+        if not named:
+            continue
+        named.sort(key=lambda one: (-one.files, one.path))
+        shown = [f"{one.old_path} → {one.path}" if one.old_path else f"{one.path} ({one.files})" for one in named]
+        items.append(f"{verb}: {listed(shown, most=10)}.")
+    text = "Folders of Python files that only one side has, with the number of files."
+    return Section(
+        title="Packages", blocks=(Paragraph(text), Bullets(tuple(items))) if items else (Paragraph("None."),)
+    )
 
 
 def _shims(gap: Gap) -> Section:
@@ -192,18 +241,24 @@ def _shims(gap: Gap) -> Section:
 def _changes(gap: Gap) -> Section:
     changes = gap.changes
     intro = (
-        f"{count(len(changes.kept), 'change')} of code by pull request; left out: {changes.reverted} commits that "
-        "cancel out"
-        f" (reverted inside the gap) and {changes.housekeeping} of bots, CI, builds, docs and tests."
-        " ● marks what touches a file we import or patch."
+        f"{count(len(changes.kept), 'change')} of code by pull request, "
+        f"{len([one for one in changes.kept if one.ours]) or 'none'} of them in files we import or patch (●). Left out: "
+        f"{count(changes.reverted, 'commit')} that cancel out and {changes.housekeeping} of bots, CI, builds, docs and tests."
     )
     blocks: list[Block] = [Paragraph(intro[:1].upper() + intro[1:])]
-    for area in dict.fromkeys(change.area for change in changes.kept):
-        inside = [change for change in changes.kept if change.area == area]
+    if changes.kept:
+        blocks.append(Bullets(tuple(change_item(gap, change) for change in changes.kept[:MOST_CHANGES])))
+    return Section(title="Representative upstream changes", blocks=tuple(blocks))
+
+
+def _changes_by_area(gap: Gap) -> Section:
+    blocks: list[Block] = []
+    for area in dict.fromkeys(change.area for change in gap.changes.kept):
+        inside = [change for change in gap.changes.kept if change.area == area]
         more = f" ({len(inside) - MOST_PER_AREA} more in the evidence file)" if len(inside) > MOST_PER_AREA else ""
         blocks.append(Paragraph(f"{area[:1].upper()}{area[1:]}{more}:"))
         blocks.append(Bullets(tuple(change_item(gap, change) for change in inside[:MOST_PER_AREA])))
-    return Section(title="Representative upstream changes", blocks=tuple(blocks))
+    return Section(title="Upstream changes by area", blocks=tuple(blocks), folded=True)
 
 
 def change_item(gap: Gap, change: UpstreamChange) -> Inline:

@@ -1,31 +1,20 @@
-"""The first page of a report, in prose: where we stand, what became possible, what it costs, what to do, what is new since."""
+"""The first page of a report, in prose: where we stand, what it costs, what to do, what became possible, what is new since."""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layline.core.prose import count, listed, sentence, shorten, verb
 from layline.core.report import Bullets, Cell, Paragraph, Section
 from layline.gap import statements
-from layline.gap.breaks import find_causes, find_places
-from layline.gap.cells import change_link
+from layline.gap.breaks import find_places
+from layline.gap.cells import commit_cell
+from layline.gap.novelty import build_novelties
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from layline.core.report import Block, Inline
-    from layline.gap.changes import UpstreamChange
-    from layline.gap.model import Gap
-
-_NEW = re.compile(
-    r"^(?:\[[^\]]*\]\s*)*(?:add|support|enable|introduce|implement|allow|new|initial)\w*\b", re.IGNORECASE
-)
-"""How the title of a pull request says that it brings something new."""
-_NUMBERS = re.compile(r"\s*\(#\d+\)")
-_MOST_AREAS, _MOST_PER_AREA = 6, 3
+    from layline.gap.model import Cause, Gap
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,25 +30,16 @@ class Before:
 def build_short(gap: Gap, before: Before | None) -> Section:
     """One page that a manager can stop after."""
     blocks: list[Block] = [Paragraph(statements.headline(gap))]
-    blocks += [Paragraph(text) for text in (since_sentence(gap, before), _cost(gap)) if text]
+    blocks += [Paragraph(text) for text in (since_sentence(gap, before), cost_sentence(gap)) if text]
+    blocks += [Paragraph(root) for root in _root_cause(gap)]
     blocks += [
-        Paragraph(f"Recommendation: {gap.recommendation}, because of {gap.recommendation.rule}. {_first_step(gap)}")
+        Paragraph(f"Recommendation: {gap.recommendation}. The rule: {gap.recommendation.rule}. {_first_step(gap)}")
     ]
-    found = list(find_novelties(gap))
+    found = build_novelties(gap)
     if found:
-        blocks += [Paragraph("What became possible upstream, by area, newest first:")]
-        blocks += [Bullets(tuple(_novelty_item(gap, area, changes) for area, changes in found[:_MOST_AREAS]))]
-    blocks += [Paragraph("What its dependencies ask:"), Bullets(statements.dependency_deltas(gap, most=4))]
+        blocks += [Paragraph("What became possible upstream:"), Bullets(found)]
+    blocks += [Paragraph("What its dependencies ask:"), Bullets(statements.dependency_deltas(gap, most=8))]
     return Section(title="In short", blocks=tuple(blocks))
-
-
-def find_novelties(gap: Gap) -> Iterator[tuple[str, tuple[UpstreamChange, ...]]]:
-    """Yields areas with the changes that bring something new, by what their titles say, not by files touched."""
-    new = [change for change in gap.changes.kept if change.kind == "feat" or _NEW.match(change.title)]
-    amounts = Counter(change.area for change in new)
-    for area, _ in sorted(amounts.items(), key=lambda pair: (-pair[1], pair[0])):
-        inside = sorted((change for change in new if change.area == area), key=lambda change: change.date, reverse=True)
-        yield area, tuple(inside)
 
 
 def since_sentence(gap: Gap, before: Before | None) -> str:
@@ -76,20 +56,52 @@ def since_sentence(gap: Gap, before: Before | None) -> str:
     return f"Since the last report ({before.date}) {moved}; we are {gap.distance.behind} commits behind, {more}."
 
 
-def _cost(gap: Gap) -> str:
-    """The size of the work, cause before consequence."""
+def cost_sentence(gap: Gap) -> str:
+    """The size of the work, cause before consequence; empty where our code was not compared."""
     if gap.surface is None:
         return ""
     places = find_places(gap)
     if not places:
         return "Nothing of ours breaks at the tip; the upgrade is a move of the pin and a run of the tests."
     files = len({place.rpartition(":")[0] for place in places})
-    causes = find_causes(gap)
-    named = [f"{name} ({count(len(inside), 'place')})" for name, inside in causes[:3]]
-    by = f" Most come from {listed(named)}." if named else ""
+    lines = f"; {count(gap.effort.lines, 'line')} of ours use what breaks" if gap.effort else ""
     patches = len({row.location for row in gap.patches or () if row.severity == "breaks" and row.active})
-    own = f" {patches} of them {verb(patches, 'is')} monkey patches." if patches else ""
-    return sentence(f"The work is {count(len(places), 'place')} in {count(files, 'file')}") + own + by
+    own = f" {patches} of the places {verb(patches, 'is')} monkey patches." if patches else ""
+    size = sentence(f"The work is at least {count(len(places), 'place')} in {count(files, 'file')}{lines}")
+    return f"{size}{_causes(gap, len(places))}{own}"
+
+
+def _causes(gap: Gap, total: int) -> str:
+    """Every place once: what the weightiest changes break, what others do, and what nobody found."""
+    if not gap.causes:
+        return ""
+    first, rest = gap.causes[:3], gap.causes[3:]
+    parts = [
+        f"{cause.name} breaks {len(cause.places)}{'' if at else f' of the {total}'}" for at, cause in enumerate(first)
+    ]
+    others = sum(len(cause.places) for cause in rest)
+    parts += [f"{count(len(rest), 'other change')} {others}"] if rest else []
+    unknown = total - sum(len(cause.places) for cause in gap.causes)
+    parts += [f"for {unknown} the change was not found"] if unknown > 0 else []
+    return f" {listed(parts, most=5)}."
+
+
+def _root_cause(gap: Gap) -> list[Inline]:
+    """The change behind most of it, by name."""
+    if not gap.causes or 2 * len(gap.causes[0].places) < len(find_places(gap)):
+        return []
+    title = _title_of(gap, gap.causes[0])
+    if title is None:
+        return []
+    link = commit_cell(gap.upstream, gap.causes[0].commit, length=8)
+    return [("Most of it is one change: ", Cell(title[0]), f" ({title[1]}, ", link, ").")]
+
+
+def _title_of(gap: Gap, cause: Cause) -> tuple[str, str] | None:
+    for change in gap.changes.kept:
+        if cause.commit in change.commits:
+            return (f"{change.title} (#{change.number})" if change.number else change.title), change.date
+    return None
 
 
 def _first_step(gap: Gap) -> str:
@@ -103,14 +115,3 @@ def _first_step(gap: Gap) -> str:
         f"{free} can be taken without a change of ours; the next one breaks "
         f"{count(step.places, 'place')}: {shorten(listed(list(step.breaks_next), most=3), 160)}."
     )
-
-
-def _novelty_item(gap: Gap, area: str, changes: tuple[UpstreamChange, ...]) -> Inline:
-    pieces: list[str | Cell] = [f"{area[:1].upper()}{area[1:]}: "]
-    for index, change in enumerate(changes[:_MOST_PER_AREA]):
-        link = change_link(gap, change)
-        pieces += ["; " if index else "", f"{shorten(_NUMBERS.sub('', change.title), 90)} ("]
-        pieces += [link if isinstance(link, Cell) else Cell(str(link)), ")"]
-    rest = len(changes) - _MOST_PER_AREA
-    pieces.append(f"; and {rest} more." if rest > 0 else ".")
-    return tuple(pieces)

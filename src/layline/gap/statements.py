@@ -10,9 +10,12 @@ from layline.core.ours import is_packaged
 from layline.core.prose import count, listed, sentence, share, shorten, verb
 from layline.core.revision import Relation
 from layline.coupling.model import Consequence, State, Touch
-from layline.gap.breaks import count_touched, find_causes, find_places
+from layline.gap.breaks import count_touched, find_places
+from layline.gap.cells import plain_text
 from layline.gap.dependencies import Kind, Rank
 from layline.gap.dependencies.compare import Move
+from layline.gap.novelty import build_novelties
+from layline.gap.platform import find_platform_changes, is_platform
 from layline.history import is_version
 
 if TYPE_CHECKING:
@@ -39,10 +42,10 @@ def breaks_phrase(gap: Gap) -> str:
     if not places:
         return "none of our code breaks there"
     broken = f"{len(places)} of {count(count_touched(gap), 'place')} of our code {verb(len(places), 'breaks')} there"
-    causes = find_causes(gap)
-    if not causes or len(causes[0][1]) < 2 or 3 * len(causes[0][1]) < len(places):
+    first = gap.causes[0] if gap.causes else None
+    if first is None or len(first.places) < 2 or 3 * len(first.places) < len(places):
         return broken
-    return f"{broken}, {len(causes[0][1])} of them by one change ({causes[0][0]})"
+    return f"{broken}, {len(first.places)} of them by one change ({first.name})"
 
 
 def find_reasons(gap: Gap) -> Iterator[str]:
@@ -120,6 +123,15 @@ def dependency_sentence(gap: Gap) -> str:
     return f"The package metadata differs in {listed(parts)}."
 
 
+def beyond_sentence(gap: Gap) -> str | None:
+    """Folders called like the backend beyond the configured ones: examples, tests, configs; None where there are none."""
+    found = [f"{path} ({number})" if number > 1 else path for path, number in gap.footprint.beyond]
+    if not found or not gap.footprint.folders:
+        return None
+    files = sum(number for _, number in gap.footprint.beyond)
+    return f"Named after it elsewhere: {count(files, 'file')}, in {listed(found, most=8)}."
+
+
 def outside_sentence(gap: Gap) -> str | None:
     """Files of ours beyond the integration folders that touch the upstream, by folder; None where there are none."""
     folders = gap.footprint.folders
@@ -153,16 +165,16 @@ def tags_phrase(gap: Gap) -> str:
     """Tags of the tip's own history, and those that other branches got in the same days."""
     names = [name for name, _ in gap.releases]
     others = gap.other_tags
-    found = f"{len(names)}: {listed(names, most=8)}" if names else "none in the ancestry of the tip"
+    found = f"{count(len(names), 'tag')} in between ({listed(names, most=4)})" if names else "no tag in between"
     if not others:
-        return found if names else "none"
+        return found
     versions = [name for name in others if is_version(name)][::-1]
     named = (
         f": {listed(versions, most=6)}"
         if len(versions) == len(others)
         else f", {count(len(versions), 'version')} among them" + (f" ({listed(versions, most=6)})" if versions else "")
     )
-    return f"{found}; {count(len(others), 'tag')} dated in between on other branches{named}"
+    return f"{found}; {count(len(others), 'tag')} of that time on other branches{named}"
 
 
 def _coupling_sentences(gap: Gap) -> Iterator[str]:
@@ -174,9 +186,10 @@ def _coupling_sentences(gap: Gap) -> Iterator[str]:
     where = f" in {count(files, 'file')}" if places else ""
     look = counted[Consequence.MAY_BREAK] + counted[Consequence.LOOK]
     total = count_touched(gap)
+    rest = f"; {count(look, 'other place')} {verb(look, 'needs')} a look" if look else "; the other places fit"
     yield (
         f"{len(places) or 'None'} of the {count(total, 'place')} where our code touches {gap.label} "
-        f"{verb(len(places), 'breaks')} at the tip{where}; {look or 'no'} more {verb(look, 'needs')} a look."
+        f"{verb(len(places), 'breaks')} at the tip{where}{rest}."
     )
     imports = broken_imports(gap)
     if imports:
@@ -190,36 +203,22 @@ def _coupling_sentences(gap: Gap) -> Iterator[str]:
 
 
 def feature_deltas(gap: Gap, most: int = 5) -> tuple[str, ...]:
-    """New capabilities: packages the pin had not, then the broadest changes."""
-    found = [
-        f"{_plain(change.title)} ({_number(change.number)}{change.date}, {change.area}, "
-        f"{count(change.files, 'code file')})"
-        for change in sorted(gap.changes.kept, key=lambda change: (-change.files, change.date))[: most - 1]
-    ]
-    added = [one for one in gap.packages if one.kind == "added" and is_package_folder(one.path)]
-    if added:
-        biggest = sorted(added, key=lambda one: (-one.files, one.path))
-        names = listed([one.path for one in biggest], most=4)
-        found.insert(
-            0,
-            f"{count(len(added), 'new package')[:1].upper()}{count(len(added), 'new package')[1:]} absent at the "
-            f"pin: {names}",
-        )
-    return tuple(sentence(shorten(item, 300)) for item in found[:most]) or (
-        "No upstream change of code lies between pin and tip.",
-    )
+    """New capabilities: models and packages the pin had not, then by area what titles say they bring."""
+    found = [shorten(plain_text(item), 300) for item in build_novelties(gap)]
+    return tuple(found[:most]) or ("No upstream change between pin and tip says that it brings something new.",)
 
 
 def dependency_deltas(gap: Gap, most: int = 5) -> tuple[str, ...]:
-    """Dependency shifts, run-time metadata first; the same rank on both sides."""
-    rows = sorted(gap.dependencies.differences, key=_dependency_weight)
-    found = [difference_sentence(row) for row in rows[:most]]
-    if len(rows) > most:
-        found[-1] = (
-            f"{count(len(rows) - most + 1, 'further difference')} in package metadata, requirement files, installs "
-            "and docs."
+    """Dependency shifts: platforms and CI first, then run-time metadata; the same rank on both sides."""
+    platform = [change.sentence() for change in find_platform_changes(gap.dependencies.differences)]
+    rows = sorted((row for row in gap.dependencies.differences if not is_platform(row)), key=_dependency_weight)
+    early = platform[: max(2, most // 2)]
+    found = [*early, *(difference_sentence(row) for row in rows[: most - len(early)])]
+    if len(early) + len(rows) > most:
+        rest = len(rows) - (most - len(early)) + 1
+        found[-1] = sentence(
+            f"{count(rest, 'further difference')} in package metadata, requirement files, installs and docs"
         )
-        found[-1] = found[-1][:1].upper() + found[-1][1:]
     return tuple(found) or ("No dependency declaration differs between pin and tip.",)
 
 
@@ -342,11 +341,3 @@ def _dependency_weight(row: Difference) -> tuple[object, ...]:
         row.was is None,
         row.name,
     )
-
-
-def _number(number: int | None) -> str:
-    return f"#{number}, " if number else ""
-
-
-def _plain(title: str) -> str:
-    return title.rstrip(".")

@@ -10,6 +10,8 @@ from layline.core.patterns import Classes
 
 # fix(scope)!: …   ·   Fix/scope: …   ·   [Fix] …   ·   [Backend][Fix] …   ·   fix: …   ·   Fix the …
 _CONVENTIONAL = re.compile(r"\s*([A-Za-z]+)(?:\(([^)]*)\))?!?\s*(?::|/)")
+_FEW_FILES = 10
+"""A pull request of more files that moves a pin does so by the way: its title says what it is about."""
 _BRACKETS = re.compile(r"\s*\[([^\]]+)\]")
 
 
@@ -26,24 +28,25 @@ def judge_category(
 def _find_matches(
     title: str, paths: tuple[str, ...], categories: tuple[Category, ...], moves_pins: bool
 ) -> Iterator[tuple[str, str]]:
-    if moves_pins:
-        yield from ((category.name, "it moves a pin") for category in categories if category.moves_pins)
+    words = re.findall(r"[a-z0-9_]+", title.lower())
+    movers = [category for category in categories if category.moves_pins and moves_pins]
+    yield from ((one.name, "it moves a pin and says so") for one in movers if set(words) & set(one.words))
     for prefix in find_prefixes(title):
         yield from (
             (category.name, f"its title begins with {prefix!r}")
             for category in categories
             if prefix in category.prefixes
         )
-    words = re.findall(r"[a-z0-9_]+", title.lower())
     for category in categories:
         yield from ((category.name, f"its title says {word!r}") for word in words if word in category.words)
+    yield from ((one.name, "it moves a pin and little else") for one in movers if len(paths) <= _FEW_FILES)
     for category in categories:
         if paths and category.paths and _all_match(paths, category.paths):
             yield category.name, f"all its files match {', '.join(category.paths)}"
 
 
 def find_prefixes(title: str) -> Iterator[str]:
-    """What a title begins with, lower-case, most telling first: brackets, type, scope; without a type its first
+    """What a title begins with, lower-case, most telling first: brackets, scope, type; without a type its first
     word.
     """
     rest = title
@@ -52,7 +55,8 @@ def find_prefixes(title: str) -> Iterator[str]:
         rest = rest[found.end() :]
     conventional = _CONVENTIONAL.match(rest)
     if conventional:
-        yield from (part.strip().lower() for part in conventional.groups() if part)
+        kind, scope = conventional.groups()  # `build(deps)` is about dependencies, `fix(ci)` about CI
+        yield from (part.strip().lower() for part in (scope, kind) if part)
     else:
         yield from re.findall(r"[a-z0-9]+", rest.lower())[:1]
 

@@ -10,10 +10,15 @@ from layline.errors import ConfigError
 GENERAL = Periodic(
     timezone="UTC",
     categories=(
-        Category(name="Dependencies", moves_pins=True, prefixes=("deps", "bump"), words=("bump",)),
+        Category(name="Dependencies", moves_pins=True, prefixes=("deps", "bump"), words=("bump", "upgrade", "pins")),
         Category(name="Bug Fix", prefixes=("fix", "fixes", "bugfix", "hotfix", "revert")),
         Category(name="Performance", prefixes=("perf", "performance", "opt"), words=("faster", "speedup", "optimize")),
-        Category(name="CI/Infra", prefixes=("ci", "build", "infra", "test", "chore"), paths=(".github/**", "tools/**")),
+        Category(
+            name="CI/Infra",
+            prefixes=("ci", "build", "infra", "test", "chore"),
+            words=("ci", "dockerfile", "dockerfiles"),
+            paths=(".github/**", "tools/**"),
+        ),
         Category(name="Refactor", prefixes=("refactor", "refact"), words=("refactor",)),
         Category(name="Docs", prefixes=("docs", "doc"), paths=("docs/**", "**/*.md")),
         Category(name="Other"),
@@ -29,16 +34,27 @@ PRIMUS = Periodic(
         Category(
             name="Performance Optimization",
             prefixes=("perf", "opt"),
-            words=("faster", "speedup", "optimize", "optimization", "optimizations"),
+            words=("faster", "speedup", "optimize", "optimization", "optimizations", "sdma", "htod", "d2h", "h2d"),
         ),
-        Category(name="Turbo/Dependency Version Update", moves_pins=True, prefixes=("deps", "bump"), words=("bump",)),
+        Category(
+            name="Turbo/Dependency Version Update",
+            moves_pins=True,
+            prefixes=("deps", "bump"),
+            words=("bump", "upgrade", "pins"),
+        ),
         Category(
             name="CI/Infra",
-            prefixes=("ci", "cicd", "build", "infra", "test", "dashboard", "backend-gap"),
+            prefixes=("ci", "cicd", "build", "infra", "test", "dashboard", "backend-gap", "packaging", "oob"),
+            words=("ci", "dockerfile", "dockerfiles", "tests"),
             paths=(".github/**", "tools/**", "skills/**"),
         ),
         Category(name="Refactor", prefixes=("refactor", "refact")),
-        Category(name="Docs", prefixes=("docs", "doc"), paths=("docs/**", "**/*.md", "**/*.rst")),
+        Category(
+            name="Docs",
+            prefixes=("docs", "doc"),
+            words=("documentation", "doc"),
+            paths=("docs/**", "**/*.md", "**/*.rst"),
+        ),
         Category(name="Other"),
     ),
     statuses={

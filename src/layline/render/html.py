@@ -95,6 +95,9 @@ class _Writer:
                 return self.table(node)
             case "hr":
                 return "<hr>\n"
+            case "fold":
+                inner = "".join(self.blocks(node.children))
+                return f"<details><summary>{escape(node.info)}</summary>\n{inner}</details>\n"
             case "paragraph":
                 return f"<p>{self.inline(node)}</p>\n"
             case kind if kind in _SIMPLE:
@@ -249,12 +252,16 @@ def _alert(alert: Alert) -> str:
 
 
 def _section(section: Section, level: int, anchors: Anchors) -> Iterator[str]:
-    if section.title:
+    if section.folded:
+        yield f"<details><summary>{escape(section.title)}</summary>\n"
+    elif section.title:
         yield _heading(min(level, 6), anchors.fresh(section.title), escape(section.title), section.title)
     for block in section.blocks:
         yield _block(block)
     for inner in section.sections:
-        yield from _section(inner, level + 1, anchors)
+        yield from _section(inner, level if section.folded else level + 1, anchors)
+    if section.folded:
+        yield "</details>\n"
 
 
 def _block(block: Block) -> str:

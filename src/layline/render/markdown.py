@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, assert_never
 from layline.core.report import Bullets, Chart, Code, Paragraph, Table
 from layline.render.charts import fence_of
 from layline.render.inline import link_of, parts, plain
+from layline.render.markup import FOLD_END, fold_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,13 +63,16 @@ def code_span(text: str) -> str:
 
 
 def _render_section(section: Section, level: int) -> Iterator[str]:
-    yield f"{'#' * min(level, 6)} {escape(section.title)}"
+    yield fold_line(section.title) if section.folded else f"{'#' * min(level, 6)} {escape(section.title)}"
     yield ""
     for block in section.blocks:
         yield from _render_block(block)
         yield ""
     for inner in section.sections:
-        yield from _render_section(inner, level + 1)
+        yield from _render_section(inner, level if section.folded else level + 1)
+    if section.folded:
+        yield FOLD_END
+        yield ""
 
 
 def _render_block(block: Block) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -13,9 +14,14 @@ from markdown_it.tree import SyntaxTreeNode
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from markdown_it.rules_block import StateBlock
+
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _TITLE_LEVEL = 1
+_FOLD = re.compile(r"<details><summary>([^<>]*)</summary>\s*\Z")
+FOLD_END = "</details>"
+"""With `fold_line` the only HTML we write into Markdown and read from it: GitHub folds it, and so do our pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +51,11 @@ def parse_document(text: str) -> Document:
     if nodes and nodes[0].type == "heading" and nodes[0].tag == "h1":
         title = text_of(nodes.pop(0)).strip() or None
     return Document(title, tuple(nodes), tuple(_find_headings(nodes)))
+
+
+def fold_line(title: str) -> str:
+    """The line that opens a fold; the text between it and `FOLD_END` is shown when a reader asks for it."""
+    return f"<details><summary>{html.escape(' '.join(title.split()), quote=False)}</summary>"
 
 
 def text_of(node: SyntaxTreeNode) -> str:
@@ -105,7 +116,35 @@ def _find_headings(nodes: list[SyntaxTreeNode]) -> Iterator[Heading]:
         yield Heading(level, text, anchors.fresh(text))
 
 
+def _read_fold(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """A block rule: a fold line, anything, and its end; a fold that is never closed stays text."""
+    opening = _FOLD.match(_line(state, start))
+    if opening is None or state.is_code_block(start):
+        return False
+    depth, at = 1, start
+    while depth:
+        at += 1
+        if at >= end:
+            return False
+        line = _line(state, at)
+        depth += 1 if _FOLD.match(line) else -1 if line.rstrip() == FOLD_END else 0
+    if silent:
+        return True
+    token = state.push("fold_open", "details", 1)
+    token.info, token.map, token.block = html.unescape(opening[1]), [start, at], True
+    parent, last, state.parentType, state.lineMax = state.parentType, state.lineMax, "fold", at
+    state.md.block.tokenize(state, start + 1, at)
+    state.parentType, state.lineMax, state.line = parent, last, at + 1
+    state.push("fold_close", "details", -1)
+    return True
+
+
+def _line(state: StateBlock, number: int) -> str:
+    return state.src[state.bMarks[number] + state.tShift[number] : state.eMarks[number]]
+
+
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    parser.block.ruler.before("fence", "fold", _read_fold, {"alt": ["paragraph", "reference", "blockquote", "list"]})
     parser.validateLink = safe_link  # type: ignore[method-assign,assignment]
     return parser

@@ -61,6 +61,8 @@ class _Writer:
                 return self.table(node)
             case "hr":
                 return "#rule"
+            case "fold":  # on paper it stands open
+                return f"#par[#strong[{_breakable(node.info, self.room)}]]\n{self.blocks(node.children)}"
             case _:
                 return f"#par[#{quote(node.content)}]"
 

@@ -8,9 +8,10 @@ from layline.core.evidence import Location
 from layline.core.prose import count, listed, sentence, share, shorten
 from layline.core.revision import Commit
 from layline.coupling.model import Consequence, Coupling, State, Touch
+from layline.gap.causes import find_causes
 from layline.gap.model import PatchRow
-from layline.gap.overview import find_further, slug_of
-from layline.gap.plan import build_plan, group_by_culprit
+from layline.gap.overview import find_broken_places, slug_of
+from layline.gap.plan import build_plan
 
 
 @pytest.mark.parametrize(
@@ -81,7 +82,7 @@ def coupling(target: str, culprit: int, consequence: Consequence = Consequence.W
     return Coupling(
         touch=Touch.IMPORT,
         target=target,
-        location=Location("a.py", culprit),
+        location=Location(f"{target}.py", culprit),
         state=State.REMOVED,
         consequence=consequence,
         detail="",
@@ -91,7 +92,9 @@ def coupling(target: str, culprit: int, consequence: Consequence = Consequence.W
 
 def test_a_plan_stops_at_releases_and_before_what_breaks() -> None:
     log = [commit(number) for number in range(9, 0, -1)]
-    breaking = group_by_culprit([coupling("up.f", 4), coupling("up.g", 4), coupling("up.h", 7, Consequence.MAY_BREAK)])
+    breaking = find_causes(
+        log, [coupling("up.f", 4), coupling("up.g", 4), coupling("up.h", 7, Consequence.MAY_BREAK)], []
+    )
     steps = build_plan(log, [("v2", f"{6:040x}")], breaking)
     assert [(int(step.commit, 16), step.behind, step.breaks_next) for step in steps] == [
         (3, 3, ("up.f", "up.g")),
@@ -107,23 +110,23 @@ def test_a_plan_stops_at_releases_and_before_what_breaks() -> None:
     [("v2", "release"), ("core_v0.16.1", "release"), ("2026.1", "release"), ("loss-v1", "tag"), ("nightly", "tag")],
 )
 def test_a_tag_that_is_no_version_is_called_a_tag(name: str, word: str) -> None:
-    steps = build_plan([commit(2), commit(1)], [(name, f"{1:040x}")], {})
+    steps = build_plan([commit(2), commit(1)], [(name, f"{1:040x}")], ())
     assert steps[0].reason == f"{word} {name}"
 
 
 def test_a_plan_never_passes_the_first_break_untold() -> None:
     """The first break is light, the later ones weigh more: its stop stays."""
     log = [commit(number) for number in range(28, 0, -1)]
-    breaking = group_by_culprit(
-        [coupling("up.a", 3)] + [coupling(f"up.{number}.{part}", number) for number in (8, 9, 10) for part in "xy"]
-    )
+    later = [coupling(f"up.{number}.{part}", number) for number in (8, 9, 10) for part in "xy"]
+    breaking = find_causes(log, [coupling("up.a", 3), *later], [])
     steps = build_plan(log, [], breaking, most=3)
     assert [(int(step.commit, 16), step.places) for step in steps] == [(2, 1), (9, 2), (28, 0)]
 
 
 def test_a_long_plan_keeps_the_stops_that_matter_most_and_the_tip() -> None:
     log = [commit(number) for number in range(28, 0, -1)]
-    breaking = group_by_culprit([coupling(f"up.f{number}", number) for number in range(2, 28)] + [coupling("up.z", 20)])
+    many = [coupling(f"up.f{number}", number) for number in range(2, 28)]
+    breaking = find_causes(log, [*many, coupling("up.z", 20)], [])
     steps = build_plan(log, [], breaking, most=3)
     assert len(steps) == 3
     assert int(steps[-1].commit, 16) == 28
@@ -131,7 +134,7 @@ def test_a_long_plan_keeps_the_stops_that_matter_most_and_the_tip() -> None:
 
 
 def test_nothing_between_needs_no_plan() -> None:
-    assert build_plan([], [], {}) == ()
+    assert build_plan([], [], ()) == ()
 
 
 def test_a_patch_at_the_place_of_a_broken_coupling_counts_once() -> None:
@@ -140,5 +143,7 @@ def test_a_patch_at_the_place_of_a_broken_coupling_counts_once() -> None:
             patch="p", target="up.f", kind="removed", severity="breaks", location=location, detail="", active=active
         )
 
-    found = find_further([coupling("up.f", 4)], [patch("a.py:4"), patch("b.py:1"), patch("c.py:1", active=False)])
-    assert [row.location for row in found] == ["b.py:1"]
+    found = find_broken_places(
+        [coupling("up.f", 4)], [patch("up.f.py:4"), patch("b.py:1"), patch("c.py:1", active=False)]
+    )
+    assert sorted(found) == ["b.py:1", "up.f.py:4"]

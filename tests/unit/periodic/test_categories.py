@@ -12,7 +12,7 @@ from layline.periodic.presets import GENERAL, PRIMUS, fill_preset
     ("title", "prefixes"),
     [
         ("fix: a", ["fix"]),
-        ("fix(engine)!: a", ["fix", "engine"]),
+        ("fix(engine)!: a", ["engine", "fix"]),
         ("Fix/preflight: a", ["fix"]),
         ("[Fix] a", ["fix", "a"]),
         ("[Backend][Fix] feat: a", ["backend", "fix", "feat"]),
@@ -40,6 +40,10 @@ def test_what_a_title_begins_with(title: str, prefixes: list[str]) -> None:
         ("refactor: split", ("a.py",), False, "Refactor"),
         ("feat: fix point arithmetic", ("a.py",), False, "Other"),
         ("feat: a", (), False, "Other"),
+        ("build(deps): raise tide", ("requirements.txt",), False, "Dependencies"),
+        ("fix(ci): stop twice", (".github/a.yaml",), False, "CI/Infra"),
+        ("feat: a new model", ("third_party/engine", "a.py"), True, "Dependencies"),
+        ("feat: a new model", tuple(f"{number}.py" for number in range(11)), True, "Other"),
     ],
 )
 def test_the_first_criterion_decides(title: str, paths: tuple[str, ...], moves_pins: bool, category: str) -> None:

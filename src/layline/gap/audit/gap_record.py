@@ -97,7 +97,7 @@ def _audit_footprint(record: GapRecord, ground: MeasuredPair) -> Iterator[Audite
 
 def _check_footprint(field: str, published: int, ground: MeasuredPair, word: str | None = None) -> AuditedField:
     """A count of files below the integration folders, or, with a word, of paths of the whole tree that name it."""
-    foot = measure_footprint(ground.downstream, ground.downstream_commit, ground.backend)
+    foot = measure_footprint(ground.downstream, ground.downstream_commit, ground.backend, "")
     if not foot.folders:
         return leave(field, published, "no integration folder is configured")
     if not foot.tracked:

@@ -78,7 +78,9 @@ def _find_script(path: str, lines: list[str], node: Any) -> Iterator[Declaration
         numbered = [(node.start_mark.line + 1, node.value)]
     yield from find_shell_declarations(path, numbered)
     for number, line in numbered:
-        if found := re.match(r'\s*"(gpu-arch-version|docker-image|torch-version|python-version)":\s*"([^"$]+)"', line):
+        if found := re.match(
+            r'\s*"(gpu-arch-type|gpu-arch-version|docker-image|torch-version|python-version)":\s*"([^"$]+)"', line
+        ):
             yield Declaration(
                 rank=Rank.COMMANDS,
                 kind=Kind.IMAGE if "image" in found.group(1) else Kind.SETTING,

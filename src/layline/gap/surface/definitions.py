@@ -44,7 +44,15 @@ def compare_definitions(pin: Resolver, tip: Resolver, packages: tuple[str, ...])
             )
     arrived = set(moves.values())
     rows += [
-        _row(SurfaceChange.ADDED, name, None, _signature(new[name][1]), None, _at(tip.index, *new[name]))
+        _row(
+            SurfaceChange.ADDED,
+            name,
+            None,
+            _signature(new[name][1]),
+            None,
+            _at(tip.index, *new[name]),
+            kind=_kind(new[name][1]),
+        )
         for name in sorted(new)
         if name not in arrived
     ]

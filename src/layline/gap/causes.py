@@ -1,0 +1,50 @@
+"""Which upstream change breaks which place of ours: each place once, by the first change that breaks it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from layline.coupling.model import Consequence
+from layline.gap.model import Cause
+
+if TYPE_CHECKING:
+    from layline.core.revision import Commit
+    from layline.coupling.model import Coupling
+    from layline.gap.model import PatchRow
+
+
+def find_causes(log: Iterable[Commit], couplings: Iterable[Coupling], patches: Iterable[PatchRow]) -> tuple[Cause, ...]:
+    """Causes, the weightiest first; the log is newest first. A place whose commit nobody found has no cause."""
+    commits = list(log)
+    order = {commit.hash: index for index, commit in enumerate(reversed(commits))}
+    numbers = {commit.hash: commit.pull_request for commit in commits}
+    first: dict[str, tuple[int, str]] = {}
+    targets: dict[str, list[str]] = {}
+    for place, target, culprit in _find_broken(couplings, patches):
+        targets.setdefault(place, []).append(target)
+        if culprit is not None:
+            found = (order.get(culprit, len(order)), culprit)
+            first[place] = min(first.get(place, found), found)
+    grouped: dict[str, list[str]] = {}
+    for place, (_, culprit) in sorted(first.items()):
+        grouped.setdefault(culprit, []).append(place)
+    causes = (
+        Cause(
+            commit=culprit,
+            number=numbers.get(culprit),
+            places=tuple(places),
+            targets=tuple(dict.fromkeys(target for place in places for target in targets[place])),
+        )
+        for culprit, places in grouped.items()
+    )
+    return tuple(sorted(causes, key=lambda cause: (-len(cause.places), order.get(cause.commit, len(order)))))
+
+
+def _find_broken(couplings: Iterable[Coupling], patches: Iterable[PatchRow]) -> Iterable[tuple[str, str, str | None]]:
+    for one in couplings:
+        if one.consequence is Consequence.WILL_BREAK:
+            yield str(one.location), one.target, one.culprit
+    for row in patches:
+        if row.severity == "breaks" and row.active:
+            yield row.location, row.target, row.culprit

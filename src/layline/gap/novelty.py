@@ -1,0 +1,94 @@
+"""What became possible upstream: new models, packages, public classes, and what titles say they bring."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from layline.change.surface import SurfaceChange
+from layline.core.ours import is_packaged
+from layline.core.prose import listed, shorten
+from layline.core.report import Cell
+from layline.gap.cells import change_link
+
+if TYPE_CHECKING:
+    from layline.core.report import Inline
+    from layline.gap.changes import UpstreamChange
+    from layline.gap.model import Gap
+
+_NEW = re.compile(
+    r"^(?:\[[^\]]*\]\s*)*(?:add|support|enable|introduce|implement|allow|new|initial)\w*\b", re.IGNORECASE
+)
+"""How the title of a pull request says that it brings something new."""
+_NUMBERS = re.compile(r"\s*\(#\d+\)")
+_MOST_AREAS, _MOST_PER_AREA, _MOST_MODULES = 6, 3, 4
+_SHARED = frozenset({"common", "base", "utils", "shared", "tools"})
+_ASIDE = ("experiments", "experimental", "tests", "examples")
+
+
+def build_novelties(gap: Gap) -> tuple[Inline, ...]:
+    """Bullets: what is new by name first, then by area."""
+    items: list[Inline] = []
+    models, packages = split_packages(gap)
+    if models:
+        items.append(f"New models: {listed(models, most=8)}.")
+    if packages:
+        items.append(f"New packages: {listed(packages, most=6)}.")
+    classes = list(find_new_classes(gap))
+    if classes:
+        shown = [f"{listed(names, most=2)} in {module}" for module, names in classes[:_MOST_MODULES]]
+        rest = sum(len(names) for _, names in classes[_MOST_MODULES:])
+        items.append(f"New public classes: {'; '.join(shown)}{f'; and {rest} more' if rest else ''}.")
+    items += [_area_item(gap, area, changes) for area, changes in list(find_novelties(gap))[:_MOST_AREAS]]
+    return tuple(items)
+
+
+def split_packages(gap: Gap) -> tuple[list[str], list[str]]:
+    """Packages that the pin did not have, largest first: those that are models by their folder, and the others."""
+    added = sorted(
+        (one for one in gap.packages if one.kind == "added" and is_packaged(f"{one.path}/__init__.py")),
+        key=lambda one: (-one.files, one.path),
+    )
+    paths = [one.path for one in added if not one.path.startswith(".")]
+    models = [path.rpartition("/")[2] for path in paths if _is_model(path)]
+    return models, [path for path in paths if not _is_model(path)]
+
+
+def _is_model(path: str) -> bool:
+    """A folder in `models` that is called like something of its own."""
+    return path.split("/")[-2:-1] == ["models"] and path.rpartition("/")[2] not in _SHARED
+
+
+def find_new_classes(gap: Gap) -> Iterator[tuple[str, list[str]]]:
+    """Yields modules with the public classes they gained, the most first; experiments and tests aside."""
+    found: dict[str, list[str]] = {}
+    for row in gap.surface.definitions if gap.surface else ():
+        module, _, name = row.name.rpartition(".")
+        public = not any(part.startswith("_") or part in _ASIDE for part in row.name.split("."))
+        if row.change is SurfaceChange.ADDED and row.kind == "class" and public and module[:1].islower():
+            found.setdefault(module, []).append(name)
+    inner = {module for module in found if any(part[:1].isupper() for part in module.split("."))}
+    ordered = sorted(found.items(), key=lambda pair: (-len(pair[1]), pair[0]))
+    yield from ((module, names) for module, names in ordered if module not in inner)
+
+
+def find_novelties(gap: Gap) -> Iterator[tuple[str, tuple[UpstreamChange, ...]]]:
+    """Yields areas with the changes that bring something new, by what their titles say, not by files touched."""
+    new = [change for change in gap.changes.kept if change.kind == "feat" or _NEW.match(change.title)]
+    amounts = Counter(change.area for change in new)
+    for area, _ in sorted(amounts.items(), key=lambda pair: (-pair[1], pair[0])):
+        inside = sorted((change for change in new if change.area == area), key=lambda change: change.date, reverse=True)
+        yield area, tuple(inside)
+
+
+def _area_item(gap: Gap, area: str, changes: tuple[UpstreamChange, ...]) -> Inline:
+    pieces: list[str | Cell] = [f"{area[:1].upper()}{area[1:]}: "]
+    for index, change in enumerate(changes[:_MOST_PER_AREA]):
+        link = change_link(gap, change)
+        pieces += ["; " if index else "", f"{shorten(_NUMBERS.sub('', change.title), 90)} ("]
+        pieces += [link if isinstance(link, Cell) else Cell(str(link)), ")"]
+    rest = len(changes) - _MOST_PER_AREA
+    pieces.append(f"; and {rest} more." if rest > 0 else ".")
+    return tuple(pieces)

@@ -1,0 +1,116 @@
+"""Causes, the size of the work, platforms and folders beyond the configured one."""
+
+from __future__ import annotations
+
+import pytest
+
+from layline.core.evidence import Location
+from layline.core.revision import Commit
+from layline.coupling.model import Consequence, Coupling, State, Touch
+from layline.gap.causes import find_causes
+from layline.gap.dependencies.compare import compare_declarations
+from layline.gap.dependencies.model import Declaration, Kind, Rank
+from layline.gap.dependencies.reading import Declarations
+from layline.gap.effort import find_lines, measure_effort
+from layline.gap.model import PatchRow
+from layline.gap.platform import find_platform_changes
+from layline.gap.reach import find_beyond
+
+
+def commit(number: int) -> Commit:
+    day = f"2026-01-{number:02}T00:00:00Z"
+    return Commit(hash=f"{number:040x}", committed=day, authored="", author="A", subject=f"Change (#{number})")
+
+
+LOG = [commit(number) for number in range(9, 0, -1)]
+
+
+def broken(line: int, target: str, culprit: int | None) -> Coupling:
+    return Coupling(
+        touch=Touch.IMPORT,
+        target=target,
+        location=Location("a.py", line),
+        state=State.REMOVED,
+        consequence=Consequence.WILL_BREAK,
+        detail="",
+        culprit=f"{culprit:040x}" if culprit else None,
+    )
+
+
+def test_a_place_belongs_to_the_first_change_that_breaks_it() -> None:
+    patch = PatchRow(
+        patch="p", target="up.h", kind="removed", severity="breaks", location="a.py:1", detail="", culprit=f"{2:040x}"
+    )
+    found = find_causes(LOG, [broken(1, "up.f", 7), broken(2, "up.g", 7), broken(3, "up.x", None)], [patch])
+    assert [(cause.name, cause.places) for cause in found] == [("#2", ("a.py:1",)), ("#7", ("a.py:2",))]
+    assert found[0].targets == ("up.f", "up.h")
+
+
+@pytest.mark.parametrize(
+    ("text", "places", "lines"),
+    [
+        ("from up import f\n\n\nx = 1\nf(1)\ny = f\n", {1}, {1, 5, 6}),
+        ("import up.core as c\nc.f()\n", {1}, {1, 2}),
+        ("from up import (\n    f,\n    g,\n)\nf()\ng()\n", {2}, {1, 2, 3, 4, 5}),
+        ("class A(\n    B,\n):\n    x = 1\n    y = 2\n", {1}, {1, 2, 3}),
+        ("import up\nup.f(\n    1,\n    2,\n)\n", {2}, {2, 3, 4, 5}),
+        ("def (:\n", {1}, {1}),
+    ],
+)
+def test_lines_that_use_what_breaks(text: str, places: set[int], lines: set[int]) -> None:
+    assert find_lines(text, places) == lines
+
+
+def test_work_is_counted_over_files() -> None:
+    texts = {"a.py": "from up import f\nf()\n", "b.sh": "up\n"}
+    effort = measure_effort(texts.__getitem__, ["a.py:1", "b.sh:1"])
+    assert (effort.lines, effort.files) == (3, 2)
+
+
+def declared(name: str, spec: str, kind: Kind, line: int = 1, path: str = ".github/workflows/ci.yaml") -> Declaration:
+    return Declaration(rank=Rank.COMMANDS, kind=kind, name=name, spec=spec, scope=path, place=Location(path, line))
+
+
+def declarations(*items: Declaration) -> Declarations:
+    files = tuple(dict.fromkeys((item.rank, item.place.path) for item in items))
+    return Declarations(items=items, locks=(), files=files, skipped=())
+
+
+def test_platforms_come_first_and_what_left_ci_is_told() -> None:
+    wheels = "download.pytorch.org/whl nightly"
+    pin = declarations(
+        declared(f"{wheels}/rocm", "nightly/rocm7.1", Kind.CHANNEL, 3),
+        declared(f"{wheels}/cu", "nightly/cu126", Kind.CHANNEL, 4),
+        declared("gpu-arch-type", "rocm", Kind.SETTING, 5),
+        declared("gpu-arch-type", "cuda", Kind.SETTING, 6),
+        declared("torch", "==2.9", Kind.REQUIREMENT, 7),
+    )
+    tip = declarations(
+        declared(f"{wheels}/cu", "nightly/cu130", Kind.CHANNEL, 4),
+        declared("gpu-arch-type", "cuda", Kind.SETTING, 6),
+        declared("torch", "==2.10", Kind.REQUIREMENT, 7),
+        declared("integration", "switched off", Kind.JOB, 9),
+    )
+    said = [change.sentence() for change in find_platform_changes(compare_declarations(pin, tip))]
+    assert said == [
+        "CI job integration: on → switched off (.github/workflows/ci.yaml:9).",
+        "ROCm wheels: nightly/rocm7.1 is gone from .github/workflows/ci.yaml.",
+        "CUDA wheels: nightly/cu126 → nightly/cu130 (.github/workflows/ci.yaml:4).",
+        "CI gpu-arch-type: rocm is gone from .github/workflows/ci.yaml.",
+    ]
+
+
+def test_folders_called_like_the_backend_are_found_beyond_the_configured_one() -> None:
+    paths = [
+        "h/backends/keel/a.py",
+        "examples/keel/one.yaml",
+        "examples/keel/deep/two.yaml",
+        "tests/test_keel_trainer.py",
+        "tests/test_keelson.py",
+        "third_party/keel",
+        ".github/keel.yml",
+    ]
+    assert find_beyond(paths, ("keel", "Keel"), ("h/backends/keel", "third_party/keel")) == (
+        ("examples/keel", 2),
+        ("tests/test_keel_trainer.py", 1),
+    )
