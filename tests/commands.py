@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import json
 import os
+import signal
+import socket
 import subprocess
 import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import layline as package
 
 _SOURCE = str(Path(package.__file__).resolve().parent.parent)
 """The same layline that the tests import, wherever the command runs."""
+
+_READ_AT_START = ("PYTHON", "LC_", "LANG", "HOME")
+"""Variables an interpreter reads when it starts: a command that is given one starts anew."""
+
+_TIMEOUT_S = 300
 
 
 @dataclass(frozen=True)
@@ -29,13 +39,70 @@ class Result:
 
 def layline(*arguments: str, cwd: Path, env: dict[str, str] | None = None) -> Result:
     """Run `layline …` in `cwd`; its output is a pipe, where nothing is wrapped."""
+    given = env or {}
+    surroundings = {**os.environ, "PYTHONPATH": _SOURCE, "COLUMNS": "", **given}
+    if any(name.startswith(_READ_AT_START) for name in given):
+        return _start_anew(arguments, cwd, surroundings)
+    return _fork(arguments, cwd, surroundings)
+
+
+def _start_anew(arguments: tuple[str, ...], cwd: Path, env: dict[str, str]) -> Result:
     done = subprocess.run(
         [sys.executable, "-m", "layline", *arguments],
         cwd=cwd,
-        env={**os.environ, "PYTHONPATH": _SOURCE, "COLUMNS": "", **(env or {})},
+        env=env,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,
-        timeout=300,
+        timeout=_TIMEOUT_S,
     )
     return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def _fork(arguments: tuple[str, ...], cwd: Path, env: dict[str, str]) -> Result:
+    """The same, from a process that has imported layline already (`command_server.py`)."""
+    request = json.dumps({"words": arguments, "cwd": str(cwd), "env": env}).encode()
+    (out, out_end), (err, err_end) = os.pipe(), os.pipe()
+    answers, answers_end = socket.socketpair()
+    socket.send_fds(_start_server(), [request], [out_end, err_end, answers_end.fileno()])
+    for end in (out_end, err_end):
+        os.close(end)
+    answers_end.close()
+    with os.fdopen(out, "rb") as out_file, os.fdopen(err, "rb") as err_file, answers.makefile("r") as lines, answers:
+        command = int(lines.readline())
+        too_late = threading.Timer(_TIMEOUT_S, os.kill, (command, signal.SIGKILL))
+        too_late.start()
+        beside = _Reader(err_file)
+        told = out_file.read().decode()
+        status = os.waitstatus_to_exitcode(int(lines.readline()))
+        too_late.cancel()
+        return Result(status, told, beside.wait())
+
+
+class _Reader(threading.Thread):
+    """Reads one pipe while the caller reads another."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__(daemon=True)
+        self._file, self._read = file, b""
+        self.start()
+
+    def run(self) -> None:
+        self._read = self._file.read()
+
+    def wait(self) -> str:
+        self.join()
+        return self._read.decode()
+
+
+@functools.cache
+def _start_server() -> socket.socket:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    command = [sys.executable, str(Path(__file__).with_name("command_server.py")), str(theirs.fileno())]
+    null = subprocess.DEVNULL
+    env = {**os.environ, "PYTHONPATH": _SOURCE}
+    server = subprocess.Popen(command, stdin=null, stdout=null, stderr=null, env=env, pass_fds=(theirs.fileno(),))
+    theirs.close()
+    atexit.register(server.wait)
+    atexit.register(ours.close)  # first: nobody asks more, and the server ends
+    return ours

@@ -1,0 +1,93 @@
+"""Starts `layline` commands for the tests from a process that has imported it already.
+
+Each command still is a process of its own, with its own folder, environment, pipes and exit code; it is forked from
+here instead of being started anew, because importing costs more than most commands do. One request is one message on
+the socket: a JSON object, with the write ends of stdout and stderr and a socket for the answer attached. The answer is
+the command's process id, then its exit status as `os.waitpid` gives it, one line each.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import pkgutil
+import runpy
+import socket
+import sys
+import time
+
+import layline
+from layline.config import parse_settings
+
+_ROOMS = ("layline.app.", "layline.cli.")
+
+
+def import_commands() -> None:
+    """Import what the commands import; what an extra is missing for stays for the command to tell."""
+    for module in pkgutil.walk_packages(layline.__path__, "layline."):
+        if module.name.startswith(_ROOMS):
+            try:
+                importlib.import_module(module.name)
+            except (ImportError, SystemExit):  # the command itself meets it again, and says so
+                continue
+    parse_settings("[project]\nname = 'any'\n")  # what reads settings is made at the first reading
+
+
+def wait_for_requests(requests: socket.socket) -> dict[str, object] | None:
+    """The request that this process, a child by then, has to carry out; None in the server when nobody asks more."""
+    while True:
+        message, files, _, _ = socket.recv_fds(requests, 1 << 20, 3)
+        _reap(os.WNOHANG if message else 0)
+        if not message:
+            return None
+        if os.fork() == 0:
+            requests.close()
+            command = os.fork()
+            if command == 0:
+                _take_over(files)
+                return dict(json.loads(message))
+            _answer(socket.socket(fileno=files[2]), command)
+        for one in files:
+            os.close(one)
+
+
+def _reap(flags: int) -> None:
+    """Wait for the go-betweens that have ended, so that their processor time is counted as the tests'."""
+    try:
+        while os.waitpid(-1, flags)[0]:
+            pass
+    except ChildProcessError:
+        return
+
+
+def _take_over(files: list[int]) -> None:
+    """Write to the caller's pipes; keep nothing else of the caller's open."""
+    os.dup2(files[0], 1)
+    os.dup2(files[1], 2)
+    for one in files:
+        os.close(one)
+
+
+def _answer(answers: socket.socket, command: int) -> None:
+    answers.sendall(f"{command}\n".encode())
+    answers.sendall(f"{os.waitpid(command, 0)[1]}\n".encode())
+    os._exit(0)
+
+
+def run(request: dict[str, object]) -> None:
+    """Be `python -m layline WORDS` in the caller's folder and environment."""
+    os.chdir(str(request["cwd"]))
+    os.environ.clear()
+    os.environ.update({str(name): str(value) for name, value in dict(request["env"]).items()})  # type: ignore[call-overload]
+    time.tzset()
+    sys.path[0] = str(request["cwd"])
+    sys.argv = ["layline", *map(str, list(request["words"]))]  # type: ignore[call-overload]
+    runpy.run_module("layline", run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    import_commands()
+    asked = wait_for_requests(socket.socket(fileno=int(sys.argv[1])))
+    if asked is not None:
+        run(asked)
