@@ -8,6 +8,7 @@ the command's process id, then its exit status as `os.waitpid` gives it, one lin
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -88,6 +89,7 @@ def run(request: dict[str, object]) -> None:
 
 if __name__ == "__main__":
     import_commands()
+    gc.freeze()  # or each command would look at every object of ours when it ends
     asked = wait_for_requests(socket.socket(fileno=int(sys.argv[1])))
     if asked is not None:
         run(asked)
