@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from layline import codec
 from layline.app.removals import tell_removals
-from layline.app.results import Results, digest_downstream, result_key
+from layline.app.results import Results, digest_downstream, open_memos, result_key
 from layline.app.uncommitted import tell_uncommitted
 from layline.app.upstreams import Upstreams, open_upstreams
 from layline.app.workspace import cache_directory, know_packages
@@ -102,7 +102,9 @@ def open_reading(workspace: Workspace) -> OpenedInventory:
     workspace = know_packages(workspace)
     tree = Tree(workspace.downstream, workspace.commit)
     cache = Cache(cache_directory(), FACTS)
-    return OpenedInventory(read_downstream(tree, workspace.settings, cache), open_upstreams(workspace), tree, workspace)
+    memos = open_memos("patches", workspace.settings, find_pins(workspace))
+    reading = read_downstream(tree, workspace.settings, cache, memos)
+    return OpenedInventory(reading, open_upstreams(workspace), tree, workspace)
 
 
 def read_all(opened: OpenedInventory, backends: tuple[str, ...]) -> list[Inventory]:
@@ -143,6 +145,7 @@ def _read_kept(
             found[key] = _read_one(opened.reading, opened.upstreams, key)
             results.store(keys[key], codec.encode(found[key]))
         opened.upstreams.save()
+        opened.reading.units.memos.save()
     return [found[key] for key in backends]
 
 
@@ -154,6 +157,11 @@ def find_inputs(workspace: Workspace) -> tuple[object, ...]:
     """Everything an inventory depends on besides our code: the downstream, its settings, each pin and whether it is
     here.
     """
+    return workspace.downstream.name, digest_downstream(workspace), workspace.settings, find_pins(workspace)
+
+
+def find_pins(workspace: Workspace) -> list[tuple[str, str]]:
+    """Each backend with its pin, or with why there is none."""
     pins: list[tuple[str, str]] = []
     for key in workspace.settings.backends:
         try:
@@ -161,7 +169,7 @@ def find_inputs(workspace: Workspace) -> tuple[object, ...]:
         except Error as error:
             pin = error.message
         pins.append((key, pin))
-    return workspace.downstream.name, digest_downstream(workspace), workspace.settings, pins
+    return pins
 
 
 def _read_one(reading: Reading, upstreams: Upstreams, key: str) -> Inventory:

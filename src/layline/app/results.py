@@ -19,6 +19,7 @@ from layline import codec
 from layline.app.workspace import cache_directory
 from layline.errors import Error, RecordError
 from layline.source import Cache
+from layline.source.memos import Memos
 
 if TYPE_CHECKING:
     from layline.app.workspace import Workspace
@@ -72,6 +73,11 @@ def _is_read(entry: TreeEntry, configs: tuple[str, ...]) -> bool:
 def is_checking() -> bool:
     """Whether every kept answer is found anew and compared."""
     return os.environ.get("LAYLINE_CHECK", "") not in {"", "0"}
+
+
+def open_memos(kind: str, *inputs: object) -> Memos:
+    """Rows about parts of a project that depend on these inputs and on our own code."""
+    return Memos(Cache(cache_directory(), f"memo-{kind}"), result_key(*inputs), compare if is_checking() else None)
 
 
 class Results:

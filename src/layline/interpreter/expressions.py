@@ -76,7 +76,7 @@ class Expressions(Machine):
                 return self._evaluate_comparison(node, scope)
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 tested = self.evaluate(test, scope)
-                self.tests[tested] = test
+                self.note_test(tested, test)
                 return self._evaluate_choice(tested, body, orelse, scope)
         return self._evaluate_rest(node, scope)
 

@@ -43,6 +43,10 @@ class Module:
     """Edited upstream source that was executed into its names."""
     stars: list[str] = field(default_factory=list)
     """Modules outside the downstream whose names it takes with `*`."""
+    aside: set[tuple[str, str]] = field(default_factory=set)
+    """Attributes under which its top level keeps originals (see `Machine.aside`)."""
+    asked: set[str] = field(default_factory=set)
+    """Dotted names that its top level looked for among the modules of the downstream."""
 
     def __post_init__(self) -> None:
         self.scope = Scope(self)
@@ -61,6 +65,8 @@ class Modules:
         given = [root.strip("/") if root != "." else "" for root in roots]
         self.roots = tuple(dict.fromkeys([*given, *find_project_roots(tree)]))
         self.skipped: list[Skipped] = []
+        self.asked: set[str] = set()
+        """Dotted names that the reading in progress has looked for."""
         self._modules: dict[str, Module | None] = {}
 
     @cached_property
@@ -94,21 +100,28 @@ class Modules:
         return found
 
     def path_of(self, name: str) -> str | None:
+        self.asked.add(name)
         return self._files.get(name)
 
     def knows(self, name: str) -> bool:
+        self.asked.add(name)
         return name in self._files or name in self._folders
+
+    def state_of(self, name: str) -> str | None:
+        """What a dotted name leads to: a file, a folder (`/`) or nothing; asking is not noted."""
+        return self._files.get(name) or ("/" if name in self._folders else None)
 
     def owns(self, name: str) -> bool:
         """Whether a dotted name leads into a module of this tree; a namespace that others share does not count."""
         parts = name.split(".")
-        return any(".".join(parts[:end]) in self._files for end in range(1, len(parts) + 1))
+        return any(self.path_of(".".join(parts[:end])) is not None for end in range(1, len(parts) + 1))
 
     def below(self, package: str) -> list[str]:
         """Every module under a package, in import order."""
         return sorted(name for name in self._files if name.startswith(f"{package}."))
 
     def find(self, name: str) -> Module | None:
+        self.asked.add(name)
         if name not in self._modules:
             self._modules[name] = self._read(name)
         return self._modules[name]
@@ -119,6 +132,15 @@ class Modules:
             return Module(name, None, is_package=True) if name in self._folders else None
         body = self.parse(path)
         return Module(name, path, body or [], is_package=path.endswith("__init__.py"))
+
+    def find_read(self) -> list[Module]:
+        """The modules whose top level has been read, or is being read."""
+        return [module for module in self._modules.values() if module is not None and module.state != "new"]
+
+    def asked_by(self, path: str) -> set[str]:
+        """Names that the top level of a file looked for; nothing where it was not read."""
+        module = self._modules.get(self.names_by_path.get(path, ""))
+        return module.asked if module is not None else set()
 
     def parse(self, path: str) -> list[ast.stmt] | None:
         """The statements of a file; None, with a row in `skipped`, where it is not Python we can read."""
@@ -150,6 +172,24 @@ def find_build_scripts(tree: Tree) -> Iterator[str]:
             facts = parse_facts(text.encode("utf-8", "surrogatepass")) if isinstance(text, str) else Facts()
             if any(is_within(item.module, builder) for item in facts.imports for builder in _BUILDERS):
                 yield path
+
+
+def find_own_files(tree: Tree) -> list[str]:
+    """The Python files of the downstream itself, tests and vendored code apart."""
+    builds = frozenset(find_build_scripts(tree))
+    return [path for path in tree.paths(suffix=".py") if is_own(path) and path not in builds]
+
+
+def read_texts(tree: Tree) -> Iterator[tuple[str, bytes]]:
+    """The Python files of the downstream itself."""
+    oids = {path: entry.oid for path in find_own_files(tree) if (entry := tree.find(path)) is not None}
+    blobs: dict[str, bytes] = {}
+    for blob in tree.repository.stream_blobs(dict.fromkeys(oids.values())):
+        if not isinstance(blob, str):
+            blobs[blob.oid] = blob.data
+    for path, oid in oids.items():
+        if oid in blobs:
+            yield path, blobs[oid]
 
 
 def name_module(path: str) -> str:

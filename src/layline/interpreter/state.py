@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 from abc import ABC, abstractmethod
+from collections import ChainMap
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING
@@ -13,9 +15,10 @@ from layline.interpreter.events import Log
 from layline.interpreter.events import Write as WriteEvent
 from layline.interpreter.undo import Journal
 from layline.interpreter.values import Function, Instance, Literal, Member, Outside, Test, Value, negate
+from layline.source.fingerprint import text_of as text_of_node
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from layline.interpreter.events import Event, Write
     from layline.interpreter.modules import Module, Modules
@@ -90,12 +93,17 @@ class Machine(ABC):
         """Attributes under which originals are kept on objects: (`origin_forward`, `forward`)."""
         self.chosen: list[Value] = []
         """Tests that decide which of several objects a write in progress reaches."""
-        self.tests: dict[Value, ast.expr] = {}
-        """Tests as they are written."""
+        self.tests: ChainMap[Value, ast.expr] = ChainMap()
+        """Tests as they are written: those of the reading in progress, then those of imports."""
         self.journal = Journal()
         """What the run in progress changes of the state that all runs share."""
-        self.filters: set[Value] = set()
-        """Filters of comprehensions that reading could not decide."""
+        self.filters: ChainMap[Value, bool] = ChainMap()
+        """Filters of comprehensions that reading could not decide: of the reading in progress, then of imports."""
+        self.circles: dict[str, tuple[str, ...]] = {}
+        """Module → the modules that import one another with it, in the order they are read."""
+        self.leaks: list[tuple[str, str]] = []
+        """Modules whose import changes what another module holds, and that other one."""
+        self._circling: set[tuple[str, ...]] = set()
         self.follows: Callable[[Function], bool] = lambda _: True
         """Which functions of the downstream are read when they are called."""
         self.steps = 0
@@ -151,6 +159,22 @@ class Machine(ABC):
         self.journal.settle()
         self.stored = {}
 
+    @contextmanager
+    def aside_from_others(self) -> Iterator[None]:
+        """A reading that leaves no trace: the next one finds what imports made, whatever was read before it."""
+        names = ("log", "frames", "deferred", "steps", "limit", "stored", "stashes", "aside", "chosen", "naming")
+        saved = {name: getattr(self, name) for name in (*names, "journal", "tests", "filters", "follows")}
+        self.journal, self.log, self.frames, self.stored, self.chosen = Journal(), Log(), [], {}, []
+        self.deferred, self.steps, self.limit, self.naming = False, 0, MOST_STEPS, 0
+        self.stashes, self.aside = dict(self.stashes), set()
+        self.tests, self.filters = self.tests.new_child(), self.filters.new_child()
+        try:
+            yield
+        finally:
+            self.journal.undo_all()
+            for name, value in saved.items():
+                setattr(self, name, value)
+
     def push(self, module: Module, within: str, function: Function | None = None) -> Frame:
         self._numbers += 1
         frame = Frame(module, within, self._numbers, function)
@@ -183,6 +207,12 @@ class Machine(ABC):
                 return None if None in words else " and ".join(word for word in words if word)
         node = self.tests.get(test)
         return None if node is None else ast.unparse(node)
+
+    def note_test(self, test: Value, node: ast.expr) -> None:
+        """Of two spellings that imports know of one test the smaller counts, whichever module was read first."""
+        known = None if len(self.tests.maps) > 1 else self.tests.get(test)
+        if known is None or known is node or text_of_node(node) < text_of_node(known):
+            self.tests[test] = node
 
     def record(self, event: Event) -> None:
         self.log.events.append(event)

@@ -144,7 +144,7 @@ class Statements(Expressions):
         known = truth(test) if not self.deferred or isinstance(node.test, ast.Constant) else None
         if known is not None:
             test, known = self._ask_caller(node.test, test, known, scope)
-        self.tests[test] = node.test
+        self.note_test(test, node.test)
         if known is not None:
             return self._inline(body if known else orelse, scope)
         before = dict(scope.names)
@@ -222,7 +222,7 @@ class Statements(Expressions):
         some = source.values[:MOST_ITEMS] if isinstance(source, Items) else []
         for value in (some or [Element(source, EACH)]) if values is None else values:
             tests, plain = unfilter(value)
-            self.filters.update(tests)
+            self.filters.update(dict.fromkeys(tests, True))
             self.bind_target(node.target, plain, scope)
             self.frame.conditions.extend((test, False) for test in tests)
             flow = self.run_block(node.body, scope)

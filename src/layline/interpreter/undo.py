@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from layline.interpreter.values import Choice, Items, Literal, Table, Unknown
+from layline.interpreter.values import Choice, Class, Function, Instance, Items, Literal, Table, Unknown
 
 if TYPE_CHECKING:
+    from layline.interpreter.modules import Module
     from layline.interpreter.values import Value
 
 EARLIER = Unknown("whether another function ran before")
@@ -19,6 +21,8 @@ class Journal:
 
     names: list[tuple[dict[str, Value], str, Value | None]] = field(default_factory=list)
     grown: list[tuple[Items | Table, int]] = field(default_factory=list)
+    settled: list[tuple[Callable[..., None], tuple[object, ...]]] = field(default_factory=list)
+    """How to take back what runs before this one have left, in order."""
 
     def note(self, names: dict[str, Value], name: str) -> None:
         self.names.append((names, name, names.get(name)))
@@ -34,8 +38,17 @@ class Journal:
             del (items.values if isinstance(items, Items) else items.entries)[length:]
         self.names, self.grown = [], []
 
+    def undo_all(self) -> None:
+        """As if none of the runs since the journal was begun had ever been."""
+        self.undo()
+        for put, given in reversed(self.settled):
+            put(*given)
+        self.settled = []
+
     def settle(self) -> None:
         """The end of a run: its marks are taken back, whatever else it kept may be there or not."""
+        self.settled += [(_put, noted) for noted in self.names]
+        self.settled += [(_shrink, (items, length, getattr(items, "sure", None))) for items, length in self.grown]
         for names, name, before in reversed(self.names):
             now = names.get(name)
             if isinstance(now, Literal) or (before is None and isinstance(now, Items | Table)):
@@ -49,6 +62,46 @@ class Journal:
                 added = items.entries[length:]
                 items.entries[length:] = [entry for entry in added if not isinstance(entry[1], Literal)]
         self.names, self.grown = [], []
+
+
+def find_changed_others(journal: Journal, module: Module, others: Iterable[Module]) -> Iterator[str]:
+    """The other modules that hold something which the import of this one has changed."""
+    changed = [names for names, name, before in journal.names if names.get(name) is not before]
+    touched = {id(item) for item in (*changed, *(items for items, _ in journal.grown))} - _find_held(module)
+    for other in others if touched else ():
+        if other is not module and touched & _find_held(other):
+            yield other.name
+
+
+def _find_held(module: Module) -> set[int]:
+    """Identities of the lists, tables and name spaces that a module holds."""
+    seen = {id(module.scope.names)}
+    waiting = list(module.scope.names.values())
+    while waiting:
+        value = waiting.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        match value:
+            case Items(values=values):
+                waiting.extend(values)
+            case Table(entries=entries):
+                waiting.extend(item for entry in entries for item in entry)
+            case Class(scope=scope) if value.module is module:
+                seen.add(id(scope.names))
+                waiting.extend(scope.names.values())
+            case Instance(attributes=attributes) | Function(attributes=attributes):
+                seen.add(id(attributes))
+                waiting.extend(attributes.values())
+    return seen
+
+
+def _shrink(items: Items | Table, length: int, sure: int | None) -> None:
+    if isinstance(items, Items):
+        items.sure = sure
+        del items.values[length:]
+    else:
+        del items.entries[length:]
 
 
 def _put(names: dict[str, Value], name: str, value: Value | None) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections import ChainMap
 from typing import TYPE_CHECKING
 
 from layline.interpreter.branches import assume, find_pairs, restrict
 from layline.interpreter.events import Log, Write
 from layline.interpreter.objects import class_of
 from layline.interpreter.state import Machine, find_restores, module_around, text_of
-from layline.interpreter.undo import Journal
+from layline.interpreter.undo import Journal, find_changed_others
 from layline.interpreter.values import (
     Called,
     Choice,
@@ -51,17 +52,37 @@ class Writes(Machine):
         return Outside(name)
 
     def read_module(self, module: Module) -> None:
-        """Read the top level of a module once; its events stay with it."""
+        """Read the top level of a module once; its events stay with it.
+
+        Modules that import one another are read from the same one on, whichever is asked for first.
+        """
         if module.state != "new":
             return
+        circle = self.circles.get(module.name, ())
+        if circle not in self._circling:
+            self._circling.add(circle)
+            for name in circle:
+                other = self.modules.find(name)
+                if other is not None and other.state == "new":
+                    self._read_top(other)
+        if module.state == "new":
+            self._read_top(module)
+
+    def _read_top(self, module: Module) -> None:
+        """What an import does, it does for everyone, and in the same way wherever it stands."""
         module.state = "running"
-        saved = (self.log, self.frames, self.deferred, self.steps, self.stored)
-        journal, self.journal = self.journal, Journal()  # what an import does, it does for everyone
-        self.log, self.frames, self.deferred, self.steps, self.stored = Log(module.events), [], False, 0, {}
-        self.push(module, "")
-        self.run_block(module.body, module.scope)
-        self.log, self.frames, self.deferred, self.steps, self.stored = saved
-        self.journal = journal
+        asked, self.modules.asked = self.modules.asked, module.asked
+        tests, filters = self.tests, self.filters
+        with self.aside_from_others():
+            self.tests, self.filters = ChainMap(tests.maps[-1]), ChainMap(filters.maps[-1])
+            self.stashes, self.aside, self.follows = {}, module.aside, lambda _: True
+            self.log = Log(module.events)
+            self.push(module, "")
+            self.run_block(module.body, module.scope)
+            changed = find_changed_others(self.journal, module, self.modules.find_read())
+            self.leaks += [(module.name, other) for other in changed]
+            self.journal = Journal()
+        self.modules.asked = asked
         module.state = "done"
 
     def read_attribute(self, owner: Value, name: str, default: Value | None = None) -> Value:  # noqa: C901  one case per kind of owner

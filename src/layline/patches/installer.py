@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from layline.interpreter.calls import Interpreter
     from layline.interpreter.events import Event
+    from layline.interpreter.modules import Module
 
 _METADATA = frozenset(
     "__name__ __qualname__ __doc__ __module__ __wrapped__ __signature__ __annotations__ __defaults__ __kwdefaults__".split()
@@ -79,6 +81,15 @@ class Installer:
     """Upstream packages, for texts that may be a path or an id."""
     logs: dict[tuple[int, int, tuple[object, ...]], Log] = field(default_factory=dict)
     kept: list[Value] = field(default_factory=list)
+
+    @contextmanager
+    def reading(self, module: Module) -> Iterator[None]:
+        """What is read of one module inside depends on nothing that was read before."""
+        self.logs, self.kept = {}, []
+        with self.machine.aside_from_others():
+            self.machine.read_module(module)
+            self.machine.aside |= module.aside
+            yield
 
     def read_replacement(self, value: Value) -> Iterator[Log]:
         """What a replacement uses and does when it runs; each is read once."""

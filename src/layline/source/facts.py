@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from layline.source.cache import Cache
     from layline.source.tree import Tree
 
-ANALYSER = f"facts-1-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"facts-2-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _DOTTED = re.compile(r"\.*[A-Za-z_]\w*(?:[.:][A-Za-z_]\w*)*\Z")
+_BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr", "attrgetter"})
+_WALKS = frozenset({"walk_packages", "iter_modules", "iter_entry_points"})
 _CONSTANT = frozenset({ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.JoinedStr})
 
 
@@ -61,6 +63,43 @@ class WriteLine:
 
 
 @dataclass(frozen=True, slots=True)
+class LoadLine:
+    """A module that is imported when the top level of a file runs, `if` and `try` included."""
+
+    line: int
+    module: str
+    level: int = 0
+    names: tuple[str, ...] = ()
+    how: str = "import"
+    """`import`, `from`, `text` (given to `import_module`) or `listed` (in a table that is looped over)."""
+
+    def find_modules(self, package: str) -> Iterator[str]:
+        """Dotted names of all that may be a module; `package` is what relative names count from."""
+        match self.how:
+            case "text":
+                yield f"{package}{self.module}" if self.module.startswith(".") else self.module
+            case "listed":
+                yield f"{package}.{self.module.lstrip('.')}"
+                yield self.module
+            case _:
+                base = package.split(".")[: package.count(".") + 2 - self.level] if self.level and package else []
+                root = ".".join([*base, *([self.module] if self.module else [])])
+                parts = root.split(".")
+                yield from (".".join(parts[:end]) for end in range(1, len(parts) + 1))
+                yield from (f"{root}.{name}" for name in self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """A loop over `pkgutil` that imports what it finds."""
+
+    line: int
+    deep: bool
+    suffixes: tuple[str, ...]
+    """Names it imports end in one of these; empty: all."""
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """Everything a search over many files needs to know of one."""
 
@@ -79,6 +118,11 @@ class Facts:
     """Variables of `for`."""
     rows: frozenset[tuple[str, ...]] = frozenset()
     """Two or more dotted texts that stand side by side: in a tuple, a list, a call, or as key and value of a table."""
+    attributes: frozenset[str] = frozenset()
+    """Names of attributes that are given as text: `getattr(x, "name")`."""
+    loads: tuple[LoadLine, ...] = ()
+    walks: tuple[Walk, ...] = ()
+    """At the top level, or in a function that is called there."""
     words: frozenset[str] = frozenset()
     """Every name, attribute, keyword and imported name."""
 
@@ -130,6 +174,8 @@ def decode_facts(text: str) -> Facts | None:
         classes=tuple((name, tuple(words)) for name, words in plain["b"]),
         loops=frozenset(plain["l"]),
         rows=frozenset(tuple(row) for row in plain["r"]),
+        loads=tuple(LoadLine(line, module, level, tuple(names), how) for line, module, level, names, how in plain["o"]),
+        walks=tuple(Walk(line, deep, tuple(suffixes)) for line, deep, suffixes in plain["k"]),
         words=frozenset(plain["n"].split(" ")),
     )
 
@@ -147,6 +193,7 @@ class _Walker:
         self.classes: list[list[Any]] = []
         self.loops: set[str] = set()
         self.rows: set[tuple[str, ...]] = set()
+        self.attributes: set[str] = set()
         self.words: set[str] = set()
         self.imports_by_name = False
 
@@ -166,6 +213,9 @@ class _Walker:
             "b": self.classes,
             "l": sorted(self.loops),
             "r": sorted(self.rows),
+            "a": sorted(self.attributes),
+            "o": list(_find_loads(tree.body)),
+            "k": list(_find_walks(tree.body)),
             "n": " ".join(sorted(self.words)),
         }
 
@@ -214,6 +264,8 @@ class _Walker:
             text = _text(given[0])
             self.imports_by_name = self.imports_by_name or text is None
             self.given += [(node.lineno, text)] if text is not None else []
+        if name in _BY_NAME:
+            self.attributes.update(text for item in node.args if (text := _text(item)) is not None)
         if name in {"setattr", "delattr"} and node.args:
             root, _, depth = _read_chain(node.args[0])
             plain = len(node.args) > 2 and node.args[2].__class__ in _CONSTANT
@@ -227,6 +279,43 @@ class _Walker:
             if isinstance(target, ast.Attribute | ast.Subscript):
                 root, last, depth = _read_chain(target)
                 self.writes.add((root, last, depth, plain, False))
+
+
+def _find_loads(body: list[ast.stmt]) -> Iterator[list[Any]]:
+    for node in body:
+        match node:
+            case ast.Import(names=names):
+                yield from ([node.lineno, alias.name, 0, [], "import"] for alias in names)
+            case ast.ImportFrom(module=name, level=level, names=names):
+                yield [node.lineno, name or "", level, [alias.name for alias in names], "from"]
+            case ast.Expr(value=ast.Call(args=[ast.Constant(value=str(name)), *_]) as call):
+                if called_name(call).endswith("import_module"):
+                    yield [node.lineno, name, 0, [], "text"]
+            case ast.If(body=inner, orelse=other):
+                yield from _find_loads([*inner, *other])
+            case ast.Try(body=inner, orelse=other, finalbody=last):
+                yield from _find_loads([*inner, *other, *last])
+            case ast.For(iter=ast.Tuple(elts=elts) | ast.List(elts=elts)):
+                for item in elts:
+                    if isinstance(item, ast.Constant) and isinstance(item.value, str):
+                        yield [node.lineno, item.value, 0, [], "listed"]
+
+
+def _find_walks(body: list[ast.stmt]) -> Iterator[list[Any]]:
+    called = {
+        node.value.func.id
+        for node in body
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name)
+    }
+    for node in body:
+        if isinstance(node, ast.FunctionDef) and node.name not in called:
+            continue
+        calls = [part for part in walk(node) if isinstance(part, ast.Call)]
+        loop = next((call for call in calls if called_name(call) in _WALKS), None)
+        if loop is not None:
+            ends = [call.args[0] for call in calls if called_name(call) == "endswith" and call.args]
+            texts = [part.value for end in ends for part in walk(end) if isinstance(part, ast.Constant)]
+            yield [loop.lineno, called_name(loop) == "walk_packages", [text for text in texts if isinstance(text, str)]]
 
 
 def called_name(node: ast.Call) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from layline.interpreter.callers.names import Names, find_words_below
@@ -60,13 +60,18 @@ class Search:
     """Finds the callers of functions of one downstream; files are read as far as they mention a name asked for."""
 
     def __init__(
-        self, modules: Modules, texts: dict[str, bytes], facts: dict[str, Facts], asked: Iterable[str]
+        self,
+        modules: Modules,
+        read_texts: Callable[[], dict[str, bytes]],
+        facts: dict[str, Facts],
+        asked: Iterable[str],
     ) -> None:
         self._asked = frozenset(asked)
         wanted = {name.rpartition(".")[2] for name in self._asked}
         makers = {name.rpartition(".")[0].rpartition(".")[2] for name in self._asked if _is_maker(name)}
         wanted |= {below for name in makers for below in find_words_below(name, facts)}
-        self._texts = texts
+        self._read_texts = read_texts
+        self._facts = facts
         self._names = Names(modules, facts, frozenset(wanted))
 
     def find(self, dotted: str) -> Callers:
@@ -95,19 +100,26 @@ class Search:
     def _find_named(self, dotted: str) -> Iterator[Site]:
         """Calls that name a function and its module as text: a table of hooks, an entry point."""
         module, _, name = dotted.rpartition(".")
-        for path, file in self._files(name):
+        for path, file in self._read(path for path, one in self._facts.items() if _may_name(one, module, name)):
             for line, words in file.texts:
                 if (name in words and module in words) or not {dotted, f"{module}:{name}"}.isdisjoint(words):
                     yield Site(path, line, "named as text")
 
     def _files(self, *words: str) -> Iterator[tuple[str, File]]:
         """Files that mention one of the words, in order."""
-        wanted = [word.encode() for word in sorted(words)]
-        for path, text in self._texts.items():
-            if any(word in text for word in wanted):
-                file = self._names.read_path(path)
-                if file is not None:
-                    yield path, file
+        wanted = frozenset(words)
+        return self._read(path for path, one in self._facts.items() if not wanted.isdisjoint(one.words))
+
+    def _read(self, paths: Iterable[str]) -> Iterator[tuple[str, File]]:
+        for path in paths:
+            file = self._names.read_path(path)
+            if file is not None:
+                yield path, file
+
+    @cached_property
+    def _texts(self) -> dict[str, bytes]:
+        """Few questions need the files themselves."""
+        return self._read_texts()
 
     def _find_function(self, dotted: str, place: Body) -> Iterator[Site]:
         name = dotted.rpartition(".")[2]
@@ -141,9 +153,10 @@ class Search:
         unknown = 0
         family = {above.rpartition(".")[2] for below in self._names.below(of) for above in self._names.order(below)}
         related = [name.encode() for name in sorted(family)]
-        for path, text in self._texts.items():
-            if b"." + method.encode() not in text:
+        for path, one in self._facts.items():
+            if method not in one.words:
                 continue
+            text = self._texts[path]
             if not only and not any(name in text for name in related):
                 unknown += _count_unknown(text, method)
                 continue
@@ -213,7 +226,7 @@ class Search:
         home = self._names.modules.path_of(module)
         if home is None:
             return
-        for path, file in self._files(module.rpartition(".")[2]):
+        for path, file in self._read(path for path, one in self._facts.items() if _may_import(one, module)):
             if path == home:
                 continue
             lines = {line for line, name in file.import_lines if self._names.modules.path_of(name) == home}
@@ -255,6 +268,20 @@ def _is_named_after(receiver: ast.expr, classes: Iterable[str]) -> bool:
             receiver = inner
     name = (receiver.attr if isinstance(receiver, ast.Attribute) else getattr(receiver, "id", "")).strip("_").lower()
     return len(name) > 2 and any(known.lower().endswith(name.replace("_", "")) for known in classes)
+
+
+def _may_name(facts: Facts, module: str, name: str) -> bool:
+    """Whether a call of the file may be given a function and its module as text."""
+    if "." not in module and any(module in row for row in facts.rows):
+        return True
+    return any(text in {module, f"{module}.{name}", f"{module}:{name}"} for _, text in facts.texts)
+
+
+def _may_import(facts: Facts, module: str) -> bool:
+    last = module.rpartition(".")[2]
+    if last in facts.words or any(item.module.rpartition(".")[2] == last for item in facts.imports):
+        return True
+    return any(text == module for _, text in facts.texts)
 
 
 def _is_maker(dotted: str) -> bool:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from layline.interpreter.modules import Module, Modules, resolve_relative
+from layline.interpreter.reach import Reach, with_parents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from layline.source.facts import Facts
-
-_WALKS = {"walk_packages", "iter_modules", "iter_entry_points"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +56,7 @@ class Activation:
         return False, f"never imported: no import in the downstream names {name}"
 
 
-def find_activation(modules: Modules, wanted: Iterable[str], facts: dict[str, Facts]) -> Activation:
+def find_activation(modules: Modules, wanted: Iterable[str], facts: dict[str, Facts], reach: Reach) -> Activation:
     """Follow imports from the code around the patches into the modules that register them."""
     found = Activation()
     inside = _patch_area(sorted(wanted))
@@ -68,8 +66,17 @@ def find_activation(modules: Modules, wanted: Iterable[str], facts: dict[str, Fa
             continue
         for name in _find_named(outside[importer], modules, importer):
             if name in inside:
-                _reach(name, f"imported by {importer}", modules, found, inside)
+                _reach(name, f"imported by {importer}", _Area(modules, reach, inside), found)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Area:
+    """The modules that are followed, and where their facts are."""
+
+    modules: Modules
+    reach: Reach
+    names: set[str]
 
 
 def _patch_area(wanted: list[str]) -> set[str]:
@@ -87,7 +94,7 @@ def _find_named(facts: Facts, modules: Modules, importer: str) -> Iterator[str]:
     module = Module(importer, None, is_package=_is_package(modules, importer))
     for item in facts.imports:
         root = resolve_relative(module, item.module or None, item.level)
-        yield from _with_parents(root)
+        yield from with_parents(root)
         yield from (f"{root}.{name}" for name, _ in item.names)
     for _, text in facts.imported_texts:
         yield f"{module.package}{text}" if text.startswith(".") else text.replace(":", ".")
@@ -97,90 +104,30 @@ def _is_package(modules: Modules, name: str) -> bool:
     return (modules.path_of(name) or "").endswith("__init__.py")
 
 
-def _with_parents(name: str) -> Iterator[str]:
-    parts = name.split(".")
-    for end in range(1, len(parts) + 1):
-        yield ".".join(parts[:end])
-
-
-def _reach(name: str, why: str, modules: Modules, found: Activation, area: set[str]) -> None:
-    if name in found.reasons or modules.path_of(name) is None:
+def _reach(name: str, why: str, area: _Area, found: Activation) -> None:
+    path = area.modules.path_of(name)
+    if name in found.reasons or path is None:
         return
     found.reasons[name] = why
     parent = name.rpartition(".")[0]
-    if parent in area:
-        _reach(parent, f"package of {name}", modules, found, area)
-    module = modules.find(name)
-    if module is None:
-        return
-    for line, imported in _find_imports(module.body, module):
-        if _is_near(imported, area, modules):
-            _reach(imported, f"imported by {name}:{line}", modules, found, area)
-    for rule in _find_rules(module):
+    if parent in area.names:
+        _reach(parent, f"package of {name}", area, found)
+    facts, module = area.reach.facts_of(path), Module(name, path, is_package=path.endswith("__init__.py"))
+    for line in facts.loads:
+        for imported in line.find_modules(module.package):
+            if _is_near(imported, area):
+                _reach(imported, f"imported by {name}:{line.line}", area, found)
+    for walk in facts.walks if module.is_package else ():
+        rule = Rule(name, walk.suffixes, walk.deep, walk.line)
         found.rules.append(rule)
-        for below in modules.below(rule.package):
+        for below in area.modules.below(rule.package):
             if rule.covers(below):
-                for above in _with_parents(below):
+                for above in with_parents(below):
                     if above.startswith(f"{rule.package}."):
-                        _reach(above, str(rule) if above == below else f"package of {below}", modules, found, area)
+                        _reach(above, str(rule) if above == below else f"package of {below}", area, found)
     found.order[name] = len(found.order)
 
 
-def _is_near(name: str, area: set[str], modules: Modules) -> bool:
+def _is_near(name: str, area: _Area) -> bool:
     """Follow imports only towards patches: a module that registers, or a package above or beside one."""
-    path = modules.path_of(name)
-    return path is not None and (name in area or any(part in name for part in ("patch",)))
-
-
-def _find_imports(body: list[ast.stmt], module: Module) -> Iterator[tuple[int, str]]:
-    """Modules imported when the top level runs, `if` and `try` included."""
-    for node in body:
-        match node:
-            case ast.Import(names=names):
-                for alias in names:
-                    yield from ((node.lineno, name) for name in _with_parents(alias.name))
-            case ast.ImportFrom(module=name, level=level, names=names):
-                base = resolve_relative(module, name, level)
-                yield from ((node.lineno, above) for above in _with_parents(base))
-                yield from ((node.lineno, f"{base}.{alias.name}") for alias in names)
-            case ast.Expr(value=ast.Call(func=function, args=[ast.Constant(value=str(name)), *_])):
-                if ast.unparse(function).endswith("import_module"):
-                    yield node.lineno, name if not name.startswith(".") else f"{module.package}{name}"
-            case ast.If(body=inner, orelse=other):
-                yield from _find_imports([*inner, *other], module)
-            case ast.Try(body=inner, orelse=other, finalbody=last):
-                yield from _find_imports([*inner, *other, *last], module)
-            case ast.For(iter=ast.Tuple(elts=elts) | ast.List(elts=elts)):
-                for item in elts:
-                    if isinstance(item, ast.Constant) and isinstance(item.value, str):
-                        yield node.lineno, f"{module.package}.{item.value.lstrip('.')}"
-                        yield node.lineno, item.value
-
-
-def _find_rules(module: Module) -> Iterator[Rule]:
-    """`pkgutil` loops at the top level or in a function it calls there."""
-    if not module.is_package:
-        return
-    called = {
-        node.value.func.id
-        for node in module.body
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name)
-    }
-    for node in module.body:
-        if isinstance(node, ast.FunctionDef) and node.name not in called:
-            continue
-        walk = next((w for w in ast.walk(node) if isinstance(w, ast.Call) and _called_name(w) in _WALKS), None)
-        if walk is not None:
-            yield Rule(module.name, tuple(_find_suffixes(node)), _called_name(walk) == "walk_packages", walk.lineno)
-
-
-def _called_name(node: ast.Call) -> str:
-    return ast.unparse(node.func).rpartition(".")[2]
-
-
-def _find_suffixes(node: ast.AST) -> Iterator[str]:
-    for call in ast.walk(node):
-        if isinstance(call, ast.Call) and _called_name(call) == "endswith" and call.args:
-            for item in ast.walk(call.args[0]):
-                if isinstance(item, ast.Constant) and isinstance(item.value, str):
-                    yield item.value
+    return area.modules.path_of(name) is not None and (name in area.names or "patch" in name)

@@ -14,15 +14,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from layline.interpreter.calls import Interpreter
-    from layline.interpreter.modules import Module
+    from layline.interpreter.modules import Module, Modules
 
 _SWITCH = re.compile(r"PATCH", re.IGNORECASE)
 
 
-def read_engine(machine: Interpreter, registries: Iterable[str], texts: dict[str, bytes]) -> Engine:
-    """Read the package of the registering function; nothing is assumed."""
+def read_engine(machine: Interpreter, names: Iterable[str]) -> Engine:
+    """Read the modules of the packages that register; nothing is assumed."""
     engine = Engine()
-    for module in _find_modules(machine, registries):
+    for name in names:
+        module = machine.modules.find(name)
+        if module is None:
+            continue
+        machine.read_module(module)
         phases = _find_phases(machine, module)
         if phases is not None and not engine.phases:
             engine = Engine(
@@ -41,14 +45,12 @@ def read_engine(machine: Interpreter, registries: Iterable[str], texts: dict[str
     return engine
 
 
-def _find_modules(machine: Interpreter, registries: Iterable[str]) -> Iterator[Module]:
+def find_engine_modules(modules: Modules, registries: Iterable[str]) -> Iterator[str]:
+    """The packages of the registering functions, and the modules right below them."""
     for package in sorted({name.rpartition(".")[0].rpartition(".")[0] for name in registries}):
-        for name in [package, *machine.modules.below(package)] if package else []:
-            if name.count(".") <= package.count(".") + 1:
-                module = machine.modules.find(name)
-                if module is not None:
-                    machine.read_module(module)
-                    yield module
+        for name in [package, *modules.below(package)] if package else []:
+            if name.count(".") <= package.count(".") + 1 and modules.state_of(name) is not None:
+                yield name
 
 
 def _find_phases(machine: Interpreter, module: Module) -> tuple[tuple[str, ...], Location] | None:

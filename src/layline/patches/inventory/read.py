@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Skipped
@@ -15,19 +16,28 @@ from layline.core.patch import Engine, Guard, Inventory, Patch, Unregistered
 from layline.interpreter.callers.find import Search
 from layline.interpreter.calls import Interpreter
 from layline.interpreter.config_paths import Roots
-from layline.interpreter.events import Registration
-from layline.interpreter.modules import Modules, find_build_scripts
+from layline.interpreter.modules import Modules, find_own_files, read_texts
 from layline.interpreter.prefilter import find_imported
+from layline.interpreter.reach import Reach
 from layline.interpreter.registries import read_registries
 from layline.patches.guards.callers import build_caller_guard
 from layline.patches.guards.stray_callers import find_callers
 from layline.patches.installer import Installer, Known, know_nothing
 from layline.patches.inventory.activation import Activation, find_activation
-from layline.patches.inventory.engine import read_engine
-from layline.patches.inventory.registering import find_registrations
-from layline.patches.inventory.registrations import _role, _text, learn_roots, read_patch
-from layline.patches.inventory.unregistered import Scope, count_left_out, find_unregistered, select
+from layline.patches.inventory.engine import find_engine_modules, read_engine
+from layline.patches.inventory.registering import (
+    FoundRegistrations,
+    ReadPatches,
+    Registered,
+    find_registrations,
+    read_patches,
+)
+from layline.patches.inventory.registrations import learn_roots
+from layline.patches.inventory.strays import Strays, find_unregistered
+from layline.patches.inventory.units import Units
+from layline.patches.inventory.unregistered import Scope, count_left_out, select
 from layline.source.facts import read_facts
+from layline.source.memos import Memos
 
 if TYPE_CHECKING:
     from layline.config import Backend, Settings
@@ -39,58 +49,112 @@ _RECURSION = 12_000
 """Reading goes as deep as the code it reads; the default limit of Python is meant for less."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Reading:
     """One downstream commit, read as far as patches need it; shared by all backends."""
 
     tree: Tree
     settings: Settings
-    machine: Interpreter
-    texts: dict[str, bytes]
+    units: Units
     facts: dict[str, Facts]
-    registrations: tuple[Registration, ...]
+    found: dict[str, FoundRegistrations]
+    """File → what it registers."""
     activation: Activation
-    roots: Roots
-    engine: Engine
+    engine: ReadEngine
     own_names: frozenset[str]
-    unreached: tuple[Skipped, ...] = ()
-    """Calls that look like a registration and were not reached."""
-    stray: list[Unregistered] | None = None
+    strays: Strays | None = None
     """Effects outside any registration, for all backends; None until asked for."""
+    patches: dict[str, tuple[Patch, ...]] | None = None
+    """File → its patches, in the order of its registrations; None until asked for."""
+    stashes: dict[str, str] = field(default_factory=dict)
+    """Where patches keep originals on upstream."""
+
+    @cached_property
+    def texts(self) -> dict[str, bytes]:
+        """Path → bytes of our own Python files."""
+        return dict(read_texts(self.tree))
+
+    @property
+    def machine(self) -> Interpreter:
+        return self.units.machine
+
+    @property
+    def roots(self) -> Roots:
+        return Roots(frozenset(self.engine.roots))
+
+    @property
+    def registrations(self) -> list[Registered]:
+        return [item for one in self.found.values() for item in one.registrations]
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
-        return tuple(dict.fromkeys((*self.machine.modules.skipped, *self.unreached)))
+        """Files in sight of patches that are no Python, readings that were cut short, calls that were not reached."""
+        looked = {*self.found, *(self.strays.paths if self.strays is not None else ())}
+        seen = {path for start in looked for path in self.units.reach.see(start)}
+        for path in sorted(path for path in seen if not self.units.reach.is_readable(path)):
+            self.machine.modules.parse(path)
+        cut = self.strays.skipped if self.strays is not None else ()
+        unreached = (row for one in self.found.values() for row in one.skipped)
+        return tuple(dict.fromkeys((*sorted(self.machine.modules.skipped, key=str), *cut, *unreached)))
 
 
-def read_downstream(tree: Tree, settings: Settings, cache: Cache | None = None) -> Reading:
+@dataclass(frozen=True, slots=True)
+class ReadEngine:
+    """What the packages of the registering functions say."""
+
+    roots: tuple[tuple[str, ...], ...]
+    """Where config objects hang on the context."""
+    engine: Engine
+
+
+def read_downstream(tree: Tree, settings: Settings, cache: Cache | None = None, memos: Memos | None = None) -> Reading:
     """Find every registration of the downstream at a commit."""
     modules = Modules(tree, settings.project.source_roots)
     registries = read_registries(settings.registries.values())
     machine = Interpreter(modules, registries)
     tops = {package.partition(".")[0] for package in find_packages(settings)}
     machine.is_upstream = lambda text: "." in text and (not tops or text.partition(".")[0] in tops)
-    texts = dict(read_texts(tree))
-    facts = read_facts(tree, {path: entry.oid for path in texts if (entry := tree.find(path)) is not None}, cache)
+
+    def load(paths: Iterable[str]) -> dict[str, Facts]:
+        return read_facts(tree, {path: entry.oid for path in paths if (entry := tree.find(path)) is not None}, cache)
+
+    facts = load(find_own_files(tree))
     imported: list[frozenset[str]] = []
 
     def is_package(top: str) -> bool:
+        modules.asked.add(f"{top}?")
         if not imported:  # few projects name targets by text; the others do not pay for the search
             imported.append(frozenset(find_imported(facts)))
         return top in tops or top in imported[0]
 
     machine.is_package = is_package
+    reach = Reach(modules, facts, load)
+    machine.circles = reach.find_circles(path for path in facts if path in modules.names_by_path)
+    units = Units(machine, reach, memos or Memos())
     with deep_recursion():
-        found = find_registrations(machine, facts, registries.handlers)
-        registrations = found.registrations
-        names = {registration.module.name for registration in registrations}
-        activation = find_activation(modules, names, facts)
-        engines = sorted({registration.registry for registration in registrations})
-        roots = learn_roots(machine, engines)
-        engine = read_engine(machine, engines, texts)
+        found = find_registrations(units, facts, registries.handlers)
+        registered = [item for one in found.values() for item in one.registrations]
+        names = {modules.names_by_path[path] for path, one in found.items() if one.registrations}
+        activation = find_activation(modules, names, facts, reach)
+        engine = _read_engine(units, sorted({item.registry for item in registered}))
     ours = {name.partition(".")[0] for name in names} | {re.sub(r"[^a-z0-9]", "", settings.project.name.lower())}
     own = frozenset(top.lower() for top in ours if is_own(f"{top}/") and len(top) > 2)
-    return Reading(tree, settings, machine, texts, facts, registrations, activation, roots, engine, own, found.skipped)
+    return Reading(tree, settings, units, facts, found, activation, engine, own)
+
+
+def _read_engine(units: Units, registries: list[str]) -> ReadEngine:
+    machine = units.machine
+    below = sorted(find_engine_modules(machine.modules, registries))
+
+    def read(_: str) -> ReadEngine:
+        with machine.aside_from_others():
+            roots = learn_roots(machine, below)
+            return ReadEngine(tuple(sorted(roots.learned)), read_engine(machine, below))
+
+    if not below:
+        return ReadEngine((), Engine())
+    first = machine.modules.state_of(below[0]) or ""
+    return units.read(ReadEngine, {first: [below, units.digest_modules(below)]}, read)[first]
 
 
 def find_handler_calls(settings: Settings) -> frozenset[str]:
@@ -106,18 +170,15 @@ def read_inventory(
         reading.machine, reading.roots, look_up, reading.own_names, tuple(find_packages(reading.settings))
     )
     with deep_recursion():
-        mine = [item for item in reading.registrations if belongs(item, key, reading.settings)]
-        read = [read_patch(item, installer) for item in mine]
-        stashes = reading.machine.stashes
-        if stashes:  # a stash may be read by a patch that was read before the one that makes it
-            again = {i for i, patch in enumerate(read) if any(e.target in stashes for e in patch.effects)}
-            read = [read_patch(mine[i], installer) if i in again else patch for i, patch in enumerate(read)]
-    patches = [_judge_activity(patch, backend, key, reading) for patch in read]
+        _read_patches(reading, installer)
+        if reading.strays is None:
+            given = [*_find_given(reading), sorted(reading.stashes.items())]
+            packages = _all_packages(reading.settings)
+            reading.machine.stashes = dict(reading.stashes)
+            reading.strays = find_unregistered(installer, reading.units, reading.facts, packages, given)
+    patches = [_judge_activity(patch, backend, key, reading) for patch in _find_mine(reading, key)]
     settled = tuple(_settle_duplicates(patches, reading))
     effects = [effect for patch in settled for effect in patch.effects]
-    with deep_recursion():
-        if reading.stray is None:
-            reading.stray = find_unregistered(installer, reading.facts, _all_packages(reading.settings))
     others = tuple(p for name, other in reading.settings.backends.items() if name != key for p in other.packages)
     scope = Scope(
         backend.packages,
@@ -126,9 +187,9 @@ def read_inventory(
         others,
         reading.machine.modules.owns,
     )
-    stray = select(reading.stray, scope, effects)
-    left_out = tuple(count_left_out(reading.stray, scope, effects))
-    search = Search(reading.machine.modules, reading.texts, reading.facts, {item.within for item in stray})
+    stray = select(reading.strays.items, scope, effects)
+    left_out = tuple(count_left_out(reading.strays.items, scope, effects))
+    search = Search(reading.machine.modules, lambda: reading.texts, reading.facts, {item.within for item in stray})
     callers = {within: search.find(within) for within in sorted({item.within for item in stray})}
     by_path = [item for item in stray if item.registry is not None]
     with deep_recursion():
@@ -143,8 +204,57 @@ def read_inventory(
         patches=settled,
         unregistered=tuple(find_callers(stray, callers, reading.machine.modules)),
         skipped=(*reading.skipped, *left_out, *_find_homeless(reading)),
-        engine=reading.engine,
+        engine=reading.engine.engine,
     )
+
+
+def _find_given(reading: Reading) -> list[object]:
+    """What every reading of a patch depends on beside the files in its sight; pins and settings stand for the rest."""
+    return [sorted(reading.engine.roots), sorted(reading.own_names)]
+
+
+def _read_patches(reading: Reading, installer: Installer) -> None:
+    """The patches of all backends; those that may meet an original kept by another are read again, knowing of it."""
+    if reading.patches is not None:
+        return
+    calls, units = reading.machine.registries.handlers, reading.units
+    leaks = tuple(dict.fromkeys(leak for one in reading.found.values() for leak in one.leaks))
+    given = {
+        path: [*_find_given(reading), *units.describe_leaks(leaks, path)]
+        for path, one in reading.found.items()
+        if one.registrations
+    }
+
+    def read(path: str) -> ReadPatches:
+        units.read_leaks(leaks, path)
+        return read_patches(path, installer, calls)
+
+    found = units.read(ReadPatches, given, read)
+    stashes: dict[str, str] = {}
+    for one in found.values():
+        stashes = {**one.stashes, **stashes}
+    again = [path for path, one in found.items() if _may_meet(path, one, stashes, units)]
+    if again:
+        reading.machine.stashes = dict(stashes)
+        found |= units.read(ReadPatches, {path: [*given[path], sorted(stashes.items())] for path in again}, read)
+    reading.stashes = stashes
+    reading.patches = {path: one.patches for path, one in found.items()}
+
+
+def _may_meet(path: str, read: ReadPatches, stashes: dict[str, str], units: Units) -> bool:
+    """Whether patches of a file may come upon an original that another one keeps."""
+    if any(effect.target in stashes for patch in read.patches for effect in patch.effects):
+        return True
+    names = {at.rpartition(".")[2] for at in stashes.keys() - read.stashes.keys()}
+    facts = (units.reach.facts_of(seen) for seen in units.reach.see(path)) if names else ()
+    return any(names & one.words or names & one.attributes for one in facts)
+
+
+def _find_mine(reading: Reading, key: str) -> Iterator[Patch]:
+    for path, patches in (reading.patches or {}).items():
+        for item, patch in zip(reading.found[path].registrations, patches, strict=True):
+            if belongs(item, key, reading.settings):
+                yield patch
 
 
 def build_path_patch(item: Unregistered, key: str, guard: Guard) -> Patch:
@@ -178,13 +288,13 @@ def find_packages(settings: Settings) -> Iterator[str]:
         yield from backend.packages
 
 
-def belongs(registration: Registration, key: str, settings: Settings) -> bool:
+def belongs(registration: Registered, key: str, settings: Settings) -> bool:
     """A patch belongs to the backend it names, else to the one whose folder it stands in, else to the only one."""
     return _find_owner(registration, settings) == key
 
 
-def _find_owner(registration: Registration, settings: Settings) -> str | None:
-    named = _text(_role(registration.arguments, "backend"))
+def _find_owner(registration: Registered, settings: Settings) -> str | None:
+    named = registration.backend
     if named in settings.backends:
         return named
     home = _folder_backend(registration.at.path, settings)
@@ -195,10 +305,10 @@ def _find_homeless(reading: Reading) -> Iterator[Skipped]:
     """Registrations that no configured backend owns are said, not lost."""
     for registration in reading.registrations:
         if _find_owner(registration, reading.settings) is None:
-            named = _text(_role(registration.arguments, "backend"))
+            named = registration.backend
             about = f"it names the backend {named!r}" if named else "it names no backend"
             yield Skipped(
-                f"{_text(_role(registration.arguments, 'id')) or 'a patch'} ({registration.at})",
+                f"{registration.id or 'a patch'} ({registration.at})",
                 f"{about} and stands in no folder of a configured one",
             )
 
@@ -219,7 +329,7 @@ def _judge_activity(patch: Patch, backend: Backend, key: str, reading: Reading) 
     home = _folder_backend(patch.file, reading.settings)
     if home is not None and home != key:
         notes.append(f"registered for {key} in a folder of {home}")
-    if reading.engine.phases and patch.phase is not None and patch.phase not in reading.engine.phases:
+    if reading.engine.engine.phases and patch.phase is not None and patch.phase not in reading.engine.engine.phases:
         notes.append(f"the engine knows no phase {patch.phase!r}")
     return replace(patch, active=active, active_reason=reason, notes=tuple(notes))
 
@@ -229,7 +339,7 @@ def _explain_activity(patch: Patch, reading: Reading) -> tuple[bool, str]:
     late = next((item.within for item in reading.registrations if item.at == patch.location and item.within), None)
     if late is None:
         return reading.activation.explain(reading.machine.modules.names_by_path.get(patch.file, ""))
-    callers = Search(reading.machine.modules, reading.texts, reading.facts, {late}).find(late)
+    callers = Search(reading.machine.modules, lambda: reading.texts, reading.facts, {late}).find(late)
     if callers.places:
         return True, f"registered when {late} is called, from {', '.join(callers.places[:3])}"
     if callers.unknown:
@@ -265,20 +375,6 @@ def _settle_duplicates(patches: list[Patch], reading: Reading) -> Iterator[Patch
                 active_reason=f"overridden by the later registration of the same id at {winner.location}",
                 notes=(*patch.notes, f"the id is also registered at {others}"),
             )
-
-
-def read_texts(tree: Tree) -> Iterator[tuple[str, bytes]]:
-    """The Python files of the downstream itself, tests and vendored code apart."""
-    builds = frozenset(find_build_scripts(tree))
-    paths = [path for path in tree.paths(suffix=".py") if is_own(path) and path not in builds]
-    oids = {path: entry.oid for path in paths if (entry := tree.find(path)) is not None}
-    blobs: dict[str, bytes] = {}
-    for blob in tree.repository.stream_blobs(dict.fromkeys(oids.values())):
-        if not isinstance(blob, str):
-            blobs[blob.oid] = blob.data
-    for path, oid in oids.items():
-        if oid in blobs:
-            yield path, blobs[oid]
 
 
 @contextmanager

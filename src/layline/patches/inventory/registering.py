@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location, Skipped
+from layline.core.patch import Patch
 from layline.interpreter.events import Registration
 from layline.interpreter.prefilter import look_at
 from layline.interpreter.values import Argument
-from layline.patches.inventory.registrations import run_function
+from layline.patches.inventory.registrations import find_role, find_text, read_patch, run_function
+from layline.patches.inventory.units import Leaks, Units
 from layline.patches.inventory.unregistered import find_functions
 
 if TYPE_CHECKING:
@@ -19,35 +21,84 @@ if TYPE_CHECKING:
     from layline.interpreter.calls import Interpreter
     from layline.interpreter.modules import Module
     from layline.interpreter.values import Function
+    from layline.patches.installer import Installer
     from layline.source.facts import Facts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registered:
+    """What is known of a registration before its handler is read."""
+
+    registry: str
+    at: Location
+    within: str | None
+    """The function that must be called for it to happen; None: it happens on import."""
+    backend: str | None
+    id: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class FoundRegistrations:
-    """The registrations of a downstream, and the calls that look like one and were not reached."""
+    """The registrations of a module, and the calls that look like one and were not reached."""
 
-    registrations: tuple[Registration, ...]
+    registrations: tuple[Registered, ...]
     skipped: tuple[Skipped, ...]
+    leaks: Leaks = ()
 
 
-def find_registrations(machine: Interpreter, facts: dict[str, Facts], calls: frozenset[str]) -> FoundRegistrations:
-    found: list[Registration] = []
-    skipped: list[Skipped] = []
-    for module in _find_modules(machine, facts, calls):
-        mine = [event for event in module.events if isinstance(event, Registration)]
-        mine += _find_late(machine, module, calls, {event.at for event in mine})
-        found += mine
-        skipped += _find_unreached(machine, module, calls, {event.at for event in mine})
-    return FoundRegistrations(tuple(found), tuple(skipped))
+@dataclass(frozen=True, slots=True)
+class ReadPatches:
+    """The patches of one module, in the order of its registrations, and the originals they keep on upstream."""
+
+    patches: tuple[Patch, ...]
+    stashes: dict[str, str]
 
 
-def _find_modules(machine: Interpreter, facts: dict[str, Facts], calls: frozenset[str]) -> Iterator[Module]:
-    for path, one in facts.items():
-        name = machine.modules.names_by_path.get(path)
-        module = machine.modules.find(name) if name is not None and calls & one.words else None
-        if module is not None:
-            machine.read_module(module)
-            yield module
+def find_registrations(units: Units, facts: dict[str, Facts], calls: frozenset[str]) -> dict[str, FoundRegistrations]:
+    """Path → what it registers, of every file that may."""
+    machine = units.machine
+    paths = [path for path, one in facts.items() if calls & one.words and path in machine.modules.names_by_path]
+    return units.read(FoundRegistrations, dict.fromkeys(paths), lambda path: _find_in_file(path, units, calls))
+
+
+def _find_in_file(path: str, units: Units, calls: frozenset[str]) -> FoundRegistrations:
+    machine = units.machine
+    module = machine.modules.find(machine.modules.names_by_path[path])
+    if module is None:
+        return FoundRegistrations((), ())
+    with machine.aside_from_others():
+        machine.read_module(module)
+        found = find_in_module(machine, module, calls)
+        skipped = tuple(_find_unreached(machine, module, calls, {event.at for event in found}))
+    described = tuple(
+        Registered(
+            registry=event.registry,
+            at=event.at,
+            within=event.within,
+            backend=find_text(find_role(event.arguments, "backend")),
+            id=find_text(find_role(event.arguments, "id")),
+        )
+        for event in found
+    )
+    return FoundRegistrations(described, skipped, units.find_leaks(path))
+
+
+def find_in_module(machine: Interpreter, module: Module, calls: frozenset[str]) -> list[Registration]:
+    found = [event for event in module.events if isinstance(event, Registration)]
+    return [*found, *_find_late(machine, module, calls, {event.at for event in found})]
+
+
+def read_patches(path: str, installer: Installer, calls: frozenset[str]) -> ReadPatches:
+    """Every patch that a file registers."""
+    machine = installer.machine
+    module = machine.modules.find(machine.modules.names_by_path[path])
+    if module is None:
+        return ReadPatches((), {})
+    known = dict(machine.stashes)
+    with installer.reading(module):
+        found = find_in_module(machine, module, calls)
+        patches = tuple(read_patch(item, installer) for item in found)
+        return ReadPatches(patches, {at: of for at, of in machine.stashes.items() if at not in known})
 
 
 def _find_late(

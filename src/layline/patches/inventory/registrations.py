@@ -62,17 +62,17 @@ def read_patch(registration: Registration, installer: Installer) -> Patch:
     reader = Reader(loosen(installer.roots))
     first = min([node.lineno, *(item.lineno for item in getattr(node, "decorator_list", ()))])
     return Patch(
-        id=_text(_role(given, "id")) or f"<computed at {registration.at}>",
-        backend=_text(_role(given, "backend")),
-        phase=_text(_role(given, "phase")),
-        priority=_number(_role(given, "priority")),
+        id=find_text(find_role(given, "id")) or f"<computed at {registration.at}>",
+        backend=find_text(find_role(given, "backend")),
+        phase=find_text(find_role(given, "phase")),
+        priority=_number(find_role(given, "priority")),
         location=registration.at,
         handler=handler.name,
         handler_lines=(first, node.end_lineno or node.lineno),
-        description=_text(_role(given, "description")) or _docstring(handler),
-        tags=_texts(_role(given, "tags")),
+        description=find_text(find_role(given, "description")) or _docstring(handler),
+        tags=_texts(find_role(given, "tags")),
         version_gates=tuple(_find_gates(given)),
-        guard=build_guard(installer.machine, _role(given, "condition"), installer.roots),
+        guard=build_guard(installer.machine, find_role(given, "condition"), installer.roots),
         body_keys=tuple(sorted({key for gate in installed.gates for key in reader.find_asked(simplify(gate))})),
         effects=installed.effects,
         implementation=tuple(find_implementation(installed, registration.at.path)),
@@ -151,6 +151,7 @@ def _with_imports(events: Iterable[Event], machine: Interpreter) -> Iterator[Eve
             if event.module.name not in seen:
                 seen.add(event.module.name)
                 machine.read_module(event.module)
+                machine.aside |= event.module.aside
                 yield from (inner for inner in event.module.events if not isinstance(inner, Registration | Imported))
         else:
             yield event
@@ -175,27 +176,26 @@ def find_implementation(installed: Installed, installer_path: str) -> Iterator[s
     yield from sorted(path for path in found if path != installer_path)
 
 
-def learn_roots(machine: Interpreter, registries: Iterable[str]) -> Roots:
+def learn_roots(machine: Interpreter, names: Iterable[str]) -> Roots:
     """Where config objects hang on the context: what one-argument functions beside the registry return."""
     learned: set[tuple[str, ...]] = set()
-    for package in sorted({name.rpartition(".")[0].rpartition(".")[0] for name in registries if name}):
-        for name in [package, *machine.modules.below(package)] if package else []:
-            module = machine.modules.find(name)
-            if module is None or name.count(".") > package.count(".") + 1:
-                continue
-            machine.read_module(module)
-            for value in list(module.scope.names.values()):
-                if isinstance(value, Function) and value.module is module and len(value.node.args.args) == 1:
-                    chains = (read_chain(v) for v in find_alternatives(call_on_context(machine, value)))
-                    learned.update(chain for chain in chains if chain)
+    for name in names:
+        module = machine.modules.find(name)
+        if module is None:
+            continue
+        machine.read_module(module)
+        for value in list(module.scope.names.values()):
+            if isinstance(value, Function) and value.module is module and len(value.node.args.args) == 1:
+                chains = (read_chain(v) for v in find_alternatives(call_on_context(machine, value)))
+                learned.update(chain for chain in chains if chain)
     return Roots(frozenset(learned))
 
 
-def _role(given: dict[str, Value], role: str) -> Value | None:
+def find_role(given: dict[str, Value], role: str) -> Value | None:
     return next((given[name] for name in ROLES[role] if name in given), None)
 
 
-def _text(value: Value | None) -> str | None:
+def find_text(value: Value | None) -> str | None:
     return str(value.value) if isinstance(value, Literal) and value.value is not None else None
 
 
@@ -213,7 +213,7 @@ def _find_gates(given: dict[str, Value]) -> Iterator[str]:
     """Version patterns, by the name of the parameter that carries them."""
     for name, value in given.items():
         if "version" in name:
-            single = _text(value)
+            single = find_text(value)
             for pattern in _texts(value) or ((single,) if single else ()):
                 yield f"{name}: {pattern}"
 

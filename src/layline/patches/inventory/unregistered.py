@@ -7,9 +7,8 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location, Skipped
@@ -17,7 +16,7 @@ from layline.core.patch import Effect, Moment, Style, Unregistered
 from layline.interpreter.conditions import Reader, simplify
 from layline.interpreter.config_paths import loosen
 from layline.interpreter.events import Event, Naming, Registration
-from layline.interpreter.prefilter import find_helpers, is_worth_following, look_at, may_write
+from layline.interpreter.prefilter import look_at
 from layline.interpreter.values import Choice, Class, Function, Instance, bind, conjoin, find_alternatives
 from layline.patches.guards.path import find_chain
 from layline.patches.guards.stray import Ways, find_caller, find_listed
@@ -26,15 +25,14 @@ from layline.patches.idioms.mappings import HANDED
 from layline.patches.idioms.path_targets import name_registry
 from layline.patches.idioms.text_targets import NAMED
 from layline.patches.inventory.context_managers import Leavings
-from layline.patches.inventory.hook_tables import find_hooked, hand_over
-from layline.patches.inventory.inherited import find_inherited, find_installing_classes, names_heir
-from layline.patches.inventory.merge import CALLED, HELPED, settle, weigh
+from layline.patches.inventory.hook_tables import hand_over
+from layline.patches.inventory.inherited import find_inherited
+from layline.patches.inventory.merge import CALLED, HELPED
 from layline.patches.inventory.registrations import find_all_effects, run_function
 
 if TYPE_CHECKING:
     from layline.interpreter.modules import Module
     from layline.patches.installer import Installer
-    from layline.source.facts import Facts
 
 _STAYS = re.compile(
     r"`(?:forward|__class__|__call__|generate)` of |a method bound onto|an import hook|wraps `"
@@ -78,32 +76,6 @@ def _is_in(target: str, packages: tuple[str, ...]) -> bool:
     return any(target == package or target.startswith(f"{package}.") for package in packages)
 
 
-def find_unregistered(installer: Installer, facts: dict[str, Facts], packages: tuple[str, ...]) -> list[Unregistered]:
-    """Every effect of the downstream that no handler has run, by place; read once for all backends."""
-    machine = installer.machine
-    machine.follows = is_worth_following
-    modules = list(_find_modules(installer, facts, packages))
-    functions = {module: list(find_functions(module)) for module in modules}
-    _add_heirs(functions, installer, facts)
-    helpers = frozenset(find_helpers([function for listed in functions.values() for function in listed]))
-    for module in _find_naming(lambda one: not helpers.isdisjoint(one.called), installer, facts, functions):
-        functions[module] = list(find_functions(module))
-    read = Read(helpers | machine.registries.configured, find_hooked(machine.modules, facts), packages)
-    found: dict[tuple[object, ...], Unregistered] = {}
-    for module, listed in functions.items():
-        for item in _find_in_module(module, listed, installer, read):
-            key = (
-                item.effect.location,
-                item.effect.target,
-                item.effect.mutates,
-                item.effect.target or item.effect.reason,
-            )
-            if key not in found or weigh(item) < weigh(found[key]):
-                found[key] = item
-    machine.follows = lambda _: True
-    return settle(found.values(), lambda effect: _enclosing(effect, installer), _tells_unnamed)
-
-
 @dataclass(frozen=True, slots=True)
 class Read:
     """What is known before functions are read one by one."""
@@ -116,24 +88,13 @@ class Read:
     """Those of all backends; empty: everything."""
 
 
-def _add_heirs(functions: dict[Module, list[Function]], installer: Installer, facts: dict[str, Facts]) -> None:
-    """Modules with subclasses of an installing class: the base does the work, they say on what."""
-    for _ in range(3):
-        names = find_installing_classes(functions)
-        fresh = list(_find_naming(partial(names_heir, names=names), installer, facts, functions))
-        for module in fresh:
-            functions[module] = list(find_functions(module))
-        if not fresh:
-            return
-
-
 def select(items: Iterable[Unregistered], scope: Scope, known: Iterable[Effect]) -> list[Unregistered]:
     """Those that concern one backend and no patch accounts for."""
     taken = {effect.location for effect in known}
     return [item for item in items if item.effect.location not in taken and _counts(item.effect, scope)]
 
 
-def count_left_out(items: list[Unregistered], scope: Scope, known: Iterable[Effect]) -> Iterator[Skipped]:
+def count_left_out(items: Sequence[Unregistered], scope: Scope, known: Iterable[Effect]) -> Iterator[Skipped]:
     """Plain values set on packages that are no backend: told in one line, not listed."""
     taken = {effect.location for effect in known}
     tops: Counter[str] = Counter()
@@ -168,7 +129,7 @@ def _counts(effect: Effect, scope: Scope) -> bool:
         return scope.covers(effect.target) or _is_foreign_behaviour(effect, scope)
     if effect.reason == HANDED and effect.mutates:
         return scope.covers(effect.mutates[0])
-    return _tells_unnamed(effect) and scope.is_near(effect.location.path)
+    return tells_unnamed(effect) and scope.is_near(effect.location.path)
 
 
 def _is_foreign_behaviour(effect: Effect, scope: Scope) -> bool:
@@ -187,34 +148,8 @@ def _behaves(effect: Effect) -> bool:
     return (effect.replacement or "").startswith(("deleted", "module "))
 
 
-def _find_modules(installer: Installer, facts: dict[str, Facts], packages: tuple[str, ...]) -> Iterator[Module]:
-    configured = installer.machine.registries.configured
-    for path, one in facts.items():
-        name = installer.machine.modules.names_by_path.get(path)
-        if name is None or not (may_write(one, packages) or configured & one.words):
-            continue
-        module = installer.machine.modules.find(name)
-        if module is not None:
-            installer.machine.read_module(module)
-            yield module
-
-
-def _find_naming(
-    names: Callable[[Facts], bool], installer: Installer, facts: dict[str, Facts], known: dict[Module, list[Function]]
-) -> Iterator[Module]:
-    """Modules not read yet that name a helper which writes onto what it is given, or a class that installs."""
-    for path, one in facts.items():
-        name = installer.machine.modules.names_by_path.get(path)
-        if name is None or not names(one):
-            continue
-        module = installer.machine.modules.find(name)
-        if module is not None and module not in known:
-            installer.machine.read_module(module)
-            yield module
-
-
-def _find_in_module(
-    module: Module, functions: list[Function], installer: Installer, read: Read
+def find_in_module(
+    module: Module, functions: list[Function], installer: Installer, read: Read, skipped: list[Skipped]
 ) -> Iterator[Unregistered]:
     machine = installer.machine
     top: list[Event] = [event for event in module.events if not isinstance(event, Registration)]
@@ -233,7 +168,7 @@ def _find_in_module(
             events = run_function(machine, function, given)
             if machine.log.exhausted:
                 place = f"{function.dotted} ({module.path}:{function.node.lineno})"
-                machine.modules.skipped.append(Skipped(place, _TOO_LONG))
+                skipped.append(Skipped(place, _TOO_LONG))
             leavings.mark(events, function)
             for item in _collect(events, function.dotted, installer, read.packages):
                 yield _name_heir(item, function, module)
@@ -267,7 +202,7 @@ def _collect(
             effect = replace(effect, style=Style.CONFIG_REWRITE, mutates=(effect.target,))  # noqa: PLW2901
         yield Unregistered(
             effect=effect,
-            within=_enclosing(effect, installer) or within,
+            within=enclosing(effect, installer) or within,
             registry=name_registry(event, installer) if effect.target else None,
             keys=tuple(sorted(dict.fromkeys(reader.find_keys(test)))) if test is not None else (),
         )
@@ -288,12 +223,12 @@ def _find_told(event: Event, effect: Effect) -> Location:
 def may_count(effect: Effect, packages: tuple[str, ...]) -> bool:
     """False if no backend lists the effect, whatever its scope (see `_counts`): then nobody reads its conditions."""
     if effect.target is None:
-        return _tells_unnamed(effect)
+        return tells_unnamed(effect)
     behaves = _behaves(effect)
     return not packages or behaves or _is_in(effect.target, packages)
 
 
-def _tells_unnamed(effect: Effect) -> bool:
+def tells_unnamed(effect: Effect) -> bool:
     """True for rows that may be told although their target cannot be named."""
     if effect.reason == HANDED and effect.mutates:
         return True
@@ -310,7 +245,7 @@ def _leave_helper(event: Event, effect: Effect) -> Effect:
     return replace(effect, location=place, reason=f"{effect.reason}; {helped}" if effect.reason else helped)
 
 
-def _enclosing(effect: Effect, installer: Installer) -> str | None:
+def enclosing(effect: Effect, installer: Installer) -> str | None:
     """The innermost function or class around the line, dotted."""
     modules = installer.machine.modules
     module = modules.find(modules.names_by_path.get(effect.location.path, ""))

@@ -1,0 +1,176 @@
+"""What each file of the downstream can see of the others, by its imports.
+
+A reading of one module depends on the files it can reach and on nothing else, so that a digest of these tells whether it
+would say the same again. All other names that it looks for among our modules, given as text or put together at
+run time, are noted while it looks (`Modules.asked`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from layline.interpreter.modules import Module, resolve_relative
+from layline.source.facts import Facts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from layline.interpreter.modules import Modules
+
+_NOTHING = Facts()
+
+
+class Reach:
+    """The import graph of one commit; files that are not ours are looked at when one of ours imports them."""
+
+    def __init__(
+        self, modules: Modules, facts: dict[str, Facts], load: Callable[[Iterable[str]], dict[str, Facts]]
+    ) -> None:
+        """`load` gives the facts of further files."""
+        self._modules = modules
+        self._facts = dict(facts)
+        self._load = load
+        self._names: dict[str, frozenset[str]] = {}
+        self._seen: dict[str, frozenset[str]] = {}
+        self._own: dict[str, str] = {}
+
+    def facts_of(self, path: str) -> Facts:
+        """Of any file of the tree; none where it cannot be read."""
+        if path not in self._facts:
+            self._facts[path] = self._load([path]).get(path, _NOTHING)
+        return self._facts[path]
+
+    def is_readable(self, path: str) -> bool:
+        return self.facts_of(path) is not _NOTHING
+
+    def names_of(self, path: str) -> frozenset[str]:
+        """Dotted names that a file may look for among our modules, by what it imports."""
+        if path not in self._names:
+            self._names[path] = frozenset(_find_names(self._describe(path), self.facts_of(path)))
+        return self._names[path]
+
+    def see(self, path: str) -> frozenset[str]:
+        """The file and all that it imports, in whatever place, and all that those import."""
+        if path not in self._seen:
+            seen, waiting = {path}, [path]
+            while waiting:
+                fresh = {found for one in waiting for found in self._find_next(one)} - seen
+                self._read_ahead(fresh)
+                seen |= fresh
+                waiting = sorted(fresh)
+            self._seen[path] = frozenset(seen)
+        return self._seen[path]
+
+    def digest(self, paths: Iterable[str]) -> str:
+        """Of everything that can be seen from these files, and of what the names in it lead to."""
+        found = hashlib.sha256()
+        for seen in sorted({seen for path in paths for seen in self.see(path)}):
+            found.update(self._digest_file(seen).encode())
+        return found.hexdigest()
+
+    def find_circles(self, paths: Iterable[str]) -> dict[str, tuple[str, ...]]:
+        """Module → those that import one another with it when they are imported, in order of name."""
+        edges = {path: sorted(self._find_loaded(path)) for path in paths}
+        found: dict[str, tuple[str, ...]] = {}
+        for circle in _find_circles(edges):
+            names = tuple(sorted(self._modules.names_by_path[path] for path in circle))
+            found.update(dict.fromkeys(names, names))
+        return found
+
+    def _read_ahead(self, paths: Iterable[str]) -> None:
+        missing = sorted(path for path in paths if path not in self._facts)
+        if missing:
+            loaded = self._load(missing)
+            self._facts.update({path: loaded.get(path, _NOTHING) for path in missing})
+
+    def _find_next(self, path: str) -> Iterator[str]:
+        for name in self.names_of(path):
+            state = self._modules.state_of(name)
+            if state is not None and state != "/":
+                yield state
+
+    def _find_loaded(self, path: str) -> set[str]:
+        """Files that the top level of a file imports."""
+        module = self._describe(path)
+        names = {name for line in self.facts_of(path).loads for name in line.find_modules(module.package)}
+        states = (self._modules.state_of(name) for name in names)
+        return {state for state in states if state is not None and state != "/"}
+
+    def _describe(self, path: str) -> Module:
+        name = self._modules.names_by_path.get(path, "")
+        return Module(name, path, is_package=path.endswith("__init__.py"))
+
+    def _digest_file(self, path: str) -> str:
+        if path not in self._own:
+            entry = self._modules.tree.find(path)
+            states = [f"{name}={self._modules.state_of(name)}" for name in sorted(self.names_of(path))]
+            text = "\0".join([path, entry.oid if entry is not None else "", *states])
+            self._own[path] = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        return self._own[path]
+
+
+def _find_names(module: Module, facts: Facts) -> Iterator[str]:
+    """`import a.b` binds `a`, from which `a.b` is read; `from a.b import c` looks for `a.b` and `a.b.c` alone."""
+    for item in facts.imports:
+        root = resolve_relative(module, item.module or None, item.level)
+        yield from [root, *(f"{root}.{name}" for name, _ in item.names)] if not item.alias else with_parents(root)
+    for _, text in facts.imported_texts:
+        yield f"{module.package}{text}" if text.startswith(".") else text.replace(":", ".")
+
+
+def with_parents(name: str) -> Iterator[str]:
+    """`a.b.c` → `a`, `a.b`, `a.b.c`."""
+    parts = name.split(".")
+    for end in range(1, len(parts) + 1):
+        yield ".".join(parts[:end])
+
+
+def _find_circles(edges: dict[str, list[str]]) -> Iterator[list[str]]:
+    """Strongly connected parts of more than one node (Tarjan's algorithm, without recursion)."""
+    number: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    on_stack: set[str] = set()
+    for start, targets in edges.items():
+        if start in number:
+            continue
+        work = [(start, iter(targets))]
+        number[start] = low[start] = len(number)
+        stack.append(start)
+        on_stack.add(start)
+        while work:
+            node, following = work[-1]
+            fresh = next(
+                (item for item in following if item in edges and _meet(item, node, number, low, on_stack)), None
+            )
+            if fresh is not None:
+                number[fresh] = low[fresh] = len(number)
+                stack.append(fresh)
+                on_stack.add(fresh)
+                work.append((fresh, iter(edges[fresh])))
+                continue
+            work.pop()
+            if work:
+                low[work[-1][0]] = min(low[work[-1][0]], low[node])
+            if low[node] == number[node]:
+                circle = _pop_until(node, stack, on_stack)
+                if len(circle) > 1:
+                    yield circle
+
+
+def _meet(item: str, node: str, number: dict[str, int], low: dict[str, int], on_stack: set[str]) -> bool:
+    """Whether a neighbour is new; of one in progress, the node learns how far back it leads."""
+    if item not in number:
+        return True
+    if item in on_stack:
+        low[node] = min(low[node], number[item])
+    return False
+
+
+def _pop_until(node: str, stack: list[str], on_stack: set[str]) -> list[str]:
+    circle: list[str] = []
+    while not circle or circle[-1] != node:
+        circle.append(stack.pop())
+        on_stack.discard(circle[-1])
+    return circle

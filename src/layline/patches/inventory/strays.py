@@ -1,0 +1,136 @@
+"""Effects outside any registration, over all modules: which are worth reading, and what the readings say together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from layline.core.evidence import Skipped
+from layline.core.patch import Unregistered
+from layline.interpreter.prefilter import find_helpers, is_worth_following, may_write
+from layline.patches.inventory.hook_tables import find_hooked
+from layline.patches.inventory.inherited import find_installing_classes, names_heir
+from layline.patches.inventory.merge import settle, weigh
+from layline.patches.inventory.units import Leaks, Units
+from layline.patches.inventory.unregistered import (
+    Read,
+    enclosing,
+    find_functions,
+    find_in_module,
+    tells_unnamed,
+)
+
+if TYPE_CHECKING:
+    from layline.patches.installer import Installer
+    from layline.source.facts import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What one module offers to others that change upstream."""
+
+    helpers: tuple[str, ...]
+    """Functions that write onto what they are given."""
+    installs: tuple[str, ...]
+    """Classes with a method, their own or inherited, that writes something it reads from itself."""
+    leaks: Leaks = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadStrays:
+    """The effects of one module outside any registration."""
+
+    items: tuple[Unregistered, ...]
+    skipped: tuple[Skipped, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Strays:
+    """The effects of the downstream outside any registration, and what they were found in."""
+
+    items: tuple[Unregistered, ...]
+    skipped: tuple[Skipped, ...]
+    paths: tuple[str, ...]
+
+
+def find_unregistered(
+    installer: Installer, units: Units, facts: dict[str, Facts], packages: tuple[str, ...], given: list[object]
+) -> Strays:
+    """Every effect of the downstream that no handler has run, by place; read once for all backends.
+
+    `given` is what all readings depend on beside the files.
+    """
+    modules, configured = installer.machine.modules, installer.machine.registries.configured
+    ours = {path: one for path, one in facts.items() if path in modules.names_by_path}
+    outlines = _read_outlines(
+        [path for path, one in ours.items() if may_write(one, packages) or configured & one.words], units
+    )
+    for _ in range(3):  # modules with subclasses of an installing class: the base does the work, they say on what
+        names = frozenset(name for outline in outlines.values() for name in outline.installs)
+        fresh = [path for path, one in ours.items() if path not in outlines and names_heir(one, names)]
+        outlines |= _read_outlines(fresh, units)
+        if not fresh:
+            break
+    helpers = frozenset(name for outline in outlines.values() for name in outline.helpers)
+    paths = [*outlines, *(path for path in ours if path not in outlines and not helpers.isdisjoint(ours[path].called))]
+    read = Read(helpers | configured, find_hooked(modules, facts), packages)
+    leaks = tuple(dict.fromkeys(leak for outline in outlines.values() for leak in outline.leaks))
+    shared = [*given, packages, read.hooked]
+    subjects = {
+        path: [*shared, sorted(read.calls & _find_called(path, units)), *units.describe_leaks(leaks, path)]
+        for path in paths
+    }
+
+    def read_one(path: str) -> ReadStrays:
+        units.read_leaks(leaks, path)
+        return _read_strays(path, installer, read)
+
+    strays = units.read(ReadStrays, subjects, read_one)
+    items = settle(
+        _keep_best(item for stray in strays.values() for item in stray.items),
+        lambda effect: enclosing(effect, installer),
+        tells_unnamed,
+    )
+    return Strays(tuple(items), tuple(row for stray in strays.values() for row in stray.skipped), tuple(paths))
+
+
+def _keep_best(items: Iterable[Unregistered]) -> Iterable[Unregistered]:
+    found: dict[tuple[object, ...], Unregistered] = {}
+    for item in items:
+        effect = item.effect
+        key = (effect.location, effect.target, effect.mutates, effect.target or effect.reason)
+        if key not in found or weigh(item) < weigh(found[key]):
+            found[key] = item
+    return found.values()
+
+
+def _find_called(path: str, units: Units) -> frozenset[str]:
+    return frozenset().union(*(units.reach.facts_of(seen).called for seen in units.reach.see(path)))
+
+
+def _read_outlines(paths: Iterable[str], units: Units) -> dict[str, Outline]:
+    return units.read(Outline, dict.fromkeys(paths), lambda path: _read_outline(path, units))
+
+
+def _read_outline(path: str, units: Units) -> Outline:
+    machine = units.machine
+    module = machine.modules.find(machine.modules.names_by_path[path])
+    if module is None:
+        return Outline((), ())
+    with machine.aside_from_others():
+        machine.read_module(module)
+        helpers = dict.fromkeys(find_helpers(list(find_functions(module))))
+        return Outline(tuple(helpers), tuple(sorted(find_installing_classes([module]))), units.find_leaks(path))
+
+
+def _read_strays(path: str, installer: Installer, read: Read) -> ReadStrays:
+    machine = installer.machine
+    module = machine.modules.find(machine.modules.names_by_path[path])
+    if module is None:
+        return ReadStrays((), ())
+    skipped: list[Skipped] = []
+    with installer.reading(module):
+        machine.follows = is_worth_following
+        items = tuple(find_in_module(module, list(find_functions(module)), installer, read, skipped))
+    return ReadStrays(items, tuple(skipped))

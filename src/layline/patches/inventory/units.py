@@ -1,0 +1,102 @@
+"""One reading of one module at a time, recalled where everything the module can see is as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from layline import codec
+from layline.errors import RecordError
+
+if TYPE_CHECKING:
+    from layline.interpreter.calls import Interpreter
+    from layline.interpreter.reach import Reach
+    from layline.source.memos import Memos
+
+Read = TypeVar("Read")
+Leaks: TypeAlias = tuple[tuple[str, str], ...]
+"""Modules whose import changes what another module holds, and that other one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """Readers say what they read one module for; what they said before is theirs to have again."""
+
+    machine: Interpreter
+    reach: Reach
+    memos: Memos
+
+    def read(self, kind: type[Read], subjects: Mapping[str, object], read: Callable[[str], Read]) -> dict[str, Read]:
+        """Path → what `read` says of it; each subject comes with what it depends on beside the files it can see."""
+        name = kind.__name__
+        keys = {path: self.memos.key(name, path, self.reach.digest([path]), given) for path, given in subjects.items()}
+        kept = self.memos.recall(keys.values())
+        found: dict[str, Read] = {}
+        for path, key in keys.items():
+            known = self._decode(kind, kept.get(key))
+            if known is None:
+                known = self._read_anew(path, key, read)
+                self.memos.made += 1
+            else:
+                self.memos.recalled += 1
+            found[path] = known
+        return found
+
+    def find_leaks(self, path: str) -> Leaks:
+        """Modules that a file can see and whose import changes what others hold."""
+        seen, modules = self.reach.see(path), self.machine.modules
+        return tuple(leak for leak in self.machine.leaks if modules.state_of(leak[0]) in seen)
+
+    def select_leaks(self, leaks: Leaks, path: str) -> list[str]:
+        """Those modules whose import changes something that this file can see."""
+        seen, modules = self.reach.see(path), self.machine.modules
+        return list(dict.fromkeys(leak for leak, holder in leaks if modules.state_of(holder) in seen))
+
+    def describe_leaks(self, leaks: Leaks, path: str) -> list[object]:
+        """What the reading of a file depends on because of them."""
+        names = self.select_leaks(leaks, path)
+        return [names, self.digest_modules(names)] if names else []
+
+    def read_leaks(self, leaks: Leaks, path: str) -> None:
+        """Before a module is read alone: what other imports have put into what it sees."""
+        for name in self.select_leaks(leaks, path):
+            module = self.machine.modules.find(name)
+            if module is not None:
+                self.machine.read_module(module)
+
+    def digest_modules(self, names: Iterable[str]) -> str:
+        states = (self.machine.modules.state_of(name) for name in names)
+        return self.reach.digest(state for state in states if state is not None and state != "/")
+
+    def _decode(self, kind: type[Read], row: dict[str, Any] | None) -> Read | None:
+        """None where nothing is kept, it cannot be decoded, or a name that was looked for leads elsewhere now."""
+        try:
+            if row is None or any(self._find_state(name) != state for name, state in row["asked"].items()):
+                return None
+            if row["beyond"] and self.reach.digest(row["beyond"]) != row["digest"]:
+                return None
+            return codec.decode(kind, row["value"], where="cache")
+        except (RecordError, KeyError, TypeError, AttributeError, ValueError):
+            return None
+
+    def _read_anew(self, path: str, key: str, read: Callable[[str], Read]) -> Read:
+        modules = self.machine.modules
+        before, modules.asked = modules.asked, set()
+        value = read(path)
+        asked, modules.asked = modules.asked, before
+        seen = self.reach.see(path)
+        for one in seen:
+            asked |= modules.asked_by(one)
+        known = {name for one in seen for name in self.reach.names_of(one)}
+        states = {name: self._find_state(name) for name in sorted(asked - known)}
+        beyond = sorted({state for state in states.values() if state and state not in {"/", "!"}} - seen)
+        digest = self.reach.digest(beyond) if beyond else ""
+        self.memos.keep(key, {"asked": states, "beyond": beyond, "digest": digest, "value": codec.encode(value)})
+        return value
+
+    def _find_state(self, name: str) -> str | None:
+        """Where a name leads; `top?` asks whether anything imports that package."""
+        if name.endswith("?"):
+            return "!" if self.machine.is_package(name[:-1]) else None
+        return self.machine.modules.state_of(name)

@@ -1,0 +1,96 @@
+"""Readings that are recalled: over any edit, what comes from memos is what reading all anew says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from histories import History
+from layline.config import Backend, Project, Settings
+from layline.git import open_repository
+from layline.patches.inventory.read import read_downstream, read_inventory
+from layline.source import Cache, Tree
+from layline.source.memos import Memos
+from snippets import AUTO_IMPORT, ENGINE, handler
+
+BASE = {
+    "own/__init__.py": "",
+    "own/main.py": "import own.patches\n",
+    "own/engine/__init__.py": "from own.engine.core import register_patch, get_args, get_param\n",
+    "own/engine/core.py": ENGINE,
+    "own/patches/__init__.py": AUTO_IMPORT,
+    "own/patches/plain_patches.py": handler("import up.plain\nup.plain.f = len", arguments='"plain", backend="up"'),
+    "own/other.py": "import up.other\n\n\ndef put():\n    up.other.g = len\n",
+}
+PATCH = "own/patches/case_patches.py"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A project before and after one edit."""
+
+    name: str
+    before: dict[str, str | None]
+    after: dict[str, str | None]
+
+
+CASES = (
+    Case("line moved in another file", {"own/help.py": "def new(): pass\n"}, {"own/help.py": "\n\ndef new(): pass\n"}),
+    Case("name appears", {"own/help.py": ""}, {"own/help.py": "def new(): pass\n"}),
+    Case("name vanishes", {"own/help.py": "def new(): pass\n"}, {"own/help.py": ""}),
+    Case("module appears", {}, {"own/help.py": "def new(): pass\n"}),
+    Case("module vanishes", {"own/help.py": "def new(): pass\n"}, {"own/help.py": None}),
+    Case("package takes the place of a module", {"own/help.py": "def new(): pass\n"}, {"own/help/__init__.py": "new = 1\n"}),
+    Case("star import", {"own/help.py": "from own.far import *\n"}, {"own/far.py": "def new(): pass\n"}),
+    Case(
+        "star import of a name that another one hides",
+        {"own/help.py": "from own.far import *\n", "own/far.py": "def new(): pass\n"},
+        {"own/help.py": "from own.far import *\nfrom own.near import new\n", "own/near.py": "new = 3\n"},
+    ),
+    Case("re-exported from elsewhere", {"own/help.py": "from own.a import new\n", "own/a.py": "def new(): pass\n"}, {"own/a.py": "new = 7\n"}),
+    Case("shadowing root", {"own/help.py": "def new(): pass\n"}, {"src/own/help.py": "new = 1\n", "pyproject.toml": ""}),
+    Case("no longer Python", {"own/help.py": "def new(): pass\n"}, {"own/help.py": "def new(:\n"}),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_an_edit(tmp_path: Path, case: Case) -> None:
+    source = handler("from own.help import new\nimport up.case\nup.case.f = new", arguments='"case", backend="up"')
+    files = {**BASE, PATCH: source, **case.before}
+    recalled = compare(tmp_path, [files, case.after])
+    assert recalled > 0, "the other patch sees nothing of it"
+
+
+STRAY = (
+    Case("helper elsewhere", {"own/help.py": "def put(of, new): pass\n", "own/go.py": "from own.help import put\nimport up.x\n\n\ndef run():\n    put(up.x, len)\n"}, {"own/help.py": "def put(of, new):\n    of.f = new\n"}),
+    Case("installing base class", {"own/base.py": "class Base:\n    names = ()\n", "own/heir.py": "from own.base import Base\n\n\nclass Heir(Base):\n    names = ('f',)\n"}, {"own/base.py": "import up.y\n\n\nclass Base:\n    names = ()\n\n    def go(self):\n        for name in self.names:\n            setattr(up.y, name, len)\n"}),
+    Case("named as text", {"own/go.py": "import importlib, up.z\n\n\ndef run():\n    up.z.f = importlib.import_module('own.' + 'late').new\n"}, {"own/late.py": "def new(): pass\n"}),
+    Case("registry filled by another import", {"own/reg.py": "import up.r\nTABLE = []\n\n\ndef go():\n    for name in TABLE:\n        setattr(up.r, name, len)\n", "own/fill.py": "from own.reg import TABLE\nTABLE.append('a')\nimport up.other\nup.other.k = len\n"}, {"own/fill.py": "from own.reg import TABLE\nTABLE.append('b')\nimport up.other\nup.other.k = len\n"}),
+    Case("caller appears", {}, {"own/caller.py": "from own.other import put\n\n\ndef start():\n    put()\n"}),
+    Case("two modules that import one another", {"own/a.py": "from own.b import K\nimport up.c\nJ = 'j'\nup.c.f = K\n", "own/b.py": "from own.a import J\nimport up.c\nK = 'k'\nup.c.g = J\n"}, {"own/b.py": "from own.a import J\nimport up.c\nK = 'l'\nup.c.g = J\n"}),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("case", STRAY, ids=lambda case: case.name)
+def test_an_edit_beside_registrations(tmp_path: Path, case: Case) -> None:
+    compare(tmp_path, [{**BASE, **case.before}, case.after, dict.fromkeys(case.after)])
+
+
+def compare(folder: Path, steps: list[dict[str, str | None]]) -> int:
+    """How many readings were recalled; each commit is read with the memos of those before and with none."""
+    history = History.start(folder / "own")
+    backend = Backend(path="third_party/up", packages=("up",), patches=("own/patches",), integration=("own",))
+    settings = Settings(project=Project(name="own"), backends={"up": backend})
+    recalled = 0
+    for number, files in enumerate(steps):
+        commit = history.commit(f"step {number}", dict(files))
+        found = []
+        for memos in (Memos(Cache(folder / "cache", "memo"), "base"), Memos()):
+            reading = read_downstream(Tree(open_repository(history.path), commit), settings, None, memos)
+            found.append(read_inventory(reading, "up"))
+            recalled += memos.recalled
+            memos.save()
+        assert found[0] == found[1], number
+    return recalled
