@@ -43,6 +43,8 @@ def shared_cache(harbor: Path, private_cache: None, monkeypatch: pytest.MonkeyPa
 def test_the_transcript_is_true(harbor: Path, command: str, shown: list[str]) -> None:
     program, *arguments = shlex.split(command)
     assert program == "layline"
+    if arguments[:2] == ["gap", "verify"]:  # its report may have been written by another worker
+        layline("gap", "report", "keel", "--date", "2026-06-30", cwd=harbor)
     printed = layline(*arguments, cwd=harbor).out.splitlines()
     place = 0
     for line in shown:

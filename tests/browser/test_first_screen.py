@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -161,3 +162,18 @@ def test_records_that_contradict_themselves_are_named(tmp_path: Path, chromium: 
         told = page.locator(".unshown").text_content() or ""
         assert "before its own tip of 2026-05-07" in told
         assert "layline.toml names https://example.com/other" in told
+    with opened(chromium, tmp_path / "site", "backends/engine.html") as page:
+        assert "layline.toml names https://example.com/other" in (page.locator("main").text_content() or "")
+
+
+def test_what_is_dated_in_the_future_is_marked_and_leads_nothing(tmp_path: Path, chromium: Browser) -> None:
+    from layline.app.dashboard_build import dashboard_build
+
+    root = make_project(tmp_path / "harbor")
+    dashboard_build(tmp_path / "site", root / "layline.toml", pdf=False, today=date(2026, 5, 1))
+    with opened(chromium, tmp_path / "site", "index.html") as page:
+        told = page.locator(".unshown").text_content() or ""
+        assert "engine-upstream-main: is dated 2026-05-08, after the day of this build" in " ".join(told.split())
+    dashboard_build(tmp_path / "site", root / "layline.toml", pdf=False, today=date(2026, 7, 1))
+    with opened(chromium, tmp_path / "site", "index.html") as page:
+        assert page.locator(".unshown").count() == 0

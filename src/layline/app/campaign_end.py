@@ -214,6 +214,7 @@ def _encode_report(campaign: Campaign) -> dict[str, Any]:
         **encode_state(state),
         "schema": "layline.campaign-report/1",
         "head_to_head": codec.encode(head) if head else None,
+        "roofline": _encode_roof(campaign),
         "attribution": {
             "S_benchmark": found.structural_benchmark,
             "S_real": found.structural,
@@ -227,6 +228,29 @@ def _encode_report(campaign: Campaign) -> dict[str, Any]:
         },
         "termination": [list(check) for check in state.termination.checks] if state.termination else None,
     }
+
+
+def _encode_roof(campaign: Campaign) -> dict[str, Any] | None:
+    """Ceilings and places under them: of the head-to-head run, or what ANALYZE measured with the run of the best."""
+    state = campaign.state
+    if state.ceilings is not None:
+        flops, moved, points = state.ceilings
+        listed = [{"label": label, "intensity": above, "flops_per_s": rate} for label, above, rate in points]
+        return {"what": state.ceiling_of, "flops_per_s": flops, "bytes_per_s": moved, "points": listed}
+    analysis, run = state.analysis or {}, state.best.last_run if state.baseline else None
+    known = analysis.get("flops_per_s") and analysis.get("bytes_per_s")
+    if not known or run is None or not isinstance(campaign.bench, TrustedBench):
+        return None
+    best = state.best
+    compared = [(Leg.BEST, f"round {best.best}"), (Leg.CANDIDATE, f"round {best.number}")]
+    shown = compared if 1 <= best.best < best.number else [(Leg.BEST, f"round {best.number}")]
+    listed = [
+        {"label": point.label, "intensity": point.intensity, "flops_per_s": point.rate}
+        for leg, name in shown
+        for point in find_points(campaign.bench.operator, run.measurement, leg, name)
+    ]
+    ceilings = {key: analysis[key] for key in ("flops_per_s", "bytes_per_s")}
+    return {"what": state.ceiling_of, **ceilings, "points": listed}
 
 
 def campaign_accept(

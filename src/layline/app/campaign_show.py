@@ -174,6 +174,7 @@ def encode_round(state: State, item: Round) -> dict[str, Any]:
         "proposer": item.proposer,
         "level": item.last_run.level.value if item.last_run else item.level.value,
         "score": read_score(state, item),
+        "compared_with": item.best if 1 <= item.best < item.number else None,
         "commit": item.commit,
         "kernel": item.kernel,
         "diff": "".join(_diff(state, item)),

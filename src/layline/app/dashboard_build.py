@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,12 +40,17 @@ if TYPE_CHECKING:
 
 
 def dashboard_build(
-    output_dir: Path, config: Path | None = None, *, pdf: bool = True, progress: Progress = silent
+    output_dir: Path,
+    config: Path | None = None,
+    *,
+    pdf: bool = True,
+    today: date | None = None,
+    progress: Progress = silent,
 ) -> Answer:
     """Build the site of the configured project into `output_dir`; the old one stays until the new one is whole."""
     loaded = load_settings(config or find_settings_file(Path.cwd()))
     place = find_place(output_dir, loaded.root)
-    content = load_content(loaded)
+    content = replace(load_content(loaded), today=today)
     if content.is_empty:
         refuse_emptying(place, output_dir)
     cached = Cache(cache_directory() / "site")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 import click
 
 from layline.cli.group import group
-from layline.cli.show import config_option, format_option, show
+from layline.cli.show import config_option, date_option, format_option, show
 
 
 @group()
@@ -40,15 +41,16 @@ def index(only: str | None, check: bool, format_: str, output: Path | None, conf
     help="Folder for the site; made new, or one that an earlier build made.",
 )
 @click.option("--no-pdf", is_flag=True, help="Leave the PDFs out.")
+@date_option
 @format_option("text", "json", "md")
 @config_option
-def build(output_dir: Path, no_pdf: bool, format_: str, output: Path | None, config: Path | None) -> int:
+def build(output_dir: Path, no_pdf: bool, today: date, format_: str, output: Path | None, config: Path | None) -> int:
     """Build the site: check the records, render, put in place."""
     from layline.app.dashboard_build import dashboard_build
     from layline.cli.progress import show_progress
 
     with show_progress() as progress:
-        answer = dashboard_build(output_dir, config, pdf=not no_pdf, progress=progress)
+        answer = dashboard_build(output_dir, config, pdf=not no_pdf, today=today, progress=progress)
     return show(answer, format_, output)
 
 

@@ -208,7 +208,7 @@ def _home(plan: Plan, pages: Pages) -> bytes:
         "index.html",
         "home",
         title=pages.site.name,
-        lead=plan.periodic[0] if plan.periodic else None,
+        lead=_lead(plan),
         rows=find_rows(plan.standings, plan.breakages),
         skipped=plan.skipped,
         dives=plan.dives,
@@ -219,6 +219,20 @@ def _home(plan: Plan, pages: Pages) -> bytes:
         description=f"{plan.content.project}: latest report, distance of every backend from upstream, and what an "
         "upgrade asks.",
     )
+
+
+def _lead(plan: Plan) -> PeriodicView | None:
+    """The newest report that is not dated in the future; where all are, the newest."""
+    dated = zip(plan.periodic, plan.content.periodic, strict=True)
+    past = [view for view, record in dated if not plan.content.is_future(record.generated_at)]
+    return next(iter((*past, *plan.periodic)), None)
+
+
+def _notes(plan: Plan, standing: Standing) -> tuple[str, ...]:
+    """What is wrong with the records and the evidence of one backend, told on its own page too."""
+    ids = {record.id for record in plan.content.gaps if record.backend.key == standing.key}
+    own = [f"{item.what} {item.why}." for item in plan.skipped if item.what in ids]
+    return (*own, *(item.why for item in plan.skipped if item.what == f"evidence of {standing.label}"))
 
 
 def _backend(plan: Plan, pages: Pages, standing: Standing) -> bytes:
@@ -235,7 +249,7 @@ def _backend(plan: Plan, pages: Pages, standing: Standing) -> bytes:
         reports=tuple(link for dive in dives for link in (*dive.pdfs, *dive.pages)),
         evidence_sections=_evidence(plan, standing.key),
         boards=tuple(board for board in plan.boards if board.backend == standing.key),
-        notes=tuple(item.why for item in plan.skipped if item.what == f"evidence of {standing.label}"),
+        notes=_notes(plan, standing),
         badge_words=" ".join(badge_words(standing)[:2]),
     )
 

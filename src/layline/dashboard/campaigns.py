@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from layline.render.charts import Interval, heat_map, interval_trend
+from layline.render.charts import Interval, Kernel, Step, heat_map, interval_trend, lineage, roofline
 
 SCHEMAS = ("layline.campaign/1", "layline.campaign-report/1")
 MOST_DRAWN = 40
@@ -33,6 +33,12 @@ class RoundView:
     shapes: tuple[tuple[str, float], ...]
     """Shape and gain in percent."""
     diff: str
+    parent: int | None = None
+    """The round it was compared with."""
+
+    @property
+    def stands(self) -> bool:
+        return self.status in {"ACCEPTED", "BASELINE"}
 
     @property
     def gain_words(self) -> str:
@@ -40,6 +46,18 @@ class RoundView:
             return "no measurement" if self.status != "BASELINE" else "the baseline"
         estimate, low, high = self.gain
         return f"{estimate:+.2f} % ({low:+.2f} to {high:+.2f})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roof:
+    """What the machine allows at most, and where kernels are under it."""
+
+    what: str
+    peak: float
+    """GFLOP/s."""
+    bandwidth: float
+    """GB/s."""
+    kernels: tuple[Kernel, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +69,7 @@ class CampaignView:
     rounds: tuple[RoundView, ...]
     duties: tuple[str, ...]
     headline: str
+    roof: Roof | None = None
 
     @property
     def shapes(self) -> tuple[str, ...]:
@@ -72,7 +91,8 @@ def view_campaign(plain: Mapping[str, Any]) -> CampaignView:
         ledger=_text(plain.get("ledger")),
         rounds=rounds,
         duties=tuple(_text(item.get("why")) for item in _objects(plain.get("duties"))),
-        headline=_headline(plain.get("head_to_head")),
+        headline=_headline(plain.get("head_to_head"), best, rounds),
+        roof=_read_roof(plain.get("roofline")),
     )
 
 
@@ -93,6 +113,29 @@ def draw_gains(view: CampaignView) -> str:
         if item.gain is not None
     )
     return interval_trend(rounds, f"{view.name}: gain of each round in percent", unit="%", reference=0.0)
+
+
+def draw_lineage(view: CampaignView) -> str:
+    """Which kernel came from which; the newest rounds where there are many."""
+    steps = tuple(
+        Step(
+            number=item.number,
+            parent=item.parent,
+            tone="good" if item.status == "BASELINE" else item.tone,
+            stands=item.stands,
+            note="start" if item.status == "BASELINE" else f"{item.gain[0]:+.0f} %" if item.gain else "refused",
+        )
+        for item in view.rounds[-MOST_DRAWN:]
+    )
+    return lineage(steps, f"{view.name}: which kernel came from which")
+
+
+def draw_roof(view: CampaignView) -> str:
+    """Kernels under what the machine allows."""
+    if view.roof is None:
+        return ""
+    label = f"{view.name}: GFLOP/s over FLOP per byte, under the ceilings of {view.roof.what.lower()}"
+    return roofline(view.roof.kernels, label, peak=view.roof.peak, bandwidth=view.roof.bandwidth)
 
 
 def draw_shapes(view: CampaignView) -> str:
@@ -117,9 +160,7 @@ def _view_round(item: Mapping[str, Any]) -> RoundView:
         change=_text(item.get("change")),
         facts=tuple((name, _text(item[key])[: 12 if key == "commit" else 40]) for key, name in told if item.get(key)),
         gain=_percents(verdict.get("interval")) if verdict else None,
-        reason=" ".join(part for part in (outcome.replace("_", " ").lower(), _text(verdict.get("reason"))) if part)
-        if verdict
-        else "",
+        reason=_reason(outcome, _text(verdict.get("reason"))) if verdict else "",
         literal=_literal(verdict.get("amd_literal")) if verdict else "",
         shapes=tuple(
             (_text(row.get("shape")), gain[0])
@@ -129,12 +170,53 @@ def _view_round(item: Mapping[str, Any]) -> RoundView:
         if verdict
         else (),
         diff=_text(item.get("diff"))[:MOST_DIFF],
+        parent=_parent(item),
     )
 
 
-def _headline(found: Any) -> str:
+def _reason(outcome: str, reason: str) -> str:
+    """`Rolled back: correct: forward on …`; the outcome in words, then why."""
+    words = {"ACCEPT": "Accepted", "ACCEPT_TRADEOFF": "Accepted as a trade-off", "ROLLBACK": "Rolled back"}
+    said = words.get(outcome, outcome.replace("_", " ").capitalize())
+    return ": ".join(part for part in (said, reason) if part)
+
+
+def _parent(item: Mapping[str, Any]) -> int | None:
+    found = item.get("compared_with")
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+
+def _read_roof(found: Any) -> Roof | None:
+    """None where a figure is missing or makes no roof: a drawing of nothing is worse than none."""
+    if not isinstance(found, Mapping):
+        return None
+    peak, bandwidth = (_positive(found.get(key)) for key in ("flops_per_s", "bytes_per_s"))
+    if peak is None or bandwidth is None:
+        return None
+    kernels = tuple(
+        Kernel(label=_text(point.get("label"))[:40], intensity=intensity, rate=rate / 1e9)
+        for point in _objects(found.get("points"))[:MOST_DRAWN]
+        if (intensity := _positive(point.get("intensity"))) and (rate := _positive(point.get("flops_per_s")))
+    )
+    return Roof(
+        what=_text(found.get("what")) or "the machine", peak=peak / 1e9, bandwidth=bandwidth / 1e9, kernels=kernels
+    )
+
+
+def _positive(value: Any) -> float | None:
+    usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e18
+    return float(value) if usable else None
+
+
+def _headline(found: Any, best: Any, rounds: tuple[RoundView, ...]) -> str:
+    """The head-to-head run where there is one, else the gain of the last accepted round over what it was compared with."""
     gain = _percents(found.get("interval")) if isinstance(found, Mapping) else None
-    return f"{gain[0]:+.2f} % over the baseline ({gain[1]:+.2f} to {gain[2]:+.2f})" if gain else ""
+    if gain:
+        return f"{gain[0]:+.2f} % over the baseline ({gain[1]:+.2f} to {gain[2]:+.2f})"
+    for item in rounds:
+        if item.number == best and item.gain and item.parent:
+            return f"So far: round {item.number} gains {item.gain[0]:+.1f} % over round {item.parent} (at least {item.gain[1]:+.1f} %)."
+    return ""
 
 
 def _literal(found: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -49,12 +50,18 @@ class Content:
     campaigns: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     sections: Sections = field(default_factory=Sections)
     skipped: tuple[Skipped, ...] = ()
+    today: date | None = None
+    """The day of the build: what is dated after it is marked and leads nothing."""
 
     @property
     def is_empty(self) -> bool:
         """Nothing to show but what other makers mount."""
         records = self.records
         return not (records.gap or records.periodic or self.patches or self.drifts or self.campaigns)
+
+    def is_future(self, stamp: str) -> bool:
+        """True for a day, or a time in some zone, that has not come anywhere on earth."""
+        return self.today is not None and stamp[:10] > (self.today + timedelta(days=1)).isoformat()
 
     @property
     def gaps(self) -> tuple[GapRecord, ...]:

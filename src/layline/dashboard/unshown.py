@@ -23,6 +23,11 @@ def find_unshown(content: Content) -> Iterator[Skipped]:
         if mismatch is not None:
             yield Skipped(f"evidence of {label}", f"{mismatch}; it is not used")
         yield from _find_contradictions(record, content.upstreams.get(record.backend.key))
+        if content.is_future(record.generated_at):
+            yield Skipped(record.id, f"is dated {record.generated_at}, after the day of this build")
+    for report in content.periodic:
+        if content.is_future(report.generated_at):
+            yield Skipped(report.report_id, f"is dated {report.generated_at[:10]}, after the day of this build")
     for kind, files in (("patches", content.patches), ("drift", content.drifts), ("campaign", content.campaigns)):
         for key, data in files.items():
             yield from (Skipped(f"{kind} of {key}", reason) for reason in _find_bad_lists(kind, data))

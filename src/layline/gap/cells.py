@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layline.core.evidence import Evidence
+from layline.core.evidence import Evidence, Location
 from layline.core.report import Cell
 from layline.git import DIFF_SETTINGS
 
 if TYPE_CHECKING:
-    from layline.core.evidence import Location
     from layline.core.report import Inline
     from layline.gap.changes import UpstreamChange
     from layline.gap.dependencies import Declaration
@@ -30,6 +29,14 @@ def commit_cell(repo: str, commit: str, *, length: int = 12) -> Cell:
 def place_cell(repo: str, commit: str, place: Location, *, text: str | None = None) -> Cell:
     evidence = Evidence(repo=repo, commit=commit, path=place.path, lines=(place.line, place.line))
     return Cell(text or str(place), evidence=evidence, code=True)
+
+
+def own_place(gap: Gap, place: str, *, text: str | None = None) -> Cell:
+    """A place of ours (`file:line`), linked to its line."""
+    path, _, line = place.rpartition(":")
+    if not line.isdigit():
+        return Cell(text or place)
+    return place_cell(gap.downstream, gap.downstream_commit.hash, Location(path, int(line)), text=text or place)
 
 
 def evidence_cell(evidence: Evidence | None, *, text: str | None = None) -> Inline:

@@ -35,18 +35,18 @@ class PlatformChange:
     def is_lost(self) -> bool:
         return bool(self.pin) and not self.tip
 
-    def sentence(self) -> str:
-        where = self.at_tip or self.at_pin
+    def words(self) -> tuple[str, str]:
+        """What stands before and after the place where it was read."""
         more = f" and {self.files - 1} more {'file' if self.files == 2 else 'files'}" if self.files > 1 else ""
-        place = f" ({where}{' at the pin' if self.at_tip is None else ''}{more})" if where else ""
-        match self.pin, self.tip:
-            case (), _:
-                return f"{self.what}: {listed(list(self.tip), most=4)} is new{place}."
-            case _, ():
-                file = self.at_pin.path if self.at_pin else "its files"
-                return f"{self.what}: {listed(list(self.pin), most=4)} is gone from {file}{more}."
-            case _:
-                return f"{self.what}: {listed(list(self.pin), most=4)} → {listed(list(self.tip), most=4)}{place}."
+        was, now = listed(list(self.pin), most=4), listed(list(self.tip), most=4)
+        if self.is_lost:
+            return f"{self.what}: {was} is gone (", f"{'' if self.at_tip else ' at the pin'}{more})."
+        said = f"{was} → {now}" if self.pin else f"{now} is new"
+        return f"{self.what}: {said} (", f"{'' if self.at_tip else ' at the pin'}{more})."
+
+    def sentence(self) -> str:
+        before, after = self.words()
+        return f"{before}{self.at_tip or self.at_pin or 'no place'}{after}"
 
 
 def find_platform_changes(differences: Iterable[Difference]) -> list[PlatformChange]:

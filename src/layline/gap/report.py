@@ -8,7 +8,7 @@ from layline.core.prose import count, listed, shorten
 from layline.core.report import Bullets, Paragraph, Report, Section, Table
 from layline.gap import statements
 from layline.gap.breaks import BrokenName, find_places, group_broken
-from layline.gap.cells import commit_cell
+from layline.gap.cells import commit_cell, own_place
 from layline.gap.novelty import build_novelties
 from layline.gap.report_coupling import (
     build_folded_integration,
@@ -104,7 +104,7 @@ def _key_dependencies(gap: Gap) -> Section:
         title="Key dependency differences",
         blocks=(
             Paragraph(statements.dependency_sentence(gap)),
-            Bullets(tuple(shorten(one, 160) for one in statements.dependency_deltas(gap, most=6))),
+            Bullets(statements.dependency_items(gap, most=6)),
         ),
     )
 
@@ -127,13 +127,14 @@ def _integration(gap: Gap) -> Section:
     lines = [f"{text} {shorten(beyond, 160)}" if beyond else text] if foot.folders else []
     lines += [told for told in (cost_sentence(gap),) if told]
     rows = group_broken(gap)
-    risks = tuple(_risk(row) for row in rows[:6])
+    risks = tuple(_risk(gap, row) for row in rows[:6])
     left = len(find_places(gap)) - len({place for row in rows[:6] for place in row.places})
     more = (f"{count(left, 'further place')} in the detailed report.",) if left > 0 else ()
     items = (*lines, *risks, *more)
     return Section(title="Integration layer", blocks=(Bullets(items),))
 
 
-def _risk(row: BrokenName) -> str:
+def _risk(gap: Gap, row: BrokenName) -> Inline:
     """One upstream name with how many places of ours stand on it."""
-    return f"{count(len(row.places), 'place')}: {row.target}, {shorten(row.said, 90)} (first: {row.places[0]})."
+    text = f"{count(len(row.places), 'place')}: {row.target}, {shorten(row.said, 90)} (first: "
+    return text, own_place(gap, row.places[0]), ")."

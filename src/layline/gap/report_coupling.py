@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layline.change.surface import SurfaceChange
-from layline.core.evidence import Evidence, Location
+from layline.core.evidence import Evidence
 from layline.core.prose import count, listed, shorten, verb
 from layline.core.report import Cell, Paragraph, Section, Table
 from layline.coupling.model import Consequence
 from layline.gap import statements
 from layline.gap.breaks import BrokenName, common_folder, find_further_patches, find_places, group_broken
-from layline.gap.cells import diff_command, evidence_cell, place_cell, span
+from layline.gap.cells import diff_command, evidence_cell, own_place, place_cell, span
 
 if TYPE_CHECKING:
     from layline.change.surface import SurfaceRow
@@ -81,10 +81,7 @@ def _broken(gap: Gap) -> Section:
 def _broken_row(gap: Gap, row: BrokenName, base: str) -> tuple[Inline, ...]:
     pieces: list[str | Cell] = []
     for place in row.places:
-        path, _, line = place.rpartition(":")
-        shown = place.removeprefix(base)
-        at = Location(path, int(line)) if line.isdigit() else None
-        cell = place_cell(gap.downstream, gap.downstream_commit.hash, at, text=shown) if at else Cell(shown)
+        cell = own_place(gap, place, text=place.removeprefix(base))
         pieces += [", ", cell] if pieces else [cell]
     since: Inline = "—"
     if row.culprit:
@@ -141,14 +138,12 @@ def _where(most: int) -> str:
 
 
 def _patch_row(gap: Gap, row: PatchRow) -> tuple[Inline, ...]:
-    path, _, line = row.location.rpartition(":")
-    place = Location(path, int(line)) if line.isdigit() else None
     ends = {
         one.commit: evidence_cell(one, text="pin" if one.commit == gap.pin.commit.hash else "tip")
         for one in row.evidence
     }
     return (
-        place_cell(gap.downstream, gap.downstream_commit.hash, place) if place else row.location,
+        own_place(gap, row.location),
         "patches",
         Cell(row.target, code=True),
         "replacement fails" if row.kind == "unchanged" else row.kind.replace("-", " "),
@@ -272,7 +267,7 @@ def _patches(gap: Gap) -> Section:
     blocks: list[Block] = [Paragraph(text)]
     if rows:
         shown = tuple(
-            (row.patch, Cell(row.target, code=True), row.kind, row.location, shorten(row.detail, 120))
+            (row.patch, Cell(row.target, code=True), row.kind, own_place(gap, row.location), shorten(row.detail, 120))
             for row in rows[:MOST_COUPLINGS]
         )
         more = max(0, len(rows) - MOST_COUPLINGS)

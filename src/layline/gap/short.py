@@ -38,7 +38,7 @@ def build_short(gap: Gap, before: Before | None) -> Section:
     found = build_novelties(gap)
     if found:
         blocks += [Paragraph("What became possible upstream:"), Bullets(found)]
-    blocks += [Paragraph("What its dependencies ask:"), Bullets(statements.dependency_deltas(gap, most=8))]
+    blocks += [Paragraph("What its dependencies ask:"), Bullets(statements.dependency_items(gap, most=8))]
     return Section(title="In short", blocks=tuple(blocks))
 
 

@@ -11,16 +11,17 @@ from layline.core.prose import count, listed, sentence, share, shorten, verb
 from layline.core.revision import Relation
 from layline.coupling.model import Consequence, State, Touch
 from layline.gap.breaks import count_touched, find_places
-from layline.gap.cells import plain_text
+from layline.gap.cells import place_cell, plain_text
 from layline.gap.dependencies import Kind, Rank
 from layline.gap.dependencies.compare import Move
 from layline.gap.novelty import build_novelties
-from layline.gap.platform import find_platform_changes, is_platform
+from layline.gap.platform import PlatformChange, find_platform_changes, is_platform
 from layline.history import is_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from layline.core.report import Cell, Inline
     from layline.coupling.model import Coupling
     from layline.gap.dependencies import Difference
     from layline.gap.model import Gap
@@ -209,11 +210,16 @@ def feature_deltas(gap: Gap, most: int = 5) -> tuple[str, ...]:
 
 
 def dependency_deltas(gap: Gap, most: int = 5) -> tuple[str, ...]:
+    """Dependency shifts without their links."""
+    return tuple(plain_text(item) for item in dependency_items(gap, most))
+
+
+def dependency_items(gap: Gap, most: int = 5) -> tuple[Inline, ...]:
     """Dependency shifts: platforms and CI first, then run-time metadata; the same rank on both sides."""
-    platform = [change.sentence() for change in find_platform_changes(gap.dependencies.differences)]
+    platform = [_platform_item(gap, change) for change in find_platform_changes(gap.dependencies.differences)]
     rows = sorted((row for row in gap.dependencies.differences if not is_platform(row)), key=_dependency_weight)
     early = platform[: max(2, most // 2)]
-    found = [*early, *(difference_sentence(row) for row in rows[: most - len(early)])]
+    found = [*early, *(difference_item(gap, row) for row in rows[: most - len(early)])]
     if len(early) + len(rows) > most:
         rest = len(rows) - (most - len(early)) + 1
         found[-1] = sentence(
@@ -246,25 +252,32 @@ def integration_risks(gap: Gap, most: int = 5) -> tuple[str, ...]:
     return tuple(found[:most])
 
 
-def difference_sentence(row: Difference) -> str:
-    """One dependency difference in words."""
+def _platform_item(gap: Gap, change: PlatformChange) -> Inline:
+    where, commit = (change.at_tip, gap.tip) if change.at_tip else (change.at_pin, gap.pin)
+    before, after = change.words()
+    return (before, place_cell(gap.upstream, commit.commit.hash, where), after) if where else before + after
+
+
+def difference_item(gap: Gap, row: Difference) -> Inline:
+    """One dependency difference in words, its place linked."""
     one = row.now or row.was
     scope = (
         f" ({one.scope})"
         if one and row.rank is Rank.METADATA and one.scope not in {"runtime", "requires-python"}
         else ""
     )
-    place = f"{row.file}:{one.place.line}" if one else row.file
+    side = gap.tip if row.now else gap.pin
+    place: str | Cell = place_cell(gap.upstream, side.commit.hash, one.place) if one else row.file
     changes = ", ".join(change.value for change in row.changes)
     was = row.was.spec or "any version" if row.was else None
     now = row.now.spec or "any version" if row.now else None
     match was, now:
         case None, str():
-            return f"{row.name} {now}{scope}: {changes} ({place})."
+            return f"{row.name} {now}{scope}: {changes} (", place, ")."
         case str(), None:
-            return f"{row.name} {was}{scope}: {changes} ({place} at the pin)."
+            return f"{row.name} {was}{scope}: {changes} (", place, " at the pin)."
         case _:
-            return f"{row.name}{scope}: {was} → {now}, {changes} ({place})."
+            return f"{row.name}{scope}: {was} → {now}, {changes} (", place, ")."
 
 
 def coupling_sentence(coupling: Coupling) -> str:

@@ -139,6 +139,7 @@ STEPS: tuple[TourStep, ...] = (
     _measure("What did that teach?", "note", "2", "--diagnosis", DIAGNOSIS),
     _round("Is this one really faster?", "A tile stays in the registers", "Multiply tile by tile", "tiled", (0, 1)),
     _measure("Where does the campaign stand?", "status"),
+    _measure("What holds it back?", "brief", "--measure"),
     _measure("What happened, entry by entry?", "log"),
     _measure("Does the ledger hold?", "verify"),
     _measure("The campaign, for the dashboard", "report", "--format", "json", "-o", f"../harbor/{CAMPAIGN}"),

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from layline.dashboard.campaigns import draw_gains, draw_shapes, view_campaign
+from layline.dashboard.campaigns import draw_gains, draw_lineage, draw_roof, draw_shapes, view_campaign
 
 
 def interval(estimate: float, half: float = 0.01) -> dict[str, float]:
@@ -45,6 +45,42 @@ def test_rounds_show_gain_verdict_and_disagreement() -> None:
     assert view.shapes == ("small", "large")
     for drawn in (draw_gains(view), draw_shapes(view)):
         ElementTree.fromstring(drawn)
+
+
+ROOF = {
+    "what": "One core",
+    "flops_per_s": 1.4e11,
+    "bytes_per_s": 9.6e9,
+    "points": [{"label": "round 2 small", "intensity": 9.0, "flops_per_s": 5.2e9}, {"label": "bad", "intensity": None}],
+}
+
+
+def test_lineage_and_roof_are_drawn_from_the_record() -> None:
+    rounds = [{**item, "compared_with": 1 if item["round"] > 1 else None} for item in CAMPAIGN["rounds"]]  # type: ignore[attr-defined]
+    view = view_campaign({**CAMPAIGN, "rounds": rounds, "roofline": ROOF})
+    drawn = draw_lineage(view)
+    ElementTree.fromstring(drawn)
+    assert drawn.count("<circle") == 5
+    assert drawn.count("<line") == 4
+    assert drawn.count("stroke-dasharray") == 2
+    assert [item.stands for item in view.rounds] == [True, True, False, False, True]
+    assert "round 2 small" in draw_roof(view)
+    assert "bad" not in draw_roof(view)
+    ElementTree.fromstring(draw_roof(view))
+
+
+def test_a_campaign_under_way_tells_its_best_so_far_and_reasons_read_as_words() -> None:
+    rounds = [{**CAMPAIGN["rounds"][1], "compared_with": 1}, CAMPAIGN["rounds"][2]]  # type: ignore[index]
+    view = view_campaign({**CAMPAIGN, "head_to_head": None, "rounds": rounds})
+    assert view.headline == "So far: round 2 gains +5.0 % over round 1 (at least +4.0 %)."
+    assert [item.reason for item in view.rounds] == ["Accepted: r", "Rolled back: r"]
+
+
+@pytest.mark.parametrize(
+    "roof", [None, 3, {}, {"flops_per_s": 0, "bytes_per_s": 1}, {"flops_per_s": "x", "bytes_per_s": True}]
+)
+def test_no_roof_is_drawn_of_nothing(roof: object) -> None:
+    assert draw_roof(view_campaign({**CAMPAIGN, "roofline": roof})) == ""
 
 
 @pytest.mark.parametrize(

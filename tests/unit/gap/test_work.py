@@ -94,9 +94,9 @@ def test_platforms_come_first_and_what_left_ci_is_told() -> None:
     said = [change.sentence() for change in find_platform_changes(compare_declarations(pin, tip))]
     assert said == [
         "CI job integration: on → switched off (.github/workflows/ci.yaml:9).",
-        "ROCm wheels: nightly/rocm7.1 is gone from .github/workflows/ci.yaml.",
+        "ROCm wheels: nightly/rocm7.1 is gone (.github/workflows/ci.yaml:3 at the pin).",
         "CUDA wheels: nightly/cu126 → nightly/cu130 (.github/workflows/ci.yaml:4).",
-        "CI gpu-arch-type: rocm is gone from .github/workflows/ci.yaml.",
+        "CI gpu-arch-type: rocm is gone (.github/workflows/ci.yaml:6).",
     ]
 
 

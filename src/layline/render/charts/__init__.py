@@ -15,12 +15,14 @@ from layline.core.report import Chart
 from layline.render.charts.badge import badge, shields_endpoint
 from layline.render.charts.bars import bars, heat_map
 from layline.render.charts.campaign import Interval, Kernel, interval_trend, roofline
+from layline.render.charts.lineage import Step, lineage
 from layline.render.charts.trend import Mark, sparkline, trend
 
 __all__ = [
     "Interval",
     "Kernel",
     "Mark",
+    "Step",
     "badge",
     "bars",
     "chart_from_fence",
@@ -28,6 +30,7 @@ __all__ = [
     "fence_of",
     "heat_map",
     "interval_trend",
+    "lineage",
     "roofline",
     "shields_endpoint",
     "sparkline",

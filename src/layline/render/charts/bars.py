@@ -68,7 +68,7 @@ def heat_map(
                     svg.text(
                         room + index * cell + cell / 2,
                         y + 18,
-                        f"{value:.3g}",
+                        f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}",
                         text_anchor="middle",
                         font_size=11,
                         class_="label cell-label",
