@@ -30,6 +30,7 @@ from layline.gap.overview import (
     slug_of,
 )
 from layline.gap.plan import build_plan
+from layline.gap.platform import find_platform_changes
 from layline.history import (
     compare_commits,
     find_other_tags,
@@ -195,5 +196,6 @@ def read_dependencies(pin: Tree, tip: Tree, only: tuple[str, ...]) -> tuple[Depe
         conflicts=tuple(find_conflicts(after.items)),
         locks=tuple(pair_locks(before.locks, after.locks)),
         files=tuple(files),
+        platform=find_platform_changes(before.items, after.items),
     )
     return dependencies, after.skipped

@@ -31,6 +31,13 @@ def count_touched(gap: Gap) -> int:
     return len({str(one.location) for one in gap.couplings} | {row.location for row in gap.patches or ()})
 
 
+_STATES = {
+    State.NO_LONGER_BINDS: "our call no longer fits",
+    State.CANNOT_ACCEPT: "ours does not take what upstream passes",
+    State.MISFIT: "still there, but our replacement no longer fits",
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokenName:
     """One upstream name that places of ours stand on, and what became of it."""
@@ -66,11 +73,12 @@ def group_broken(gap: Gap) -> list[BrokenName]:
 
 def _say_coupling(one: Coupling) -> tuple[int, str]:
     """What became of the name, with how much the words tell: an address first, then a reason, then the state alone."""
+    state = _STATES.get(one.state, one.state.value)
     if one.new_target:
-        return 0, f"{one.state.value} to {one.new_target}"
+        return 0, f"{state} to {one.new_target}"
     if one.state in {State.REMOVED, State.UNBOUND} or not one.detail:
-        return 2, one.state.value
-    return 1, f"{one.state.value}: {one.detail.partition(';')[0]}"
+        return 2, state
+    return 1, f"{state}: {one.detail.partition(';')[0]}"
 
 
 def _say_patch(row: PatchRow) -> tuple[int, str]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from layline.gap.churn import Churn
     from layline.gap.dependencies import Conflict, Difference, LockedSet
     from layline.gap.effort import Effort
+    from layline.gap.platform import PlatformChange
     from layline.history import Diff, Distance, Version
 
 
@@ -50,6 +51,8 @@ class Dependencies:
     """Each lock file at pin and tip."""
     files: tuple[str, ...]
     """Everything that was read."""
+    platform: tuple[PlatformChange, ...] = ()
+    """Wheel channels, images and CI matrices, over all files of each side."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,8 +23,9 @@ _NEW = re.compile(
 )
 """How the title of a pull request says that it brings something new."""
 _NUMBERS = re.compile(r"\s*\(#\d+\)")
-_MOST_AREAS, _MOST_PER_AREA, _MOST_MODULES = 6, 3, 4
+_MOST_AREAS, _MOST_PER_AREA, _MOST_MODULES = 4, 2, 6
 _SHARED = frozenset({"common", "base", "utils", "shared", "tools"})
+_UNTOLD = frozenset({"other", "docs", "tests", "workflows"})
 _ASIDE = ("experiments", "experimental", "tests", "examples")
 
 
@@ -36,13 +37,19 @@ def build_novelties(gap: Gap) -> tuple[Inline, ...]:
         items.append(f"New models: {listed(models, most=8)}.")
     if packages:
         items.append(f"New packages: {listed(packages, most=6)}.")
-    classes = list(find_new_classes(gap))
-    if classes:
-        shown = [f"{listed(names, most=2)} in {module}" for module, names in classes[:_MOST_MODULES]]
-        rest = sum(len(names) for _, names in classes[_MOST_MODULES:])
-        items.append(f"New public classes: {'; '.join(shown)}{f'; and {rest} more' if rest else ''}.")
-    items += [_area_item(gap, area, changes) for area, changes in list(find_novelties(gap))[:_MOST_AREAS]]
+    areas = [(area, changes) for area, changes in find_novelties(gap) if area not in _UNTOLD]
+    items += [_area_item(gap, area, changes) for area, changes in areas[:_MOST_AREAS]]
     return tuple(items)
+
+
+def tell_classes(gap: Gap) -> str | None:
+    """New public classes by module, the most first; None where there are none."""
+    classes = list(find_new_classes(gap))
+    if not classes:
+        return None
+    shown = [f"{listed(names, most=2)} in {module}" for module, names in classes[:_MOST_MODULES]]
+    rest = sum(len(names) for _, names in classes[_MOST_MODULES:])
+    return f"New public classes: {'; '.join(shown)}{f'; and {rest} more' if rest else ''}."
 
 
 def split_packages(gap: Gap) -> tuple[list[str], list[str]]:

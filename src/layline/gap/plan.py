@@ -25,7 +25,8 @@ def build_plan(
     if not oldest_first:
         return ()
     breaking = {cause.commit: cause for cause in causes}
-    steps = list(_find_stops(oldest_first, {commit: name for name, commit in releases}, breaking))
+    named = {commit: name for name, commit in releases if is_version(name)}
+    steps = list(_find_stops(oldest_first, named, breaking))
     if len(steps) > most:
         first = next((index for index, step in enumerate(steps) if step.places), 0)
         weightiest = sorted(range(len(steps) - 1), key=lambda index: (index != first, -steps[index].places, -index))
@@ -47,8 +48,7 @@ def _find_stops(
             told = f"{len(cause.places)} of our places"
             reason = f"the last commit before {following.hash[:12]}{number}, which breaks {told}"
         elif commit.hash in releases:
-            name = releases[commit.hash]
-            reason = f"{'release' if is_version(name) else 'tag'} {name}"
+            reason = f"release {releases[commit.hash]}"
         else:
             continue
         yield PlanStep(

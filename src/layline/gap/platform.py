@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 
 from layline.core.prose import listed
 from layline.gap.dependencies import Kind
-from layline.gap.dependencies.compare import Move
 
 if TYPE_CHECKING:
     from layline.core.evidence import Location
-    from layline.gap.dependencies import Difference
+    from layline.gap.dependencies import Declaration, Difference
 
 _MATRIX = re.compile(r"gpu-arch|cuda|rocm|python-versions?\Z|torch-version")
 _CHANNELS = (("rocm", "ROCm wheels"), ("cu", "CUDA wheels"), ("xpu", "XPU wheels"), ("cpu", "CPU wheels"))
-_WHOLE = {Move.FILE_ADDED, Move.FILE_REMOVED}
+_JOB = "CI job "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +40,8 @@ class PlatformChange:
         was, now = listed(list(self.pin), most=4), listed(list(self.tip), most=4)
         if self.is_lost:
             return f"{self.what}: {was} is gone (", f"{'' if self.at_tip else ' at the pin'}{more})."
-        said = f"{was} → {now}" if self.pin else f"{now} is new"
+        one = len(self.pin) == len(self.tip) == 1
+        said = (f"{was} → {now}" if one else f"gone {was}; new {now}") if self.pin else f"{now} is new"
         return f"{self.what}: {said} (", f"{'' if self.at_tip else ' at the pin'}{more})."
 
     def sentence(self) -> str:
@@ -49,77 +49,71 @@ class PlatformChange:
         return f"{before}{self.at_tip or self.at_pin or 'no place'}{after}"
 
 
-def find_platform_changes(differences: Iterable[Difference]) -> list[PlatformChange]:
-    """Jobs, ROCm, CUDA and the GPUs of CI first; values that both sides have are left out."""
-    groups: dict[str, list[Difference]] = {}
-    for row in differences:
-        name = _name(row)
+def find_platform_changes(pin: Iterable[Declaration], tip: Iterable[Declaration]) -> tuple[PlatformChange, ...]:
+    """Over all files of both sides: a value that moved to another file has not changed. Jobs, ROCm, CUDA first."""
+    before, after = _group(pin), _group(tip)
+    found = [change for name in before | after for change in _compare(name, before.get(name, []), after.get(name, []))]
+    return tuple(sorted(found, key=lambda one: (_order(one.what), not one.is_lost, one.what)))
+
+
+def _group(items: Iterable[Declaration]) -> dict[str, list[Declaration]]:
+    groups: dict[str, list[Declaration]] = {}
+    for item in items:
+        name = _name(item)
         if name is not None:
-            groups.setdefault(name, []).append(row)
-    found = [change for name, rows in groups.items() for change in _compare(name, rows)]
-    return sorted(found, key=lambda one: (_order(one.what), not one.is_lost, one.what))
+            groups.setdefault(name, []).append(item)
+    return groups
+
+
+def _compare(name: str, before: list[Declaration], after: list[Declaration]) -> Iterator[PlatformChange]:
+    was = {value for item in before for value in _split(item.spec)}
+    now = {value for item in after for value in _split(item.spec)}
+    if was == now:
+        return
+    if name.startswith(_JOB):
+        was, now = ({"switched off"}, {"on"}) if before else ({"on"}, {"switched off"})
+        gone, new = before, after
+    else:
+        gone = [item for item in before if set(_split(item.spec)) - now]
+        new = [item for item in after if set(_split(item.spec)) - was]
+    yield PlatformChange(
+        what=name,
+        pin=tuple(sorted(was - now)),
+        tip=tuple(sorted(now - was)),
+        files=len({item.place.path for item in (new or gone)}),
+        at_pin=gone[0].place if gone else None,
+        at_tip=new[0].place if new else None,
+    )
 
 
 def is_platform(row: Difference) -> bool:
-    return _name(row) is not None
+    one = row.now or row.was
+    return one is not None and _name(one) is not None
 
 
 def _order(what: str) -> int:
     return next(
         (
             at
-            for at, word in enumerate(("job", "ROCm", "CUDA", "gpu-arch-type", "gpu-arch", "image", "python"))
+            for at, word in enumerate((_JOB, "ROCm", "CUDA", "gpu-arch-type", "gpu-arch", "image", "python"))
             if word in what
         ),
         9,
     )
 
 
-def _name(row: Difference) -> str | None:
-    """Under which question a difference stands; None where it is no question of the platform."""
-    if row.kind is Kind.JOB:
-        return f"CI job {row.name}"
-    if row.kind is Kind.CHANNEL:
-        last = row.name.rpartition("/")[2]
-        return next((label for mark, label in _CHANNELS if last.startswith(mark)), f"wheels of {row.name}")
-    if row.kind is Kind.IMAGE:
+def _name(item: Declaration) -> str | None:
+    """Under which question a declaration stands; None where it is no question of the platform."""
+    if item.kind is Kind.JOB:
+        return f"{_JOB}{item.name}"
+    if item.kind is Kind.CHANNEL:
+        last = item.name.rpartition("/")[2]
+        return next((label for mark, label in _CHANNELS if last.startswith(mark)), f"wheels of {item.name}")
+    if item.kind is Kind.IMAGE:
         return "container images"
-    if row.kind is Kind.SETTING and _MATRIX.search(row.name.lower()):
-        return f"CI {row.name}"
+    if item.kind is Kind.SETTING and _MATRIX.search(item.name.lower()):
+        return f"CI {item.name}"
     return None
-
-
-def _compare(name: str, rows: list[Difference]) -> Iterator[PlatformChange]:
-    kind = rows[0].kind
-    if kind is Kind.JOB:
-        yield from (_tell_job(name, row) for row in rows)
-        return
-    steady = [row for row in rows if not _WHOLE & set(row.changes)] or rows
-    was = {value for row in steady if row.was for value in _split(row.was.spec)}
-    now = {value for row in steady if row.now for value in _split(row.now.spec)}
-    if was == now:
-        return
-    files = {row.file for row in steady}
-    yield PlatformChange(
-        what=name,
-        pin=tuple(sorted(was - now)),
-        tip=tuple(sorted(now - was)),
-        files=len(files),
-        at_pin=next((row.was.place for row in steady if row.was), None),
-        at_tip=next((row.now.place for row in steady if row.now), None),
-    )
-
-
-def _tell_job(name: str, row: Difference) -> PlatformChange:
-    off = row.now is not None
-    return PlatformChange(
-        what=name,
-        pin=("on",) if off else ("switched off",),
-        tip=("switched off",) if off else ("on",),
-        files=1,
-        at_pin=row.was.place if row.was else None,
-        at_tip=row.now.place if row.now else None,
-    )
 
 
 def _split(spec: str) -> list[str]:

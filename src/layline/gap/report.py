@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layline.core.prose import count, listed, shorten
+from layline.core.prose import count, listed, shorten, verb
 from layline.core.report import Bullets, Paragraph, Report, Section, Table
 from layline.gap import statements
-from layline.gap.breaks import BrokenName, find_places, group_broken
+from layline.gap.breaks import BrokenName, count_touched, find_places, group_broken
 from layline.gap.cells import commit_cell, own_place
 from layline.gap.novelty import build_novelties
 from layline.gap.report_coupling import (
@@ -16,13 +16,14 @@ from layline.gap.report_coupling import (
     build_integration,
     build_sources,
 )
-from layline.gap.report_overview import DATE_RULE, build_folded_overview, build_overview
+from layline.gap.report_overview import build_folded_overview, build_overview
 from layline.gap.report_tree import (
     build_capabilities,
     build_dependencies,
     build_folded_capabilities,
     build_folded_dependencies,
     change_item,
+    weighty_changes,
 )
 from layline.gap.short import Before, build_short, cost_sentence
 
@@ -74,29 +75,63 @@ def _meta(gap: Gap, day: date) -> tuple[tuple[str, str], ...]:
         ("Date", day.isoformat()),
         (
             "Compared",
-            f"{gap.source_path or gap.key} at {gap.pin.commit.hash[:12]} with {gap.ref} at {gap.tip.commit.hash[:12]}",
+            f"{gap.source_path or gap.key} at {gap.pin.commit.hash[:12]} with {_name_tip(gap)}",
         ),
         ("Downstream", f"{gap.project} at {gap.downstream_commit.hash[:12]} of {gap.downstream_commit.date}"),
         ("Upstream", gap.upstream),
     )
 
 
+def _name_tip(gap: Gap) -> str:
+    """The ref and its commit; a ref that is the commit is named once."""
+    tip = gap.tip.commit.hash
+    return tip[:12] if tip.startswith(gap.ref) else f"{gap.ref} at {tip[:12]}"
+
+
 def _high_level(gap: Gap) -> Section:
+    broken = find_places(gap)
+    files = len({place.rpartition(":")[0] for place in broken})
     rows: tuple[tuple[Inline, ...], ...] = (
-        ("commit", commit_cell(gap.upstream, gap.pin.commit.hash), commit_cell(gap.upstream, gap.tip.commit.hash)),
-        ("date", gap.pin.commit.date, gap.tip.commit.date),
-        ("version", gap.pin.version.text if gap.pin.version else "—", gap.tip.version.text if gap.tip.version else "—"),
+        (
+            "commit",
+            commit_cell(gap.upstream, gap.pin.commit.hash),
+            commit_cell(gap.upstream, gap.tip.commit.hash),
+            f"{count(gap.distance.behind, 'commit')} behind",
+        ),
+        ("date", gap.pin.commit.date, gap.tip.commit.date, f"{count(gap.age_days, 'day')} apart"),
+        (
+            "version",
+            gap.pin.version.text if gap.pin.version else "—",
+            gap.tip.version.text if gap.tip.version else "—",
+            f"{count(len(gap.diff.files), 'file')} differ, +{gap.diff.insertions} −{gap.diff.deletions} lines",
+        ),
+        (
+            "our places",
+            str(count_touched(gap)),
+            f"{len(broken)} break" if gap.surface else "not measured",
+            f"{count(files, 'file')} of ours, {count(len(gap.stale_keys), 'YAML key')} unknown to the tip",
+        ),
     )
-    text = f"{statements.headline(gap)} {statements.churn_sentence(gap)}"
-    advice = f"Recommendation: {gap.recommendation}; {gap.recommendation.rule}."
+    advice = f"Recommendation: {gap.recommendation}, by the rule: {gap.recommendation.rule}."
+    told = [statements.headline(gap), cost_sentence(gap)]
     return Section(
         title="High level",
         blocks=(
-            Paragraph(text),
-            Table(columns=("", "pin", f"tip ({gap.ref})"), rows=rows, caption=DATE_RULE),
-            Paragraph(advice),
+            Paragraph(" ".join(part for part in told if part)),
+            Table(columns=("", "pin", f"tip ({gap.ref})", "impact"), rows=rows),
+            Paragraph(f"{advice} {_tell_plan(gap)}".rstrip()),
         ),
     )
+
+
+def _tell_plan(gap: Gap) -> str:
+    """The stops in one sentence."""
+    stops = [
+        f"{step.commit[:8]} ({step.date}; the next commit breaks {count(step.places, 'place')})"
+        for step in gap.plan
+        if step.places
+    ]
+    return f"Plan: stop at {listed(stops, most=4)}; then the tip. Test at every stop." if stops else ""
 
 
 def _key_dependencies(gap: Gap) -> Section:
@@ -111,7 +146,7 @@ def _key_dependencies(gap: Gap) -> Section:
 
 def _representative(gap: Gap) -> Section:
     touching = [change for change in gap.changes.kept if change.ours]
-    shown = (*build_novelties(gap)[:2], *(change_item(gap, change) for change in gap.changes.kept[:4]))
+    shown = (*build_novelties(gap)[:2], *(change_item(gap, change) for change in weighty_changes(gap)[:4]))
     text = (
         f"{count(len(gap.changes.kept), 'change')} of code, {len(touching) or 'none'} in files we import or patch (●)."
     )
@@ -125,7 +160,11 @@ def _integration(gap: Gap) -> Section:
     beyond = statements.beyond_sentence(gap)
     text = f"{count(foot.tracked, 'tracked file')} ({foot.non_empty} non-empty, {foot.python} Python) in {where}."
     lines = [f"{text} {shorten(beyond, 160)}" if beyond else text] if foot.folders else []
-    lines += [told for told in (cost_sentence(gap),) if told]
+    if gap.stale_keys:
+        keys = listed([stale.key for stale in gap.stale_keys], most=3)
+        lines.append(
+            f"{count(len(gap.stale_keys), 'key')} of our YAML files {verb(len(gap.stale_keys), 'is')} unknown to the tip: {keys}."
+        )
     rows = group_broken(gap)
     risks = tuple(_risk(gap, row) for row in rows[:6])
     left = len(find_places(gap)) - len({place for row in rows[:6] for place in row.places})

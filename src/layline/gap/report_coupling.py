@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from layline.change.surface import SurfaceChange
 from layline.core.evidence import Evidence
-from layline.core.prose import count, listed, shorten, verb
+from layline.core.prose import count, listed, shorten
 from layline.core.report import Cell, Paragraph, Section, Table
 from layline.coupling.model import Consequence
 from layline.gap import statements
@@ -16,7 +16,6 @@ from layline.gap.breaks import BrokenName, common_folder, find_further_patches, 
 from layline.gap.cells import diff_command, evidence_cell, own_place, place_cell, span
 
 if TYPE_CHECKING:
-    from layline.change.surface import SurfaceRow
     from layline.core.report import Block, Inline
     from layline.coupling.model import Coupling
     from layline.gap.model import Gap, PatchRow
@@ -32,7 +31,7 @@ def build_integration(gap: Gap) -> Section:
         text = "Not compared: the backend configures no `packages` or no `integration` folder."
         return Section(title="Integration and coupling", blocks=(Paragraph(text), *_footprint(gap)))
     inner = [_broken(gap), _consequence(gap, Consequence.MAY_BREAK), _consequence(gap, Consequence.LOOK)]
-    inner += [_stale(gap, MOST_COUPLINGS), *([_patches(gap)] if gap.patches is not None else []), _definitions(gap)]
+    inner.append(_stale(gap, MOST_COUPLINGS))
     intro = Paragraph(next(iter(statements.find_reasons(gap))))
     return Section(title="Integration and coupling", blocks=(intro, *_footprint(gap)), sections=tuple(inner))
 
@@ -41,13 +40,14 @@ def build_folded_integration(gap: Gap) -> list[Section]:
     """Every row with its evidence."""
     if gap.surface is None:
         return []
-    found = [_rows(gap), _totals(gap), _files(gap)]
-    found += [_options(gap, "Config fields", "fields"), _options(gap, "Command-line flags", "flags")]
-    for consequence in (Consequence.MAY_BREAK, Consequence.LOOK):
-        if statements.count_consequences(gap)[consequence] > MOST_COUPLINGS:
-            found.append(_consequence(gap, consequence, MOST_FOLDED))
+    found = [_rows(gap), _files(gap), _definitions(gap)]
+    found += [
+        _consequence(gap, consequence, MOST_FOLDED)
+        for consequence in (Consequence.MAY_BREAK, Consequence.LOOK)
+        if statements.count_consequences(gap)[consequence] > MOST_COUPLINGS
+    ]
     if len(gap.stale_keys) > MOST_COUPLINGS:
-        found.append(_stale(gap, MOST_FOLDED))
+        found.append(_stale(gap, len(gap.stale_keys)))
     return [replace(section, folded=True) for section in found if section.blocks]
 
 
@@ -95,27 +95,10 @@ def _rows(gap: Gap) -> Section:
     found = [one for one in gap.couplings if one.consequence is Consequence.WILL_BREAK]
     rows = [_coupling_row(gap, one) for one in found] + [_patch_row(gap, row) for row in find_further_patches(gap)]
     table = Table(columns=("our place", "how", "upstream name", "state", "detail", "pin", "tip"), rows=tuple(rows))
-    return Section(title=f"Will break, row by row: {len(rows)}", blocks=(table,) if rows else ())
-
-
-def _totals(gap: Gap) -> Section:
-    counted: Counter[tuple[str, str]] = Counter((one.touch.value, one.consequence.value) for one in gap.couplings)
-    kinds = [value.value for value in Consequence]
-    rows = tuple(
-        (touch, *(str(counted[touch, kind]) for kind in kinds), str(sum(counted[touch, kind] for kind in kinds)))
-        for touch in dict.fromkeys(one.touch.value for one in sorted(gap.couplings, key=lambda one: one.touch.name))
+    return Section(
+        title=f"Will break, row by row: {len(rows)} names at {len(find_places(gap))} places",
+        blocks=(table,) if rows else (),
     )
-    states = Counter(one.state.value for one in gap.couplings)
-    text = (
-        "By state: "
-        + listed(
-            [f"{number} {state}" for state, number in sorted(states.items(), key=lambda pair: (-pair[1], pair[0]))],
-            most=12,
-        )
-        + "."
-    )
-    table = Table(columns=("how we depend", *kinds, "all"), rows=rows, numeric=frozenset(range(1, 6)))
-    return Section(title="How we depend, in figures", blocks=(table, Paragraph(text)) if rows else ())
 
 
 def _consequence(gap: Gap, consequence: Consequence, most: int = MOST_COUPLINGS) -> Section:
@@ -168,27 +151,23 @@ def _coupling_row(gap: Gap, one: Coupling) -> tuple[Inline, ...]:
 
 
 def _files(gap: Gap) -> Section:
-    counted: dict[str, Counter[Consequence]] = {}
-    for one in gap.couplings:
-        counted.setdefault(one.location.path, Counter())[one.consequence] += 1
-    order = sorted(
-        counted,
-        key=lambda path: (
-            -counted[path][Consequence.WILL_BREAK],
-            -counted[path][Consequence.MAY_BREAK],
-            -counted[path][Consequence.LOOK],
-            path,
-        ),
+    """Places of each file of ours: all that use the upstream, those that break, those to look at; patches included."""
+    broken = set(find_places(gap))
+    look = {str(one.location) for one in gap.couplings if one.consequence in {Consequence.MAY_BREAK, Consequence.LOOK}}
+    touched = {str(one.location) for one in gap.couplings} | {row.location for row in gap.patches or ()}
+    counted: dict[str, Counter[str]] = {}
+    for place in sorted(touched | broken):
+        kind = "break" if place in broken else "look" if place in look else "fit"
+        counted.setdefault(place.rpartition(":")[0], Counter())[kind] += 1
+    hurt = sorted(
+        (path for path, kinds in counted.items() if kinds["break"] or kinds["look"]),
+        key=lambda path: (-counted[path]["break"], -counted[path]["look"], path),
     )
-    hurt = [path for path in order if sum(counted[path].values()) > counted[path][Consequence.OK]]
     rows: tuple[tuple[Inline, ...], ...] = tuple(
-        (Cell(path, code=True), *(str(counted[path][kind]) for kind in Consequence)) for path in hurt[:MOST_FILES]
+        (Cell(path, code=True), *(str(counted[path][kind]) for kind in ("break", "look", "fit"))) for path in hurt
     )
     table = Table(
-        columns=("file", *(kind.value for kind in Consequence)),
-        rows=rows,
-        numeric=frozenset(range(1, 5)),
-        more=max(0, len(hurt) - MOST_FILES),
+        columns=("file", "places that break", "to look at", "that fit"), rows=rows, numeric=frozenset({1, 2, 3})
     )
     return Section(title=f"Files of ours: {len(hurt)} affected", blocks=(table,) if rows else ())
 
@@ -204,31 +183,7 @@ def _definitions(gap: Gap) -> Section:
         rows = statements.count_surface(gap, which)
         parts = [f"{rows[change]} {change.value}" for change in SurfaceChange if rows[change]]
         told.append(f"{title}: {listed(parts, most=8) if parts else 'no difference'}.")
-    return Section(title="Upstream surface", blocks=(Paragraph(" ".join(told)),))
-
-
-def _options(gap: Gap, title: str, which: str) -> Section:
-    rows: tuple[SurfaceRow, ...] = getattr(gap.surface, which) if gap.surface else ()
-    if not rows:
-        return Section(title=title)
-    order = {SurfaceChange.REMOVED: 0, SurfaceChange.RENAMED: 1, SurfaceChange.DEFAULT: 2, SurfaceChange.SIGNATURE: 3}
-    ranked = sorted(rows, key=lambda row: (order.get(row.change, 9), row.name))
-    table = Table(
-        columns=("name", "change", "pin", "tip", "pin file:line", "tip file:line"),
-        rows=tuple(
-            (
-                Cell(row.name, code=True),
-                row.change.value,
-                shorten(row.was or "—", 60),
-                shorten(row.now or "—", 60),
-                evidence_cell(row.pin_evidence),
-                evidence_cell(row.tip_evidence),
-            )
-            for row in ranked[:MOST_FOLDED]
-        ),
-        more=max(0, len(ranked) - MOST_FOLDED),
-    )
-    return Section(title=f"{title}: {count(len(rows), 'difference')}", blocks=(table,))
+    return Section(title="Upstream surface in figures", blocks=(Paragraph(" ".join(told)),))
 
 
 def _stale(gap: Gap, most: int) -> Section:
@@ -253,27 +208,6 @@ def _stale(gap: Gap, most: int) -> Section:
         more_where=_where(most),
     )
     return Section(title=title, blocks=(table,))
-
-
-def _patches(gap: Gap) -> Section:
-    """What `patches drift` says beyond the places that will break, which stand above."""
-    rows = [row for row in gap.patches or () if row.severity == "look"]
-    broken = {row.location for row in gap.patches or () if row.severity == "breaks" and row.active}
-    total = len({row.location for row in gap.patches or ()})
-    text = (
-        f"{len(broken) or 'None'} of {count(total, 'patched place')} {verb(len(broken), 'breaks')} (they are in the table "
-        f"above); {count(len(rows), 'effect')} {verb(len(rows), 'needs')} a look."
-    )
-    blocks: list[Block] = [Paragraph(text)]
-    if rows:
-        shown = tuple(
-            (row.patch, Cell(row.target, code=True), row.kind, own_place(gap, row.location), shorten(row.detail, 120))
-            for row in rows[:MOST_COUPLINGS]
-        )
-        more = max(0, len(rows) - MOST_COUPLINGS)
-        columns = ("patch", "target", "drift", "place", "detail")
-        blocks.append(Table(columns=columns, rows=shown, more=more, more_where="layline patches drift"))
-    return Section(title="Patches", blocks=tuple(blocks))
 
 
 def build_sources(evidence_path: str) -> Section:

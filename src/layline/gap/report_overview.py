@@ -22,7 +22,7 @@ MOST_STEPS = 8
 
 def build_overview(gap: Gap) -> Section:
     text = f"{statements.distance_sentence(gap)} {statements.version_sentence(gap)} {statements.churn_sentence(gap)}"
-    inner = [_recommendation(gap), *([_plan(gap)] if gap.plan else [])]
+    inner = [_plan(gap)] if gap.plan else []
     return Section(title="High-level comparison", blocks=(Paragraph(text), _figures(gap)), sections=tuple(inner))
 
 
@@ -63,6 +63,7 @@ def _figures(gap: Gap) -> Table:
             f"{share(code, lines)} code; {len(_ours(gap))} of the files hold what we use" if lines else "",
         ),
         ("our places", str(count_touched(gap)), f"{_breaks(gap)} break", _work(gap)),
+        ("recommendation", str(gap.recommendation), gap.recommendation.rule, _inputs(gap)),
     )
     return Table(columns=("", "pin", f"tip ({gap.ref})", "impact"), rows=rows, caption=DATE_RULE)
 
@@ -99,16 +100,9 @@ def _breaks(gap: Gap) -> str:
     return "unknown how many" if gap.surface is None else str(len(find_places(gap)) or "none")
 
 
-def _recommendation(gap: Gap) -> Section:
-    """The label, the rule that fired, and every input."""
-    inputs = gap.recommendation.inputs
-    broken = "not measured" if gap.surface is None else str(inputs.will_break)
-    text = f"{gap.recommendation}: {gap.recommendation.rule}."
-    told = (
-        f"Inputs: {count(inputs.behind or 0, 'commit')} behind, {count(inputs.age_days or 0, 'day')} between pin and tip, places "
-        f"that break: {broken}, run-time floors that went up: {inputs.dependency_floor or 'none'}."
-    )
-    return Section(title="Recommendation", blocks=(Paragraph(f"{text[:1].upper()}{text[1:]} {told}"),))
+def _inputs(gap: Gap) -> str:
+    """What the rule was given beside what the rows above say."""
+    return f"run-time floors that went up: {gap.recommendation.inputs.dependency_floor or 'none'}"
 
 
 def _plan(gap: Gap) -> Section:
@@ -125,12 +119,11 @@ def _steps(gap: Gap, shown: list[int]) -> tuple[Inline, ...]:
     items: list[Inline] = []
     for step in (gap.plan[index] for index in shown):
         text: list[str | Cell] = [
-            "Upgrade to ",
             commit_cell(gap.upstream, step.commit),
             f" ({step.date}, {count(step.behind, 'commit')} after the pin): {step.reason}.",
         ]
         if step.breaks_next:
-            text.append(f" Then fix: {listed(list(step.breaks_next), most=3)}.")
+            text.append(f" To go past it, fix: {listed(list(step.breaks_next), most=3)}.")
         items.append(tuple(text))
     return tuple(items)
 

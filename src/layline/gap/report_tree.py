@@ -12,7 +12,7 @@ from layline.gap import statements
 from layline.gap.cells import change_link, place_cell, requirement_text
 from layline.gap.dependencies import Rank
 from layline.gap.dependencies.compare import Move
-from layline.gap.platform import find_platform_changes
+from layline.gap.novelty import tell_classes
 
 if TYPE_CHECKING:
     from layline.core.report import Block, Inline
@@ -21,15 +21,12 @@ if TYPE_CHECKING:
     from layline.gap.model import Gap
 
 MOST_ROWS, MOST_METADATA, MOST_FOLDED = 10, 16, 40
-MOST_PER_AREA, MOST_CHANGES = 6, 8
+MOST_PER_AREA, MOST_CHANGES = 6, 6
 
 
 def build_dependencies(gap: Gap) -> Section:
     """Platforms and CI, then the package metadata; what other files say is counted and stands in the appendix."""
-    intro = (
-        f"{statements.dependency_sentence(gap)} Each rank of evidence is compared with the same rank on the "
-        "other side; strongest first."
-    )
+    intro = statements.dependency_sentence(gap)
     inner = [_platforms(gap), _rank_section(gap, Rank.METADATA, MOST_METADATA)]
     if gap.dependencies.conflicts:
         inner.append(_conflicts(gap))
@@ -71,7 +68,7 @@ def _platforms(gap: Gap) -> Section:
             place_cell(gap.upstream, gap.pin.commit.hash, change.at_pin) if change.at_pin else "—",
             place_cell(gap.upstream, gap.tip.commit.hash, change.at_tip) if change.at_tip else "—",
         )
-        for change in find_platform_changes(gap.dependencies.differences)
+        for change in gap.dependencies.platform
     )
     if not rows:
         return Section(title="Platforms and CI", blocks=(Paragraph("No channel, image or CI matrix differs."),))
@@ -157,7 +154,7 @@ def _conflicts(gap: Gap) -> Section:
         rows=rows[:MOST_ROWS],
         more=max(0, len(rows) - MOST_ROWS),
     )
-    return Section(title="Ranks that disagree at the tip", blocks=(table,))
+    return Section(title="Files that disagree at the tip", blocks=(table,))
 
 
 def _lock_text(was: LockedSet | None, now: LockedSet | None) -> str:
@@ -219,6 +216,8 @@ def _packages(gap: Gap) -> Section:
         shown = [f"{one.old_path} → {one.path}" if one.old_path else f"{one.path} ({one.files})" for one in named]
         items.append(f"{verb}: {listed(shown, most=10)}.")
     text = "Folders of Python files that only one side has, with the number of files."
+    classes = tell_classes(gap)
+    items += [classes] if classes else []
     return Section(
         title="Packages", blocks=(Paragraph(text), Bullets(tuple(items))) if items else (Paragraph("None."),)
     )
@@ -247,8 +246,14 @@ def _changes(gap: Gap) -> Section:
     )
     blocks: list[Block] = [Paragraph(intro[:1].upper() + intro[1:])]
     if changes.kept:
-        blocks.append(Bullets(tuple(change_item(gap, change) for change in changes.kept[:MOST_CHANGES])))
+        blocks.append(Bullets(tuple(change_item(gap, change) for change in weighty_changes(gap)[:MOST_CHANGES])))
     return Section(title="Representative upstream changes", blocks=tuple(blocks))
+
+
+def weighty_changes(gap: Gap) -> list[UpstreamChange]:
+    """Changes that break places of ours first, then those that touch most files we use."""
+    weight = {cause.commit: len(cause.places) for cause in gap.causes}
+    return sorted(gap.changes.kept, key=lambda change: -max(weight.get(commit, 0) for commit in change.commits))
 
 
 def _changes_by_area(gap: Gap) -> Section:

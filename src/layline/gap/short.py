@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from layline.core.prose import count, listed, sentence, shorten, verb
+from layline.core.prose import count, listed, sentence
 from layline.core.report import Bullets, Cell, Paragraph, Section
+from layline.coupling.model import Touch
 from layline.gap import statements
 from layline.gap.breaks import find_places
 from layline.gap.cells import commit_cell
@@ -33,7 +34,7 @@ def build_short(gap: Gap, before: Before | None) -> Section:
     blocks += [Paragraph(text) for text in (since_sentence(gap, before), cost_sentence(gap)) if text]
     blocks += [Paragraph(root) for root in _root_cause(gap)]
     blocks += [
-        Paragraph(f"Recommendation: {gap.recommendation}. The rule: {gap.recommendation.rule}. {_first_step(gap)}")
+        Paragraph(f"Recommendation: {gap.recommendation}, by the rule: {gap.recommendation.rule}. {_first_step(gap)}")
     ]
     found = build_novelties(gap)
     if found:
@@ -64,11 +65,25 @@ def cost_sentence(gap: Gap) -> str:
     if not places:
         return "Nothing of ours breaks at the tip; the upgrade is a move of the pin and a run of the tests."
     files = len({place.rpartition(":")[0] for place in places})
-    lines = f"; {count(gap.effort.lines, 'line')} of ours use what breaks" if gap.effort else ""
-    patches = len({row.location for row in gap.patches or () if row.severity == "breaks" and row.active})
-    own = f" {patches} of the places {verb(patches, 'is')} monkey patches." if patches else ""
-    size = sentence(f"The work is at least {count(len(places), 'place')} in {count(files, 'file')}{lines}")
-    return f"{size}{_causes(gap, len(places))}{own}"
+    size = f"A place is one file:line of ours; the {len(places)} that break are in {count(files, 'file')}"
+    lines = (
+        f", and {count(gap.effort.lines, 'line')} name something that breaks: the least to read again"
+        if gap.effort
+        else ""
+    )
+    return f"{sentence(size + lines)}{_causes(gap, len(places))}{_how(gap, places)}"
+
+
+def _how(gap: Gap, places: tuple[str, ...]) -> str:
+    """How the places fail: patches may do so in silence, imports at start-up, the rest when they are reached."""
+    patches = {row.location for row in gap.patches or () if row.severity == "breaks" and row.active}
+    early = {Touch.IMPORT, Touch.MODULE, Touch.SUBCLASS}
+    starting = {str(one.location) for one in gap.couplings if one.touch in early} & set(places) - patches
+    rest = len(places) - len(patches & set(places)) - len(starting)
+    parts = [f"{len(starting)} fail when our modules are imported"] if starting else []
+    parts += [f"{len(patches)} are patches, which fail or stop applying in silence"] if patches else []
+    parts += [f"{rest} fail when they are reached"] if rest > 0 else []
+    return f" {listed(parts)[:1].upper()}{listed(parts)[1:]}." if parts else ""
 
 
 def _causes(gap: Gap, total: int) -> str:
@@ -110,8 +125,7 @@ def _first_step(gap: Gap) -> str:
         if gap.surface is None:
             return ""
         return "Which commits break them was not found." if find_places(gap) else "No step of the way breaks our code."
-    free = "The first commit" if step.behind == 1 else f"The first {step.behind} commits"
     return (
-        f"{free} can be taken without a change of ours; the next one breaks "
-        f"{count(step.places, 'place')}: {shorten(listed(list(step.breaks_next), most=3), 160)}."
+        f"None of these places breaks before {step.commit[:12]} ({step.date}, {count(step.behind, 'commit')} after the pin); "
+        f"the commit after it breaks {count(step.places, 'place')}. What lies in between was not judged by itself."
     )

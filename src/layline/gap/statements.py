@@ -15,7 +15,7 @@ from layline.gap.cells import place_cell, plain_text
 from layline.gap.dependencies import Kind, Rank
 from layline.gap.dependencies.compare import Move
 from layline.gap.novelty import build_novelties
-from layline.gap.platform import PlatformChange, find_platform_changes, is_platform
+from layline.gap.platform import PlatformChange, is_platform
 from layline.history import is_version
 
 if TYPE_CHECKING:
@@ -38,11 +38,11 @@ def headline(gap: Gap) -> str:
 
 
 def breaks_phrase(gap: Gap) -> str:
-    """`20 of 69 places of our code break there, 8 of them by one change (#58)`."""
+    """`20 of our 69 places that use it break at the tip, 8 of them by one change (#58)`."""
     places = find_places(gap)
     if not places:
-        return "none of our code breaks there"
-    broken = f"{len(places)} of {count(count_touched(gap), 'place')} of our code {verb(len(places), 'breaks')} there"
+        return "none of our code breaks at the tip"
+    broken = f"{len(places)} of our {count(count_touched(gap), 'place')} that use it {verb(len(places), 'breaks')} at the tip"
     first = gap.causes[0] if gap.causes else None
     if first is None or len(first.places) < 2 or 3 * len(first.places) < len(places):
         return broken
@@ -113,8 +113,8 @@ def dependency_sentence(gap: Gap) -> str:
     parts = (
         [
             (
-                f"{count(others, 'dependency entry')} ({len(needed) or 'none'} required at run time at the "
-                f"tip{f', {dropped} no longer' if dropped else ''})"
+                f"{count(others, 'requirement')} ({len(needed) or 'none'} needed at run time"
+                f"{f', {dropped} dropped' if dropped else ''})"
             )
         ]
         if others
@@ -154,12 +154,12 @@ def plan_sentence(gap: Gap) -> str:
     """What the stops are, and how many of the broken places they account for."""
     told = sum(step.places for step in gap.plan)
     total = gap.recommendation.inputs.will_break or 0
-    text = "Stopping points are tags and the last commits before changes that break our code."
-    if not total:
-        return text
+    text = (
+        "Stops are releases and the last commits before changes that break a place of ours. Places were judged at the tip "
+        "only: what breaks between pin and tip and fits again at the tip is not seen, so test at every stop."
+    )
     rest = total - told
-    text += f" The steps name the commits behind {told or 'none'} of the {count(total, 'place')} that will break"
-    return f"{text}; the other {rest} have no stop of their own and may break at any step." if rest > 0 else f"{text}."
+    return f"{text} For {rest} of the {count(total, 'place')} the change was not found." if total and rest > 0 else text
 
 
 def tags_phrase(gap: Gap) -> str:
@@ -170,12 +170,8 @@ def tags_phrase(gap: Gap) -> str:
     if not others:
         return found
     versions = [name for name in others if is_version(name)][::-1]
-    named = (
-        f": {listed(versions, most=6)}"
-        if len(versions) == len(others)
-        else f", {count(len(versions), 'version')} among them" + (f" ({listed(versions, most=6)})" if versions else "")
-    )
-    return f"{found}; {count(len(others), 'tag')} of that time on other branches{named}"
+    named = f" {listed(versions, most=3)}"
+    return f"{found}; on other branches{named}" if versions else found
 
 
 def _coupling_sentences(gap: Gap) -> Iterator[str]:
@@ -216,15 +212,12 @@ def dependency_deltas(gap: Gap, most: int = 5) -> tuple[str, ...]:
 
 def dependency_items(gap: Gap, most: int = 5) -> tuple[Inline, ...]:
     """Dependency shifts: platforms and CI first, then run-time metadata; the same rank on both sides."""
-    platform = [_platform_item(gap, change) for change in find_platform_changes(gap.dependencies.differences)]
+    platform = [_platform_item(gap, change) for change in gap.dependencies.platform]
     rows = sorted((row for row in gap.dependencies.differences if not is_platform(row)), key=_dependency_weight)
     early = platform[: max(2, most // 2)]
     found = [*early, *(difference_item(gap, row) for row in rows[: most - len(early)])]
     if len(early) + len(rows) > most:
-        rest = len(rows) - (most - len(early)) + 1
-        found[-1] = sentence(
-            f"{count(rest, 'further difference')} in package metadata, requirement files, installs and docs"
-        )
+        found[-1] = "More under Dependencies and in the appendix."
     return tuple(found) or ("No dependency declaration differs between pin and tip.",)
 
 

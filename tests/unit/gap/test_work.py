@@ -8,9 +8,7 @@ from layline.core.evidence import Location
 from layline.core.revision import Commit
 from layline.coupling.model import Consequence, Coupling, State, Touch
 from layline.gap.causes import find_causes
-from layline.gap.dependencies.compare import compare_declarations
 from layline.gap.dependencies.model import Declaration, Kind, Rank
-from layline.gap.dependencies.reading import Declarations
 from layline.gap.effort import find_lines, measure_effort
 from layline.gap.model import PatchRow
 from layline.gap.platform import find_platform_changes
@@ -71,32 +69,27 @@ def declared(name: str, spec: str, kind: Kind, line: int = 1, path: str = ".gith
     return Declaration(rank=Rank.COMMANDS, kind=kind, name=name, spec=spec, scope=path, place=Location(path, line))
 
 
-def declarations(*items: Declaration) -> Declarations:
-    files = tuple(dict.fromkeys((item.rank, item.place.path) for item in items))
-    return Declarations(items=items, locks=(), files=files, skipped=())
-
-
 def test_platforms_come_first_and_what_left_ci_is_told() -> None:
     wheels = "download.pytorch.org/whl nightly"
-    pin = declarations(
+    pin = (
         declared(f"{wheels}/rocm", "nightly/rocm7.1", Kind.CHANNEL, 3),
         declared(f"{wheels}/cu", "nightly/cu126", Kind.CHANNEL, 4),
         declared("gpu-arch-type", "rocm", Kind.SETTING, 5),
         declared("gpu-arch-type", "cuda", Kind.SETTING, 6),
         declared("torch", "==2.9", Kind.REQUIREMENT, 7),
     )
-    tip = declarations(
+    tip = (
         declared(f"{wheels}/cu", "nightly/cu130", Kind.CHANNEL, 4),
-        declared("gpu-arch-type", "cuda", Kind.SETTING, 6),
+        declared("gpu-arch-type", "cuda", Kind.SETTING, 2, path=".github/workflows/set-matrix.yaml"),
         declared("torch", "==2.10", Kind.REQUIREMENT, 7),
         declared("integration", "switched off", Kind.JOB, 9),
     )
-    said = [change.sentence() for change in find_platform_changes(compare_declarations(pin, tip))]
+    said = [change.sentence() for change in find_platform_changes(pin, tip)]
     assert said == [
         "CI job integration: on → switched off (.github/workflows/ci.yaml:9).",
         "ROCm wheels: nightly/rocm7.1 is gone (.github/workflows/ci.yaml:3 at the pin).",
         "CUDA wheels: nightly/cu126 → nightly/cu130 (.github/workflows/ci.yaml:4).",
-        "CI gpu-arch-type: rocm is gone (.github/workflows/ci.yaml:6).",
+        "CI gpu-arch-type: rocm is gone (.github/workflows/ci.yaml:5 at the pin).",
     ]
 
 
