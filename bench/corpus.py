@@ -24,7 +24,7 @@ from corpus.cases import EXPLOITS, HONEST, QUICK, Case, load_case
 from layline.campaign.measure.controls import wrap
 from layline.campaign.measure.run import Request, measure_pair
 from layline.campaign.values.judge import judge
-from layline.campaign.values.model import Status
+from layline.campaign.values.measurement import Status
 
 ATTEMPTS = 3
 BEGIN, END = "<!-- corpus: written by bench.corpus -->", "<!-- corpus: end -->"

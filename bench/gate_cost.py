@@ -16,7 +16,7 @@ import os
 from layline.campaign.measure.controls import wrap
 from layline.campaign.measure.run import Request, measure_pair
 from layline.campaign.operators import load_operator
-from layline.campaign.values.model import Plan
+from layline.campaign.values.measurement import Plan
 
 ADDED = ("gates", "controls")
 

@@ -27,8 +27,8 @@ def main(arguments: list[str]) -> int:
     import numpy as np
     import torch
 
+    from layline.campaign.devices.gpu_memory import flush_cache
     from layline.campaign.devices.gpu_roof import measure_ceilings
-    from layline.campaign.measure.gpu.arm import flush_cache
     from layline.campaign.operators import load_operator
     from layline.campaign.values.statistics import quantile
 

@@ -15,29 +15,17 @@ import argparse
 import json
 import os
 import re
-import secrets
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from bench.no_op_rounds import slow_down
-from layline.campaign.devices.machine import read_environment
+from bench.no_op_timing import describe_round, report, time_round
 from layline.campaign.measure import build
-from layline.campaign.measure.arm import Setup
-from layline.campaign.measure.build import ALIGNED, Built, build_kernel, workshop
-from layline.campaign.measure.controls import wrap
-from layline.campaign.measure.pair import PairRun, open_legs, run_shape
-from layline.campaign.measure.placement import Placements
-from layline.campaign.measure.run import ARENA_BYTES
+from layline.campaign.measure.build import ALIGNED
 from layline.campaign.operators import load_operator
-from layline.campaign.values.judge import judge, look
-from layline.campaign.values.model import Leg, Measurement, Operator, Plan, Status
-from layline.campaign.values.statistics import false_accept_bound
+from layline.campaign.values.measurement import Plan
 
 PLAN = Plan(looks=(5, 8, 12, 16), calls=12, seconds=0.15, alpha=0.025)
 STARTS = (("gemm", "naive"), ("gemm", "blocked"), ("softmax", "naive"))
@@ -96,7 +84,6 @@ def main() -> None:
     asked.add_argument("--out", type=Path, required=True)
     asked.add_argument("--seconds", type=float, default=1e9, help="stop after this long")
     options = asked.parse_args()
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if options.fixed:
         build.FLAGS = tuple(flag for flag in build.FLAGS if flag not in ALIGNED)
     done = len(options.out.read_text().splitlines()) if options.out.exists() else 0
@@ -110,19 +97,6 @@ def main() -> None:
     report([json.loads(line) for line in options.out.read_text().splitlines()])
 
 
-def report(rows: list[dict[str, Any]]) -> None:
-    accepted = sum(row["accepted"] for row in rows)
-    bound = false_accept_bound(accepted, len(rows))
-    spreads = sorted(row["spread"] for row in rows)
-    print(f"{accepted} of {len(rows)} accepted; 95 % upper bound of the rate {bound:.2%}")
-    print(f"spread of a process pair: median {spreads[len(spreads) // 2]:.2%}, largest {spreads[-1]:.2%}")
-    for name in dict.fromkeys(row["start"] for row in rows):
-        of_it = [row for row in rows if row["start"] == name]
-        estimates = sorted(row["estimate"] for row in of_it)
-        told = f"estimates {estimates[0]:+.1%} to {estimates[-1]:+.1%}"
-        print(f"  {name}: {sum(row['accepted'] for row in of_it)} of {len(of_it)}, {told}")
-
-
 def _round(number: int, options: argparse.Namespace) -> dict[str, Any]:
     name, start = STARTS[number % len(STARTS)]
     operator = load_operator(name)
@@ -131,59 +105,11 @@ def _round(number: int, options: argparse.Namespace) -> dict[str, Any]:
     if options.gain and name == "gemm":
         best = slow_down(best, options.gain)
     began = time.monotonic()
-    measurement = _measure(operator, best, candidate, is_fixed=options.fixed)
-    verdict = judge(measurement)
-    whole = [ratio.cpu for ratio in measurement.ratios if ratio.leg is Leg.CANDIDATE]
-    by_pair = np.array(whole).reshape(measurement.pairs, -1).mean(axis=1)
-    return {
-        "round": number,
-        "start": f"{name} {start}",
-        "edit": edit,
-        "outcome": verdict.outcome,
-        "accepted": verdict.outcome.is_accepted,
-        "estimate": verdict.interval.estimate if verdict.interval else 0.0,
-        "lower": verdict.interval.lower if verdict.interval else None,
-        "pairs": measurement.pairs,
-        "spread": float(by_pair.std(ddof=1)),
-        "load": os.getloadavg()[0],
-        "seconds": round(time.monotonic() - began, 1),
-    }
-
-
-def _measure(operator: Operator, best: str, candidate: str, *, is_fixed: bool) -> Measurement:
-    """The timing of a round: process pairs until the judge can tell."""
-    rng = np.random.default_rng(int.from_bytes(secrets.token_bytes(16), "big"))
     shapes = tuple(shape for shape in operator.shapes if shape.label in SHAPES[operator.name])
-    measurement = Measurement(
-        status=Status.MEASURED,
-        operator=operator.name,
-        shapes=tuple(shape.label for shape in shapes),
-        plan=PLAN,
-        environment=read_environment(),
-        seed_commitment="",
-        seed="",
-    )
-    with workshop() as shop:
-        setup = Setup(operator=operator, shapes=shapes, plan=PLAN, shop=shop, arena_bytes=2 * ARENA_BYTES)
-        texts = {Leg.BEST: best, Leg.CANDIDATE: candidate}
-        builts = {leg: build_kernel(wrap(operator, text), operator, shop) for leg, text in texts.items()}
-        places = {leg: Placements(built, shop, rng) for leg, built in builts.items() if isinstance(built, Built)}
-        runs: list[PairRun] = []
-        while True:
-            run = PairRun(number=len(runs))
-            drawn = {leg: place.built if is_fixed else place.draw() for leg, place in places.items()}
-            with ExitStack() as stack:
-                legs, _loaded = open_legs(stack, setup, drawn, rng)
-                for index in rng.permutation(len(shapes)):
-                    run_shape(setup, legs, shapes[int(index)], run, rng)
-            runs.append(run)
-            if len(runs) in PLAN.looks:
-                samples = tuple(sample for one in runs for sample in one.samples())
-                ratios = tuple(ratio for one in runs for ratio in one.ratios())
-                made = places[Leg.CANDIDATE].built.build
-                measurement = replace(measurement, pairs=len(runs), samples=samples, ratios=ratios, candidate=made)
-                if look(measurement, is_last=len(runs) == PLAN.looks[-1]):
-                    return measurement
+    found = {"round": number, "start": f"{name} {start}", "edit": edit}
+    measurement = time_round(operator, shapes, PLAN, (best, candidate), is_fixed=options.fixed)
+    seconds = round(time.monotonic() - began, 1)
+    return {**found, **describe_round(measurement), "load": os.getloadavg()[0], "seconds": seconds}
 
 
 if __name__ == "__main__":

@@ -11,29 +11,19 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import secrets
 import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from bench.no_op_edits import report
-from layline.campaign.devices.machine import read_environment
-from layline.campaign.measure.build import Built, workshop
-from layline.campaign.measure.gpu.pair import GpuPair, run_shape
-from layline.campaign.measure.gpu.run import plan_device
-from layline.campaign.measure.gpu.session import Stage, find_arena_bytes, live, open_legs, take_kernel
-from layline.campaign.measure.pair import PairRun
+from bench.no_op_timing import describe_round, report, time_round
+from layline.campaign.devices.faults import Disturbed
+from layline.campaign.measure.accelerator import plan_device
 from layline.campaign.operators import load_operator
-from layline.campaign.operators.tensors import find_device
-from layline.campaign.values.judge import judge, look
-from layline.campaign.values.model import Leg, Measurement, Operator, Snapshot, Status
 
+PLAN = replace(plan_device(0.025, 0.01), looks=(3, 5))
 SHAPES = {"gemm_bf16": ("square-4096",), "rmsnorm_bf16": ("llama8b-32768x4096",)}
 STARTS = (("gemm_bf16", "naive"), ("rmsnorm_bf16", "naive"), ("gemm_bf16", "grouped"))
-OVERHEAD_MS = 0.5
 
 
 def rename(text: str) -> str:
@@ -83,65 +73,13 @@ def _round(number: int) -> dict[str, Any]:
     text = dict((*operator.starts, *operator.variants))[start]
     edit, change = EDITS[number // len(STARTS) % len(EDITS)]
     began = time.monotonic()
-    measurement = _measure(operator, text, change(text))
-    verdict = judge(measurement)
-    values = [ratio.wall for ratio in measurement.ratios if ratio.leg is Leg.CANDIDATE]
-    return {
-        "round": number,
-        "start": f"{name} {start}",
-        "edit": edit,
-        "outcome": verdict.outcome,
-        "accepted": verdict.outcome.is_accepted,
-        "estimate": verdict.interval.estimate if verdict.interval else 0.0,
-        "lower": verdict.interval.lower if verdict.interval else None,
-        "pairs": measurement.pairs,
-        "spread": float(np.std(values, ddof=1)),
-        "seconds": round(time.monotonic() - began, 1),
-    }
-
-
-def _measure(operator: Operator, best: str, candidate: str) -> Measurement:
-    plan = replace(plan_device(0.025, 0.01), looks=(3, 5))
-    device = find_device()
-    rng = np.random.default_rng(int.from_bytes(secrets.token_bytes(16), "big"))
     shapes = tuple(shape for shape in operator.shapes if shape.label in SHAPES[operator.name])
-    measurement = Measurement(
-        status=Status.MEASURED,
-        operator=operator.name,
-        shapes=tuple(shape.label for shape in shapes),
-        plan=plan,
-        environment=read_environment(),
-        seed_commitment="",
-        seed="",
-    )
-    with workshop() as shop:
-        size = find_arena_bytes(operator, shapes, device)
-        stage = Stage(operator=operator, shapes=shapes, plan=plan, shop=shop, device=device, rng=rng, arena_bytes=size)
-        texts = {Leg.BEST: best, Leg.CANDIDATE: candidate}
-        builts: dict[Leg, Built] = {}
-        for leg, text in texts.items():
-            built = take_kernel(stage, Snapshot(files=(("kernel.py", text),)))
-            assert isinstance(built, Built)
-            builts[leg] = built
-        runs: list[PairRun] = []
-        waiting = [open_legs(stage, builts) for _pair in range(plan.looks[0])]
-        while True:
-            pair = GpuPair(run=PairRun(number=len(runs)))
-            with live(waiting.pop(0) if waiting else open_legs(stage, builts)) as legs:
-                for one in legs:
-                    one.worker.load()
-                for shape in shapes:
-                    run_shape(stage, legs, shape, pair, OVERHEAD_MS)
-            runs.append(pair.run)
-            if len(runs) in plan.looks:
-                samples = tuple(sample for one in runs for sample in one.samples())
-                ratios = tuple(ratio for one in runs for ratio in one.ratios())
-                made = builts[Leg.CANDIDATE].build
-                measurement = replace(measurement, pairs=len(runs), samples=samples, ratios=ratios, candidate=made)
-                if look(measurement, is_last=len(runs) == plan.looks[-1]):
-                    return measurement
-                more = next(at for at in plan.looks if at > len(runs)) - len(runs)
-                waiting = [open_legs(stage, builts) for _pair in range(more)]
+    found = {"round": number, "start": f"{name} {start}", "edit": edit}
+    try:
+        found |= describe_round(time_round(operator, shapes, PLAN, (text, change(text))))
+    except Disturbed as disturbed:
+        found["disturbed"] = str(disturbed)
+    return {**found, "seconds": round(time.monotonic() - began, 1)}
 
 
 if __name__ == "__main__":

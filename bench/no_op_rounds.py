@@ -20,7 +20,8 @@ from pathlib import Path
 from layline.campaign.measure.run import Request, measure_pair
 from layline.campaign.operators import load_operator
 from layline.campaign.values.judge import judge
-from layline.campaign.values.model import Leg, Plan, Snapshot
+from layline.campaign.values.measurement import Arm, Plan
+from layline.campaign.values.operator import Snapshot
 from layline.campaign.values.statistics import false_accept_bound
 
 SHAPES = ("square-96",)
@@ -74,8 +75,8 @@ def _round(number: int, gain: float) -> dict[str, object]:
         "upper": verdict.interval.upper if verdict.interval else None,
         "literal": verdict.amd_literal.accepts if verdict.amd_literal else None,
         "pairs": measurement.pairs,
-        "ratios": [ratio.cpu for ratio in measurement.ratios if ratio.leg is Leg.CANDIDATE],
-        "again": [ratio.cpu for ratio in measurement.ratios if ratio.leg is Leg.AGAIN],
+        "ratios": [ratio.cpu for ratio in measurement.ratios if ratio.leg is Arm.CANDIDATE],
+        "again": [ratio.cpu for ratio in measurement.ratios if ratio.leg is Arm.AGAIN],
         "load": measurement.environment.load_after,
         "spent": dict(measurement.seconds),
         "seconds": round(time.monotonic() - began, 1),

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from layline.campaign.values.model import Plan
+from layline.campaign.values.measurement import Plan
 from layline.campaign.values.statistics import bound_mean, spend_looks, standard_error
 
 ROUNDS = 4000

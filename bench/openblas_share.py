@@ -7,39 +7,37 @@ from __future__ import annotations
 
 import math
 import os
+import secrets
 import sys
 import time
 from pathlib import Path
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
-import numpy as np
-
-from layline.campaign.measure.arm import LiveLeg, Setup
 from layline.campaign.measure.build import NotBuilt, build_kernel, workshop
+from layline.campaign.measure.choose import set_stage
 from layline.campaign.measure.controls import wrap
+from layline.campaign.measure.crew import open_arm
 from layline.campaign.measure.inputs import draw
 from layline.campaign.operators import load_operator
-from layline.campaign.values.model import Leg, Plan
+from layline.campaign.values.measurement import Arm, Plan
 from layline.campaign.values.statistics import quantile
 
 
 def main() -> None:
     operator = load_operator("gemm")
-    rng = np.random.default_rng()
     with workshop() as shop:
         built = build_kernel(wrap(operator, Path(sys.argv[1]).read_text()), operator, shop)
         if isinstance(built, NotBuilt):
             sys.exit(built.reason)
-        setup = Setup(operator=operator, shapes=operator.shapes, plan=Plan(), shop=shop, arena_bytes=64 << 20)
+        stage = set_stage(operator, operator.shapes, Plan(), shop, secrets.token_bytes(16))
         shares = []
-        with LiveLeg(Leg.BEST, built, setup, rng) as leg:
-            leg.worker.load()
+        with open_arm(stage, Arm.BEST, built).loaded() as arm:
             for shape in operator.shapes:
                 ratios = []
                 for _call in range(25):
-                    given = draw(operator, shape, rng, operator.distributions[0], count=4)
-                    ours = sum(leg.run(step, given).cpu_ns for step in operator.passes)
+                    given = draw(stage, shape, count=4)
+                    ours = sum(arm.run(step, given).own_ns for step in operator.passes)
                     began = time.thread_time_ns()
                     for one in given.inputs:
                         a, b, dout = one["a"], one["b"], one["dout"]

@@ -26,7 +26,8 @@ from bench.no_op_rounds import slow_down
 from layline.campaign.measure.run import Request, measure_pair
 from layline.campaign.operators import load_operator
 from layline.campaign.values.judge import Ratios, _decide, _decide_at_the_end, judge
-from layline.campaign.values.model import Leg, Outcome, Plan, Snapshot
+from layline.campaign.values.measurement import Arm, Outcome, Plan
+from layline.campaign.values.operator import Snapshot
 from layline.campaign.values.statistics import bound_mean, gain_interval, spend_campaign, spend_looks
 from layline.campaign.values.verdict import ShapeGain
 
@@ -84,7 +85,7 @@ def measure_pairs(until: float) -> Pairs:
         run = measure_pair(_request(0.0, Plan(looks=(CHUNK,))))
         by_pair: dict[int, dict[str, float]] = {}
         for ratio in run.ratios:
-            if ratio.leg is Leg.CANDIDATE:
+            if ratio.leg is Arm.CANDIDATE:
                 by_pair.setdefault(ratio.pair, {})[ratio.shape] = ratio.cpu
         rows += [[values[name] for name in SHAPES] for values in by_pair.values() if len(values) == len(SHAPES)]
         if not by_pair:

@@ -13,7 +13,7 @@ from layline.app.campaign import campaign_new
 from layline.campaign.proposers import Proposal
 from layline.campaign.values.bench_csv import HEADER_LINE
 from layline.campaign.values.manifest import Manifest, parse_manifest
-from layline.campaign.values.model import Bucket
+from layline.campaign.values.measurement import Bucket
 
 HARNESS = f"""\
 # The kernel file holds its cost per unit of work; other words in it misbehave on purpose.

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from corpus.disguises import disguise
 from layline.campaign.operators import load_operator
-from layline.campaign.values.model import Operator, Plan, Shape, Snapshot
+from layline.campaign.values.measurement import Plan
+from layline.campaign.values.operator import Operator, Shape, Snapshot
 
 FOLDER = Path(__file__).parent
 QUICK = Plan(looks=(3,), calls=6, seconds=0.1, alpha=0.05, timeout_s=20)

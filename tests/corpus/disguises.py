@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
-from layline.campaign.values.model import Operator, Snapshot
+from layline.campaign.values.operator import Operator, Snapshot
 
 DISGUISES = ("renamed", "restructured", "compiled")
 _WORD = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])\'|<[\w/.]+\.h>|#pragma[^\n]*|\d[\w.]*|[A-Za-z_]\w*')

@@ -27,7 +27,7 @@ from layline.campaign.audit import find_violations, read_directory
 from layline.campaign.ledger.ledger import Ledger
 from layline.campaign.values.bench_csv import parse_bench_csv
 from layline.campaign.values.manifest import shape_list
-from layline.campaign.values.model import Bucket
+from layline.campaign.values.measurement import Bucket
 from layline.errors import BenchError, ConfigError, Error, RecordError
 
 FOLDER = "agent/workspace/demo"

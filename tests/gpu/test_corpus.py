@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from layline.campaign.measure.gpu.run import measure_device
+from layline.campaign.measure.run import measure_pair
 from layline.campaign.operators import load_operator
-from layline.campaign.values.model import Status
+from layline.campaign.values.measurement import Status
 from rehearsal import HONEST, SLOW, ask
 
 pytest.importorskip("torch")
@@ -47,19 +47,19 @@ SIZE = 2048
 
 @pytest.mark.parametrize(("name", "reason"), EXPLOITS)
 def test_exploit_is_refused_for_its_named_reason(name: str, reason: str) -> None:
-    found = measure_device(ask((CORPUS / "exploits" / f"{name}.py").read_text(), None, size=SIZE))
+    found = measure_pair(ask((CORPUS / "exploits" / f"{name}.py").read_text(), None, size=SIZE))
     assert (found.status, [gate.property for gate in found.failed_gates]) == (Status.REFUSED, [reason])
 
 
 @pytest.mark.parametrize(("name", "reasons"), SUBTLE)
 def test_what_passed_once_is_refused(name: str, reasons: tuple[str, ...]) -> None:
-    found = measure_device(ask((CORPUS / "exploits" / f"{name}.py").read_text(), None, size=SIZE))
+    found = measure_pair(ask((CORPUS / "exploits" / f"{name}.py").read_text(), None, size=SIZE))
     assert found.status is Status.REFUSED
     assert found.failed_gates[0].property in reasons
 
 
 def test_special_values_are_held_against_the_start() -> None:
-    found = measure_device(ask(SLOW, (CORPUS / "exploits" / "nan_becomes_nothing.py").read_text(), size=SIZE))
+    found = measure_pair(ask(SLOW, (CORPUS / "exploits" / "nan_becomes_nothing.py").read_text(), size=SIZE))
     assert [gate.property for gate in found.failed_gates] == ["special-values"]
 
 
@@ -68,9 +68,9 @@ def test_narrow_offsets_are_refused() -> None:
     operator = load_operator("gemm_bf16")
     wide = dict(operator.variants)["grouped"]
     request = ask(operator.start("naive"), wide.replace(".to(tl.int64)", ""), size=SIZE, vendor_allowed=False)
-    found = measure_device(replace(request, operator=replace(operator, shapes=request.shapes)))
+    found = measure_pair(replace(request, operator=replace(operator, shapes=request.shapes)))
     assert [gate.property for gate in found.failed_gates] == ["wide-offsets"]
-    found = measure_device(
+    found = measure_pair(
         replace(
             ask(operator.start("naive"), wide, size=SIZE, vendor_allowed=False),
             operator=replace(operator, shapes=request.shapes),
@@ -83,28 +83,28 @@ def test_narrow_offsets_are_refused() -> None:
 @pytest.mark.parametrize("name", BORROWED)
 def test_borrowed_code_is_refused(name: str) -> None:
     text = (CORPUS / "exploits" / f"{name}.py").read_text()
-    found = measure_device(ask(text, None, size=SIZE, vendor_allowed=False))
+    found = measure_pair(ask(text, None, size=SIZE, vendor_allowed=False))
     assert (found.status, [gate.property for gate in found.failed_gates]) == (Status.REFUSED, ["own-code"])
 
 
 def test_a_gain_that_rare_calls_take_back_is_refused() -> None:
-    found = measure_device(ask(SLOW, (CORPUS / "exploits" / "rare_stall.py").read_text(), size=SIZE))
+    found = measure_pair(ask(SLOW, (CORPUS / "exploits" / "rare_stall.py").read_text(), size=SIZE))
     assert (found.status, [gate.property for gate in found.failed_gates]) == (Status.REFUSED, ["gain-in-the-mean"])
 
 
 @pytest.mark.parametrize("name", LOOKALIKES)
 def test_honest_lookalike_is_measured(name: str) -> None:
-    found = measure_device(ask((CORPUS / "honest" / f"{name}.py").read_text(), None, size=SIZE))
+    found = measure_pair(ask((CORPUS / "honest" / f"{name}.py").read_text(), None, size=SIZE))
     assert (found.status, found.problem) == (Status.MEASURED, "")
 
 
 def test_a_triton_kernel_is_its_own_code() -> None:
     text = load_operator("gemm_bf16").start("naive")
-    found = measure_device(ask(text, None, size=SIZE, vendor_allowed=False))
+    found = measure_pair(ask(text, None, size=SIZE, vendor_allowed=False))
     assert (found.status, found.problem) == (Status.MEASURED, "")
     assert "own-code" in {gate.property for gate in found.gates}
 
 
 def test_the_plain_kernel_of_the_corpus_is_measured() -> None:
-    found = measure_device(ask(HONEST, None, size=SIZE))
+    found = measure_pair(ask(HONEST, None, size=SIZE))
     assert (found.status, found.problem) == (Status.MEASURED, "")

@@ -7,20 +7,27 @@ from pathlib import Path
 
 import pytest
 
-from layline.campaign.devices.worker_process import Fault
+from layline.campaign.devices.faults import Fault
+from layline.campaign.measure.arm import LiveArm
 from layline.campaign.measure.build import workshop
-from layline.campaign.measure.gpu import probes
-from layline.campaign.measure.gpu.arm import GpuLeg
-from layline.campaign.measure.gpu.session import Stage, draw_given, find_arena_bytes, live, nudge, take_own
+from layline.campaign.measure.choose import set_stage
+from layline.campaign.measure.controls import build_own
+from layline.campaign.measure.crew import live, open_arm
 from layline.campaign.measure.gpu.train import train
+from layline.campaign.measure.inputs import draw, nudge
+from layline.campaign.measure.probes.inputs import show_held_out, show_inputs
+from layline.campaign.measure.probes.memory import show_memory
+from layline.campaign.measure.probes.probe import Trial
+from layline.campaign.measure.probes.time import show_stalls
+from layline.campaign.measure.stage import Stage
 from layline.campaign.operators import load_operator
 from layline.campaign.proposers.screen_gpu import screen_device
-from layline.campaign.values.model import Leg, Snapshot
+from layline.campaign.values.measurement import Arm
+from layline.campaign.values.operator import Snapshot
 from layline.campaign.values.training import LOSS_SHARE, find_loss_distance
 from rehearsal import HONEST, ask
 
 pytest.importorskip("torch")
-np = pytest.importorskip("numpy")
 
 IDLE = "def forward(*_): pass\ndef backward(*_): pass\n"
 REPLAY = HONEST.replace(
@@ -46,22 +53,26 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     monkeypatch.setenv("LAYLINE_TORCH_DEVICE", "cpu")
     request = ask(HONEST, None)
     with workshop() as shop:
-        yield Stage(
-            operator=request.operator,
-            shapes=request.shapes,
-            plan=request.plan,
-            shop=Path(shop),
-            device="cpu",
-            arena_bytes=find_arena_bytes(request.operator, request.shapes, "cpu"),
-            rng=np.random.default_rng(7),
-        )
+        yield set_stage(request.operator, request.shapes, request.plan, Path(shop), b"7")
+
+
+def _open(stage: Stage, arm: Arm, text: str, cache: str = "test") -> LiveArm:
+    return open_arm(stage, arm, build_own(stage, text), cache=cache)
+
+
+def _try(stage: Stage, trial: LiveArm, best: LiveArm | None = None) -> Trial:
+    def open_none(*_asked: object) -> LiveArm:
+        raise AssertionError("nobody needs another process here")
+
+    snapshot = Snapshot(files=())
+    return Trial(stage=stage, trial=trial, best=best, open_start=open_none, open_again=open_none, snapshot=snapshot)
 
 
 def _call_twice(stage: Stage, text: str) -> None:
-    with live([stage.open(Leg.BEST, take_own(stage, text), "test")]) as (leg,):
+    with live([_open(stage, Arm.BEST, text)]) as (leg,):
         leg.worker.load()
         for _turn in range(2):
-            given = draw_given(stage, stage.shapes[0], count=2)
+            given = draw(stage, stage.shapes[0], count=2)
             for step in stage.operator.passes:
                 leg.run(step, given, settles=True)
         for step in stage.operator.passes:
@@ -86,9 +97,10 @@ PROBED = [
 ]
 
 
-def _probe(stage: Stage, leg: GpuLeg) -> None:
-    probes.probe_inputs(stage, leg)
-    probes.probe_held_out(stage, leg)
+def _probe(stage: Stage, arm: LiveArm) -> None:
+    on = _try(stage, arm)
+    list(show_inputs(on))
+    list(show_held_out(on))
 
 
 @pytest.mark.parametrize(("name", "changed", "reason"), PROBED, ids=[name for name, _changed, _reason in PROBED])
@@ -98,7 +110,7 @@ def test_inputs_and_sizes_nobody_listed_find_a_shortcut(
     text = (Path(__file__).parent / "corpus" / "exploits" / f"{name}.py").read_text()
     for old, new in changed.items():
         text = text.replace(old, new)
-    with live([stage.open(Leg.BEST, take_own(stage, text), "test")]) as (leg,):
+    with live([_open(stage, Arm.BEST, text)]) as (leg,):
         leg.worker.load()
         with pytest.raises(Fault) as caught:
             _probe(stage, leg)
@@ -107,27 +119,25 @@ def test_inputs_and_sizes_nobody_listed_find_a_shortcut(
 
 def test_memory_that_is_never_given_back_is_found(stage: Stage) -> None:
     text = (Path(__file__).parent / "corpus" / "exploits" / "hoard.py").read_text()
-    with live([stage.open(Leg.BEST, take_own(stage, one), "test") for one in (HONEST, text)]) as (honest, leg):
+    with live([_open(stage, Arm.BEST, one) for one in (HONEST, text)]) as (honest, leg):
         honest.worker.load()
         leg.worker.load()
-        probes.probe_memory(stage, honest)
+        list(show_memory(_try(stage, honest)))
         with pytest.raises(Fault) as caught:
-            probes.probe_memory(stage, leg)
+            list(show_memory(_try(stage, leg)))
     assert caught.value.property == "bounded-memory"
 
 
 def test_rare_long_calls_take_a_gain_back(stage: Stage) -> None:
     stall = (Path(__file__).parent / "corpus" / "exploits" / "rare_stall.py").read_text()
     slow = HONEST.replace("out):\n", "out):\n    for _ in range(150):\n        a.float() @ b.float().T\n")
-    quick = [
-        stage.open(Leg.CANDIDATE, take_own(stage, text), "test") for text in (stall.replace("400", "20_000"), HONEST)
-    ]
-    with live([*quick, stage.open(Leg.BEST, take_own(stage, slow), "best")]) as (trial, honest, best):
+    quick = [_open(stage, Arm.CANDIDATE, text) for text in (stall.replace("400", "20_000"), HONEST)]
+    with live([*quick, _open(stage, Arm.BEST, slow, "best")]) as (trial, honest, best):
         for leg in (trial, honest, best):
             leg.worker.load()
-        probes.probe_stalls(stage, honest, best)
+        list(show_stalls(_try(stage, honest, best)))
         with pytest.raises(Fault) as caught:
-            probes.probe_stalls(stage, trial, best)
+            list(show_stalls(_try(stage, trial, best)))
     assert caught.value.property == "gain-in-the-mean"
 
 

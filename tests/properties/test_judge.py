@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from layline.campaign.values.judge import judge, look
-from layline.campaign.values.model import Environment, Leg, Measurement, Plan, Ratio, Sample, Status, Timing
+from layline.campaign.values.measurement import Arm, Environment, Measurement, Plan, Ratio, Sample, Status, Timing
 
 QUIET = Environment(
     cpu="x",
@@ -33,8 +33,8 @@ def measurements(draw: st.DrawFn) -> Measurement:
     for pair in range(pairs):
         for name, centre in zip(names, centres, strict=True):
             value = centre + spread * draw(st.floats(-1, 1))
-            ratios.append(Ratio(pair=pair, leg=Leg.CANDIDATE, shape=name, cpu=value, wall=value))
-            for leg, ms in ((Leg.BEST, 10.0), (Leg.CANDIDATE, 10.0 * 2.718281828 ** (-value))):
+            ratios.append(Ratio(pair=pair, leg=Arm.CANDIDATE, shape=name, cpu=value, wall=value))
+            for leg, ms in ((Arm.BEST, 10.0), (Arm.CANDIDATE, 10.0 * 2.718281828 ** (-value))):
                 time = Timing(calls=9, low=ms, median=ms, mean=ms, stddev=0.0)
                 samples.append(Sample(pair=pair, leg=leg, shape=name, step="forward", cpu=time, wall=time))
     return Measurement(

@@ -29,7 +29,7 @@ from layline.campaign.rounds import (
     prepare,
 )
 from layline.campaign.values.manifest import Manifest, Measuring, find_contradictions, render_manifest
-from layline.campaign.values.model import Bucket
+from layline.campaign.values.measurement import Bucket
 from layline.campaign.workspace import copy_files, is_workspace
 from layline.core.report import Answer, Bullets, Paragraph, Section
 from layline.errors import ConfigError, Error, RecordError

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from layline.campaign.rounds import Campaign
-    from layline.campaign.values.model import Operator
+    from layline.campaign.values.operator import Operator
 
 
 def campaign_analyze(

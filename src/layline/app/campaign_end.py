@@ -19,11 +19,11 @@ from layline.campaign.devices.roof import find_points
 from layline.campaign.folder.report import build_report, find_headline
 from layline.campaign.folder.transfer_check import attribute
 from layline.campaign.ledger.state import Level, Phase, Settled
-from layline.campaign.measure.gpu.run import has_device
+from layline.campaign.measure.accelerator import has_device
 from layline.campaign.measure.gpu.train import REPLACED, train
 from layline.campaign.rounds import Campaign, check_frozen, encode_measured
 from layline.campaign.trusted import TrustedBench, to_snapshot
-from layline.campaign.values.model import Leg, Status
+from layline.campaign.values.measurement import Arm, Status
 from layline.campaign.verify import find_deviations
 from layline.core.evidence import Alert, Severity
 from layline.core.report import Answer, Bullets, Paragraph, Report, Section, Table
@@ -167,7 +167,7 @@ def _find_roof(campaign: Campaign) -> None:
     found = find_ceilings(campaign.bench.operator)
     if found is None:
         return
-    legs = ((Leg.BEST, "start"), (Leg.CANDIDATE, "best"))
+    legs = ((Arm.BEST, "start"), (Arm.CANDIDATE, "best"))
     points = [point for leg, name in legs for point in find_points(campaign.bench.operator, run.measurement, leg, name)]
     listed = [{"label": point.label, "intensity": point.intensity, "rate": point.rate} for point in points]
     what = "The accelerator" if campaign.bench.operator.language == "triton" else "One core"

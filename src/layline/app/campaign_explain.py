@@ -15,7 +15,7 @@ from layline.errors import BenchError
 
 if TYPE_CHECKING:
     from layline.campaign.ledger.state import Round
-    from layline.campaign.values.model import GateResult, Measurement
+    from layline.campaign.values.measurement import GateResult, Measurement
     from layline.campaign.values.verdict import Verdict
 
 

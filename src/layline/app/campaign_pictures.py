@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layline.campaign.values.model import Outcome
+from layline.campaign.values.measurement import Outcome
 from layline.render.charts import Interval, Kernel, heat_map, interval_trend, roofline
 
 if TYPE_CHECKING:

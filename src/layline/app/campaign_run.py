@@ -28,7 +28,7 @@ from layline.core.report import Answer, Paragraph, Report, Section, Table
 from layline.errors import BenchError, ConfigError
 
 if TYPE_CHECKING:
-    from layline.campaign.values.model import Operator
+    from layline.campaign.values.operator import Operator
 
 DECLINES = 5
 """Answers without a usable proposal in a row after which the loop ends."""

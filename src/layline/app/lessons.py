@@ -19,7 +19,7 @@ from layline.campaign.ledger.lessons import (
 )
 from layline.campaign.ledger.state import Settled
 from layline.campaign.values.markdown import one_line
-from layline.campaign.values.model import Bucket
+from layline.campaign.values.measurement import Bucket
 from layline.core.report import Answer, Bullets, Cell, Paragraph, Report, Section, Table
 from layline.errors import ConfigError
 from layline.git.write import open_work_tree

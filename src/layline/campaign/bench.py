@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from layline.campaign.ledger.snapshot import KernelFiles
-    from layline.campaign.values.model import Bucket, Measurement
+    from layline.campaign.values.measurement import Bucket, Measurement
     from layline.campaign.values.verdict import Verdict
 
 

@@ -19,7 +19,7 @@ from layline.campaign.ledger.representative import choose_representative
 from layline.campaign.ledger.snapshot import encode_content, encode_kernel_files, read_kernel_files, write_kernel_files
 from layline.campaign.ledger.state import Level, Settled, State
 from layline.campaign.values.judge import needs_full_validation
-from layline.campaign.values.model import Status
+from layline.campaign.values.measurement import Status
 from layline.campaign.values.statistics import spend_campaign
 from layline.campaign.workspace import copy_files, find_kernel_root, integrate, is_workspace
 from layline.errors import BenchError, ConfigError

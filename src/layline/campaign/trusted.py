@@ -10,13 +10,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layline.campaign.bench import Measured
-from layline.campaign.measure.gpu.run import measure_device, plan_device
+from layline.campaign.measure.accelerator import plan_device
 from layline.campaign.measure.run import Request, measure_baseline, measure_pair
 from layline.campaign.operators import load_operator
 from layline.campaign.values.figures import build_csv, build_header
 from layline.campaign.values.judge import judge
 from layline.campaign.values.manifest import shape_list
-from layline.campaign.values.model import Leg, Plan, Snapshot
+from layline.campaign.values.measurement import Arm, Plan
+from layline.campaign.values.operator import Snapshot
 from layline.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from layline.campaign.bench import Trial
     from layline.campaign.ledger.snapshot import KernelFiles
     from layline.campaign.values.manifest import Manifest
-    from layline.campaign.values.model import Bucket, Measurement, Operator, Shape
+    from layline.campaign.values.measurement import Bucket, Measurement
+    from layline.campaign.values.operator import Operator, Shape
     from layline.campaign.values.verdict import Verdict
 
 
@@ -43,10 +45,9 @@ class TrustedBench:
 
     def measure(self, trial: Trial) -> Measured:
         shapes = tuple(shape for shape in self.operator.shapes if shape.label in trial.labels)
-        is_device = self.operator.language == "triton"
         plan = (
             plan_device(trial.alpha, self.manifest.min_effect)
-            if is_device
+            if self.operator.language == "triton"
             else Plan(alpha=trial.alpha, min_effect=self.manifest.min_effect)
         )
         request = Request(
@@ -59,13 +60,13 @@ class TrustedBench:
             stop_by=trial.stop_by,
         )
         if trial.candidate is None:
-            measurement = (measure_device if is_device else measure_baseline)(request, progress=self._progress)
-            return Measured(measurement=measurement, csv=build_csv(self.operator, measurement, Leg.BEST))
-        measurement = (measure_device if is_device else measure_pair)(request, progress=self._progress)
+            measurement = measure_baseline(request, progress=self._progress)
+            return Measured(measurement=measurement, csv=build_csv(self.operator, measurement, Arm.BEST))
+        measurement = measure_pair(request, progress=self._progress)
         return Measured(
             measurement=measurement,
-            csv=build_csv(self.operator, measurement, Leg.CANDIDATE),
-            best_csv=build_csv(self.operator, measurement, Leg.BEST),
+            csv=build_csv(self.operator, measurement, Arm.CANDIDATE),
+            best_csv=build_csv(self.operator, measurement, Arm.BEST),
         )
 
     def judge(self, measurement: Measurement, bucket: Bucket | None) -> Verdict:

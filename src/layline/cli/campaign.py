@@ -135,7 +135,7 @@ def round_(
     from layline.app.campaign import campaign_round
     from layline.campaign.ledger.state import Level
     from layline.campaign.proposers import Proposal
-    from layline.campaign.values.model import Bucket
+    from layline.campaign.values.measurement import Bucket
 
     proposal = Proposal(bucket=Bucket(bucket), level=Level.FULL if full else Level.QUICK, **said)
     return show(campaign_round(proposal, chosen, again=again, progress=_progress), format_, output)

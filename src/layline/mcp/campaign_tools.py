@@ -57,7 +57,7 @@ def _lessons(session: Session, progress: Progress, asked: Asked) -> Answer:
 def _round(session: Session, progress: Progress, asked: Asked) -> Answer:
     from layline.app.campaign import campaign_round
     from layline.campaign.proposers import Proposal
-    from layline.campaign.values.model import Bucket
+    from layline.campaign.values.measurement import Bucket
 
     proposal = Proposal(
         hypothesis=asked.need("hypothesis", "What you expect to improve, and why."),

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from layline.campaign.values.bench_csv import BenchTable
 from layline.campaign.values.judge import read_ratios
-from layline.campaign.values.model import Accuracy, GateResult, Leg, Measurement, Sample, Status, Timing
+from layline.campaign.values.measurement import Accuracy, Arm, GateResult, Measurement, Sample, Status, Timing
 from layline.campaign.values.scores import find_low_snr
 from layline.campaign.values.statistics import gain_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Tables: TypeAlias = dict[tuple[int, Leg], BenchTable]
+Tables: TypeAlias = dict[tuple[int, Arm], BenchTable]
 """One CSV per process pair and leg."""
 SNR_DB = {"e4m3": 25.0, "e5m2": 20.0, "fp4": 10.0, "e2m1": 10.0}
 """The specification's gates by number format."""
 
 
-def build_measurement(start: Measurement, tables: Tables, on_trial: Leg, snr_db: float | None) -> Measurement:
+def build_measurement(start: Measurement, tables: Tables, on_trial: Arm, snr_db: float | None) -> Measurement:
     """What the runs so far say; Check, and the SNR gate of the number format, on every shape of every run."""
     pairs = 1 + max(pair for pair, _ in tables)
     samples = tuple(sample for (pair, leg), table in tables.items() for sample in _samples(pair, leg, table))
@@ -42,7 +42,7 @@ def build_measurement(start: Measurement, tables: Tables, on_trial: Leg, snr_db:
     return replace(start, status=status, pairs=pairs, samples=samples, gates=gates, accuracy=tuple(_accuracy(tables)))
 
 
-def _gate_snr(tables: Tables, on_trial: Leg, snr_db: float | None) -> Iterator[GateResult]:
+def _gate_snr(tables: Tables, on_trial: Arm, snr_db: float | None) -> Iterator[GateResult]:
     """The gate of a low-precision format: a harness that says PASS below it has a laxer one of its own."""
     if snr_db is None:
         return
@@ -51,7 +51,7 @@ def _gate_snr(tables: Tables, on_trial: Leg, snr_db: float | None) -> Iterator[G
     yield GateResult(property="snr", passed=not low, reason=reason, evidence=tuple(low))
 
 
-def _samples(pair: int, leg: Leg, table: BenchTable) -> list[Sample]:
+def _samples(pair: int, leg: Arm, table: BenchTable) -> list[Sample]:
     steps = [name for name in table.header if name.endswith("(ms)")]
     found: list[Sample] = []
     for row in table.rows:
@@ -70,14 +70,14 @@ def _samples(pair: int, leg: Leg, table: BenchTable) -> list[Sample]:
 def _accuracy(tables: Tables) -> list[Accuracy]:
     worst: dict[tuple[str, str], list[float]] = {}
     for (_, leg), table in tables.items():
-        for row in table.rows if leg is Leg.CANDIDATE else ():
+        for row in table.rows if leg is Arm.CANDIDATE else ():
             for name in (column for column in table.header if column.endswith("_snr")):
                 value = row.number(name)
                 if value is not None:
                     worst.setdefault((row.label, name.removesuffix("_snr")), []).append(min(value, 400.0))
     return [
         Accuracy(
-            leg=Leg.CANDIDATE,
+            leg=Arm.CANDIDATE,
             shape=label,
             output=output,
             calls=len(values),
@@ -93,7 +93,7 @@ def add_control(measurement: Measurement, min_effect: float) -> Measurement:
     """The best against itself must not look like a gain or a loss."""
     if measurement.status is not Status.MEASURED or measurement.pairs < 2:
         return measurement
-    ratios = read_ratios(measurement, "wall", lambda timing: timing.low, Leg.AGAIN)
+    ratios = read_ratios(measurement, "wall", lambda timing: timing.low, Arm.AGAIN)
     interval = gain_interval(ratios.whole, 0.005)
     quiet = interval.lower <= min_effect and interval.upper >= -min_effect
     said = f"the best against itself: {interval.estimate:+.2%} ({interval.lower:+.2%} to {interval.upper:+.2%})"
@@ -101,7 +101,7 @@ def add_control(measurement: Measurement, min_effect: float) -> Measurement:
     return replace(measurement, controls=(control,), status=measurement.status if quiet else Status.CONTROLS_FAILED)
 
 
-def merge_tables(tables: Tables, leg: Leg) -> str:
+def merge_tables(tables: Tables, leg: Arm) -> str:
     """One table over all runs of a leg: means, with the deviation between runs where there is more than one."""
     runs = [table for (_, which), table in sorted(tables.items(), key=lambda item: item[0][0]) if which is leg]
     if not runs:

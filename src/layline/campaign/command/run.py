@@ -31,14 +31,14 @@ from layline.campaign.ledger.snapshot import write_kernel_files
 from layline.campaign.values.bench_csv import BenchTable, parse_bench_csv
 from layline.campaign.values.judge import judge, look
 from layline.campaign.values.manifest import Manifest, shape_list
-from layline.campaign.values.model import Leg, Measurement, Plan, Status
+from layline.campaign.values.measurement import Arm, Measurement, Plan, Status
 from layline.errors import BenchError, RecordError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from layline.campaign.ledger.snapshot import KernelFiles
-    from layline.campaign.values.model import Bucket
+    from layline.campaign.values.measurement import Bucket
     from layline.campaign.values.verdict import Verdict
 
 SHAPES_VARIABLE = "LAYLINE_SHAPES"
@@ -126,18 +126,18 @@ class CommandBench:
             return Measured(measurement=_fail(start, tested))
         order = random.Random(start.seed)  # noqa: S311  the order of legs, not a secret
         tables: Tables = {}
-        on_trial = Leg.CANDIDATE if trial.candidate else Leg.BEST
+        on_trial = Arm.CANDIDATE if trial.candidate else Arm.BEST
         snr_db = SNR_DB.get((self.manifest.number_format or "").lower())
-        kernels = {Leg.BEST: trial.best, Leg.AGAIN: trial.best}
+        kernels = {Arm.BEST: trial.best, Arm.AGAIN: trial.best}
         if trial.candidate is not None:
-            kernels[Leg.CANDIDATE] = trial.candidate
+            kernels[Arm.CANDIDATE] = trial.candidate
         measurement = start
         for pair in range(start.plan.looks[-1]):
             for leg in order.sample(list(kernels), len(kernels)):
                 found = self._run_leg(kernels[leg], start.shapes)
                 if isinstance(found, Failure):
                     return Measured(
-                        measurement=_fail(start, found, is_candidate=leg is Leg.CANDIDATE or trial.candidate is None)
+                        measurement=_fail(start, found, is_candidate=leg is Arm.CANDIDATE or trial.candidate is None)
                     )
                 tables[pair, leg] = found
             measurement = build_measurement(start, tables, on_trial, snr_db)
@@ -152,8 +152,8 @@ class CommandBench:
             measurement = self._simulate(measurement, trial, gain)
         return Measured(
             measurement=measurement,
-            csv=merge_tables(tables, Leg.CANDIDATE if trial.candidate is not None else Leg.BEST),
-            best_csv=merge_tables(tables, Leg.BEST) if trial.candidate is not None else "",
+            csv=merge_tables(tables, Arm.CANDIDATE if trial.candidate is not None else Arm.BEST),
+            best_csv=merge_tables(tables, Arm.BEST) if trial.candidate is not None else "",
         )
 
     def _find_gain(self, measurement: Measurement, trial: Trial) -> float | None:
@@ -173,7 +173,7 @@ class CommandBench:
         """Training steps with fresh tensors, best and candidate in turn, in process pairs of their own, until they
         tell.
         """
-        kernels = {Leg.BEST: trial.best, Leg.CANDIDATE: trial.candidate or trial.best}
+        kernels = {Arm.BEST: trial.best, Arm.CANDIDATE: trial.candidate or trial.best}
         order = random.Random(measurement.seed + "transfer")  # noqa: S311  the order of legs, not a secret
         simulated: list[float] = []
         steps: list[TrainingStep] = []
@@ -182,10 +182,10 @@ class CommandBench:
             for leg in order.sample(list(kernels), 2):
                 ran = self._run_transfer(kernels[leg], measurement.shapes)
                 if isinstance(ran, Failure):
-                    return _fail(measurement, ran, is_candidate=leg is Leg.CANDIDATE)
+                    return _fail(measurement, ran, is_candidate=leg is Arm.CANDIDATE)
                 found[leg] = ran
-            simulated.append(compare_steps(found[Leg.BEST], found[Leg.CANDIDATE]))
-            steps += found[Leg.CANDIDATE]
+            simulated.append(compare_steps(found[Arm.BEST], found[Arm.CANDIDATE]))
+            steps += found[Arm.CANDIDATE]
             if (
                 len(simulated) in transfer.LOOKS
                 and transfer.read_transfer(simulated, gain, self.manifest.min_effect) is not transfer.Transfer.UNSHOWN

@@ -15,14 +15,14 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from layline.campaign.values.judge import say
-from layline.campaign.values.model import Bucket, GateResult, Outcome
+from layline.campaign.values.measurement import Bucket, GateResult, Outcome
 from layline.campaign.values.statistics import gain_interval
 from layline.errors import RecordError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from layline.campaign.values.model import Measurement
+    from layline.campaign.values.measurement import Measurement
     from layline.campaign.values.verdict import Verdict
 
 HEADER = ("label", "step", "ms", "activation_hits", "weight_hits")

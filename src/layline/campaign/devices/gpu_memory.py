@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import mmap
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from layline.campaign.values.model import Operator, Pass, Shape
+from layline.campaign.devices.device import Arrays, Filled, Place
+from layline.campaign.values.operator import Operator, Pass, Shape
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,26 +22,18 @@ GUARD = 512
 ALIGN = 512
 WORDS = {1: "uint8", 2: "int16", 4: "int32", 8: "int64"}
 """Integer dtypes of the same width, in which poison and bit patterns are written and compared."""
+FLUSH_BYTES = 256 << 20
+"""Written and read before every timed request: more than twice the largest L2 cache of today."""
+SAMPLE = 61
+"""Every so many elements one is part of the fingerprint at return: a prime, so that every tile has some."""
+LATE_FREE_NS = 150_000
+"""How much longer the fingerprint at return may take than the same right after it; more means work was still going on,
+and is charged to the call."""
 _POOL: dict[tuple[str, int, int], DeviceArena] = {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Laid:
-    """One call as it was laid out."""
-
-    step: Pass
-    shape: Shape
-    offsets: tuple[tuple[str, int], ...]
-    inputs: dict[str, Any]
-    sentinels: tuple[tuple[str, int], ...]
-    """Bit pattern of the poison of each output: a NaN with a secret payload."""
-    guard: int
-
-
 class DeviceArena:
-    """One large allocation; calls lie at unpredictable places in it and come round only after the cache was
-    overwritten.
-    """
+    """One large allocation, kept for the life of this process: memory shared with a killed worker cannot be given back."""
 
     def __init__(self, device: str, size: int) -> None:
         import torch
@@ -62,26 +58,193 @@ class DeviceArena:
         handle = [{"hex": bytes(word).hex()} if isinstance(word, (bytes, bytearray)) else word for word in words]
         return {"handle": handle, "start": 0, "bytes": self.size}
 
-    def typed(self, dtype: str, at: int, extent: tuple[int, ...]) -> Any:
-        """A contiguous view."""
-        import torch
-
-        kind = getattr(torch, dtype)
-        count = 1
-        for size in extent:
-            count *= size
-        width = kind.itemsize
-        return self.raw[at : at + count * width].view(kind).view(extent)
-
 
 def take_arena(device: str, number: int, size: int) -> DeviceArena:
-    """The arena of one leg, kept for the life of this process: memory shared with a killed worker cannot be given
-    back.
-    """
+    """The arena of one arm."""
     key = (device, number, size)
     if key not in _POOL:
         _POOL[key] = DeviceArena(device, size)
     return _POOL[key]
+
+
+class DeviceMemory:
+    """Calls lie at unpredictable places of an arena and come round only after the cache was overwritten."""
+
+    def __init__(self, operator: Operator, arena: DeviceArena, rng: np.random.Generator) -> None:
+        self.operator = operator
+        self.arena = arena
+        self.size = arena.size
+        self._rng = rng
+
+    def close(self) -> None:
+        """The arena is kept; see there."""
+
+    def flush(self) -> None:
+        """Overwrite the L2 cache, then wait for everything this process gave the device."""
+        flush_cache(self.arena.device)
+        synchronize(self.arena.device)
+
+    def place(self, step: Pass, shape: Shape, rng: np.random.Generator) -> Place:
+        """Offsets of a call's buffers on a stretch nobody used lately."""
+        at = self.arena.cursor + ALIGN * int(rng.integers(1, 64))
+        if at + footprint(self.operator, shape) + 64 * ALIGN > self.size:
+            at = ALIGN * int(rng.integers(1, 64))
+        offsets = []
+        for name in step.buffers:
+            at += GUARD
+            offsets.append((name, at))
+            at += _round(self._bytes(name, shape)) + GUARD
+        self.arena.cursor = at
+        return tuple(offsets)
+
+    def footprint(self, step: Pass, shape: Shape) -> int:
+        """Bytes one call needs, guards included."""
+        return sum(_round(self._bytes(name, shape)) + 2 * GUARD for name in step.buffers)
+
+    def fill(self, step: Pass, shape: Shape, place: Place, inputs: Arrays) -> Filled:
+        """Write inputs, poison outputs, raise the guard bands."""
+        guard = int(self._rng.integers(1, 255))
+        poison = {}
+        raw = self.arena.raw
+        for name, at in place:
+            size = self._bytes(name, shape)
+            raw[at - GUARD : at] = guard
+            raw[at + size : at + _round(size) + GUARD] = guard
+            if name in step.inputs:
+                self._view(name, shape, at).copy_(inputs[name])
+            else:
+                poison[name] = self._draw_poison(width(self.operator, name))
+                self._words(name, shape, at).fill_(poison[name])
+        return Filled(step=step, shape=shape, place=place, inputs=inputs, poison=poison, guard=bytes((guard,)))
+
+    def _draw_poison(self, wide: int) -> int:
+        """A quiet NaN: 0x7FC0 with a payload in bf16, 0x7FC00000 in f32."""
+        if wide == 2:
+            return 0x7FC0 | int(self._rng.integers(1, 62))
+        return 0x7FC00000 | int(self._rng.integers(1, 1 << 21))
+
+    def describe(self, filled: Filled) -> list[list[Any]]:
+        """The call's arguments as the worker wants them: dtype, offset in elements, extents."""
+        described = []
+        for name, at in filled.place:
+            buffer = self.operator.buffer(name)
+            described.append([buffer.dtype, at // width(self.operator, name), list(buffer.extent(filled.shape))])
+        return described
+
+    def view_outputs(self, filled: Filled) -> dict[str, Any]:
+        """Live views of the outputs."""
+        offsets = dict(filled.place)
+        return {name: self._view(name, filled.shape, offsets[name]) for name in filled.step.outputs}
+
+    def take(self, filled: Sequence[Filled]) -> Watched:
+        """Live views of the outputs with their fingerprints now; how long it took to have them tells of work still going on."""
+        views = tuple(self.view_outputs(one) for one in filled)
+        start = int(self._rng.integers(0, SAMPLE))
+        seen, first_ns = read_fingerprints(views, start)
+        again, second_ns = read_fingerprints(views, start)
+        late = max(0, first_ns - second_ns - LATE_FREE_NS)
+        return Watched(outputs=views, late_ns=late, start=start, seen=tuple(seen), again=tuple(again))
+
+    def find_touched(self, filled: Filled) -> Iterator[str]:
+        """Outputs of a call that was not made which are no longer poisoned."""
+        offsets = dict(filled.place)
+        for name, sentinel in filled.poison.items():
+            now = self._words(name, filled.shape, offsets[name])
+            touched = int((now != sentinel).sum()) if now.numel() else 0
+            if touched:
+                yield f"{touched} of {now.numel()} elements of {name}"
+
+    def find_trespass(self, filled: Filled) -> Iterator[tuple[str, str]]:
+        """Inputs that were modified and guard bands that were written, as (property, what)."""
+        import torch
+
+        bands = []
+        raw = self.arena.raw
+        for name, at in filled.place:
+            size = self._bytes(name, filled.shape)
+            bands += [raw[at - GUARD : at], raw[at + size : at + _round(size) + GUARD]]
+        written = int((torch.cat(bands) != filled.guard[0]).sum())
+        if written:
+            yield "guard-band", f"{written} bytes outside the buffers were written"
+        offsets = dict(filled.place)
+        for name in filled.step.inputs:
+            if name in filled.step.outputs:
+                continue
+            now = self._words(name, filled.shape, offsets[name])
+            given = filled.inputs[name].view(now.dtype)
+            if now.numel() and not torch.equal(now, given):
+                changed = int((now != given).sum())
+                yield "input-modified", f"{changed} of {now.numel()} elements of the input {name} were changed"
+
+    def _bytes(self, name: str, shape: Shape) -> int:
+        return math.prod(self.operator.buffer(name).extent(shape)) * width(self.operator, name)
+
+    def _view(self, name: str, shape: Shape, at: int) -> Any:
+        buffer = self.operator.buffer(name)
+        return self._typed(buffer.dtype, at, buffer.extent(shape))
+
+    def _words(self, name: str, shape: Shape, at: int) -> Any:
+        return self._typed(WORDS[width(self.operator, name)], at, self.operator.buffer(name).extent(shape))
+
+    def _typed(self, dtype: str, at: int, extent: tuple[int, ...]) -> Any:
+        import torch
+
+        kind = getattr(torch, dtype)
+        return self.arena.raw[at : at + math.prod(extent) * kind.itemsize].view(kind).view(extent)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watched:
+    """Outputs, live, and what they were when a request was answered: the device goes on when its process is stopped."""
+
+    outputs: tuple[dict[str, Any], ...]
+    late_ns: int
+    start: int
+    seen: tuple[int, ...]
+    again: tuple[int, ...]
+
+    def find_changes(self) -> Iterator[str]:
+        """Fingerprints that are no longer what they were."""
+        for now in (self.again, tuple(read_fingerprints(self.outputs, self.start)[0])):
+            differing = sum(a != b for a, b in zip(now, self.seen, strict=True))
+            if differing:
+                yield f"{differing} of {len(self.seen)} fingerprints"
+                return
+
+
+def read_fingerprints(views: Sequence[Arrays], start: int) -> tuple[list[int], int]:
+    """What a sample of each output's elements sums up to, and the nanoseconds it took to have it."""
+    import torch
+
+    began = time.perf_counter_ns()
+    found = []
+    for view in views:
+        for output in view.values():
+            words = output.view(getattr(torch, WORDS[output.element_size()])).flatten()
+            found.append(words[start % max(1, min(SAMPLE, words.numel())) :: SAMPLE].sum(dtype=torch.int64))
+    numbers = [int(number) for number in torch.stack(found).tolist()] if found else []
+    return numbers, time.perf_counter_ns() - began
+
+
+def synchronize(device: str) -> None:
+    """Wait for everything this process gave the device."""
+    import torch
+
+    if device != "cpu":
+        torch.cuda.synchronize(device)
+
+
+@cache
+def _flush_buffer(device: str) -> Any:
+    import torch
+
+    size = FLUSH_BYTES if device != "cpu" else 1 << 20
+    return torch.zeros(size // 4, dtype=torch.int32, device=device)
+
+
+def flush_cache(device: str) -> None:
+    """Overwrite the L2 cache."""
+    _flush_buffer(device).add_(1)
 
 
 def width(operator: Operator, name: str) -> int:
@@ -91,111 +254,16 @@ def width(operator: Operator, name: str) -> int:
     return int(getattr(torch, operator.buffer(name).dtype).itemsize)
 
 
-def length(operator: Operator, name: str, shape: Shape) -> int:
-    """Bytes of one buffer."""
-    count = 1
-    for extent in operator.buffer(name).extent(shape):
-        count *= extent
-    return count * width(operator, name)
-
-
 def footprint(operator: Operator, shape: Shape) -> int:
     """Bytes the largest pass of one call needs, guards included."""
     return max(
-        sum(_round(length(operator, name, shape)) + 2 * GUARD for name in (*step.inputs, *step.outputs))
+        sum(
+            _round(math.prod(operator.buffer(name).extent(shape)) * width(operator, name)) + 2 * GUARD
+            for name in step.buffers
+        )
         for step in operator.passes
     )
 
 
 def _round(size: int) -> int:
     return -(-size // ALIGN) * ALIGN
-
-
-def lay(
-    arena: DeviceArena, operator: Operator, step: Pass, shape: Shape, rng: np.random.Generator
-) -> tuple[tuple[str, int], ...]:
-    """Offsets of a call's buffers on a stretch nobody used lately."""
-    at = arena.cursor + ALIGN * int(rng.integers(1, 64))
-    if at + footprint(operator, shape) + 64 * ALIGN > arena.size:
-        at = ALIGN * int(rng.integers(1, 64))
-    offsets = []
-    for name in (*step.inputs, *step.outputs):
-        at += GUARD
-        offsets.append((name, at))
-        at += _round(length(operator, name, shape)) + GUARD
-    arena.cursor = at
-    return tuple(offsets)
-
-
-def fill(
-    arena: DeviceArena, operator: Operator, step: Pass, shape: Shape, laid: tuple[tuple[str, int], ...], given: Any
-) -> Laid:
-    """Write inputs, poison outputs, raise the guard bands."""
-    inputs, rng = given
-    guard = int(rng.integers(1, 255))
-    sentinels = []
-    for name, at in laid:
-        size = length(operator, name, shape)
-        arena.raw[at - GUARD : at] = guard
-        arena.raw[at + size : at + _round(size) + GUARD] = guard
-        extent = operator.buffer(name).extent(shape)
-        if name in step.inputs:
-            arena.typed(operator.buffer(name).dtype, at, extent).copy_(inputs[name])
-        else:
-            wide = width(operator, name)
-            # a quiet NaN: 0x7FC0 with a payload in bf16, 0x7FC00000 in f32
-            sentinel = 0x7FC0 | int(rng.integers(1, 62)) if wide == 2 else 0x7FC00000 | int(rng.integers(1, 1 << 21))
-            arena.typed(WORDS[wide], at, extent).fill_(sentinel)
-            sentinels.append((name, sentinel))
-    return Laid(step=step, shape=shape, offsets=laid, inputs=inputs, sentinels=tuple(sentinels), guard=guard)
-
-
-def describe(arena: DeviceArena, operator: Operator, laid: Laid) -> list[list[Any]]:
-    """The call's arguments as the worker wants them: dtype, offset in elements, extents."""
-    del arena
-    described = []
-    for name, at in laid.offsets:
-        buffer = operator.buffer(name)
-        described.append([buffer.dtype, at // width(operator, name), list(buffer.extent(laid.shape))])
-    return described
-
-
-def outputs_of(arena: DeviceArena, operator: Operator, laid: Laid) -> dict[str, Any]:
-    """Live views of the outputs."""
-    offsets = dict(laid.offsets)
-    return {
-        name: arena.typed(operator.buffer(name).dtype, offsets[name], operator.buffer(name).extent(laid.shape))
-        for name in laid.step.outputs
-    }
-
-
-def find_touched(arena: DeviceArena, operator: Operator, laid: Laid) -> Iterator[str]:
-    """Outputs of a call that was not made which are no longer poisoned."""
-    offsets = dict(laid.offsets)
-    for name, sentinel in laid.sentinels:
-        extent = operator.buffer(name).extent(laid.shape)
-        now = arena.typed(WORDS[width(operator, name)], offsets[name], extent)
-        touched = int((now != sentinel).sum()) if now.numel() else 0
-        if touched:
-            yield f"{touched} of {now.numel()} elements of {name}"
-
-
-def find_trespass(arena: DeviceArena, operator: Operator, laid: Laid) -> Iterator[tuple[str, str]]:
-    """Inputs that were modified and guard bands that were written, as (property, what)."""
-    import torch
-
-    bands = []
-    for name, at in laid.offsets:
-        size = length(operator, name, laid.shape)
-        bands += [arena.raw[at - GUARD : at], arena.raw[at + size : at + _round(size) + GUARD]]
-    written = int((torch.cat(bands) != laid.guard).sum())
-    if written:
-        yield "guard-band", f"{written} bytes outside the buffers were written"
-    offsets = dict(laid.offsets)
-    for name in laid.step.inputs:
-        buffer = operator.buffer(name)
-        now = arena.typed(WORDS[width(operator, name)], offsets[name], buffer.extent(laid.shape))
-        given = laid.inputs[name].view(now.dtype)
-        if now.numel() and not torch.equal(now, given):
-            changed = int((now != given).sum())
-            yield "input-modified", f"{changed} of {now.numel()} elements of the input {name} were changed"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from layline.campaign.values.model import Operator
+from layline.campaign.values.operator import Operator
 from layline.campaign.values.statistics import quantile
 
 LEAD = 1_000_000

@@ -20,9 +20,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from layline.campaign.devices.gpu_memory import DeviceArena
-from layline.campaign.devices.worker_process import Fault
-from layline.campaign.values.model import Operator
+from layline.campaign.devices.device import Filled, Reply
+from layline.campaign.devices.faults import Fault
+from layline.campaign.devices.gpu_memory import DeviceArena, DeviceMemory
+from layline.campaign.values.describe import describe_shape
+from layline.campaign.values.operator import Operator
 
 _WORKER = Path(__file__).parent.parent / "worker"
 _REPLY = struct.Struct("<QqdI")
@@ -40,14 +42,6 @@ class Source:
     operator: Operator
     cache: Path
     timeout_s: float = 60.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """One answered request: the parent's clock and the device's own, as the worker tells it."""
-
-    wall_ns: int
-    device_ns: float
 
 
 class Worker:
@@ -171,17 +165,29 @@ class Worker:
 class TorchWorker(Worker):
     """Answers calls of a kernel's passes on memory it shares with the parent."""
 
-    def __init__(self, source: Source, arena: DeviceArena, shop: Path) -> None:
+    stood_still = 0
+
+    def __init__(self, source: Source, memory: DeviceMemory, shop: Path) -> None:
+        arena = memory.arena
         super().__init__(source, shop, "serve_torch.py", (arena.fd,) if arena.fd >= 0 else ())
+        self._memory = memory
         self._seq = int.from_bytes(os.urandom(4), "little")
+        self.replies = 0
         self.lead = 0
         """Turns of the device's empty loop before the calls of a request, outside the device's own clock."""
         self._send(_configuration(source, arena))
 
-    def call(self, entry: int, calls: list[list[list[Any]]], where: str, *, spin: int = 0) -> Answer:
-        """Have calls made; the worker is thawed for exactly that long."""
+    def call(self, calls: tuple[Filled, ...], *, spin: int = 0) -> Reply:
+        """Have calls of one pass made; the worker is thawed for exactly that long."""
+        where = self._name(calls[0])
         self._seq += 1
-        message = {"seq": self._seq, "entry": entry, "calls": calls, "spin": spin, "lead": self.lead, "resets": True}
+        message = {
+            **self._describe(calls),
+            "seq": self._seq,
+            "spin": spin,
+            "lead": self.lead,
+            "resets": True,
+        }
         data = json.dumps(message, separators=(",", ":")).encode()
         self._thaw()
         began = time.perf_counter_ns()
@@ -191,11 +197,27 @@ class TorchWorker(Worker):
         seq, status, device_ms, length = _REPLY.unpack(answer)
         text = self._receive(length, where, 5.0).decode(errors="replace") if length else ""
         self._freeze()
+        self.replies += 1
         if seq != self._seq or select.select([self._reply], [], [], 0)[0]:
             raise Fault("forged-reply", f"Something other than the worker answered during {where}.", f"sequence {seq}")
-        if status != 0:
-            raise Fault("supports-shape", f"The kernel raised an error during {where}: {text.splitlines()[0]}", text)
-        return Answer(wall_ns=took, device_ns=device_ms * 1e6)
+        return Reply(wall_ns=took, own_ns=device_ms * 1e6, status=status, said=text)
+
+    def _describe(self, calls: tuple[Filled, ...]) -> dict[str, Any]:
+        entry = self.source.operator.passes.index(calls[0].step)
+        return {"entry": entry, "calls": [self._memory.describe(one) for one in calls]}
+
+    def _name(self, call: Filled) -> str:
+        return f"{call.step.name} on {describe_shape(call.shape)}"
+
+    def count_holdings(self) -> dict[str, int]:
+        """Memory in use on the device, by anybody, and by the worker on the host."""
+        import torch
+
+        on_device = 0
+        if self._memory.arena.device != "cpu":
+            free, whole = torch.cuda.mem_get_info()
+            on_device = int(whole - free)
+        return {"KiB of device and host": (on_device + self.resident_bytes()) >> 10}
 
     def inspect(self) -> dict[str, Any]:
         """What the trusted part of the worker says was changed in it."""
@@ -205,32 +227,32 @@ class TorchWorker(Worker):
         self._freeze()
         return found
 
-    def settle(self, seconds: float) -> None:
-        """Let it run without a request: whatever it left going goes on."""
+    def settle(self, seconds: float) -> int:
+        """Let it run without a request: whatever it left going goes on. Processor time is not what counts here: 0."""
         self._thaw()
         time.sleep(seconds)
         self._freeze()
         if select.select([self._reply], [], [], 0)[0]:
             raise Fault("forged-reply", "The worker answered although nothing was asked.")
+        return 0
 
-    def order(self, entry: int, call: list[list[Any]], moves: tuple[list[Any], list[Any]], where: str) -> None:
+    def order(self, call: Filled, moves: tuple[list[Any], list[Any]]) -> None:
         """One call whose inputs arrive on the caller's stream just before it, and whose outputs are taken on it after."""
-        self._thaw()
-        self._send({"entry": entry, "calls": [call], "before": moves[0], "after": moves[1]})
-        told = self._receive_json(where, self.source.timeout_s)
-        self._freeze()
-        if "failed" in told:
-            raise Fault("supports-shape", f"The kernel raised an error during {where}: {told['failed']}")
+        self._ask_more({**self._describe((call,)), "before": moves[0], "after": moves[1]}, self._name(call))
 
-    def watch(self, entry: int, calls: list[list[list[Any]]], where: str) -> dict[str, float]:
+    def watch(self, calls: tuple[Filled, ...]) -> dict[str, float]:
         """Have calls made under the profiler: device microseconds by the name of what ran there."""
+        told = self._ask_more({**self._describe(calls), "watch": True}, self._name(calls[0]))
+        return {str(name): float(took) for name, took in told["seen"].items()}
+
+    def _ask_more(self, message: dict[str, Any], where: str) -> Any:
         self._thaw()
-        self._send({"watch": True, "entry": entry, "calls": calls})
+        self._send(message)
         told = self._receive_json(where, self.source.timeout_s)
         self._freeze()
         if "failed" in told:
             raise Fault("supports-shape", f"The kernel raised an error during {where}: {told['failed']}")
-        return {str(name): float(took) for name, took in told["seen"].items()}
+        return told
 
 
 def describe_environment(cache: Path, folder: Path) -> dict[str, str]:

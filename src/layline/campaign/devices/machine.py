@@ -8,7 +8,7 @@ from pathlib import Path
 
 from layline.campaign.devices.processor import name_processor
 from layline.campaign.devices.sandbox import STRONG
-from layline.campaign.values.model import Environment
+from layline.campaign.values.measurement import Environment
 
 
 def read_environment() -> Environment:

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layline.campaign.devices.processor import native_flag
-from layline.campaign.values.model import Leg, Status
+from layline.campaign.values.measurement import Arm, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from layline.campaign.values.model import Measurement, Operator
+    from layline.campaign.values.measurement import Measurement
+    from layline.campaign.values.operator import Operator
 
 SOURCE = r"""
 #include <stdio.h>
@@ -121,7 +122,7 @@ def measure_ceilings() -> Ceilings | None:
     return Ceilings(flops_per_s=float(words[0]), bytes_per_s=float(words[1])) if len(words) == 2 else None
 
 
-def find_points(operator: Operator, measurement: Measurement, leg: Leg, name: str) -> Iterator[Point]:
+def find_points(operator: Operator, measurement: Measurement, leg: Arm, name: str) -> Iterator[Point]:
     """Every measured shape of a leg: all passes of one step together."""
     if measurement.status is not Status.MEASURED:
         return

@@ -6,11 +6,12 @@ import fcntl
 import math
 import mmap
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from layline.campaign.values.model import Arrays, Operator, Pass, Shape
+from layline.campaign.devices.device import Arrays, Filled, Place
+from layline.campaign.values.operator import Operator, Pass, Shape
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,28 +23,6 @@ GUARD = 256
 """Bytes before and after every buffer that nobody may touch."""
 _SEALS = 0x0001 | 0x0002 | 0x0004
 """No more seals, no shrinking (it would crash the reader), no growing."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallBuffers:
-    """Where the buffers of one call lie."""
-
-    offsets: tuple[tuple[str, int], ...]
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filled:
-    """One call as it was laid out: what the kernel was given and what surrounded it."""
-
-    step: Pass
-    shape: Shape
-    place: CallBuffers
-    inputs: Arrays
-    sentinel: int
-    """Bit pattern of the poison (a quiet NaN with a secret payload)."""
-    guard: bytes
 
 
 class Arena:
@@ -74,25 +53,25 @@ class Arena:
             found = self._rooms[key] = {name: _find_room(self.operator, name, shape) for name in step.buffers}
         return found
 
-    def place(self, step: Pass, shape: Shape, rng: np.random.Generator) -> CallBuffers:
+    def place(self, step: Pass, shape: Shape, rng: np.random.Generator) -> Place:
         """A stretch nobody used lately, at an unpredictable offset: rotation leaves the caches behind."""
         at = self._cursor + 64 * int(rng.integers(4, 64))
         need = self.footprint(step, shape)
         if at + need + 8192 > self.size:
             at = 64 * int(rng.integers(4, 64))
-        start, offsets = at, []
+        offsets = []
         for name, room in self._lengths(step, shape).items():
             at += GUARD
             offsets.append((name, at))
             at += room.rounded + GUARD
         self._cursor = at
-        return CallBuffers(offsets=tuple(offsets), start=start, end=at)
+        return tuple(offsets)
 
     def footprint(self, step: Pass, shape: Shape) -> int:
         """Bytes one call needs, guards included."""
         return sum(room.rounded + 2 * GUARD for room in self._lengths(step, shape).values())
 
-    def fill(self, step: Pass, shape: Shape, place: CallBuffers, inputs: Arrays) -> Filled:
+    def fill(self, step: Pass, shape: Shape, place: Place, inputs: Arrays) -> Filled:
         """Write inputs, poison outputs, raise the guard bands."""
         import numpy as np
 
@@ -101,7 +80,7 @@ class Arena:
         band = np.frombuffer(guard, dtype=np.uint8)
         sentinel = 0x7FC00000 | int(self._rng.integers(1, 1 << 22))
         rooms = self._lengths(step, shape)
-        for name, at in place.offsets:
+        for name, at in place:
             room = rooms[name]
             end = at + room.rounded
             raw[at - GUARD : at] = band
@@ -112,24 +91,32 @@ class Arena:
                 self._view(room, at)[...] = inputs[name]
             else:
                 raw[at : at + room.length].view(np.uint32)[...] = sentinel
-        return Filled(step=step, shape=shape, place=place, inputs=inputs, sentinel=sentinel, guard=guard)
+        poison = dict.fromkeys(step.outputs, sentinel)
+        return Filled(step=step, shape=shape, place=place, inputs=inputs, poison=poison, guard=guard)
 
     def numbers(self, filled: Filled, *, with_lengths: bool) -> tuple[int, ...]:
         """The arguments of the call, as the worker wants them."""
-        offsets = tuple(at for _name, at in filled.place.offsets)
+        offsets = tuple(at for _name, at in filled.place)
         rooms = self._lengths(filled.step, filled.shape)
-        lengths = tuple(rooms[name].length for name, _at in filled.place.offsets) if with_lengths else ()
+        lengths = tuple(rooms[name].length for name, _at in filled.place) if with_lengths else ()
         return (*offsets, *lengths, *(value for _name, value in filled.shape.sizes))
 
     def copy_outputs(self, filled: Filled) -> dict[str, Array]:
         """The outputs as they are now."""
-        offsets = dict(filled.place.offsets)
+        offsets = dict(filled.place)
         rooms = self._lengths(filled.step, filled.shape)
         return {name: self._view(rooms[name], offsets[name]).copy() for name in filled.step.outputs}
 
+    def take(self, filled: Sequence[Filled]) -> Copied:
+        """The outputs as they are now, copied."""
+        return Copied(arena=self, filled=tuple(filled), outputs=tuple(self.copy_outputs(one) for one in filled))
+
+    def flush(self) -> None:
+        """Nothing: places rotate past the caches."""
+
     def find_changes(self, filled: Filled, outputs: Arrays) -> Iterator[str]:
         """Outputs that are no longer what they were at return."""
-        offsets, rooms = dict(filled.place.offsets), self._lengths(filled.step, filled.shape)
+        offsets, rooms = dict(filled.place), self._lengths(filled.step, filled.shape)
         for name in filled.step.outputs:
             now = self._view(rooms[name], offsets[name])
             changed = _differing_bytes(now, outputs[name])
@@ -140,19 +127,19 @@ class Arena:
         """Outputs of a call that was not made which are no longer poisoned."""
         import numpy as np
 
-        offsets, rooms = dict(filled.place.offsets), self._lengths(filled.step, filled.shape)
+        offsets, rooms = dict(filled.place), self._lengths(filled.step, filled.shape)
         for name in filled.step.outputs:
             if name in filled.step.inputs:
                 continue
             now = self._view(rooms[name], offsets[name])
-            touched = int((now.ravel().view(np.uint32) != filled.sentinel).sum()) if now.size else 0
+            touched = int((now.ravel().view(np.uint32) != filled.poison[name]).sum()) if now.size else 0
             if touched:
                 yield f"{touched} of {now.size} elements of {name}"
 
     def find_trespass(self, filled: Filled) -> Iterator[tuple[str, str]]:
         """Inputs that were modified and guard bands that were written, as (property, what)."""
         rooms = self._lengths(filled.step, filled.shape)
-        for name, at in filled.place.offsets:
+        for name, at in filled.place:
             room = rooms[name]
             tail = filled.guard[:1] * (room.rounded - room.length)
             for where, first, should in (
@@ -171,6 +158,21 @@ class Arena:
         import numpy as np
 
         return np.frombuffer(self._map, dtype=room.dtype, count=room.count, offset=at).reshape(room.extent)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copied:
+    """Outputs as they were when a request was answered."""
+
+    arena: Arena
+    filled: tuple[Filled, ...]
+    outputs: tuple[dict[str, Array], ...]
+    late_ns: int = 0
+
+    def find_changes(self) -> Iterator[str]:
+        """Outputs that are no longer what they were."""
+        for one, output in zip(self.filled, self.outputs, strict=True):
+            yield from self.arena.find_changes(one, output)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,11 +18,13 @@ from typing import Self
 
 from layline.campaign.devices import procfs
 from layline.campaign.devices.accounting import open_account
+from layline.campaign.devices.device import Filled, Reply
 from layline.campaign.devices.exit_words import describe_ending, is_signal
+from layline.campaign.devices.faults import Disturbed, Fault
 from layline.campaign.devices.sandbox import MEMORY_BYTES, Started, start_process
-from layline.campaign.devices.shared_memory import Arena, Filled
+from layline.campaign.devices.shared_memory import Arena
 from layline.campaign.values.describe import describe_mode, describe_shape
-from layline.campaign.values.model import Operator
+from layline.campaign.values.operator import Operator
 from layline.errors import BenchError
 
 _HEAD = struct.Struct("<QIIQ")
@@ -36,37 +38,6 @@ else
 may continue a stopped worker, too: that gains a kernel nothing, and says nothing about it."""
 PATIENCE = 30
 """Times the limit, on the wall clock, after which even a worker that is kept from the cores is given up."""
-
-
-class Disturbed(BenchError):
-    """The machine, not the candidate, made an observation worthless: there is no verdict, the run has to be
-    repeated.
-    """
-
-    def __init__(self, what: str) -> None:
-        super().__init__(f"{what} There is no verdict.", hint="Measure again when the machine is less busy.")
-
-
-class Fault(Exception):
-    """The candidate did what no kernel may do: which property, in which words, with what evidence."""
-
-    def __init__(self, property_: str, reason: str, *evidence: str) -> None:
-        super().__init__(reason)
-        self.property = property_
-        self.reason = reason
-        self.evidence = evidence
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
-    """One answered request, on the parent's clocks."""
-
-    wall_ns: int
-    cpu_ns: int
-    """Of the whole worker, everything since it was last frozen."""
-    status: int
-    mode: int
-    """Floating-point mode it says it was left in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +87,9 @@ class Worker:
     ) -> None:
         self.close()
 
+    def wait_ready(self) -> None:
+        """It starts up while it is told what to load."""
+
     def load(self) -> int:
         """Confine the process, load the kernel in it; wall nanoseconds from load to ready."""
         config = json.dumps(self._configuration()).encode()
@@ -162,7 +136,7 @@ class Worker:
         seq, status, mode = _REPLY.unpack(answer)
         if seq != self._seq or self._has_reply(0):
             raise Fault("forged-reply", f"Something other than the worker answered during {where}.", f"sequence {seq}")
-        return Reply(wall_ns=took, cpu_ns=self._charge_call(took), status=status, mode=mode)
+        return Reply(wall_ns=took, own_ns=self._charge_call(took), status=status, mode=mode)
 
     def settle(self, seconds: float) -> int:
         """Let it run without a request: CPU nanoseconds it used meanwhile (an idle worker uses none)."""
@@ -199,11 +173,6 @@ class Worker:
     def replies(self) -> int:
         """Requests it has answered."""
         return self._replies
-
-    @property
-    def has_served(self) -> bool:
-        """Whether it has made more than one request's calls, so that an earlier one may be to blame."""
-        return self._replies > 2
 
     @property
     def pid(self) -> int:

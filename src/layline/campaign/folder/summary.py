@@ -8,7 +8,7 @@ from layline.campaign.folder.transfer_check import build_transfer_check
 from layline.campaign.ledger.state import Level, Settled
 from layline.campaign.values.bench_csv import DIMENSIONS
 from layline.campaign.values.markdown import MINUS, number, one_line, percent, table
-from layline.campaign.values.model import Outcome
+from layline.campaign.values.measurement import Outcome
 from layline.campaign.values.scores import compute_aggregates, compute_score, geometric_mean, read_primary
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from layline.campaign.command.transfer import Transfer, read_transfer
 from layline.campaign.ledger.state import Settled
 from layline.campaign.values.markdown import MINUS, one_line, percent
-from layline.campaign.values.model import Bucket
+from layline.campaign.values.measurement import Bucket
 
 if TYPE_CHECKING:
     from layline.campaign.ledger.state import Round, State

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from layline.campaign.audit.layout import TREND_COLUMNS
 from layline.campaign.ledger.state import Settled
 from layline.campaign.values.markdown import MINUS, number, one_line, row
-from layline.campaign.values.model import Outcome
+from layline.campaign.values.measurement import Outcome
 from layline.campaign.values.scores import BACKWARD, FORWARD, STEP, compute_aggregates
 
 if TYPE_CHECKING:

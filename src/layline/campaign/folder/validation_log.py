@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from layline.campaign.ledger.state import Run
-    from layline.campaign.values.model import GateResult, Measurement
+    from layline.campaign.values.measurement import GateResult, Measurement
 
 
 def build_validation_log(run: Run, labels: Sequence[str]) -> str:

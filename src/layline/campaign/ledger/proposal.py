@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from layline.campaign.ledger.state import Level
-from layline.campaign.values.model import Bucket
+from layline.campaign.values.measurement import Bucket
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from layline import codec
 from layline.campaign.ledger.state import Level, Note, Round, Run, Settled, State, Termination
 from layline.campaign.values.manifest import Manifest
-from layline.campaign.values.model import Bucket, Measurement
+from layline.campaign.values.measurement import Bucket, Measurement
 from layline.campaign.values.training import Training
 from layline.campaign.values.verdict import Verdict
 from layline.errors import BenchError

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from layline.campaign.ledger.state import State
-    from layline.campaign.values.model import Measurement
+    from layline.campaign.values.measurement import Measurement
 
 SLACK = 1.25
 """Bookkeeping, compilers that are slower this time, neighbours on the machine."""

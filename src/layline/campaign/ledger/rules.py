@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from layline.campaign.ledger.state import Settled
 from layline.campaign.values.manifest import parse_target
-from layline.campaign.values.model import Outcome
+from layline.campaign.values.measurement import Outcome
 from layline.campaign.values.scores import compute_score
 
 if TYPE_CHECKING:

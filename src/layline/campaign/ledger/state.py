@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from layline.campaign.ledger.snapshot import File, KernelFiles, decode_content
 from layline.campaign.values.bench_csv import BenchTable, parse_bench_csv
 from layline.campaign.values.manifest import Manifest
-from layline.campaign.values.model import Bucket, Measurement
+from layline.campaign.values.measurement import Bucket, Measurement
 from layline.campaign.values.training import Training
 from layline.campaign.values.verdict import Verdict
 from layline.errors import BenchError

@@ -1,30 +1,23 @@
-"""One leg of a measuring run: a live worker with its memory, fed and checked call by call."""
+"""One arm of a measuring run: a live worker with its memory, fed and checked call by call; the same on every device."""
 
 from __future__ import annotations
 
 import platform
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-from layline.campaign.devices.shared_memory import Arena, CallBuffers, Filled
-from layline.campaign.devices.worker_process import Fault, Kernel, Reply, Worker
-from layline.campaign.measure.build import Built
-from layline.campaign.measure.oracle import Error, Wrong, check_output
+from layline.campaign.devices.device import Arrays, Filled, Memory, Place, Reply, Taken, WorkerProcess
+from layline.campaign.devices.faults import Fault
+from layline.campaign.measure.oracle import Error, Wrong
+from layline.campaign.measure.stage import Stage
 from layline.campaign.values.describe import describe_inputs, describe_mode, describe_shape
-from layline.campaign.values.model import Arrays, Leg, Operator, Pass, Plan, Shape
+from layline.campaign.values.measurement import Arm
+from layline.campaign.values.operator import Pass, Shape
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    Array = np.ndarray[Any, Any]
-
-SETTLE_S = 0.05
-FRESH_ROOM = 1 << 16
-"""Beyond the buffers of a single call: places begin at an unpredictable offset."""
 _DEPENDS = {
     "follows-inputs": "depends on what lay on the same place before: the answer for the same inputs changes with it.",
     "repeatable": "gives different answers for the same inputs, by more than rounding.",
@@ -32,31 +25,14 @@ _DEPENDS = {
 FRESH_PROCESSES = 4
 BEFORE = 3
 """Calls told of beside a wrong one that an earlier call is to blame for."""
-SAMPLED = 1024
 LATE_FREE_NS = 200_000
 """What thawing and freezing an idle worker may cost."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setup:
-    """What all legs of a measuring run share."""
-
-    operator: Operator
-    shapes: tuple[Shape, ...]
-    plan: Plan
-    shop: Path
-    arena_bytes: int
-    """More than twice a core's own caches: a place comes round again only after they were overwritten."""
-    mode: int | None = None
-    """The floating-point mode an untouched worker has."""
-    own_files: frozenset[str] = frozenset()
-    """Files whose code is in a worker whatever it runs: the interpreter's own libraries differ from machine to
-    machine."""
+HELD_UP_S = 0.001
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """The inputs of one request, with the right answers: made by the parent, the same for every leg."""
+    """The inputs of one request, with the right answers: made by the parent, the same for every arm."""
 
     shape: Shape
     kind: str
@@ -77,92 +53,143 @@ class Ran:
     """One answered and checked request: nanoseconds per call and how far off it was."""
 
     wall_ns: float
-    cpu_ns: float
-    errors: tuple[Error, ...]
-    outputs: tuple[Arrays, ...]
+    own_ns: float
+    """Processor time; on an accelerator the time between two events."""
+    cost_ns: float
+    """On whichever of the two decides there."""
+    errors: tuple[Error, ...] = ()
+    outputs: tuple[Arrays, ...] = ()
 
 
 @dataclass(slots=True)
-class _Memory:
-    """What a leg remembers to recognise a replay."""
+class _Remembered:
+    """What an arm remembers to recognise a replay."""
 
-    places: dict[tuple[str, str], tuple[CallBuffers, ...]] = field(default_factory=dict)
+    places: dict[tuple[str, str], tuple[Place, ...]] = field(default_factory=dict)
     outputs: deque[int] = field(default_factory=lambda: deque(maxlen=600))
     calls: deque[tuple[str, Shape]] = field(default_factory=lambda: deque(maxlen=BEFORE))
     """The last calls that were right."""
 
 
-class LiveLeg:
-    """A worker and its arena. Every call it makes is checked before its time counts."""
+class LiveArm:
+    """A worker and its memory. Every call it makes is checked before its time counts."""
 
     def __init__(
-        self, leg: Leg, built: Built, setup: Setup, rng: np.random.Generator, *, masked: tuple[str, ...] = ()
+        self,
+        arm: Arm,
+        stage: Stage,
+        memory: Memory,
+        worker: WorkerProcess,
+        *,
+        open_fresh: Callable[[int], LiveArm] | None = None,
     ) -> None:
-        self.leg = leg
-        self.operator = setup.operator
-        self._rng = rng
-        self._mode = setup.mode
-        self._arena = Arena(self.operator, setup.arena_bytes, rng)
-        plan = setup.plan
-        self._kernel = Kernel(
-            path=built.path,
-            operator=self.operator,
-            threads=plan.threads,
-            timeout_s=plan.timeout_s,
-            masked=masked,
-            mode=setup.mode,
-        )
-        self._shop = setup.shop
-        self.worker = Worker(self._kernel, self._arena, setup.shop)
-        self._memory = _Memory()
-        self.late_ns = 0
+        self.arm = arm
+        self.operator = stage.operator
+        self.memory = memory
+        self.worker: Any = worker
+        """What every worker can is in `WorkerProcess`; a probe that needs more of it says so."""
+        self._stage = stage
+        self._device = stage.device
+        self._values = stage.device.values
+        self._open_fresh = open_fresh
+        self._remembered = _Remembered()
 
     def __enter__(self) -> Self:
+        self.worker.wait_ready()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.worker.close()
-        self._arena.close()
+        self.close()
 
-    def run(self, step: Pass, given: Given, *, spin: int = 0, settles: bool = False) -> Ran:
-        """Make the request's calls of one pass, check everything about them, return their times."""
+    def close(self) -> None:
+        """End the worker and give its memory back."""
+        self.worker.close()
+        self.memory.close()
+
+    @contextmanager
+    def loaded(self) -> Iterator[Self]:
+        """Ready, and with its kernel."""
+        with self:
+            self.worker.load()
+            yield self
+
+    def run(self, step: Pass, given: Given, *, spin: int = 0, settles: bool = False, keeps: bool = False) -> Ran:
+        """Make the request's calls of one pass, check everything about them, return their times; `keeps` the outputs."""
         laid = self._fill(step, given)
         called = given.called or tuple(range(len(laid)))
         filled = tuple(laid[at] for at in called)
         rights = [dict(given.right)[step.name][at] for at in called]
-        reply = self.worker.call(filled, spin=spin)
-        outputs = tuple(self._arena.copy_outputs(one) for one in filled)
+        reply, taken = self._call(filled, spin)
         self._check_uncalled([one for at, one in enumerate(laid) if at not in called])
-        late = 0
+        held_up = 0
         if settles:
-            late = max(0, self.worker.settle(0.001) - LATE_FREE_NS)
-            self._check_late(filled, outputs)
-        self.late_ns += late
-        self._check_answer(reply.status, reply.mode, step, given)
+            held_up = max(0, self.worker.settle(HELD_UP_S) - LATE_FREE_NS)
+            self._check_late(filled[0], taken)
+        self._check_answer(reply, step, given)
         errors: list[Error] = []
-        for one, output, right in zip(filled, outputs, rights, strict=True):
-            errors += self._check_call(one, output, right, given)
+        for one, output, right in zip(filled, taken.outputs, rights, strict=True):
+            errors += self._check_call(one, output, right, given, taken)
             self._remember(one, output)  # at once: the next call of this request may be the one that replays it
-        count = len(filled)
-        cpu_ns = (reply.cpu_ns + late) / count
-        return Ran(wall_ns=reply.wall_ns / count, cpu_ns=cpu_ns, errors=tuple(errors), outputs=outputs)
+        if self._device.goes_on:
+            self._check_late(filled[0], taken)
+        kept = tuple(self._copy(output) for output in taken.outputs) if keeps else ()
+        return self._charge(reply, taken, len(filled), held_up, tuple(errors), kept)
 
-    def call_unchecked(self, step: Pass, given: Given) -> Reply:
-        """Make the calls and look at nothing: for the empty kernel, which answers nothing."""
-        return self.worker.call(self._fill(step, given))
+    def run_unchecked(self, step: Pass, given: Given) -> Ran:
+        """Make the calls and look at nothing: for what answers nothing, and where looking would cost what is counted."""
+        filled = self._fill(step, given)
+        reply, taken = self._call(filled, 0)
+        self._check_answer(reply, step, given)
+        return self._charge(reply, taken, len(filled), 0, (), ())
+
+    def ask(self, step: Pass, given: Given) -> Reply:
+        """Make the calls and give back the bare reply: whether a kernel refuses arguments that do not fit."""
+        return self._call(self._fill(step, given), 0)[0]
 
     def run_raw(self, step: Pass, given: Given) -> Arrays:
         """Make one call and give back what it wrote, right or not: for inputs no oracle speaks of."""
-        (filled,) = self._fill(step, given)
-        self.worker.call((filled,))
-        return self._arena.copy_outputs(filled)
+        reply, taken = self._call(self._fill(step, given), 0)
+        self._check_answer(reply, step, given)
+        return self._copy(taken.outputs[0])
+
+    def fill(self, step: Pass, given: Given) -> tuple[Filled, ...]:
+        """Lay the calls out without making them."""
+        return self._fill(step, given)
+
+    def check(self, filled: Sequence[Filled], given: Given) -> None:
+        """The calls were made by somebody's special request: check them as ever."""
+        taken = self.memory.take(filled)
+        rights = dict(given.right)[filled[0].step.name]
+        for one, output, right in zip(filled, taken.outputs, rights, strict=True):
+            self._check_call(one, output, right, given, taken)
+
+    def _call(self, filled: tuple[Filled, ...], spin: int) -> tuple[Reply, Taken]:
+        self.memory.flush()
+        reply = self.worker.call(filled, spin=spin)
+        return reply, self.memory.take(filled)
+
+    def _charge(
+        self,
+        reply: Reply,
+        taken: Taken,
+        count: int,
+        held_up: int,
+        errors: tuple[Error, ...],
+        outputs: tuple[Arrays, ...],
+    ) -> Ran:
+        wall, own = (reply.wall_ns + taken.late_ns) / count, (reply.own_ns + held_up) / count
+        cost = own if self._device.clock == "own" else wall
+        return Ran(wall_ns=wall, own_ns=own, cost_ns=cost, errors=errors, outputs=outputs)
+
+    def _copy(self, output: Arrays) -> Arrays:
+        return {name: self._values.copy(array) for name, array in output.items()}
 
     def _check_uncalled(self, uncalled: Sequence[Filled]) -> None:
         """Buffers of calls that were not made: nobody may have written there."""
         for one in uncalled:
-            for what in self._arena.find_touched(one):
+            for what in self.memory.find_touched(one):
                 raise Fault(
                     "own-buffers",
                     f"{one.step.symbol} on {describe_shape(one.shape)} writes to buffers of a call that was not made: {what}.",
@@ -171,73 +198,75 @@ class LiveLeg:
 
     def _fill(self, step: Pass, given: Given) -> tuple[Filled, ...]:
         key = (step.name, given.shape.label)
-        places = self._memory.places.get(key, ())
+        places = self._remembered.places.get(key, ())
         if not given.on_same_place or len(places) < len(given.inputs):
-            laid = [self._arena.place(step, given.shape, self._rng) for _ in given.inputs]
-            places = tuple(
-                laid[int(at)] for at in self._rng.permutation(len(laid))
-            )  # where the next call lies cannot be guessed
-            self._memory.places[key] = places
+            rng = self._stage.rng
+            laid = [self.memory.place(step, given.shape, rng) for _ in given.inputs]
+            # where the next call lies cannot be guessed
+            places = tuple(laid[int(at)] for at in rng.permutation(len(laid)))
+            self._remembered.places[key] = places
         return tuple(
-            self._arena.fill(step, given.shape, place, inputs)
+            self.memory.fill(step, given.shape, place, inputs)
             for place, inputs in zip(places, given.inputs, strict=False)
         )
 
-    def _check_answer(self, status: int, mode: int, step: Pass, given: Given) -> None:
-        if status != 0:
-            raise Fault(
-                "supports-shape",
-                f"{step.symbol} returned {status} for {describe_shape(given.shape)}: a kernel must handle every "
-                "shape itself.",
-            )
-        if self._mode is not None and mode != self._mode:
+    def _check_answer(self, reply: Reply, step: Pass, given: Given) -> None:
+        where = f"{step.symbol} on {describe_shape(given.shape)}"
+        if reply.said:
+            told = f"The kernel raised an error during {where}: {reply.said.splitlines()[0]}"
+            raise Fault("supports-shape", told, reply.said)
+        if reply.status != 0:
+            told = f"{step.symbol} returned {reply.status} for {describe_shape(given.shape)}"
+            raise Fault("supports-shape", f"{told}: a kernel must handle every shape itself.")
+        mode = self._stage.mode
+        if mode is not None and reply.mode != mode:
+            changed = describe_mode(mode, reply.mode, platform.machine())
             raise Fault(
                 "floating-point-mode",
-                f"{step.symbol} on {describe_shape(given.shape)} returned with another floating-point mode than it "
-                "was called "
-                f"with ({describe_mode(self._mode, mode, platform.machine())}): whatever runs after it in the same process computes "
-                "differently.",
+                f"{where} returned with another floating-point mode than it was called with ({changed}): whatever "
+                "runs after it in the same process computes differently.",
                 "keep the mode at entry (fegetenv) and restore it before returning, or leave it alone",
-                f"mode 0x{mode:08x}, was 0x{self._mode:08x}",
+                f"mode 0x{reply.mode:08x}, was 0x{mode:08x}",
             )
 
-    def _check_late(self, filled: Sequence[Filled], outputs: Sequence[Arrays]) -> None:
-        for one, output in zip(filled, outputs, strict=True):
-            changes = list(self._arena.find_changes(one, output))
-            if changes:
-                raise Fault(
-                    "late-write",
-                    f"{one.step.symbol} on {describe_shape(one.shape)} went on writing after it had returned.",
-                    *(f"{change} differ between return and a moment later" for change in changes),
-                )
+    def _check_late(self, filled: Filled, taken: Taken) -> None:
+        changes = list(taken.find_changes())
+        if changes:
+            raise Fault(
+                "late-write",
+                f"{filled.step.symbol} on {describe_shape(filled.shape)} went on writing after it had returned.",
+                *(f"{change} differ between return and a moment later" for change in changes),
+            )
 
-    def _check_call(self, filled: Filled, outputs: Arrays, right: Arrays, given: Given) -> list[Error]:
+    def _check_call(self, filled: Filled, outputs: Arrays, right: Arrays, given: Given, taken: Taken) -> list[Error]:
         found = self._hold(filled, outputs, right, is_exact=given.is_exact)
         for one in found:
             if isinstance(one, Wrong):
-                raise self._diagnose(one, filled, outputs, given)
-        for property_, what in self._arena.find_trespass(filled):
+                raise self._diagnose(one, filled, outputs, given, taken)
+        for property_, what in self.memory.find_trespass(filled):
             raise Fault(property_, f"{filled.step.symbol} on {describe_shape(filled.shape)}: {what}.")
         return [one for one in found if isinstance(one, Error)]
 
     def _hold(self, filled: Filled, outputs: Arrays, right: Arrays, *, is_exact: bool) -> list[Error | Wrong]:
+        check, poison = self._values.check, filled.poison
         return [
-            check_output(self.operator, name, outputs[name], right[name], is_exact=is_exact, poison=filled.sentinel)
+            check(self.operator, name, outputs[name], right[name], is_exact=is_exact, poison=poison.get(name, 0))
             for name in filled.step.outputs
         ]
 
-    def _diagnose(self, wrong: Wrong, filled: Filled, outputs: Arrays, given: Given) -> Fault:
+    def _diagnose(self, wrong: Wrong, filled: Filled, outputs: Arrays, given: Given, taken: Taken) -> Fault:
         """The most telling name for a wrong answer."""
         where = f"{filled.step.symbol} on {describe_shape(filled.shape)}"
         evidence = (wrong.reason, *wrong.evidence, f"inputs: {describe_inputs(given.kind)}")
-        self.worker.settle(SETTLE_S)
-        late = list(self._arena.find_changes(filled, outputs))
+        before = {name: self._values.digest(output) for name, output in outputs.items()}
+        self.worker.settle(self._device.pace.settle_s)
+        late = list(taken.find_changes())
         if late:
             return Fault("late-write", f"{where} went on writing after it had returned.", *late, *evidence)
-        for property_, what in self._arena.find_trespass(filled):
+        for property_, what in self.memory.find_trespass(filled):
             if property_ == "input-modified":
                 return Fault(property_, f"{where}: {what}.", *evidence)
-        copied = self._find_copy(filled, outputs)
+        copied = self._find_copy(filled, outputs, before)
         if copied:
             return Fault(copied[0], f"{where} returned {copied[1]}.", *evidence)
         dependence = self._find_dependence(filled, outputs) if wrong.property == "correct" else ""
@@ -245,13 +274,16 @@ class LiveLeg:
             return Fault(dependence, f"{where} {_DEPENDS[dependence]}", *evidence)
         property_ = self._context(wrong.property, given)
         drawn = f", inputs {describe_inputs(given.kind)}" if property_ == "hard-inputs" else ""
-        alone = self._try_alone(filled) if self.worker.has_served else ""
-        before = "; ".join(f"{symbol} on {describe_shape(shape)}" for symbol, shape in reversed(self._memory.calls))
-        told = (f"the calls before it, the latest first: {before}",) if before else ()
+        alone = self._try_alone(filled) if self.worker.replies > 2 else ""
+        calls = self._remembered.calls
+        before_it = "; ".join(f"{symbol} on {describe_shape(shape)}" for symbol, shape in reversed(calls))
+        told = (f"the calls before it, the latest first: {before_it}",) if before_it else ()
         return Fault(property_, f"{where}{drawn}: {wrong.reason}{alone}", *evidence, *told)
 
     def _try_alone(self, filled: Filled) -> str:
         """Make the same call as the first one of new processes: it shows whether an earlier call may be to blame."""
+        if self._open_fresh is None:
+            return ""
         try:
             wrong = sum(self._is_wrong_alone(filled) for _process in range(FRESH_PROCESSES))
         except Fault:
@@ -266,27 +298,21 @@ class LiveLeg:
         )
 
     def _is_wrong_alone(self, filled: Filled) -> bool:
-        arena = Arena(self.operator, self._arena.footprint(filled.step, filled.shape) + FRESH_ROOM, self._rng)
-        try:
-            with Worker(self._kernel, arena, self._shop) as fresh:
-                fresh.load()
-                place = arena.place(filled.step, filled.shape, self._rng)
-                laid = arena.fill(filled.step, filled.shape, place, filled.inputs)
-                fresh.call((laid,))
-                outputs = arena.copy_outputs(laid)
-        finally:
-            arena.close()
-        right = self.operator.oracle(filled.step.name, filled.shape, filled.inputs)
-        return any(isinstance(one, Wrong) for one in self._hold(laid, outputs, right, is_exact=False))
+        assert self._open_fresh is not None  # noqa: S101  the caller looked
+        with self._open_fresh(self.memory.footprint(filled.step, filled.shape)).loaded() as fresh:
+            place = fresh.memory.place(filled.step, filled.shape, self._stage.rng)
+            laid = fresh.memory.fill(filled.step, filled.shape, place, filled.inputs)
+            _reply, taken = fresh._call((laid,), 0)
+            right = self.operator.oracle(filled.step.name, filled.shape, filled.inputs)
+            return any(isinstance(one, Wrong) for one in fresh._hold(laid, taken.outputs[0], right, is_exact=False))
 
-    def _find_copy(self, filled: Filled, outputs: Arrays) -> tuple[str, str] | None:
+    def _find_copy(self, filled: Filled, outputs: Arrays, before: dict[str, int]) -> tuple[str, str] | None:
         """An output that is an earlier call's, or an input: the property's name and what was returned."""
         for name in filled.step.outputs:
-            if outputs[name].size > 1 and _digest(outputs[name]) in self._memory.outputs:
+            if self._values.count(outputs[name]) > 1 and before[name] in self._remembered.outputs:
                 return "replay", f"an earlier call's {name} for new inputs"
             for source in filled.step.inputs:
-                given_bytes, got = filled.inputs[source].tobytes(), outputs[name].tobytes()
-                if min(len(got), len(given_bytes)) > 8 and got[: len(given_bytes)] == given_bytes[: len(got)]:
+                if self._values.starts_with(outputs[name], filled.inputs[source]):
                     return "passthrough", f"the input {source} as {name}"
         return None
 
@@ -297,20 +323,26 @@ class LiveLeg:
         Twice the same other inputs are put on a fresh place and then, on that place, the wrong call is made again: what
         remembers gives the same wrong answer both times, but another one than at first; a race gives what it likes.
         """
-        other = self.operator.draw(filled.shape, self._rng, self.operator.distributions[0])
+        if self._open_fresh is None:  # it is a matter of cheap processes, as is the look at the first call of new ones
+            return ""
+        rng = self._stage.rng
+        other = self.operator.draw(filled.shape, rng, self.operator.distributions[0])
         again = []
         for _twice in range(2):
-            place = self._arena.place(filled.step, filled.shape, self._rng)
+            place = self.memory.place(filled.step, filled.shape, rng)
             for inputs in (other, filled.inputs):
-                laid = self._arena.fill(filled.step, filled.shape, place, inputs)
-                self.worker.call((laid,))
-            again.append(self._arena.copy_outputs(laid))
+                laid = self.memory.fill(filled.step, filled.shape, place, inputs)
+                _reply, taken = self._call((laid,), 0)
+            again.append(self._copy(taken.outputs[0]))
         right = self.operator.oracle(filled.step.name, filled.shape, filled.inputs)
-        if all(_is_close(one, outputs) for one in again):
+        if all(self._are_close(one, outputs) for one in again):
             return ""
-        if _is_close(*again) and not _is_close(again[0], right):
+        if self._are_close(*again) and not self._are_close(again[0], right):
             return "follows-inputs"
         return "repeatable"
+
+    def _are_close(self, left: Arrays, right: Arrays) -> bool:
+        return all(self._values.are_close(left[name], right[name]) for name in left)
 
     def _context(self, property_: str, given: Given) -> str:
         if given.kind == "nudged":
@@ -322,21 +354,6 @@ class LiveLeg:
         return property_ if given.kind in (self.operator.distributions[0], "repeated") else "hard-inputs"
 
     def _remember(self, filled: Filled, outputs: Arrays) -> None:
-        names = filled.step.outputs
-        self._memory.calls.append((filled.step.symbol, filled.shape))
-        self._memory.outputs.extend(_digest(outputs[name]) for name in names if outputs[name].size > 1)
-
-
-def _is_close(left: Arrays, right: Arrays) -> bool:
-    import numpy as np
-
-    return all(
-        np.allclose(left[name], right[name], rtol=1e-3, atol=1e-3 * float(np.abs(right[name]).max(initial=0)))
-        for name in left
-    )
-
-
-def _digest(array: Array) -> int:
-    """A number for an output: of elements all over it, which is enough to recognise one that was handed out before."""
-    flat = array.reshape(-1)
-    return hash(flat[:: max(1, flat.size // SAMPLED)].tobytes())
+        count, digest = self._values.count, self._values.digest
+        self._remembered.calls.append((filled.step.symbol, filled.shape))
+        self._remembered.outputs.extend(digest(one) for one in outputs.values() if count(one) > 1)

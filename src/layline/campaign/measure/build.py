@@ -15,7 +15,8 @@ from functools import cache
 from pathlib import Path
 
 from layline.campaign.devices.processor import native_flag
-from layline.campaign.values.model import Build, Operator, Snapshot
+from layline.campaign.values.measurement import Build
+from layline.campaign.values.operator import Operator, Snapshot
 from layline.errors import BenchError
 
 SOURCES = {"c": (".c", ".h"), "python": (".py",), "triton": (".py",)}

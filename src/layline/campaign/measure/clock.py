@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from layline.campaign.values.model import GateResult
+from layline.campaign.values.measurement import GateResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable

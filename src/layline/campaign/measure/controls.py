@@ -5,28 +5,29 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from layline.campaign.devices.worker_process import Fault
-from layline.campaign.measure.arm import LiveLeg, Setup
+from layline.campaign.devices.faults import Fault
+from layline.campaign.measure.arm import LiveArm
 from layline.campaign.measure.build import Built, NotBuilt, build_kernel
+from layline.campaign.measure.clock import check_clock, measure_step
+from layline.campaign.measure.crew import live, open_arm
 from layline.campaign.measure.inputs import draw
-from layline.campaign.measure.pair import REQUEST_MS, Key, PairRun
+from layline.campaign.measure.pair import Key, PairRun, plan_count
+from layline.campaign.measure.stage import MODE, Stage
 from layline.campaign.values.judge import pair_ratios, say
-from layline.campaign.values.model import GateResult, Leg, Measurement, Operator, Shape, Snapshot
+from layline.campaign.values.measurement import Arm, Environment, GateResult, Measurement
+from layline.campaign.values.operator import Operator, Shape, Snapshot
 from layline.campaign.values.statistics import gain_interval, quantile
 from layline.errors import BenchError
 
-if TYPE_CHECKING:
-    import numpy as np
-
 _OWN: dict[tuple[str, str], tuple[Built, bytes]] = {}
 CONTROL_REQUESTS = 8
-CONTROLS = (Leg.BEST, Leg.AGAIN, Leg.CANARY)
-TRIAL_SPIN = 400_000
+CONTROLS = (Arm.BEST, Arm.AGAIN, Arm.CANARY)
+MOST_TOGETHER = 8
+TRIAL_SPIN = {"own": 400_000, "wall": 1_000_000}
+"""Turns of the worker's, or the device's, empty loop used to find out what one costs."""
 AA_ALPHA = 0.001
 AA_LIMIT = 0.01
 """A difference between the best and itself below this is never held against the instrument."""
@@ -37,78 +38,79 @@ def wrap(operator: Operator, source: str) -> Snapshot:
     return Snapshot(files=(("kernel.c" if operator.language == "c" else "kernel.py", source),))
 
 
-def build_own(setup: Setup, source: str) -> Built:
+def build_own(stage: Stage, source: str) -> Built:
     """Compile one of our own kernels, once in the life of this process: nobody but us can have changed it."""
-    key = (setup.operator.language, source)
-    if key not in _OWN or setup.operator.language != "c":
-        built = build_kernel(wrap(setup.operator, source), setup.operator, setup.shop)
+    operator = stage.operator
+    key = (operator.language, source)
+    if key not in _OWN or operator.language != "c":
+        built = build_kernel(wrap(operator, source), operator, stage.shop)
         if isinstance(built, NotBuilt):
             raise BenchError(f"One of Layline's own kernels does not compile: {built.reason}")
         _OWN[key] = (built, built.path.read_bytes())
         return built
     built, data = _OWN[key]
-    path = Path(tempfile.mkdtemp(dir=setup.shop)) / "kernel.so"
+    path = Path(tempfile.mkdtemp(dir=stage.shop)) / "kernel.so"
     path.write_bytes(data)
     return replace(built, path=path, units=())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Untouched:
-    """A worker with a kernel that does nothing."""
+class Instrument:
+    """What the device's workers are and cost before any kernel does anything, and whether they can tell right from wrong."""
 
     overhead_ms: float
-    """CPU time of an empty call."""
-    mode: int
-    """Its floating-point mode."""
-    weaker: tuple[str, ...]
-    """What its sandbox lacks."""
+    """Of an empty call, on the clock that decides."""
+    mode: int | None
+    """The floating-point mode of an untouched worker, where there is one."""
     files: frozenset[str]
     """Files whose code is in it."""
+    environment: Environment
+    controls: tuple[GateResult, ...]
 
 
-def measure_empty_call(setup: Setup, rng: np.random.Generator) -> Untouched:
-    """What a worker is and costs before any kernel does anything."""
-    operator = setup.operator
-    if operator.language == "python":
-        source = "".join(f"def {step.symbol}(*_): return None\n" for step in operator.passes)
-    else:
-        source = "".join(f"int {step.symbol}(void) {{ return 0; }}\n" for step in operator.passes)
-    built = build_own(setup, source)
-    shape = setup.shapes[0]
-    given = draw(operator, shape, rng, operator.distributions[0])
-    with LiveLeg(Leg.BEST, built, setup, rng) as leg:
-        leg.worker.load()
-        replies = [leg.call_unchecked(operator.passes[0], given) for _ in range(30)]
-        return Untouched(
-            overhead_ms=quantile([reply.cpu_ns / 1e6 for reply in replies], 0.1),
-            mode=replies[-1].mode,
-            weaker=leg.worker.weaker,
-            files=leg.worker.mapped_files(),
+def examine(stage: Stage, environment: Environment) -> Instrument:
+    """An empty kernel for what a worker is and costs, a wrong one that must be refused; both start together."""
+    operator, device = stage.operator, stage.device
+    arms = [
+        open_arm(stage, Arm.BEST, build_own(stage, _write_empty(operator)), cache="empty"),
+        open_arm(stage, Arm.CANDIDATE, build_own(stage, operator.wrong), cache="wrong"),
+    ]
+    with live(arms) as (nothing, wrong):
+        nothing.worker.load()
+        given = draw(stage, stage.shapes[0])
+        ran = [nothing.run_unchecked(operator.passes[0], given) for _ in range(30)]
+        reply = nothing.ask(operator.passes[0], given)
+        told, files = device.read_instrument(nothing.worker, environment)
+        controls = (check_clock(measure_step()),) if device.clock == "own" else ()
+        wrong.worker.load()
+        return Instrument(
+            # the least where a low quantile of processor time decides, the most that is usual where two clocks must agree
+            overhead_ms=quantile([one.cost_ns / 1e6 for one in ran[5:]], 0.1 if device.clock == "own" else 0.9),
+            mode=reply.mode if MODE in device.gives else None,
+            files=files,
+            environment=told,
+            controls=(*controls, check_known_wrong(stage, wrong)),
         )
 
 
-def check_known_wrong(setup: Setup, rng: np.random.Generator) -> GateResult:
+def _write_empty(operator: Operator) -> str:
+    if operator.language == "c":
+        return "".join(f"int {step.symbol}(void) {{ return 0; }}\n" for step in operator.passes)
+    return "".join(f"def {step.symbol}(*_): return None\n" for step in operator.passes)
+
+
+def check_known_wrong(stage: Stage, wrong: LiveArm) -> GateResult:
     """A subtly wrong kernel must be refused."""
-    built = build_own(setup, setup.operator.wrong)
-    operator = setup.operator
-    refused: Fault | None = None
-    with LiveLeg(Leg.CANDIDATE, built, setup, rng) as leg:
-        leg.worker.load()
-        try:
-            for shape in operator.shapes:
-                given = draw(operator, shape, rng, operator.distributions[0])
-                for step in operator.passes:
-                    leg.run(step, given)
-        except Fault as fault:
-            refused = fault
-    if refused is None:
-        return GateResult(property="known-wrong", passed=False, reason="A kernel known to be wrong was not refused.")
-    return GateResult(
-        property="known-wrong",
-        passed=True,
-        reason=f"A kernel known to be wrong was refused ({refused.property}).",
-        evidence=(refused.reason,),
-    )
+    shapes = stage.operator.shapes if stage.device.pace.whole else stage.by_work[:1]
+    try:
+        for shape in shapes:
+            given = draw(stage, shape)
+            for step in stage.operator.passes:
+                wrong.run(step, given)
+    except Fault as fault:
+        reason = f"A kernel known to be wrong was refused ({fault.property})."
+        return GateResult(property="known-wrong", passed=True, reason=reason, evidence=(fault.reason,))
+    return GateResult(property="known-wrong", passed=False, reason="A kernel known to be wrong was not refused.")
 
 
 def check_builds(best: Built, candidate: Built, *, is_same_source: bool) -> GateResult:
@@ -137,61 +139,60 @@ class Canary:
     """Calls per request."""
 
 
-def calibrate_canary(setup: Setup, leg: LiveLeg, rng: np.random.Generator) -> Canary:
-    """Choose a shape of modest cost and find out what a turn of the worker's empty loop costs."""
-    operator = setup.operator
-    ordered = sorted(setup.shapes, key=operator.passes[0].flops)
-    shape = ordered[len(ordered) // 2]
-    spins = []
-    cheapest = math.inf
-    for step in operator.passes:
+def calibrate_canary(stage: Stage, best: LiveArm) -> Canary:
+    """Choose a shape of modest cost and find out what a turn of the empty loop costs."""
+    ordered = stage.by_work
+    shape = ordered[len(ordered) // 2] if stage.device.pace.whole else ordered[0]
+    trial = TRIAL_SPIN[stage.device.clock]
+    spins, whole = [], 0.0
+    for step in stage.operator.passes:
         bare, loaded = [], []
         for _ in range(5):
-            given = draw(operator, shape, rng, operator.distributions[0])
-            bare.append(leg.run(step, given).cpu_ns)
-            loaded.append(leg.run(step, given, spin=TRIAL_SPIN).cpu_ns)
-        per_turn = max(
-            1.0, quantile([with_ - without for with_, without in zip(loaded, bare, strict=True)], 0.5) / TRIAL_SPIN
-        )
-        spins.append((step.name, round(setup.plan.canary * quantile(bare, 0.5) / per_turn)))
-        cheapest = min(cheapest, *bare)
-    return Canary(shape=shape, spins=tuple(spins), count=max(1, min(8, round(REQUEST_MS * 1e6 / cheapest))))
+            given = draw(stage, shape)
+            bare.append(best.run(step, given).own_ns)
+            loaded.append(best.run(step, given, spin=trial).own_ns)
+        extra = quantile([with_ - without for with_, without in zip(loaded, bare, strict=True)], 0.5)
+        typical = quantile(bare, 0.5)
+        spins.append((step.name, round(stage.plan.canary * typical / max(1e-3, extra / trial))))
+        whole += typical
+    count = min(MOST_TOGETHER, plan_count(stage, shape, whole / 1e6))
+    return Canary(shape=shape, spins=tuple(spins), count=count)
 
 
-def run_controls(
-    setup: Setup, best: LiveLeg, places: Sequence[Built], canary: Canary, rng: np.random.Generator
-) -> dict[Key, list[tuple[float, float]]]:
-    """The best against itself, and against itself made slower, on one shape, interleaved like any pair.
-
-    All three are new processes, each with the kernel at another place: one that has served calls before has its pages and translations at hand, and would read
-    faster.
+def open_twins(stage: Stage, best: LiveArm, places: Sequence[Built]) -> list[LiveArm]:
+    """The best three times over, in new processes, each with the kernel at another place: one that has served calls before
+    has its pages and translations at hand, and would read faster.
     """
-    operator, shape, spins = setup.operator, canary.shape, dict(canary.spins)
+    order = [CONTROLS[int(at)] for at in stage.rng.permutation(len(CONTROLS))]
+    arms = [open_arm(stage, arm, built) for arm, built in zip(order, places, strict=True)]
+    for arm in arms:
+        arm.worker.load()
+        arm.worker.pin(best.worker.cores)
+    return arms
+
+
+def run_controls(stage: Stage, twins: Sequence[LiveArm], canary: Canary) -> dict[Key, list[tuple[float, float]]]:
+    """The best against itself, and against itself made slower, on one shape, interleaved like any pair."""
+    shape, spins = canary.shape, dict(canary.spins)
     run = PairRun(number=0)
-    with ExitStack() as stack:
-        order = [CONTROLS[int(at)] for at in rng.permutation(len(CONTROLS))]
-        legs = [stack.enter_context(LiveLeg(leg, built, setup, rng)) for leg, built in zip(order, places, strict=True)]
-        for leg in legs:
-            leg.worker.load()
-            leg.worker.pin(best.worker.cores)
-        for request in range(CONTROL_REQUESTS + 1):
-            given = draw(operator, shape, rng, operator.distributions[0], count=canary.count)
-            for step in operator.passes:
-                for index in rng.permutation(len(legs)):
-                    leg = legs[int(index)]
-                    spin = canary.count * spins[step.name] if leg.leg is Leg.CANARY else 0
-                    ran = leg.run(step, given, spin=spin)
-                    if request:  # the first one warms up
-                        run.record(leg.leg, f"control:{shape.label}", step.name, ran)
+    for request in range(CONTROL_REQUESTS + 1):
+        given = draw(stage, shape, count=canary.count)
+        for step in stage.operator.passes:
+            for index in stage.rng.permutation(len(twins)):
+                arm = twins[int(index)]
+                spin = canary.count * spins[step.name] if arm.arm is Arm.CANARY else 0
+                ran = arm.run(step, given, spin=spin)
+                if request:  # the first one warms up
+                    run.record(arm.arm, f"control:{shape.label}", step.name, ran)
     return dict(run.times)
 
 
 def judge_controls(measurement: Measurement) -> tuple[GateResult, GateResult]:
     """Whether the best equals itself and the canary was seen, over all pairs."""
-    control = next(sample.shape for sample in measurement.samples if sample.leg is Leg.CANARY)
+    control = next(sample.shape for sample in measurement.samples if sample.leg is Arm.CANARY)
     only = _restrict(measurement, control)
-    again = pair_ratios(only, measurement.plan.clock, Leg.AGAIN).whole
-    canary = pair_ratios(only, measurement.plan.clock, Leg.CANARY).whole
+    again = pair_ratios(only, measurement.plan.clock, Arm.AGAIN).whole
+    canary = pair_ratios(only, measurement.plan.clock, Arm.CANARY).whole
     null = gain_interval(again, AA_ALPHA)
     is_null = null.lower <= 0 <= null.upper or abs(null.estimate) < AA_LIMIT
     seen = gain_interval(canary, 0.05)

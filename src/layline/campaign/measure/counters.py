@@ -11,17 +11,17 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layline.campaign.devices.worker_process import Fault
-from layline.campaign.measure.arm import LiveLeg, Setup
+from layline.campaign.devices.faults import Fault
 from layline.campaign.measure.build import NotBuilt, build_kernel, workshop
+from layline.campaign.measure.choose import set_stage
+from layline.campaign.measure.crew import open_arm
 from layline.campaign.measure.gpu.counters import count_kernel
 from layline.campaign.measure.inputs import draw
-from layline.campaign.measure.run import ARENA_BYTES
 from layline.campaign.values.counted import Counted
-from layline.campaign.values.model import Leg, Plan
+from layline.campaign.values.measurement import Arm, Plan
 
 if TYPE_CHECKING:
-    from layline.campaign.values.model import Operator, Shape, Snapshot
+    from layline.campaign.values.operator import Operator, Shape, Snapshot
 
 EVENTS = ("cycles", "instructions", "cache-misses", "branch-misses")
 SECONDS = 0.5
@@ -33,24 +33,20 @@ def measure_counters(operator: Operator, snapshot: Snapshot, shape: Shape) -> Co
         return count_kernel(operator, snapshot, shape)
     if shutil.which("perf") is None:
         return Counted(missing=("no counters: `perf` is not installed",))
-    import numpy as np
-
-    rng = np.random.default_rng(int.from_bytes(secrets.token_bytes(16), "big"))
     with workshop() as shop:
         built = build_kernel(snapshot, operator, shop)
         if isinstance(built, NotBuilt):
             return Counted(missing=("no counters: the kernel does not compile now",))
-        setup = Setup(operator=operator, shapes=(shape,), plan=Plan(), shop=shop, arena_bytes=ARENA_BYTES)
+        stage = set_stage(operator, (shape,), Plan(), shop, secrets.token_bytes(16))
         try:
-            with LiveLeg(Leg.BEST, built, setup, rng) as leg:
-                leg.worker.load()
-                given = draw(operator, shape, rng, operator.distributions[0], count=2)
+            with open_arm(stage, Arm.BEST, built).loaded() as arm:
+                given = draw(stage, shape, count=2)
                 with tempfile.NamedTemporaryFile() as out:
-                    counting = _start_counting(leg.worker.pid, out.name)
+                    counting = _start_counting(arm.worker.pid, out.name)
                     end = time.monotonic() + SECONDS
                     while time.monotonic() < end:
                         for step in operator.passes:
-                            leg.run(step, given)
+                            arm.run(step, given)
                     _stop_counting(counting)
                     text = Path(out.name).read_text("utf-8", "replace")
         except Fault as fault:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
-from layline.campaign.devices.worker_process import Disturbed
-from layline.campaign.measure.oracle import compare_errors
+from layline.campaign.devices.faults import Disturbed
+from layline.campaign.measure.oracle import Error, compare_errors
+from layline.campaign.measure.pair import PairRun
+from layline.campaign.measure.stage import ACCOUNT, Floors, Stage
 from layline.campaign.values.judge import pair_ratios, say
-from layline.campaign.values.model import Bucket, GateResult, Leg, Measurement, Operator, Shape
+from layline.campaign.values.measurement import Arm, Bucket, GateResult, Measurement
+from layline.campaign.values.operator import Operator
 from layline.campaign.values.statistics import gain_interval
-
-if TYPE_CHECKING:
-    from layline.campaign.measure.oracle import Error
-    from layline.campaign.measure.pair import PairRun
 
 CARRY_FROM = math.log1p(0.10)
 """From this gain on the median of a few pairs tells whether it reaches a neighbour."""
@@ -24,8 +22,6 @@ CARRY_ERROR = 0.05
 """One-sided error of calling a gain that is there on neighbours absent."""
 TIMED_ROOM = 1.25
 """The yardstick is a few calls of another process on other inputs of the same distribution."""
-PEAK_FLOPS_PER_CORE = 64 * 6e9
-"""Two 512-bit fused multiply-adds per cycle at 6 GHz: no core of today does more in f32."""
 _BUCKETS = {
     Bucket.W1: "a cache of the weight, whose gain is bounded by what it saves in training",
     Bucket.W2: "a cache of an activation or gradient; in training these are new in every step, so the gain is not "
@@ -89,17 +85,18 @@ def describe_calls(measurement: Measurement) -> str:
     return f"{sum(sample.cpu.calls for sample in measurement.samples)} timed requests and all calls of the probes"
 
 
-def close_gates(
-    measurement: Measurement, operator: Operator, shapes: Sequence[Shape], pairs: Sequence[PairRun], shown: Shown
-) -> Iterator[GateResult]:
+def close_gates(measurement: Measurement, stage: Stage, pairs: Sequence[PairRun], shown: Shown) -> Iterator[GateResult]:
     """Every property with its result; those checked call by call have passed if we got here."""
     calls = describe_calls(measurement)
-    yield from claim({**dict.fromkeys((*ON_EVERY_CALL, "late-write", "late-work"), calls), **shown})
-    yield from _check_physics(measurement, operator, shapes)
+    more = ("clocks-agree",) if stage.device.has_events else ()
+    stopped = ("late-work",) if ACCOUNT in stage.device.gives else ()
+    yield from claim({**dict.fromkeys((*ON_EVERY_CALL, "late-write", *stopped, *more), calls), **shown})
+    clock = "cpu" if stage.device.clock == "own" else "wall"
+    yield _check_physics(measurement, stage.device.find_floors(stage.operator, stage.shapes), clock)
     if measurement.candidate is None:
         return
     if pairs and pairs[0].held_out:
-        yield check_carry(measurement, pairs)
+        yield check_carry(measurement, pairs, clock)
     yield check_state(measurement)
 
 
@@ -121,7 +118,7 @@ def check_state(measurement: Measurement) -> GateResult:
     )
 
 
-def check_carry(measurement: Measurement, pairs: Sequence[PairRun]) -> GateResult:
+def check_carry(measurement: Measurement, pairs: Sequence[PairRun], clock: str = "cpu") -> GateResult:
     """A gain on the listed shapes must be there on equally aligned shapes nobody listed.
 
     It is refused when the upper bound of what neighbours gain is below a quarter of it; a large one also when their
@@ -129,7 +126,7 @@ def check_carry(measurement: Measurement, pairs: Sequence[PairRun]) -> GateResul
     is, and four in five process pairs show less than half. A median that low without that is a busy machine's: no
     verdict.
     """
-    listed = math.fsum(pair_ratios(measurement, "cpu").whole) / measurement.pairs
+    listed = math.fsum(pair_ratios(measurement, clock).whole) / measurement.pairs
     labels = measurement.shapes
     timed = [pair for pair in pairs if pair.held_out]
     held = sorted(math.fsum(pair.held_out[label] for label in labels) / len(labels) for pair in timed)
@@ -162,7 +159,7 @@ def check_timed_errors(
 ) -> Iterator[GateResult]:
     """The timed calls themselves must be as accurate as the starting kernel: precision may not wait for a check."""
     for shape, start in yardstick.items():
-        ours = [error for pair in pairs for error in pair.errors[Leg.CANDIDATE, shape]]
+        ours = [error for pair in pairs for error in pair.errors[Arm.CANDIDATE, shape]]
         for wrong in compare_errors(TIMED_ROOM * operator.tolerance.error_ratio, ours, start):
             yield GateResult(
                 property=wrong.property,
@@ -172,7 +169,7 @@ def check_timed_errors(
             )
             return
     if yardstick:
-        calls = sum(len(errors) for pair in pairs for (leg, _), errors in pair.errors.items() if leg is Leg.CANDIDATE)
+        calls = sum(len(errors) for pair in pairs for (arm, _), errors in pair.errors.items() if arm is Arm.CANDIDATE)
         yield GateResult(
             property="error-not-worse",
             passed=True,
@@ -181,28 +178,20 @@ def check_timed_errors(
         )
 
 
-def _check_physics(measurement: Measurement, operator: Operator, shapes: Sequence[Shape]) -> Iterator[GateResult]:
-    """No time below what the arithmetic needs on the fastest core there is."""
-    by_label = {shape.label: shape for shape in shapes}
-    steps = {step.name: step for step in operator.passes}
-    leg = Leg.CANDIDATE if measurement.candidate is not None else Leg.BEST
+def _check_physics(measurement: Measurement, floors: Floors, clock: str) -> GateResult:
+    """No time below what the work needs at the best rate there is."""
+    arm = Arm.CANDIDATE if measurement.candidate is not None else Arm.BEST
     for sample in measurement.samples:
-        if sample.leg is not leg or sample.shape not in by_label:
-            continue
-        floor = steps[sample.step].flops(by_label[sample.shape]) / PEAK_FLOPS_PER_CORE * 1e3
-        if sample.cpu.low < floor:
-            yield GateResult(
-                property="physically-possible",
-                passed=False,
-                reason=f"{sample.step} on {sample.shape} took {sample.cpu.low:.4f} ms of CPU time; the arithmetic "
-                f"alone needs {floor:.4f} ms.",
-            )
-            return
-    yield GateResult(
+        floor = floors.times.get((sample.step, sample.shape), 0.0)
+        took = (sample.cpu if clock == "cpu" else sample.wall).low
+        if sample.leg is arm and took < floor:
+            told = f"{sample.step} on {sample.shape} took {took:.4f} ms; {floors.needs} {floor:.4f} ms."
+            return GateResult(property="physically-possible", passed=False, reason=told)
+    return GateResult(
         property="physically-possible",
         passed=True,
-        reason="No time is below what the arithmetic needs.",
-        evidence=(f"at most {PEAK_FLOPS_PER_CORE / 1e9:.0f} GFLOP/s a core",),
+        reason="No time is below what the work needs.",
+        evidence=(floors.told,),
     )
 
 

@@ -3,85 +3,98 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
+from layline.campaign.devices.device import Arrays
 from layline.campaign.measure.arm import Given
-from layline.campaign.values.model import Arrays, Operator, Shape
-
-if TYPE_CHECKING:
-    import numpy as np
+from layline.campaign.measure.stage import Stage
+from layline.campaign.values.operator import Operator, Shape
 
 
-def draw(operator: Operator, shape: Shape, rng: np.random.Generator, kind: str, *, count: int = 1) -> Given:
-    """Fresh inputs of a distribution for `count` calls."""
-    inputs = tuple(operator.draw(shape, rng, kind) for _ in range(count))
-    return _with_answers(operator, shape, inputs, kind)
+def draw(stage: Stage, shape: Shape, kind: str | None = None, *, count: int = 1) -> Given:
+    """Fresh inputs of a distribution, the timed one by default, for `count` calls."""
+    operator = stage.operator
+    kind = kind or operator.distributions[0]
+    return _with_answers(operator, shape, tuple(operator.draw(shape, stage.rng, kind) for _ in range(count)), kind)
 
 
-def repeat(operator: Operator, given: Given) -> Given:
+def repeat(given: Given) -> Given:
     """The same values once more."""
-    return replace(_with_answers(operator, given.shape, given.inputs, "repeated"), is_exact=given.is_exact)
+    return replace(given, kind="repeated", on_same_place=False, called=())
 
 
-def keep(operator: Operator, given: Given, rng: np.random.Generator, kept: tuple[str, ...], *, count: int = 1) -> Given:
+def keep(stage: Stage, given: Given, kept: tuple[str, ...], *, count: int = 1) -> Given:
     """Fresh values for all inputs but the `kept` ones, which are the first call's, on the same places."""
-    first = given.inputs[0]
+    first, operator = given.inputs[0], stage.operator
     inputs = tuple(
-        {**operator.draw(given.shape, rng, operator.distributions[0]), **{name: first[name] for name in kept}}
+        {**operator.draw(given.shape, stage.rng, operator.distributions[0]), **{name: first[name] for name in kept}}
         for _ in range(count)
     )
     return replace(_with_answers(operator, given.shape, inputs, "repeated"), on_same_place=True)
 
 
-def nudge(operator: Operator, given: Given, rng: np.random.Generator, name: str | None = None) -> Given:
+def nudge(stage: Stage, given: Given, name: str | None = None) -> Given:
     """The same places and values, but one element of one input (`name`, or any) changed by much: the output must
     follow.
     """
-    inputs = tuple(_change_one(one, rng, name) for one in given.inputs)
-    return replace(_with_answers(operator, given.shape, inputs, "nudged"), on_same_place=True)
+    inputs = tuple(_change_one(stage, one, name) for one in given.inputs)
+    return replace(_with_answers(stage.operator, given.shape, inputs, "nudged"), on_same_place=True)
 
 
-def permute(operator: Operator, given: Given, rng: np.random.Generator, name: str) -> Given:
+def permute(stage: Stage, given: Given, name: str) -> Given:
     """The same places and values, but two elements of an input have changed places: every sum over it stays what it was."""
-    inputs = tuple(_swap_two(one, rng, name) for one in given.inputs)
-    return replace(_with_answers(operator, given.shape, inputs, "nudged"), on_same_place=True)
+    inputs = tuple(_swap_two(stage, one, name) for one in given.inputs)
+    return replace(_with_answers(stage.operator, given.shape, inputs, "nudged"), on_same_place=True)
 
 
-def _swap_two(inputs: Arrays, rng: np.random.Generator, name: str) -> Arrays:
-    """The smallest and the largest of a random stretch, so that the outputs differ visibly."""
-    import numpy as np
+def put(stage: Stage, shape: Shape, name: str, value: float, *, least: float = 0.0) -> Given | None:
+    """Ordinary inputs with one special element; where `least` is given the others are all larger. None for integers."""
+    values = stage.device.values
+    given = draw(stage, shape)
+    inputs = {one: values.copy(array) for one, array in given.inputs[0].items()}
+    if not values.is_real(inputs[name]) or not values.count(inputs[name]):
+        return None
+    for one, array in inputs.items():
+        if least and one != name and values.is_real(array):
+            inputs[one] = values.raise_above(array, least)
+    values.flatten(inputs[name])[int(stage.rng.integers(0, values.count(inputs[name])))] = value
+    return replace(given, inputs=(inputs,))
 
-    changed: dict[str, np.ndarray[Any, Any]] = {one: array.copy() for one, array in inputs.items()}
-    array = changed[name]
-    if array.dtype == np.float32 and array.size > 1:
-        flat = array.reshape(-1)
-        low, high = int(np.argmin(flat)), int(np.argmax(flat))
-        if rng.random() < 0.5:  # any two
-            low, high = (int(at) for at in rng.choice(flat.size, 2, replace=False))
-        flat[low], flat[high] = flat[high], flat[low]
-    return changed
 
-
-def choose_calls(given: Given, rng: np.random.Generator) -> Given:
+def choose_calls(stage: Stage, given: Given) -> Given:
     """Only some of the inputs, in an order nobody can foresee: what was prepared for the others was for nothing."""
     count = len(given.inputs)
     if count < 2:
         return given
-    chosen = rng.permutation(count)[: int(rng.integers(1, count + 1))]
+    chosen = stage.rng.permutation(count)[: int(stage.rng.integers(1, count + 1))]
     return replace(given, called=tuple(int(at) for at in chosen))
 
 
-def _change_one(inputs: Arrays, rng: np.random.Generator, name: str | None) -> Arrays:
-    import numpy as np
+def _swap_two(stage: Stage, inputs: Arrays, name: str) -> Arrays:
+    """The smallest and the largest, so that the outputs differ visibly, or any two."""
+    values, rng = stage.device.values, stage.rng
+    changed = {one: values.copy(array) for one, array in inputs.items()}
+    if values.is_real(changed[name]) and values.count(changed[name]) > 1:
+        flat = values.flatten(changed[name])
+        low, high = values.find_extremes(flat)
+        if rng.random() < 0.5:
+            low, high = (int(at) for at in rng.integers(0, len(flat), 2))
+        kept = float(flat[low])
+        flat[low] = flat[high]
+        flat[high] = kept
+    return changed
 
-    changed: dict[str, np.ndarray[Any, Any]] = {name: array.copy() for name, array in inputs.items()}
-    names = [one for one, array in changed.items() if array.dtype == np.float32 and array.size and name in (None, one)]
+
+def _change_one(stage: Stage, inputs: Arrays, name: str | None) -> Arrays:
+    values, rng = stage.device.values, stage.rng
+    changed = {one: values.copy(array) for one, array in inputs.items()}
+    names = [
+        one for one, array in changed.items() if values.is_real(array) and values.count(array) and name in (None, one)
+    ]
     if names:
         array = changed[str(rng.choice(names))]
-        at = int(rng.integers(0, array.size))
-        row = array.reshape(-1, array.shape[-1])[at // array.shape[-1]]
-        spread = float(np.median(np.abs(row))) or 1.0  # of its row; a median, because masks hold the largest of numbers
-        array.flat[at] += np.float32(rng.choice((-8.0, 8.0)) * spread)
+        at = int(rng.integers(0, values.count(array)))
+        flat = values.flatten(array)
+        flat[at] = float(flat[at]) + float(rng.choice((-8.0, 8.0))) * values.find_spread(array, at)
     return changed
 
 

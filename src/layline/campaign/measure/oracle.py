@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from layline.campaign.values.model import Accuracy, Leg, Operator, Tolerance
+from layline.campaign.values.measurement import Accuracy, Arm
+from layline.campaign.values.operator import Operator, Tolerance
 
 if TYPE_CHECKING:
     import numpy as np
@@ -193,20 +194,30 @@ def compare_lost(name: str, got: tuple[Array, Array], want: Array) -> Iterator[W
     import numpy as np
 
     ours, theirs = (find_lost(one, want) for one in got)
-    if int(ours.sum()) <= LOST_ROOM * int(theirs.sum()) + LOST_FREE:
-        return
     only = ours & ~theirs
-    at = np.unravel_index(int(np.argmax(np.where(only, np.abs(want), -1))), want.shape)
-    values = f"{float(got[0][at]):.9g} where the oracle has {float(want[at]):.9g} and the start {float(got[1][at]):.9g}"
+    at = np.unravel_index(int(np.argmax(np.where(only, np.abs(want), -1))), want.shape) if want.size else ()
+    values = [float(one[at]) for one in (got[0], want, got[1])] if want.size else []
+    worst: tuple[str | float, ...] = (f"{name}{list(map(int, at))}", *values)
+    yield from tell_lost(name, (int(ours.sum()), int(theirs.sum())), want.size, LOST, worst)
+
+
+def tell_lost(
+    name: str, counts: tuple[int, int], size: int, part: float, worst: tuple[str | float, ...]
+) -> Iterator[Wrong]:
+    """More of the candidate's elements are lost than the starting kernel's losses leave room for; the worst of them."""
+    ours, theirs = counts
+    if ours <= LOST_ROOM * theirs + LOST_FREE:
+        return
+    at, got, want, start = worst
     yield Wrong(
         property="error-not-worse",
-        reason=f"{int(ours.sum())} of {want.size} elements of {name} are off by more than {LOST:.1%} of themselves, "
-        f"{int(theirs.sum())} of the starting kernel's: small elements beside large ones are lost.",
-        evidence=(_where(name, only), f"worst: {name}{list(map(int, at))} is {values}"),
+        reason=f"{ours} of {size} elements of {name} are off by more than {part:.1%} of themselves, "
+        f"{theirs} of the starting kernel's: small elements beside large ones are lost.",
+        evidence=(f"worst: {at} is {got:.9g} where the oracle has {want:.9g} and the start {start:.9g}",),
     )
 
 
-def summarise_errors(leg: Leg, shape: str, errors: list[Error]) -> Iterator[Accuracy]:
+def summarise_errors(leg: Arm, shape: str, errors: list[Error]) -> Iterator[Accuracy]:
     """One row per output: the worst of all calls."""
     for name in sorted({error.output for error in errors}):
         of_it = [error for error in errors if error.output == name]

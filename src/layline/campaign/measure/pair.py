@@ -3,37 +3,35 @@
 from __future__ import annotations
 
 import math
-import os
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
-from layline.campaign.measure.arm import Given, LiveLeg, Ran, Setup
-from layline.campaign.measure.build import Built
+from layline.campaign.devices.faults import Disturbed, Fault
+from layline.campaign.measure.arm import Given, LiveArm, Ran
 from layline.campaign.measure.inputs import choose_calls, draw, nudge
 from layline.campaign.measure.oracle import Error
-from layline.campaign.values.model import Leg, Ratio, Sample, Shape
+from layline.campaign.measure.stage import Stage
+from layline.campaign.values.measurement import Arm, Ratio, Sample
+from layline.campaign.values.operator import Shape
 from layline.campaign.values.statistics import quantile, summarise
 
-if TYPE_CHECKING:
-    import numpy as np
-
-REQUEST_MS = 2.0
-"""Short calls are made several to a request, on as many distinct inputs, until a request takes about this long."""
-MOST_CALLS = 48
-"""Calls to a request: so many that the clock of processor time advances during the shortest."""
 LEAST_REQUESTS = 6
 HELD_OUT_REQUESTS = 3
 HELD_OUT_PAIRS = 5
 """Process pairs in which neighbours are timed."""
+CLOCK_LOOKS = 3
+"""How often a shape is timed before clocks that disagree are held against a kernel."""
+CLOCK_SHARE = 0.2
+CLOCK_FREE_MS = 0.2
+CLOCK_CALL_MS = 0.05
+"""Wall time of a request may exceed the device's by the empty call's, the first, so much per call and a fifth."""
 PROBE_SHARE = 0.15
 SETTLE_SHARE = 0.2
 SUBSET_SHARE = 0.5
 """Of the requests on places seen before: only some of the calls are made, in any order; checked, but not timed."""
 
-Key = tuple[Leg, str, str]
+Key = tuple[Arm, str, str]
 
 
 @dataclass(slots=True)
@@ -42,36 +40,38 @@ class PairRun:
 
     number: int
     times: defaultdict[Key, list[tuple[float, float]]] = field(default_factory=lambda: defaultdict(list))
-    """(CPU ms, wall ms) per call by leg, shape and pass."""
-    errors: defaultdict[tuple[Leg, str], list[Error]] = field(default_factory=lambda: defaultdict(list))
+    """(own ms, wall ms) per call by arm, shape and pass: processor time, or time between two events of the device."""
+    errors: defaultdict[tuple[Arm, str], list[Error]] = field(default_factory=lambda: defaultdict(list))
     held_out: dict[str, float] = field(default_factory=dict)
     """Log-ratio best/candidate on an aligned neighbour of each shape."""
     first_call_ms: float = 0.0
+    conditions: list[str] = field(default_factory=list)
+    """What an accelerator said of itself after each shape."""
 
     def ratios(self) -> tuple[Ratio, ...]:
-        """Each leg against the best, call by call on the same inputs."""
+        """Each arm against the best, call by call on the same inputs."""
         found = []
-        for leg, shape in sorted({(leg, shape) for leg, shape, _step in self.times if leg is not Leg.BEST}):
-            best, other = self._steps(Leg.BEST, shape), self._steps(leg, shape)
+        for arm, shape in sorted({(arm, shape) for arm, shape, _step in self.times if arm is not Arm.BEST}):
+            best, other = self._steps(Arm.BEST, shape), self._steps(arm, shape)
             cpu, wall = (
                 [math.log(mine[clock] / its[clock]) for mine, its in zip(best, other, strict=True)] for clock in (0, 1)
             )
             found.append(
-                Ratio(pair=self.number, leg=leg, shape=shape, cpu=quantile(cpu, 0.5), wall=quantile(wall, 0.5))
+                Ratio(pair=self.number, leg=arm, shape=shape, cpu=quantile(cpu, 0.5), wall=quantile(wall, 0.5))
             )
         return tuple(found)
 
-    def _steps(self, leg: Leg, shape: str) -> list[tuple[float, float]]:
+    def _steps(self, arm: Arm, shape: str) -> list[tuple[float, float]]:
         """(CPU ms, wall ms) of each whole step, all passes together."""
-        passes = [times for (of, at, _step), times in self.times.items() if of is leg and at == shape]
+        passes = [times for (of, at, _step), times in self.times.items() if of is arm and at == shape]
         return [
             (math.fsum(cpu for cpu, _ in one), math.fsum(wall for _, wall in one)) for one in zip(*passes, strict=True)
         ]
 
-    def record(self, leg: Leg, shape: str, step: str, ran: Ran) -> None:
+    def record(self, arm: Arm, shape: str, step: str, ran: Ran) -> None:
         """Keep a checked request of the timed distribution."""
-        self.times[leg, shape, step].append((ran.cpu_ns / 1e6, ran.wall_ns / 1e6))
-        self.errors[leg, shape].extend(ran.errors)
+        self.times[arm, shape, step].append((ran.own_ns / 1e6, ran.wall_ns / 1e6))
+        self.errors[arm, shape].extend(ran.errors)
 
     def forget(self, shape: str) -> None:
         """Drop what was timed on a shape, of every arm: it is timed again."""
@@ -79,114 +79,160 @@ class PairRun:
             del self.times[key]
 
     def samples(self) -> tuple[Sample, ...]:
-        """One sample per leg, shape and pass."""
+        """One sample per arm, shape and pass."""
         return tuple(
             Sample(
                 pair=self.number,
-                leg=leg,
+                leg=arm,
                 shape=shape,
                 step=step,
                 cpu=summarise([cpu for cpu, _wall in times]),
                 wall=summarise([wall for _cpu, wall in times]),
             )
-            for (leg, shape, step), times in self.times.items()
+            for (arm, shape, step), times in self.times.items()
         )
 
 
-def open_legs(
-    stack: ExitStack, setup: Setup, builts: Mapping[Leg, Built], rng: np.random.Generator
-) -> tuple[list[LiveLeg], float]:
-    """Start and load every leg, in random order; the inputs' generator is asked for values only afterwards."""
-    order = [list(builts)[int(at)] for at in rng.permutation(len(builts))]
-    legs = [stack.enter_context(LiveLeg(leg, builts[leg], setup, rng)) for leg in order]
-    loaded = {leg.leg: leg.worker.load() / 1e6 for leg in legs}
-    stack.enter_context(pinned(legs, setup.plan.threads, rng))
-    return legs, loaded.get(Leg.CANDIDATE, loaded.get(Leg.BEST, 0.0))
+def run_shape(
+    stage: Stage,
+    arms: Sequence[LiveArm],
+    shape: Shape,
+    run: PairRun,
+    *,
+    on_trial: Arm = Arm.CANDIDATE,
+    overhead_ms: float = 0.0,
+) -> None:
+    """Alternate the arms' calls on one shape; a few calls with other inputs are mixed in, checked but not timed.
+
+    Where a device has a clock of its own and the two disagree, the shape is timed again, for every arm: a host that was late
+    once is nobody's fault.
+    """
+    late: tuple[Late, ...] = ()
+    for look in range(CLOCK_LOOKS):
+        count = _time_shape(stage, arms, shape, run, on_trial)
+        late = find_late(run, shape.label, count, overhead_ms) if stage.device.has_events else ()
+        if not late:
+            break
+        if look < CLOCK_LOOKS - 1:
+            run.forget(shape.label)  # of every arm: times are compared call by call
+    if late:
+        refuse_late(late, on_trial)
+    condition = stage.device.read_condition(f"pair {run.number} {shape.label}")
+    run.conditions += [condition] if condition else []
 
 
-@contextmanager
-def pinned(legs: list[LiveLeg], threads: int, rng: np.random.Generator) -> Iterator[None]:
-    """All legs on one core and this process on the others, so that inputs come from equally far for every call."""
-    cores = sorted(os.sched_getaffinity(0))
-    if threads > 1 or len(cores) < 2:
-        yield
-        return
-    core = int(rng.choice(cores))
-    for leg in legs:
-        leg.worker.pin({core})
-    os.sched_setaffinity(0, set(cores) - {core})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, cores)
-
-
-def run_shape(setup: Setup, legs: list[LiveLeg], shape: Shape, run: PairRun, rng: np.random.Generator) -> None:
-    """Alternate the legs' calls on one shape; a few calls with other inputs are mixed in, checked but not timed."""
-    operator = setup.operator
-    counts, requests = _plan_requests(setup, legs, shape, run, rng)
+def _time_shape(stage: Stage, arms: Sequence[LiveArm], shape: Shape, run: PairRun, on_trial: Arm) -> int:
+    """Calls to a request, as many as it was found to need."""
+    rng = stage.rng
+    count, requests = _plan_requests(stage, arms, shape, run, on_trial)
     given: Given | None = None
     for at in range(requests):
         probes = given is not None and rng.random() < PROBE_SHARE
-        given = (
-            _choose(setup, shape, rng, given, counts)
-            if probes
-            else draw(operator, shape, rng, operator.distributions[0], count=counts)
-        )
+        given = _choose(stage, shape, given, count) if probes else draw(stage, shape, count=count)
         if not probes and rng.random() < 1 / 3:
             given = replace(given, on_same_place=True)
-            given = choose_calls(given, rng) if at and rng.random() < SUBSET_SHARE else given
+            given = choose_calls(stage, given) if at and rng.random() < SUBSET_SHARE else given
         settles = rng.random() < SETTLE_SHARE or at == requests - 1
-        for step in operator.passes:
-            for index in rng.permutation(len(legs)):
-                leg = legs[int(index)]
-                ran = leg.run(step, given, settles=settles)
+        for step in stage.operator.passes:
+            for index in rng.permutation(len(arms)):
+                arm = arms[int(index)]
+                ran = arm.run(step, given, settles=settles)
                 if not probes and not given.called:
-                    run.record(leg.leg, shape.label, step.name, ran)
+                    run.record(arm.arm, shape.label, step.name, ran)
+    return count
 
 
-def _choose(setup: Setup, shape: Shape, rng: np.random.Generator, last: Given | None, count: int) -> Given:
+def _choose(stage: Stage, shape: Shape, last: Given | None, count: int) -> Given:
     """Inputs a kernel may not expect, as many as in a timed request: another distribution, or the last ones with one
     element changed.
     """
-    operator = setup.operator
-    if last is not None and rng.random() < 1 / 3:
-        return nudge(operator, last, rng)
-    return draw(operator, shape, rng, str(rng.choice(operator.distributions[1:])), count=count)
+    if last is not None and stage.rng.random() < 1 / 3:
+        return nudge(stage, last)
+    return draw(stage, shape, str(stage.rng.choice(stage.operator.distributions[1:])), count=count)
 
 
-def _plan_requests(
-    setup: Setup, legs: list[LiveLeg], shape: Shape, run: PairRun, rng: np.random.Generator
-) -> tuple[int, int]:
-    """Calls per request and requests per leg, from two checked warm-up calls."""
-    operator, plan = setup.operator, setup.plan
-    slowest_cpu = slowest_wall = 0.0
+def _plan_requests(stage: Stage, arms: Sequence[LiveArm], shape: Shape, run: PairRun, on_trial: Arm) -> tuple[int, int]:
+    """Calls per request and requests per arm, from two checked warm-up calls; on an accelerator the first compiles."""
+    operator, plan = stage.operator, stage.plan
+    slowest = slowest_wall = 0.0
     for warm_up in range(2):
-        given = draw(operator, shape, rng, operator.distributions[0])
-        for leg in legs:
-            runs = [leg.run(step, given) for step in operator.passes]
-            cpu, wall = sum(ran.cpu_ns for ran in runs) / 1e6, sum(ran.wall_ns for ran in runs) / 1e6
+        given = draw(stage, shape)
+        for arm in arms:
+            runs = [arm.run(step, given) for step in operator.passes]
+            cost, wall = sum(ran.cost_ns for ran in runs) / 1e6, sum(ran.wall_ns for ran in runs) / 1e6
             if warm_up:
-                slowest_cpu, slowest_wall = max(slowest_cpu, cpu), max(slowest_wall, wall)
-            elif leg.leg is Leg.CANDIDATE and run.first_call_ms == 0:
+                slowest, slowest_wall = max(slowest, cost), max(slowest_wall, wall)
+            elif arm.arm is on_trial and run.first_call_ms == 0:
                 run.first_call_ms = wall
-    # By CPU time, which other people's load does not stretch: short calls must come several to a request on a busy
-    # machine too.
-    count = max(1, min(MOST_CALLS, round(REQUEST_MS * len(operator.passes) / max(slowest_cpu, 0.01))))
+    count = plan_count(stage, shape, slowest)
     affordable = int(plan.seconds * 1000 / max(slowest_wall * count, 0.01))
     return count, max(LEAST_REQUESTS, min(plan.calls, affordable))
 
 
-def run_held_out(setup: Setup, legs: list[LiveLeg], shape: Shape, run: PairRun, rng: np.random.Generator) -> None:
+def plan_count(stage: Stage, shape: Shape, slowest_ms: float) -> int:
+    """Calls per request for a shape whose step takes that long on the slowest arm, by the clock that decides.
+
+    On a processor that is not the wall clock, which other people's load stretches: short calls must come several to a request
+    on a busy machine too.
+    """
+    pace = stage.device.pace
+    wanted = round(pace.request_ms * len(stage.operator.passes) / max(slowest_ms, 0.01))
+    return max(1, min(pace.most_calls, stage.device.count_room(stage, shape), wanted))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Late:
+    """An arm whose two clocks cannot have seen the same work."""
+
+    arm: Arm
+    told: str
+    evidence: tuple[str, ...]
+
+
+def find_late(run: PairRun, shape: str, count: int, overhead_ms: float) -> tuple[Late, ...]:
+    """Every arm for which the device's events and the parent's clock do not tell of the same work."""
+    found = []
+    for (arm, at, step), times in run.times.items():
+        if at != shape or not times:
+            continue
+        device, wall = (count * quantile([one[clock] for one in times], 0.5) for clock in (0, 1))
+        if disagrees(wall, device, overhead_ms, count):
+            told = f"{step} on {shape}: the parent's clock says {wall:.3f} ms, the device's events {device:.3f} ms."
+            allowed = (
+                f"allowed: empty call {overhead_ms:.3f} ms + {CLOCK_FREE_MS:g} ms + {CLOCK_CALL_MS:g} ms per "
+                f"call + {CLOCK_SHARE:.0%} of the device time"
+            )
+            counted = f"{count} calls per request, {len(times)} requests, {arm.value}, seen {CLOCK_LOOKS} times"
+            found.append(Late(arm=arm, told=told, evidence=(allowed, counted)))
+    return tuple(found)
+
+
+def refuse_late(late: tuple[Late, ...], on_trial: Arm) -> None:
+    """Only the kernel on trial can be refused, and only if no other arm's clocks disagree as well: that is the host's
+    doing.
+    """
+    others = [one for one in late if one.arm is not on_trial]
+    if others:
+        who = others[0].arm.value
+        raise Disturbed(f"The clocks of another arm ({who}) disagree, so the host was late. {others[0].told}")
+    raise Fault("clocks-agree", late[0].told, *late[0].evidence)
+
+
+def disagrees(wall_ms: float, device_ms: float, overhead_ms: float, count: int = 1) -> bool:
+    """Whether two clocks cannot have seen the same work, over a request of so many calls."""
+    free = overhead_ms + CLOCK_FREE_MS + CLOCK_CALL_MS * count
+    return device_ms > wall_ms * 1.02 or wall_ms - device_ms > free + CLOCK_SHARE * device_ms
+
+
+def run_held_out(stage: Stage, arms: Sequence[LiveArm], shape: Shape, run: PairRun) -> None:
     """Time an equally aligned neighbour nobody listed: a gain that is real is there too."""
-    operator = setup.operator
-    near = operator.neighbours(shape, rng)[0]
-    times: defaultdict[Leg, list[float]] = defaultdict(list)
+    near = stage.operator.neighbours(shape, stage.rng)[0]
+    times: defaultdict[Arm, list[float]] = defaultdict(list)
     for at in range(HELD_OUT_REQUESTS + 1):
-        given = replace(draw(operator, near, rng, operator.distributions[0], count=2), is_held_out=True)
-        for index in rng.permutation(len(legs)):
-            leg = legs[int(index)]
-            cost = sum(leg.run(step, given).cpu_ns for step in operator.passes)
+        given = replace(draw(stage, near, count=2), is_held_out=True)
+        for index in stage.rng.permutation(len(arms)):
+            arm = arms[int(index)]
+            cost = sum(arm.run(step, given).cost_ns for step in stage.operator.passes)
             if at:
-                times[leg.leg].append(cost)
-    run.held_out[shape.label] = math.log(quantile(times[Leg.BEST], 0.2) / quantile(times[Leg.CANDIDATE], 0.2))
+                times[arm.arm].append(cost)
+    run.held_out[shape.label] = math.log(quantile(times[Arm.BEST], 0.2) / quantile(times[Arm.CANDIDATE], 0.2))

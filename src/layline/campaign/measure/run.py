@@ -1,7 +1,8 @@
 """Measure a candidate against the best, now: build, gates, interleaved process pairs, controls, until the judge can
 tell.
 
-This is what a round calls. Nothing here decides; `judge` does, on the returned value alone.
+This is what a round calls, on a processor and on an accelerator alike: what differs between them is the device's. Nothing here
+decides; `judge` does, on the returned value alone.
 """
 
 from __future__ import annotations
@@ -10,39 +11,41 @@ import hashlib
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import Any
 
+from layline.campaign.devices.faults import Disturbed, Fault
 from layline.campaign.devices.machine import read_environment
-from layline.campaign.devices.worker_process import Disturbed, Fault
-from layline.campaign.measure.arm import LiveLeg, Setup
+from layline.campaign.measure.arm import LiveArm
 from layline.campaign.measure.build import Built, NotBuilt, build_kernel, workshop
-from layline.campaign.measure.placement import Placements
-from layline.campaign.values.judge import look
-from layline.campaign.values.model import (
-    Accuracy,
-    GateResult,
-    Leg,
-    Measurement,
-    Operator,
-    Plan,
-    Shape,
-    Snapshot,
-    Status,
+from layline.campaign.measure.choose import set_stage
+from layline.campaign.measure.clock import tell_clock
+from layline.campaign.measure.controls import (
+    CONTROLS,
+    Canary,
+    calibrate_canary,
+    check_builds,
+    examine,
+    judge_controls,
+    open_twins,
+    run_controls,
 )
+from layline.campaign.measure.crew import live, open_arm, open_arms
+from layline.campaign.measure.final_checks import check_timed_errors, close_gates
+from layline.campaign.measure.oracle import Error, summarise_errors
+from layline.campaign.measure.pair import HELD_OUT_PAIRS, PairRun, run_held_out, run_shape
+from layline.campaign.measure.placement import Placements
+from layline.campaign.measure.probes.probe import Probe, Trial, run_probes
+from layline.campaign.measure.probes.table import AFTER_EACH, BEFORE_ACCEPTING, PROBES
+from layline.campaign.measure.stage import CANDIDATE, PROFILER, SANITIZER, Stage
+from layline.campaign.values.judge import look
+from layline.campaign.values.measurement import Accuracy, Arm, GateResult, Measurement, Plan, Status
+from layline.campaign.values.operator import Operator, Shape, Snapshot
 from layline.errors import BenchError
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    from layline.campaign.measure.controls import Canary
-    from layline.campaign.measure.oracle import Error
-    from layline.campaign.measure.pair import PairRun
-
 Progress = Callable[[str], None]
-ARENA_BYTES = 24 << 20
 BASELINE_PAIRS = 4
 _STATUS = {"survives": Status.CRASHED, "answers-in-time": Status.HUNG, "builds": Status.BUILD_FAILED}
 
@@ -70,22 +73,10 @@ def measure_baseline(request: Request, *, progress: Progress = lambda _said: Non
 
 def measure_pair(request: Request, *, progress: Progress = lambda _said: None) -> Measurement:
     """Measure best and candidate in interleaved process pairs until the judge can tell or the plan ends."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the oracle's idle threads would spin beside the measured calls
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    import numpy as np
-
     seed = secrets.token_bytes(32)
     with workshop() as shop:
-        setup = Setup(
-            operator=request.operator,
-            shapes=request.shapes,
-            plan=request.plan,
-            shop=shop,
-            arena_bytes=max(ARENA_BYTES, 64 * _largest_call(request)),
-        )
-        run = _Run(
-            request=request, setup=setup, progress=progress, rng=np.random.default_rng(int.from_bytes(seed, "big"))
-        )
+        stage = set_stage(request.operator, request.shapes, request.plan, shop, seed)
+        run = _Run(request=request, stage=stage, progress=progress)
         run.begin(seed)
         try:
             run.measure()
@@ -96,38 +87,33 @@ def measure_pair(request: Request, *, progress: Progress = lambda _said: None) -
         return run.finish()
 
 
-def _largest_call(request: Request) -> int:
-    """Bytes of the largest call; sixteen of them fit a request, and the arena holds several requests."""
-    import numpy as np
-
-    operator = request.operator
-    return max(
-        sum(
-            int(np.prod(buffer.extent(shape), dtype=np.int64)) * np.dtype(buffer.dtype).itemsize + 1024
-            for buffer in operator.buffers
-        )
-        for shape in request.shapes
-    )
-
-
 class _Run:
     """The state of one measuring run, and its steps in order."""
 
-    def __init__(self, *, request: Request, setup: Setup, progress: Progress, rng: np.random.Generator) -> None:
+    def __init__(self, *, request: Request, stage: Stage, progress: Progress) -> None:
         self._request = request
-        self._setup = setup
+        self._stage = stage
         self._say = progress
-        self._rng = rng
-        self._builts: dict[Leg, Built] = {}
-        self._places: dict[Leg, Placements] = {}
+        self._builts: dict[Arm, Built] = {}
+        self._places: dict[Arm, Placements] = {}
+        self._start: Built | None = None
         self._pairs: list[PairRun] = []
+        self._waiting: list[list[LiveArm]] = []
+        self._aside: dict[str, LiveArm] = {}
+        """Started ahead, for the probes that need a process of their own."""
         self._spent: dict[str, float] = {}
         self._canary: Canary | None = None
         self._yardstick: dict[str, list[Error]] = {}
         self._stood = self._requests = 0
         self._shown: dict[str, str] = {}
         """Properties by what showed them; what is not here was not looked at and is not claimed."""
-        self._on_trial = Leg.CANDIDATE if request.candidate is not None else Leg.BEST
+        self._on_trial = Arm.CANDIDATE if request.candidate is not None else Arm.BEST
+        self._timed_arms = (Arm.BEST, Arm.CANDIDATE if request.candidate is not None else Arm.AGAIN)
+        """The baseline is timed beside itself, which shows the noise."""
+
+    @property
+    def _is_candidate(self) -> bool:
+        return self._on_trial is Arm.CANDIDATE
 
     def begin(self, seed: bytes) -> None:
         """Everything that is fixed before the first call."""
@@ -136,7 +122,7 @@ class _Run:
             operator=self._request.operator.name,
             shapes=tuple(shape.label for shape in self._request.shapes),
             plan=self._request.plan,
-            environment=read_environment(),
+            environment=self._stage.device.describe(read_environment()),
             seed_commitment=hashlib.sha256(seed).hexdigest(),
             seed=seed.hex(),
         )
@@ -145,196 +131,225 @@ class _Run:
         """Build, controls, gates, then pairs until a look decides."""
         with self._timed("build"):
             self._build()
+        self._start_ahead(1)
         with self._timed("controls"):
-            self._prepare_controls()
+            self._examine()
         if self._is_blind():
             return
-        looks = self._request.plan.looks if self._on_trial is Leg.CANDIDATE else (BASELINE_PAIRS,)
+        looks = self._request.plan.looks if self._is_candidate else (BASELINE_PAIRS,)
         while True:
-            self._measure_one_pair()
+            due = next(at for at in looks if at > len(self._pairs))
+            self._measure_one_pair(due - len(self._pairs) - 1)
             if len(self._pairs) in looks:
                 self._summarise()
-                # each look has its own share of the error: ending at an earlier one, for want of time, spends less of
-                # it
+                # ending at an earlier look, for want of time, spends less of the error: each look has its own share
                 is_late = self._request.stop_by is not None and time.monotonic() > self._request.stop_by
                 is_last = is_late or len(self._pairs) == looks[-1]
-                if self._on_trial is Leg.BEST or look(self._measurement, is_last=is_last):
+                if not self._is_candidate or look(self._measurement, is_last=is_last):
                     break
         self._confirm()
         self._conclude()
 
     def _build(self) -> None:
-        operator, setup = self._request.operator, self._setup
-        snapshots = {Leg.BEST: self._request.best, Leg.CANDIDATE: self._request.candidate}
-        for leg, snapshot in snapshots.items():
+        request = self._request
+        for arm, snapshot in {Arm.BEST: request.best, Arm.CANDIDATE: request.candidate}.items():
             if snapshot is None:
                 continue
-            self._say(f"compiling the {leg}")
-            built = build_kernel(snapshot, operator, setup.shop)
+            self._say(f"compiling the {arm}")
+            built = build_kernel(snapshot, self._stage.operator, self._stage.shop)
             if isinstance(built, NotBuilt):
-                if leg is Leg.BEST and self._on_trial is Leg.CANDIDATE:
-                    raise BenchError(
-                        f"The best kernel no longer compiles: {built.reason}", hint="Has the compiler changed?"
-                    )
+                if arm is Arm.BEST and self._is_candidate:
+                    told = f"The best kernel no longer compiles: {built.reason}"
+                    raise BenchError(told, hint="Has the compiler changed?")
                 raise Fault("builds", "The kernel does not compile.", built.reason)
-            self._builts[leg] = built
-            self._places[leg] = Placements(built, setup.shop, self._rng)
-        self._keep(best=self._builts[Leg.BEST].build)
-        if Leg.CANDIDATE in self._builts:
-            self._keep(candidate=self._builts[Leg.CANDIDATE].build)
+            self._builts[arm] = built
+            self._places[arm] = Placements(built, self._stage.shop, self._stage.rng)
+        self._keep(best=self._builts[Arm.BEST].build)
+        if Arm.CANDIDATE in self._builts:
+            self._keep(candidate=self._builts[Arm.CANDIDATE].build)
 
-    def _prepare_controls(self) -> None:
-        from layline.campaign.measure.clock import check_clock, measure_step
-        from layline.campaign.measure.controls import check_builds, check_known_wrong, measure_empty_call
-
+    def _examine(self) -> None:
         self._say("controls: empty call, a kernel known to be wrong")
-        empty = measure_empty_call(self._setup, self._rng)
-        self._setup = replace(self._setup, mode=empty.mode, own_files=empty.files)
-        environment = replace(self._measurement.environment, weaker=empty.weaker)
-        controls = [check_clock(measure_step()), check_known_wrong(self._setup, self._rng)]
-        if Leg.CANDIDATE in self._builts:
+        seen = examine(self._stage, self._measurement.environment)
+        self._stage = replace(self._stage, mode=seen.mode, own_files=seen.files)
+        controls = list(seen.controls)
+        if Arm.CANDIDATE in self._builts:
             is_same = self._request.best == self._request.candidate
-            controls.append(check_builds(self._builts[Leg.BEST], self._builts[Leg.CANDIDATE], is_same_source=is_same))
-        self._keep(overhead_ms=empty.overhead_ms, environment=environment, controls=tuple(controls))
+            controls.append(check_builds(self._builts[Arm.BEST], self._builts[Arm.CANDIDATE], is_same_source=is_same))
+        self._keep(overhead_ms=seen.overhead_ms, environment=seen.environment, controls=tuple(controls))
 
-    def _measure_one_pair(self) -> None:
-        from layline.campaign.measure.controls import CONTROLS, calibrate_canary, run_controls
-        from layline.campaign.measure.pair import HELD_OUT_PAIRS, PairRun, open_legs, run_held_out, run_shape
+    def _start_ahead(self, count: int) -> None:
+        """Where a process takes seconds to start, those of the next pairs start together, while others work."""
+        device = self._stage.device
+        if not device.starts_slowly:
+            return
+        while len(self._waiting) < count:
+            self._waiting.append(self._open_pair())
+        if not self._aside and not self._pairs:
+            if PROFILER in device.gives and not self._request.plan.vendor_allowed:
+                self._aside["again"] = self._open_again(None, ())
+            if self._is_candidate:
+                self._aside["start"] = self._open_start(None)
 
+    def _open_pair(self) -> list[LiveArm]:
+        """Every kernel that is timed, each at a place of its own; with the best's twins where they start together."""
+        wanted = dict.fromkeys(self._timed_arms)
+        if self._stage.device.starts_slowly:
+            wanted |= dict.fromkeys(CONTROLS)
+        places = {arm: self._places[arm if arm in self._places else Arm.BEST].draw() for arm in wanted}
+        return open_arms(self._stage, places)
+
+    def _open_again(self, size: int | None, masked: tuple[str, ...]) -> LiveArm:
+        if size is None and not masked and "again" in self._aside:
+            return self._aside.pop("again")
+        arm = self._on_trial if size is not None or masked else Arm.AGAIN
+        built = self._places[self._on_trial].draw()
+        return open_arm(self._stage, arm, built, cache=self._on_trial.value, size=size, masked=masked)
+
+    def _open_start(self, size: int | None) -> LiveArm:
+        if size is None and "start" in self._aside:
+            return self._aside.pop("start")
+        if self._start is None:
+            start = self._request.start or self._request.best
+            built: Built | NotBuilt = self._builts[Arm.BEST]  # after the first accepted round they are two
+            if start != self._request.best:
+                built = build_kernel(start, self._stage.operator, self._stage.shop)
+            if isinstance(built, NotBuilt):
+                raise BenchError(f"The starting kernel no longer compiles: {built.reason}")
+            self._start = built
+        return open_arm(self._stage, Arm.AGAIN, self._start, cache="start", size=size)
+
+    def _measure_one_pair(self, more: int) -> None:
         number = len(self._pairs)
         run = PairRun(number=number)
         with ExitStack() as stack:
-            legs, loaded = open_legs(stack, self._setup, self._draw_places(), self._rng)
+            arms = stack.enter_context(live(self._waiting.pop(0) if self._waiting else self._open_pair()))
+            unloaded = arms[0].worker.count_holdings() if self._stage.device.shares_memory else {}
+            loaded = {arm.arm: arm.worker.load() / 1e6 for arm in arms}
+            stack.enter_context(self._stage.device.hold([arm.worker for arm in arms], self._stage))
+            timed = [arm for arm in arms if arm.arm in self._timed_arms]
             with self._timed("timing"):
-                for index in self._rng.permutation(len(self._setup.shapes)):
-                    shape = self._setup.shapes[int(index)]
-                    self._say(f"process pair {number + 1}: {shape.label}")
-                    run_shape(self._setup, legs, shape, run, self._rng)
+                self._time(timed, run)
             with self._timed("gates"):
-                if self._on_trial is Leg.CANDIDATE and number < HELD_OUT_PAIRS:
-                    for shape in self._setup.shapes:
-                        run_held_out(self._setup, legs, shape, run, self._rng)
-                if number == 0:
-                    self._probe({leg.leg: leg for leg in legs})
-                self._probe_end(legs)
+                if self._is_candidate and number < HELD_OUT_PAIRS:
+                    for shape in self._stage.shapes:
+                        run_held_out(self._stage, timed, shape, run)
+                self._probe(arms, unloaded, more)
             with self._timed("controls"):
-                if number < self._request.plan.looks[0]:  # as many as the first look needs
-                    best = next(leg for leg in legs if leg.leg is Leg.BEST)
-                    self._canary = self._canary or calibrate_canary(self._setup, best, self._rng)
-                    places = [self._places[Leg.BEST].draw() for _control in CONTROLS]
-                    run.times.update(run_controls(self._setup, best, places, self._canary, self._rng))
+                self._control(arms, run)
         if number == 0:
-            self._keep(first_call_ms=loaded + run.first_call_ms)
+            self._keep(first_call_ms=loaded[self._on_trial] + run.first_call_ms)
         self._pairs.append(run)
 
-    def _draw_places(self) -> dict[Leg, Built]:
-        """Every kernel that is timed, each at a place of its own; the baseline is timed beside itself, which shows the noise."""
-        wanted = (
-            {leg: leg for leg in self._builts}
-            if self._on_trial is Leg.CANDIDATE
-            else {Leg.BEST: Leg.BEST, Leg.AGAIN: Leg.BEST}
-        )
-        return {leg: self._places[of].draw() for leg, of in wanted.items()}
+    def _time(self, arms: list[LiveArm], run: PairRun) -> None:
+        overhead = self._measurement.overhead_ms
+        for index in self._stage.rng.permutation(len(self._stage.shapes)):
+            shape = self._stage.shapes[int(index)]
+            self._say(f"process pair {run.number + 1}: {shape.label}")
+            run_shape(self._stage, arms, shape, run, on_trial=self._on_trial, overhead_ms=overhead)
 
-    def _probe(self, legs: dict[Leg, LiveLeg]) -> None:
-        from layline.campaign.measure.probes.probe import OnTrial, run_probes
-        from layline.campaign.measure.probes.table import CANDIDATE, PROBES, SANITIZER
+    def _control(self, arms: Iterable[LiveArm], run: PairRun) -> None:
+        """As many as the first look needs, where twins are started for it."""
+        stage = self._stage
+        best = next(arm for arm in arms if arm.arm is Arm.BEST)
+        self._canary = self._canary or calibrate_canary(stage, best)
+        if stage.device.starts_slowly:
+            twins = [arm for arm in arms if arm.arm in CONTROLS]
+            run.times.update(run_controls(stage, twins, self._canary))
+        elif run.number < self._request.plan.looks[0]:
+            places = [self._places[Arm.BEST].draw() for _control in CONTROLS]
+            with live(open_twins(stage, best, places)) as twins_:
+                run.times.update(run_controls(stage, twins_, self._canary))
 
-        is_candidate = self._on_trial is Leg.CANDIDATE
-        self._say("gates: inputs, sizes, repetition, memory, error, state")
-        on = OnTrial(
-            stage=self._setup,
-            rng=self._rng,
-            trial=legs[self._on_trial],
-            best=legs[Leg.BEST] if is_candidate else None,
-            open_start=self._open_start if is_candidate else None,
-            snapshot=self._request.candidate or self._request.best,
-        )
-        gives = {CANDIDATE: is_candidate, SANITIZER: self._request.operator.language == "c"}
+    def _probe(self, arms: Iterable[LiveArm], unloaded: dict[str, int], more: int) -> None:
+        """In the first process pair all of them; after each what a kernel leaves behind."""
+        by_arm = {arm.arm: arm for arm in arms}
+        trial = by_arm[self._on_trial]
+        on = self._describe_trial(trial, by_arm, unloaded)
+        is_first = not self._pairs
         try:
-            run_probes(PROBES, on, frozenset(what for what, is_given in gives.items() if is_given))
+            if is_first:
+                self._say("gates: memory, inputs, sizes, repetition, error, state")
+                self._run_probes((one for one in PROBES if one.is_alone), on)
+                self._start_ahead(more)  # they start up while the gates run, which time nothing that decides
+                self._run_probes((one for one in PROBES if not one.is_alone), on)
+            self._stood += sum(arm.worker.stood_still for arm in by_arm.values())
+            self._requests += sum(arm.worker.replies for arm in by_arm.values())
+            trial.worker.settle(0.02)
+            self._run_probes(AFTER_EACH, on)
         finally:
-            environment = self._measurement.environment
-            told = [why for name, why in on.left_out.items() if name == "memory-use" and gives[SANITIZER]]
-            self._keep(environment=replace(environment, weaker=(*environment.weaker, *told)))
+            if is_first:
+                self._take_over(on)
         self._shown |= on.shown
+
+    def _describe_trial(self, trial: LiveArm, by_arm: dict[Arm, LiveArm], unloaded: dict[str, int]) -> Trial:
+        return Trial(
+            stage=self._stage,
+            trial=trial,
+            best=by_arm.get(Arm.BEST) if self._is_candidate else None,
+            open_start=self._open_start,
+            open_again=self._open_again,
+            snapshot=self._request.candidate or self._request.best,
+            beside=tuple(by_arm.values()),
+            unloaded=unloaded,
+            processes=len(self._pairs) + 1,
+            shown=dict(self._shown),
+        )
+
+    def _run_probes(self, probes: Iterable[Probe], on: Trial) -> None:
+        gives = {*self._stage.device.gives, *((CANDIDATE,) if self._is_candidate else ())}
+        run_probes(probes, on, frozenset(gives))
+
+    def _take_over(self, on: Trial) -> None:
+        """What the probes found beside what they showed."""
+        environment, gives = self._measurement.environment, self._stage.device.gives
+        told = [why for name, why in on.left_out.items() if name == "memory-use" and SANITIZER in gives]
+        self._keep(
+            environment=replace(environment, weaker=(*environment.weaker, *told)),
+            left_out=tuple(f"{name}: {why}" for name, why in on.left_out.items()),
+        )
         self._yardstick = on.yardstick
         if on.carried is not None:
             carried = on.carried
             self._keep(state=carried.what, bucket=carried.bucket, hit_trace=carried.trace, weight_share=carried.share)
-        self._keep(left_out=tuple(f"{name}: {why}" for name, why in on.left_out.items()))
-
-    @contextmanager
-    def _open_start(self) -> Iterator[LiveLeg]:
-        """A process with the starting kernel."""
-        start = self._request.start or self._request.best
-        built: Built | NotBuilt = self._builts[Leg.BEST]  # after the first accepted round they are two
-        if start != self._request.best:
-            built = build_kernel(start, self._setup.operator, self._setup.shop)
-        if isinstance(built, NotBuilt):
-            raise BenchError(f"The starting kernel no longer compiles: {built.reason}")
-        with LiveLeg(Leg.BEST, built, self._setup, self._rng) as leg:
-            leg.worker.load()
-            yield leg
 
     def _confirm(self) -> None:
         """What is looked at only where the candidate would be accepted: many processes, and all sizes beyond the listed."""
-        from layline.campaign.measure.probes.processes import probe_largest, probe_processes
-
-        verdict = look(self._measurement, is_last=True) if self._on_trial is Leg.CANDIDATE else None
+        verdict = look(self._measurement, is_last=True) if self._is_candidate else None
         if verdict is None or not verdict.outcome.is_accepted:
             return
         self._say("gates: more processes, extents beyond every listed one")
-        with self._timed("gates"):
-            self._shown |= dict(probe_processes(self._setup, self._places[Leg.CANDIDATE], self._rng, len(self._pairs)))
-            self._shown |= dict(probe_largest(self._setup, self._places[Leg.CANDIDATE], self._rng))
-
-    def _probe_end(self, legs: list[LiveLeg]) -> None:
-        from layline.campaign.measure.probes.calls import find_foreign_code, probe_leftovers, probe_provenance
-
-        trial = next(leg for leg in legs if leg.leg is self._on_trial)
-        self._stood += sum(leg.worker.stood_still for leg in legs)
-        self._requests += sum(leg.worker.replies for leg in legs)
-        trial.worker.settle(0.02)
-        probe_leftovers(trial)
-        self._shown["charged-in-full"] = trial.worker.account.kind
-        foreign = find_foreign_code(trial, self._setup.own_files)
-        if foreign and not self._request.plan.vendor_allowed:
-            built = self._builts[self._on_trial]
-            with LiveLeg(self._on_trial, built, self._setup, self._rng, masked=foreign) as masked:
-                masked.worker.load()
-                masked.worker.pin(trial.worker.cores)
-                probe_provenance(self._setup, trial, masked, foreign, self._rng)
-        told = f"without {', '.join(foreign)} it is as fast" if foreign else "no other code was in the worker"
-        self._shown["own-code"] = "allowed by the plan" if foreign and self._request.plan.vendor_allowed else told
+        with self._timed("gates"), self._open_again(None, ()).loaded() as trial:
+            on = self._describe_trial(trial, {self._on_trial: trial}, {})
+            self._run_probes(BEFORE_ACCEPTING, on)
+        self._shown |= on.shown
+        self._keep(left_out=(*self._measurement.left_out, *(f"{name}: {why}" for name, why in on.left_out.items())))
 
     def _summarise(self) -> None:
-        samples = tuple(sample for pair in self._pairs for sample in pair.samples())
-        ratios = tuple(ratio for pair in self._pairs for ratio in pair.ratios())
-        self._keep(pairs=len(self._pairs), samples=samples, ratios=ratios, accuracy=tuple(self._accuracy()))
+        self._keep(
+            pairs=len(self._pairs),
+            samples=tuple(sample for pair in self._pairs for sample in pair.samples()),
+            ratios=tuple(ratio for pair in self._pairs for ratio in pair.ratios()),
+            accuracy=tuple(self._accuracy()),
+            conditions=tuple(line for pair in self._pairs for line in pair.conditions),
+        )
 
     def _accuracy(self) -> Iterator[Accuracy]:
-        from layline.campaign.measure.oracle import summarise_errors
-
-        for leg in self._builts:
-            for shape in self._setup.shapes:
-                errors = [error for pair in self._pairs for error in pair.errors[leg, shape.label]]
+        for arm in self._builts:
+            for shape in self._stage.shapes:
+                errors = [error for pair in self._pairs for error in pair.errors[arm, shape.label]]
                 if errors:
-                    yield from summarise_errors(leg, shape.label, errors)
+                    yield from summarise_errors(arm, shape.label, errors)
 
     def _conclude(self) -> None:
-        from layline.campaign.measure.clock import tell_clock
-        from layline.campaign.measure.controls import judge_controls
-        from layline.campaign.measure.final_checks import check_timed_errors, close_gates
-
-        clock, *others = self._measurement.controls
-        clock = tell_clock(clock, self._stood, self._requests)
-        controls = (clock, *others, *judge_controls(self._measurement))
+        controls = list(self._measurement.controls)
+        if controls[0].property == "cpu-clock":
+            controls[0] = tell_clock(controls[0], self._stood, self._requests)
         gates = (
-            *close_gates(self._measurement, self._request.operator, self._request.shapes, self._pairs, self._shown),
+            *close_gates(self._measurement, self._stage, self._pairs, self._shown),
             *check_timed_errors(self._request.operator, self._yardstick, self._pairs),
         )
-        self._keep(controls=controls, gates=gates)
+        self._keep(controls=(*controls, *judge_controls(self._measurement)), gates=gates)
         failed = [gate for gate in gates if not gate.passed]
         if not self._is_blind() and failed:
             self._keep(status=Status.REFUSED, problem=failed[0].reason)
@@ -362,15 +377,18 @@ class _Run:
         self._keep(status=Status.CONTROLS_FAILED, controls=controls, problem=control.reason)
 
     def finish(self) -> Measurement:
-        """The measurement with the machine's state at its end."""
+        """The measurement with the machine's state at its end; workers still waiting are ended."""
+        for arms in (*self._waiting, [*self._aside.values()]):
+            for arm in arms:
+                arm.close()
         environment = replace(self._measurement.environment, load_after=os.getloadavg()[0])
         self._keep(
             environment=environment, seconds=tuple((what, round(spent, 3)) for what, spent in self._spent.items())
         )
         return self._measurement
 
-    def _keep(self, **fields: object) -> None:
-        self._measurement = replace(self._measurement, **fields)  # type: ignore[arg-type]
+    def _keep(self, **fields: Any) -> None:
+        self._measurement = replace(self._measurement, **fields)
 
     @contextmanager
     def _timed(self, what: str) -> Iterator[None]:

@@ -11,21 +11,18 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from layline.campaign.devices.exit_words import describe_ending
+from layline.campaign.devices.faults import Fault
 from layline.campaign.devices.processor import native_flag
-from layline.campaign.devices.worker_process import Fault
 from layline.campaign.measure.build import compile_confined
+from layline.campaign.measure.probes.probe import Trial
+from layline.campaign.measure.probes.shown import Shown
+from layline.campaign.measure.stage import Stage
 from layline.campaign.values.describe import describe_shape
+from layline.campaign.values.operator import Arrays, Operator, Pass, Shape, Snapshot
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    from layline.campaign.measure.arm import Setup
-    from layline.campaign.values.model import Arrays, Operator, Pass, Shape, Snapshot
-
-    Call = tuple[Pass, Shape]
+Call = tuple[Pass, Shape]
 
 FLAGS = (
     "-O1",
@@ -59,10 +56,19 @@ _KINDS = {
 _FRAME = re.compile(r"#\d+ \S+ in (?P<function>\w+) (?P<folder>\S*?)(?P<place>[\w.-]+\.[ch]:\d+)")
 
 
-def probe_memory_use(setup: Setup, snapshot: Snapshot, rng: np.random.Generator) -> str:
+def show_memory_use(on: Trial) -> Shown:
+    """Claimed only where the sanitizer ran; where it could not, the reason is told."""
+    weaker = probe_memory_use(on.stage, on.snapshot)
+    if weaker:
+        on.left_out["memory-use"] = weaker
+        return
+    yield "memory-safe", "AddressSanitizer, every shape and its neighbours, one call of each pass"
+
+
+def probe_memory_use(stage: Stage, snapshot: Snapshot) -> str:
     """Every shape and its neighbours, one call per pass; returns why it could not be done, empty where it was."""
-    operator = setup.operator
-    folder = Path(tempfile.mkdtemp(dir=setup.shop))
+    operator, rng = stage.operator, stage.rng
+    folder = Path(tempfile.mkdtemp(dir=stage.shop))
     units = []
     for name, text in snapshot.files:
         path = folder / name
@@ -74,23 +80,23 @@ def probe_memory_use(setup: Setup, snapshot: Snapshot, rng: np.random.Generator)
     driver = folder / "layline_driver_.c"
     driver.write_text(write_driver(operator), "utf-8")
     command = ("cc", *FLAGS, "-o", "checked", driver.name, *units, "-lm", "-lpthread", "-ldl")
-    failure = compile_confined(command, folder, setup.shop, 120.0, made="checked")
+    failure = compile_confined(command, folder, stage.shop, 120.0, made="checked")
     if failure:
         return f"no sanitizer run: {failure.splitlines()[-1][:120]}"
     calls: list[Call] = []
     with (folder / "calls").open("wb") as file:
-        for shape in setup.shapes:
+        for shape in stage.shapes:
             for one in (shape, *operator.neighbours(shape, rng)):
                 inputs = operator.draw(one, rng, operator.distributions[0])
                 for at, step in enumerate(operator.passes):
                     file.writelines(_describe_call(operator, at, step, one, inputs))
                     calls.append((step, one))
-    return _run(folder, setup, calls)
+    return _run(folder, stage, calls)
 
 
-def _run(folder: Path, setup: Setup, calls: list[Call]) -> str:
+def _run(folder: Path, stage: Stage, calls: list[Call]) -> str:
     """Refuse what the sanitizer complains about; anything else that goes wrong here is the sanitizer's own trouble."""
-    shop = setup.shop
+    shop = stage.shop
     root = tempfile.mkdtemp(dir=shop)
     python = getattr(sys, "_base_executable", sys.executable)
     wrapped = (python, "-I", "-S", str(_SCRIPTS / "confine.py"), root, str(folder), "./checked")
@@ -112,7 +118,7 @@ def _run(folder: Path, setup: Setup, calls: list[Call]) -> str:
         step, shape = calls[max(0, done.stdout.count(_WRITABLE) - 1)]
         where = f"{step.symbol} on {describe_shape(shape)}"
         _refuse_borrowing(where, done.stdout, done.stderr)
-        raise Fault("memory-safe", *describe_complaint(setup.operator, (step, shape), done.stderr))
+        raise Fault("memory-safe", *describe_complaint(stage.operator, (step, shape), done.stderr))
     return "" if done.returncode == 0 else f"no sanitizer run: {describe_ending(done.returncode)}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from layline.campaign.values.model import Operator, Shape
+from layline.campaign.values.operator import Operator, Shape
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,13 +64,11 @@ def find_largest_shape(operator: Operator, most_bytes: float, most_flops: float)
         largest[name] = max(1, largest[name] * 3 // 4)
 
 
-def walk_sizes(
-    operator: Operator, steps: tuple[int, ...] = (*_STEPS, *reversed(_STEPS)), aside: int = ASIDE
-) -> Iterator[Shape]:
+def walk_sizes(operator: Operator, steps: tuple[int, ...] | None = None, aside: int = ASIDE) -> Iterator[Shape]:
     """Each extent in turn through the steps: up and past the usual block sizes, then down again, one less at a time."""
     names = [name for name, _value in operator.shapes[0].sizes]
     for name in names:
-        for value in steps:
+        for value in steps or (*_STEPS, *reversed(_STEPS)):
             yield _build(f"walk~{name}{value}", names, {name: value}, aside)
 
 

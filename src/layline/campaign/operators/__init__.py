@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from pathlib import Path
 
-from layline.campaign.values.model import Operator
+from layline.campaign.values.operator import Operator
 from layline.errors import ConfigError
 
 NAMES = ("gemm", "softmax", "grouped_gemm", "gemm_bf16", "rmsnorm_bf16", "gemm_fp8", "grouped_gemm_bf16")

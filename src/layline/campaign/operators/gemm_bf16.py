@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from layline.campaign.operators import read_kernel
 from layline.campaign.operators.gemm_shapes import axes, count_flops, find_neighbours, shape
 from layline.campaign.operators.tensors import DISTRIBUTIONS, draw_floats, draw_integers, start_generator
-from layline.campaign.values.model import Buffer, Operator, Pass, Shape, Tolerance
+from layline.campaign.values.operator import Buffer, Operator, Pass, Shape, Tolerance
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from layline.campaign.values.model import Shape
+from layline.campaign.values.operator import Shape
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,7 +10,7 @@ import numpy as np
 
 from layline.campaign.operators import read_kernel
 from layline.campaign.operators.draws import draw_f32, draw_integers
-from layline.campaign.values.model import Arrays, Buffer, Operator, Pass, Shape, Tolerance
+from layline.campaign.values.operator import Arrays, Buffer, Operator, Pass, Shape, Tolerance
 
 Array = np.ndarray[Any, Any]
 

@@ -9,7 +9,7 @@ import numpy as np
 from layline.campaign.operators import read_kernel
 from layline.campaign.operators.gemm_shapes import axes
 from layline.campaign.operators.tensors import DISTRIBUTIONS, draw_floats, draw_integers, start_generator
-from layline.campaign.values.model import Buffer, Operator, Pass, Shape, Tolerance
+from layline.campaign.values.operator import Buffer, Operator, Pass, Shape, Tolerance
 
 FP64_BELOW = 1 << 31
 """Groups of this many multiplications and fewer have an fp64 reference."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from layline.campaign.proposers.brief import Brief
-from layline.campaign.values.model import Bucket
+from layline.campaign.values.measurement import Bucket
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

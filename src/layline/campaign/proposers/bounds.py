@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from layline.campaign.devices.device import PROCESSOR
 from layline.campaign.devices.roof import is_roof_wrong
 from layline.campaign.ledger.state import State
-from layline.campaign.measure.pair import MOST_CALLS, REQUEST_MS
-from layline.campaign.values.model import Operator, Shape
+from layline.campaign.values.operator import Operator, Shape
 
 OVERHEAD_SHARE = 0.3
 """Share of a step that an empty call costs, above which calls are what is slow."""
@@ -277,7 +277,7 @@ def _read_figures(state: State, operator: Operator) -> list[_Figures]:
 
 def _overhead_of_step(overhead_ms: float, ms: float, passes: int) -> float:
     """An empty request's cost, shared by the calls of a request: short calls are made several to one."""
-    calls = min(MOST_CALLS, max(1.0, REQUEST_MS / (ms / passes))) if ms else 1.0
+    calls = min(PROCESSOR.most_calls, max(1.0, PROCESSOR.request_ms / (ms / passes))) if ms else 1.0
     return overhead_ms * passes / calls
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from layline.campaign.ledger.lessons import Lesson
     from layline.campaign.ledger.state import Round, State
-    from layline.campaign.values.model import Operator
+    from layline.campaign.values.operator import Operator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ from typing import Any
 from layline import codec
 from layline.campaign.proposers.answer import Declined, Proposed
 from layline.campaign.proposers.brief import Brief
-from layline.campaign.values.model import Bucket
+from layline.campaign.values.measurement import Bucket
 from layline.errors import RecordError
 
 OURS = ("brief.md", "brief.json", "proposal.json")

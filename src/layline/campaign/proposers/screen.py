@@ -9,21 +9,19 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from layline.campaign.devices.worker_process import Fault
-from layline.campaign.measure.arm import LiveLeg, Setup
+from layline.campaign.devices.faults import Fault
+from layline.campaign.measure.arm import LiveArm
 from layline.campaign.measure.build import Built, NotBuilt, build_kernel, workshop
+from layline.campaign.measure.choose import set_stage
+from layline.campaign.measure.crew import open_arm
 from layline.campaign.measure.inputs import draw
-from layline.campaign.measure.run import ARENA_BYTES
+from layline.campaign.measure.stage import Stage
 from layline.campaign.proposers.screen_gpu import screen_device
 from layline.campaign.proposers.screened import TODAY, Screened
-from layline.campaign.values.model import Leg, Operator, Plan, Shape, Snapshot
-
-if TYPE_CHECKING:
-    import numpy as np
+from layline.campaign.values.measurement import Arm, Plan
+from layline.campaign.values.operator import Operator, Shape, Snapshot
 
 KEEP = 3
 """Of every so many candidates one goes on to the next, longer look."""
@@ -40,21 +38,18 @@ def screen(
     """Successive halving: a short look at all, longer ones at the better third; fastest first, failures last."""
     if operator.language == "triton":
         return screen_device(operator, shapes, candidates, may_go_on)
-    import numpy as np
-
-    rng = np.random.default_rng(int.from_bytes(secrets.token_bytes(16), "big"))
     remaining, failed = dict(candidates), []
     ranked: list[Screened] = []
     out: list[Screened] = []
     with workshop() as shop:
-        setup = Setup(operator=operator, shapes=shapes, plan=Plan(), shop=shop, arena_bytes=ARENA_BYTES)
+        stage = set_stage(operator, shapes, Plan(), shop, secrets.token_bytes(16))
         builts: dict[str, Built | NotBuilt] = {}
         for count in calls:
             looked = []
             for name, snapshot in remaining.items():
                 if may_go_on():
                     builts[name] = builts.get(name) or build_kernel(snapshot, operator, shop)
-                    looked.append(_look(setup, name, builts[name], count, rng))
+                    looked.append(_look(stage, name, builts[name], count))
             if not any(item.name == TODAY for item in looked) and ranked:
                 break  # the time ran out before the yardstick was seen: the look before this one counts
             failed += [item for item in looked if item.score is None]
@@ -66,26 +61,23 @@ def screen(
     return [*ranked, *out, *failed]
 
 
-def _look(setup: Setup, name: str, built: Built | NotBuilt, calls: int, rng: np.random.Generator) -> Screened:
+def _look(stage: Stage, name: str, built: Built | NotBuilt, calls: int) -> Screened:
     if isinstance(built, NotBuilt):
         return Screened(
             name=name, score=None, reason=f"does not build: {built.reason.splitlines()[-1] if built.reason else ''}"
         )
     try:
-        with ExitStack() as stack:
-            leg = stack.enter_context(LiveLeg(Leg.CANDIDATE, built, setup, rng))
-            leg.worker.load()
-            logs = [math.log(_fastest(setup, leg, shape, calls, rng)) for shape in setup.shapes]
+        with open_arm(stage, Arm.CANDIDATE, built).loaded() as arm:
+            logs = [math.log(_fastest(stage, arm, shape, calls)) for shape in stage.shapes]
     except Fault as fault:
         return Screened(name=name, score=None, reason=str(fault))
     return Screened(name=name, score=math.fsum(logs) / len(logs))
 
 
-def _fastest(setup: Setup, leg: LiveLeg, shape: Shape, calls: int, rng: np.random.Generator) -> float:
+def _fastest(stage: Stage, arm: LiveArm, shape: Shape, calls: int) -> float:
     """Least CPU milliseconds of a whole step; the first is warm-up."""
-    operator = setup.operator
     times = []
     for _ in range(calls + 1):
-        given = draw(operator, shape, rng, operator.distributions[0], count=2)
-        times.append(sum(leg.run(step, given).cpu_ns for step in operator.passes) / 1e6)
+        given = draw(stage, shape, count=2)
+        times.append(sum(arm.run(step, given).own_ns for step in stage.operator.passes) / 1e6)
     return max(min(times[1:]), 1e-6)

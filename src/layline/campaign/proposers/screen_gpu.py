@@ -15,14 +15,18 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
-from layline.campaign.devices.worker_process import Fault
-from layline.campaign.measure.build import NotBuilt, workshop
-from layline.campaign.measure.gpu.arm import GpuLeg
-from layline.campaign.measure.gpu.run import check_device, plan_device
-from layline.campaign.measure.gpu.session import Stage, draw_given, find_arena_bytes, take_kernel
-from layline.campaign.operators.tensors import find_device
+from layline.campaign.devices.device import Filled
+from layline.campaign.devices.faults import Fault
+from layline.campaign.measure.accelerator import plan_device
+from layline.campaign.measure.arm import LiveArm
+from layline.campaign.measure.build import NotBuilt, build_kernel, workshop
+from layline.campaign.measure.choose import set_stage
+from layline.campaign.measure.crew import open_arm
+from layline.campaign.measure.inputs import draw
+from layline.campaign.measure.stage import Stage
 from layline.campaign.proposers.screened import TODAY, Screened
-from layline.campaign.values.model import Leg, Operator, Shape, Snapshot
+from layline.campaign.values.measurement import Arm
+from layline.campaign.values.operator import Operator, Pass, Shape, Snapshot
 from layline.campaign.values.statistics import quantile
 
 LOOKS = (4, 16)
@@ -45,23 +49,10 @@ def screen_device(
     operator: Operator, shapes: tuple[Shape, ...], candidates: dict[str, Snapshot], may_go_on: Callable[[], bool]
 ) -> list[Screened]:
     """Fastest first, those left behind next, failures last."""
-    import numpy as np
-
-    check_device()
-    rng = np.random.default_rng(int.from_bytes(secrets.token_bytes(16), "big"))
-    device = find_device()
     found: list[Screened] = []
     names = list(candidates)
     with workshop() as shop:
-        stage = Stage(
-            operator=operator,
-            shapes=shapes,
-            plan=plan_device(0.05, 0.01),
-            shop=shop,
-            device=device,
-            rng=rng,
-            arena_bytes=find_arena_bytes(operator, shapes, device),
-        )
+        stage = set_stage(operator, shapes, plan_device(0.05, 0.01), shop, secrets.token_bytes(16))
         for at in range(0, len(names), AT_ONCE):
             if at and not may_go_on():
                 break
@@ -71,22 +62,22 @@ def screen_device(
 
 def _look_at(stage: Stage, candidates: dict[str, Snapshot], first: int) -> list[Screened]:
     failed: dict[str, Screened] = {}
-    legs: dict[str, GpuLeg] = {}
+    arms: dict[str, LiveArm] = {}
     with ExitStack() as stack:
         for number, (name, snapshot) in enumerate(candidates.items()):
-            built = take_kernel(stage, snapshot)
+            built = build_kernel(snapshot, stage.operator, stage.shop)
             if isinstance(built, NotBuilt):
                 failed[name] = Screened(name=name, score=None, reason=f"does not build: {built.reason}")
                 continue
-            legs[name] = stage.open(Leg.CANDIDATE, built, f"screen-{first + number}")
-            legs[name].worker.lead = LEAD
-            stack.callback(legs[name].close)
-        _compile(stage, legs)
-        times: dict[str, Times] = {name: {} for name in legs}
-        going = tuple(legs)
+            arms[name] = open_arm(stage, Arm.CANDIDATE, built, cache=f"screen-{first + number}")
+            arms[name].worker.lead = LEAD
+            stack.callback(arms[name].close)
+        _compile(stage, arms)
+        times: dict[str, Times] = {name: {} for name in arms}
+        going = tuple(arms)
         seen: dict[str, Screened] = {}
         for requests in LOOKS:
-            for name, fault in _time(stage, {name: legs[name] for name in going}, requests, times).items():
+            for name, fault in _time(stage, {name: arms[name] for name in going}, requests, times).items():
                 failed[name] = Screened(name=name, score=None, reason=str(fault))
             ranked = [_summarise(name, times[name]) for name in going if name not in failed]
             seen |= {one.name: replace(one, is_out=False) for one in ranked}
@@ -95,43 +86,51 @@ def _look_at(stage: Stage, candidates: dict[str, Snapshot], first: int) -> list[
     return [*left, *failed.values()]
 
 
-def _compile(stage: Stage, legs: dict[str, GpuLeg]) -> None:
+def _compile(stage: Stage, arms: dict[str, LiveArm]) -> None:
     """One call of every kernel on every shape, all at once: compiling is most of the time a look takes."""
     from concurrent.futures import ThreadPoolExecutor
 
-    def warm(leg: GpuLeg, calls: list[tuple[int, list[list[Any]]]]) -> None:
+    def warm(arm: LiveArm, calls: list[Filled]) -> None:
         try:
-            leg.worker.wait_ready()
-            leg.worker.load()
-            for entry, call in calls:
-                leg.worker.call(entry, [call], "compiling")
+            arm.worker.wait_ready()
+            arm.worker.load()
+            for call in calls:
+                arm.worker.call((call,))
         except Fault:
             return  # told again, by name, when it is timed
 
-    for leg in legs.values():  # they share one arena; group sizes and offsets of nothing are nothing
-        leg.arena.raw.zero_()
+    for arm in arms.values():  # they share one arena; group sizes and offsets of nothing are nothing
+        memory: Any = arm.memory
+        memory.arena.raw.zero_()
         break
     arguments = [
-        [(entry, call) for shape in stage.shapes for entry, call in enumerate(leg.describe_all(shape))]
-        for leg in legs.values()
+        [_lay(stage, arm, step, shape) for shape in stage.shapes for step in stage.operator.passes]
+        for arm in arms.values()
     ]
-    with ThreadPoolExecutor(max_workers=len(legs) or 1) as pool:
-        list(pool.map(warm, legs.values(), arguments))
+    with ThreadPoolExecutor(max_workers=len(arms) or 1) as pool:
+        list(pool.map(warm, arms.values(), arguments))
 
 
-def _time(stage: Stage, legs: dict[str, GpuLeg], requests: int, times: dict[str, Times]) -> dict[str, Fault]:
+def _lay(stage: Stage, arm: LiveArm, step: Pass, shape: Shape) -> Filled:
+    """One call on a fresh place with whatever lies there."""
+    place = arm.memory.place(step, shape, stage.rng)
+    return Filled(step=step, shape=shape, place=place, inputs={}, poison={}, guard=b"")
+
+
+def _time(stage: Stage, arms: dict[str, LiveArm], requests: int, times: dict[str, Times]) -> dict[str, Fault]:
     """Every setting in turn on the same inputs, so often; the first turn warms up and is checked in full."""
     failed: dict[str, Fault] = {}
     for shape in stage.shapes:
-        given = draw_given(stage, shape, count=TOGETHER)
+        given = draw(stage, shape, count=TOGETHER)
         for turn in range(requests + 1):
-            for index in stage.rng.permutation(len(legs)):
-                name = list(legs)[int(index)]
+            for index in stage.rng.permutation(len(arms)):
+                name = list(arms)[int(index)]
                 if name in failed:
                     continue
                 try:
                     for step in stage.operator.passes:
-                        took = legs[name].run(step, given, is_checked=not turn).cpu_ns / 1e6
+                        call = arms[name].run_unchecked if turn else arms[name].run
+                        took = call(step, given).own_ns / 1e6
                         if turn:
                             times[name].setdefault((step.name, shape.label), []).append(took)
                 except Fault as fault:

@@ -16,7 +16,8 @@ from layline.campaign.proposers.compose import compose
 from layline.campaign.proposers.knobs import choose_settings, find_knobs, set_knobs
 from layline.campaign.proposers.screen import screen
 from layline.campaign.proposers.screened import TODAY, Screened
-from layline.campaign.values.model import Bucket, Operator, Shape, Snapshot
+from layline.campaign.values.measurement import Bucket
+from layline.campaign.values.operator import Operator, Shape, Snapshot
 
 TOGETHER = "all variants"
 SETTINGS = 24

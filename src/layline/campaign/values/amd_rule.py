@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from layline.campaign.values.model import Outcome, Plan
+from layline.campaign.values.measurement import Outcome, Plan
 from layline.campaign.values.verdict import LiteralRule, ShapeGain
 
 NOISE = 0.02

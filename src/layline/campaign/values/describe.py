@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from layline.campaign.values.model import Shape
+from layline.campaign.values.operator import Shape
 
 _NEIGHBOURS = {
     "aligned": "other extents, as well aligned",

@@ -8,18 +8,19 @@ import math
 from typing import TYPE_CHECKING
 
 from layline.campaign.values.bench_csv import GEMM_HEADER
-from layline.campaign.values.model import Leg, Status
+from layline.campaign.values.measurement import Arm, Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from layline.campaign.values.model import Measurement, Operator, Pass, Shape
+    from layline.campaign.values.measurement import Measurement
+    from layline.campaign.values.operator import Operator, Pass, Shape
 
 EXACT_DB = 400.0
 """How a measurement writes an exact result, whose signal-to-noise ratio is infinite."""
 
 
-def build_csv(operator: Operator, measurement: Measurement, leg: Leg) -> str:
+def build_csv(operator: Operator, measurement: Measurement, leg: Arm) -> str:
     """The figures of one leg; empty where it has none to publish."""
     if measurement.status is not Status.MEASURED or not any(sample.leg is leg for sample in measurement.samples):
         return ""
@@ -55,7 +56,7 @@ def _title(step: Pass) -> str:
     return step.name.capitalize()
 
 
-def _row(operator: Operator, measurement: Measurement, leg: Leg, shape: Shape) -> dict[str, object]:
+def _row(operator: Operator, measurement: Measurement, leg: Arm, shape: Shape) -> dict[str, object]:
     unit = unit_of(operator)
     row: dict[str, object] = {"label": shape.label, "Check": "PASS", **dict(shape.sizes)}
     for step in operator.passes:

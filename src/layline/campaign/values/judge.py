@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from layline.campaign.values.amd_rule import judge_literally
-from layline.campaign.values.model import Bucket, Leg, Measurement, Outcome, Plan, Sample, Status, Timing
+from layline.campaign.values.measurement import Arm, Bucket, Measurement, Outcome, Plan, Sample, Status, Timing
 from layline.campaign.values.statistics import (
     bound_mean,
     denies_gain,
@@ -218,7 +218,7 @@ def _total(measurement: Measurement, estimate: Callable[[Timing], float]) -> tup
             if sample.leg is leg
             for timing in (_timing(sample, measurement.plan.clock),)
         )
-        for leg in (Leg.BEST, Leg.CANDIDATE)
+        for leg in (Arm.BEST, Arm.CANDIDATE)
     )
     return best, candidate
 
@@ -242,7 +242,7 @@ def _say_mean(typical: tuple[float, float], mean: tuple[float, float]) -> str:
     )
 
 
-def pair_ratios(measurement: Measurement, clock: str, leg: Leg = Leg.CANDIDATE) -> Ratios:
+def pair_ratios(measurement: Measurement, clock: str, leg: Arm = Arm.CANDIDATE) -> Ratios:
     """Log-ratios of the best against a leg: paired call by call where the harness did that, else by low quantiles."""
     found = {(one.pair, one.shape): one for one in measurement.ratios if one.leg is leg}
     if not found:
@@ -262,10 +262,10 @@ def _average(rows: dict[str, tuple[float, ...]], pairs: int) -> Ratios:
 
 
 def read_ratios(
-    measurement: Measurement, clock: str, estimate: Callable[[Timing], float], leg: Leg = Leg.CANDIDATE
+    measurement: Measurement, clock: str, estimate: Callable[[Timing], float], leg: Arm = Arm.CANDIDATE
 ) -> Ratios:
     """Log-ratios of the best against a leg from the samples' own figures, where both ran."""
-    theirs, ours = _step_times(measurement, leg, clock, estimate), _step_times(measurement, Leg.BEST, clock, estimate)
+    theirs, ours = _step_times(measurement, leg, clock, estimate), _step_times(measurement, Arm.BEST, clock, estimate)
     pairs = sorted({pair for pair, _shape in theirs})
     names = [shape for shape in measurement.shapes if all((pair, shape) in theirs for pair in pairs)]
     rows = {name: tuple(math.log(ours[pair, name] / theirs[pair, name]) for pair in pairs) for name in names}
@@ -273,7 +273,7 @@ def read_ratios(
 
 
 def _step_times(
-    measurement: Measurement, leg: Leg, clock: str, estimate: Callable[[Timing], float]
+    measurement: Measurement, leg: Arm, clock: str, estimate: Callable[[Timing], float]
 ) -> dict[tuple[int, str], float]:
     """Milliseconds of a whole step (all passes) by pair and shape."""
     times: dict[tuple[int, str], float] = {}
@@ -290,8 +290,8 @@ def _timing(sample: Sample, clock: str) -> Timing:
 
 def _shape_rows(measurement: Measurement, ratios: Ratios, alpha: float) -> Iterator[ShapeGain]:
     clock = measurement.plan.clock
-    best = _step_times(measurement, Leg.BEST, clock, _low)
-    candidate = _step_times(measurement, Leg.CANDIDATE, clock, _low)
+    best = _step_times(measurement, Arm.BEST, clock, _low)
+    candidate = _step_times(measurement, Arm.CANDIDATE, clock, _low)
     wall = dict(pair_ratios(measurement, "wall").shapes)
     for name, values in ratios.shapes:
         pairs = [pair for pair, shape in candidate if shape == name]
@@ -315,7 +315,7 @@ def _share(plan: Plan, pairs: int) -> float:
 
 def measure_spread(measurement: Measurement) -> float | None:
     """The best beside itself, each process with its code elsewhere: standard deviation of a pair; None where it was not timed so."""
-    ratios = pair_ratios(measurement, measurement.plan.clock, Leg.AGAIN)
+    ratios = pair_ratios(measurement, measurement.plan.clock, Arm.AGAIN)
     listed = {shape for shape, _values in ratios.shapes} & set(measurement.shapes)
     if len(ratios.whole) < 2 or not listed:
         return None

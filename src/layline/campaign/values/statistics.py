@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from layline.campaign.values.model import Timing
+from layline.campaign.values.measurement import Timing
 from layline.campaign.values.verdict import Interval
 
 CAMPAIGN_ALPHA = 0.05

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from layline.campaign.values.model import Bucket, Outcome
+from layline.campaign.values.measurement import Bucket, Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

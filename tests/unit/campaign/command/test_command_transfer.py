@@ -15,7 +15,7 @@ from layline.campaign.command.transfer import (
     parse_steps,
 )
 from layline.campaign.devices.machine import read_environment
-from layline.campaign.values.model import Bucket, Measurement, Outcome, Plan, Status
+from layline.campaign.values.measurement import Bucket, Measurement, Outcome, Plan, Status
 from layline.campaign.values.verdict import Interval, Verdict
 from layline.errors import RecordError
 

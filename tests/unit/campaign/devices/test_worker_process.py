@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from layline.campaign.devices import procfs
+from layline.campaign.devices.faults import Disturbed, Fault
 from layline.campaign.devices.shared_memory import Arena
-from layline.campaign.devices.worker_process import Disturbed, Fault, Kernel, Worker
+from layline.campaign.devices.worker_process import Kernel, Worker
 from layline.campaign.measure.build import Built, build_kernel, workshop
 from layline.campaign.measure.controls import wrap
 from layline.campaign.operators import load_operator

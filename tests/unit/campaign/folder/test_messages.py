@@ -15,7 +15,8 @@ from layline.campaign.measure.sanitize import describe_complaint
 from layline.campaign.measure.sizes import find_far_shapes, walk_sizes
 from layline.campaign.operators import load_operator
 from layline.campaign.values.describe import describe_inputs, describe_mode, describe_shape
-from layline.campaign.values.model import Bucket, Measurement, Plan, Shape, Status
+from layline.campaign.values.measurement import Bucket, Measurement, Plan, Status
+from layline.campaign.values.operator import Shape
 
 FLUSHED, X87_SINGLE, UPWARDS = 0x9FC0 << 16 | 0x37F, 0x1F80 << 16 | 0x07F, 0x5F80 << 16 | 0x37F
 UNTOUCHED = 0x1F80 << 16 | 0x37F

@@ -9,7 +9,7 @@ import pytest
 
 from layline.campaign.folder.transfer_check import attribute
 from layline.campaign.ledger.state import Level, Round, Settled, State
-from layline.campaign.values.model import Bucket, Outcome
+from layline.campaign.values.measurement import Bucket, Outcome
 from layline.campaign.values.verdict import Interval, Verdict
 
 

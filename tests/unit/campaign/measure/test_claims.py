@@ -9,7 +9,8 @@ from layline.campaign.measure.controls import wrap
 from layline.campaign.measure.run import Request, measure_baseline
 from layline.campaign.operators import load_operator
 from layline.campaign.operators.softmax import shape
-from layline.campaign.values.model import Measurement, Operator, Plan, Status
+from layline.campaign.values.measurement import Measurement, Plan, Status
+from layline.campaign.values.operator import Operator
 
 PLAN = Plan(looks=(2,), calls=6, seconds=0.05, timeout_s=20)
 SMALL = (shape("small-4x40", 4, 40),)

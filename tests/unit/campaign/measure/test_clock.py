@@ -5,18 +5,18 @@ from __future__ import annotations
 import subprocess
 import time
 
-import numpy as np
 import pytest
 
 from layline.campaign.measure import clock
-from layline.campaign.measure.arm import LiveLeg, Setup
 from layline.campaign.measure.build import workshop
+from layline.campaign.measure.choose import set_stage
 from layline.campaign.measure.clock import check_clock, measure_step, tell_clock
 from layline.campaign.measure.controls import build_own, wrap
+from layline.campaign.measure.crew import open_arm
 from layline.campaign.measure.inputs import draw
 from layline.campaign.measure.run import Request, measure_baseline
 from layline.campaign.operators import load_operator
-from layline.campaign.values.model import Leg, Plan, Status
+from layline.campaign.values.measurement import Arm, Plan, Status
 
 
 def ticks(step_ns: int) -> int:
@@ -52,17 +52,15 @@ def test_a_run_on_such_a_machine_has_no_verdict(monkeypatch: pytest.MonkeyPatch)
 def test_a_call_that_took_no_processor_time_is_charged_by_the_wall_clock() -> None:
     softmax = load_operator("softmax")
     shape = softmax.shapes[0]
-    rng = np.random.default_rng(3)
     with workshop() as shop, subprocess.Popen(["sleep", "60"]) as idle:
-        setup = Setup(operator=softmax, shapes=(shape,), plan=Plan(), shop=shop, arena_bytes=64 << 20)
+        stage = set_stage(softmax, (shape,), Plan(), shop, b"3")
         try:
-            with LiveLeg(Leg.BEST, build_own(setup, softmax.start("naive")), setup, rng) as leg:
-                leg.worker.load()
-                leg.worker._clock = (~idle.pid << 3) | 2  # the clock of a process that does nothing
-                leg.worker._charged_ns = time.clock_gettime_ns(leg.worker._clock)
-                ran = leg.run(softmax.passes[0], draw(softmax, shape, rng, softmax.distributions[0]))
-                assert leg.worker.stood_still == 1
-                assert ran.cpu_ns == ran.wall_ns > 0
+            with open_arm(stage, Arm.BEST, build_own(stage, softmax.start("naive"))).loaded() as arm:
+                arm.worker._clock = (~idle.pid << 3) | 2  # the clock of a process that does nothing
+                arm.worker._charged_ns = time.clock_gettime_ns(arm.worker._clock)
+                ran = arm.run(softmax.passes[0], draw(stage, shape))
+                assert arm.worker.stood_still == 1
+                assert ran.own_ns == ran.wall_ns > 0
         finally:
             idle.kill()
 

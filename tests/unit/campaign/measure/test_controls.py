@@ -10,18 +10,18 @@ from layline.campaign.measure.controls import check_builds, judge_controls, wrap
 from layline.campaign.measure.run import Request, measure_pair
 from layline.campaign.operators import load_operator
 from layline.campaign.operators.softmax import shape
-from layline.campaign.values.model import (
+from layline.campaign.values.measurement import (
+    Arm,
     Build,
     Environment,
-    Leg,
     Measurement,
     Plan,
     Ratio,
     Sample,
     Status,
     Timing,
-    Tolerance,
 )
+from layline.campaign.values.operator import Tolerance
 
 SOFTMAX = load_operator("softmax")
 MACHINE = Environment(
@@ -67,12 +67,12 @@ def measured(again: tuple[float, ...], canary: tuple[float, ...]) -> Measurement
     timing = Timing(calls=8, low=1.0, median=1.0, mean=1.0, stddev=0.0)
     ratios = tuple(
         Ratio(pair=pair, leg=leg, shape="control:s", cpu=value, wall=value)
-        for leg, values in ((Leg.AGAIN, again), (Leg.CANARY, canary))
+        for leg, values in ((Arm.AGAIN, again), (Arm.CANARY, canary))
         for pair, value in enumerate(values)
     )
     samples = tuple(
         Sample(pair=pair, leg=leg, shape="control:s", step="forward", cpu=timing, wall=timing)
-        for leg in (Leg.BEST, Leg.AGAIN, Leg.CANARY)
+        for leg in (Arm.BEST, Arm.AGAIN, Arm.CANARY)
         for pair in range(len(again))
     )
     return Measurement(

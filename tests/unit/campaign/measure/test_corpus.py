@@ -16,7 +16,7 @@ from layline.campaign.measure.build import FLAGS, LIBRARIES
 from layline.campaign.measure.controls import wrap
 from layline.campaign.measure.run import Request, measure_pair
 from layline.campaign.values.judge import judge
-from layline.campaign.values.model import Status
+from layline.campaign.values.measurement import Status
 
 ONE_ARCHITECTURE = re.compile(r"mmintrin|int \$0x80|rdtsc|\bmsr\b|\bsvc\b")
 

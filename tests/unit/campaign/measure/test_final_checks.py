@@ -9,7 +9,7 @@ import pytest
 from layline.campaign.devices.machine import read_environment
 from layline.campaign.measure.final_checks import check_carry
 from layline.campaign.measure.pair import PairRun
-from layline.campaign.values.model import Leg, Measurement, Plan, Ratio, Status
+from layline.campaign.values.measurement import Arm, Measurement, Plan, Ratio, Status
 
 CASES = [
     # gain on the listed shape, gains of its neighbours by pair, whether it carries over
@@ -26,7 +26,7 @@ CASES = [
 @pytest.mark.parametrize(("listed", "neighbours", "carries"), CASES)
 def test_a_gain_must_reach_neighbours(listed: float, neighbours: tuple[float, ...], carries: bool) -> None:
     value = math.log1p(listed)
-    ratios = tuple(Ratio(pair=at, leg=Leg.CANDIDATE, shape="s", cpu=value, wall=value) for at in range(5))
+    ratios = tuple(Ratio(pair=at, leg=Arm.CANDIDATE, shape="s", cpu=value, wall=value) for at in range(5))
     measurement = Measurement(
         status=Status.MEASURED,
         operator="gemm",

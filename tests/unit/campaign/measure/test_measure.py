@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from layline.campaign.measure.arm import LiveLeg, Setup
 from layline.campaign.measure.build import workshop
+from layline.campaign.measure.choose import set_stage
 from layline.campaign.measure.controls import build_own, wrap
+from layline.campaign.measure.crew import open_arm
 from layline.campaign.measure.inputs import draw
 from layline.campaign.measure.run import Request, measure_baseline, measure_pair
 from layline.campaign.operators import load_operator
 from layline.campaign.operators.softmax import shape
-from layline.campaign.values.model import Leg, Plan, Status
+from layline.campaign.values.measurement import Arm, Plan, Status
 
 PLAN = Plan(looks=(2,), calls=6, seconds=0.05, timeout_s=2)
 SOFTMAX = load_operator("softmax")
@@ -55,15 +55,12 @@ def test_a_young_worker_pays_for_no_page_of_the_shared_memory() -> None:
     """Else the best looks slow beside itself wherever the kernel does little per byte, and no run has a verdict."""
     large = shape("large-64x8192", 64, 8192)
     with workshop() as shop:
-        setup = Setup(operator=SOFTMAX, shapes=(large,), plan=PLAN, shop=shop, arena_bytes=64 << 20)
-        rng = np.random.default_rng(7)
-        with LiveLeg(Leg.BEST, build_own(setup, START), setup, rng) as leg:
-            leg.worker.load()
-            first = draw(SOFTMAX, large, rng, SOFTMAX.distributions[0])
-            leg.run(SOFTMAX.passes[0], first)
-            before = _faults(leg.worker.pid)
-            leg.run(SOFTMAX.passes[0], draw(SOFTMAX, large, rng, SOFTMAX.distributions[0]))
-            assert _faults(leg.worker.pid) - before < 100  # the call's own buffers are 1,024 pages
+        stage = set_stage(SOFTMAX, (large,), PLAN, shop, b"7")
+        with open_arm(stage, Arm.BEST, build_own(stage, START)).loaded() as arm:
+            arm.run(SOFTMAX.passes[0], draw(stage, large))
+            before = _faults(arm.worker.pid)
+            arm.run(SOFTMAX.passes[0], draw(stage, large))
+            assert _faults(arm.worker.pid) - before < 100  # the call's own buffers are 1,024 pages
 
 
 def _faults(process: int) -> int:
@@ -129,7 +126,7 @@ def test_starting_kernels_pass_their_own_gates(name: str, start: str) -> None:
     )
     assert measurement.status in (Status.MEASURED, Status.CONTROLS_FAILED), measurement.problem
     assert not measurement.failed_gates
-    assert {sample.shape for sample in measurement.samples if sample.leg is Leg.BEST} >= {shapes[0].label}
+    assert {sample.shape for sample in measurement.samples if sample.leg is Arm.BEST} >= {shapes[0].label}
 
 
 @pytest.mark.slow

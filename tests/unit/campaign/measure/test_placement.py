@@ -11,7 +11,7 @@ import numpy as np
 from layline.campaign.measure.build import ALIGNED, Built, build_kernel, workshop
 from layline.campaign.measure.placement import Placements
 from layline.campaign.operators import load_operator
-from layline.campaign.values.model import Snapshot
+from layline.campaign.values.operator import Snapshot
 
 GEMM = load_operator("gemm")
 SPARE = "int spare(int x) { return x + 3; }\n"

@@ -6,24 +6,23 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from layline.campaign.devices.worker_process import Fault
-from layline.campaign.measure.arm import Setup
+from layline.campaign.devices.faults import Fault
+from layline.campaign.measure.choose import set_stage
 from layline.campaign.measure.controls import wrap
 from layline.campaign.measure.sanitize import probe_memory_use
 from layline.campaign.operators import load_operator
 from layline.campaign.operators.softmax import shape
-from layline.campaign.values.model import Plan
+from layline.campaign.values.measurement import Plan
 
 SOFTMAX = load_operator("softmax")
 START = SOFTMAX.start("naive")
 
 
 def run(folder: Path, source: str) -> str:
-    setup = Setup(operator=SOFTMAX, shapes=(shape("small-3x40", 3, 40),), plan=Plan(), shop=folder, arena_bytes=1 << 24)
-    return probe_memory_use(setup, wrap(SOFTMAX, source), np.random.default_rng(7))
+    stage = set_stage(SOFTMAX, (shape("small-3x40", 3, 40),), Plan(), folder, b"7")
+    return probe_memory_use(stage, wrap(SOFTMAX, source))
 
 
 def test_a_right_kernel_passes(tmp_path: Path) -> None:

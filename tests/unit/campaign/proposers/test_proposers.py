@@ -15,7 +15,7 @@ from layline.campaign.operators import load_operator
 from layline.campaign.proposers import Brief, Declined, Proposed
 from layline.campaign.proposers.command import Command
 from layline.campaign.proposers.knobs import Knob, choose_settings, find_knobs, fingerprint_source, set_knobs
-from layline.campaign.values.model import Bucket
+from layline.campaign.values.measurement import Bucket
 
 KERNEL = "#define ROWS 6   /* knob: 4 6 8 */\n#define OTHER 3\nint f(void) { return ROWS; }\n"
 

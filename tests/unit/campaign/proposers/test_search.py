@@ -22,7 +22,8 @@ from layline.campaign.proposers.knobs import set_knobs
 from layline.campaign.proposers.screen import screen
 from layline.campaign.proposers.screened import TODAY, Screened
 from layline.campaign.proposers.search import Search, _find_slower, _read_gain
-from layline.campaign.values.model import Operator, Plan, Shape, Snapshot
+from layline.campaign.values.measurement import Plan
+from layline.campaign.values.operator import Operator, Shape, Snapshot
 
 LOOKED = [
     (

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from layline.campaign.values.judge import judge, look, needs_full_validation
-from layline.campaign.values.model import (
+from layline.campaign.values.measurement import (
+    Arm,
     Bucket,
     Environment,
     GateResult,
-    Leg,
     Measurement,
     Outcome,
     Plan,
@@ -62,8 +62,8 @@ def measured(speed: dict[str, float], *, pairs: int = 5, noise: float = 1.0, wal
     for pair in range(pairs):
         for shape, times in speed.items():
             mine = 10.0 / times * (1 + noise * WOBBLE[pair])
-            for leg, ms in ((Leg.BEST, 10.0), (Leg.CANDIDATE, mine)):
-                on_the_wall = timing(ms if leg is Leg.BEST else ms * wall)
+            for leg, ms in ((Arm.BEST, 10.0), (Arm.CANDIDATE, mine)):
+                on_the_wall = timing(ms if leg is Arm.BEST else ms * wall)
                 samples.append(
                     Sample(pair=pair, leg=leg, shape=shape, step="forward", cpu=timing(ms), wall=on_the_wall)
                 )

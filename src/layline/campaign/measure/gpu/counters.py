@@ -19,7 +19,7 @@ from layline.campaign.operators.tensors import find_device
 from layline.campaign.values.counted import Counted
 
 if TYPE_CHECKING:
-    from layline.campaign.values.model import Operator, Pass, Shape, Snapshot
+    from layline.campaign.values.operator import Operator, Pass, Shape, Snapshot
 
 METRICS = {
     "gpu__time_duration.sum": "ns",

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from layline.campaign.devices.faults import Fault
 from layline.campaign.devices.gpu_worker_process import Source, Worker
-from layline.campaign.devices.worker_process import Fault
+from layline.campaign.measure.accelerator import check_device
 from layline.campaign.measure.build import NotBuilt, build_kernel, workshop
-from layline.campaign.measure.gpu.run import check_device
 from layline.campaign.operators.tensors import find_device
-from layline.campaign.values.model import Operator, Snapshot
+from layline.campaign.values.operator import Operator, Snapshot
 from layline.campaign.values.training import LEGS, Trained, Training
 
 SETS = 4

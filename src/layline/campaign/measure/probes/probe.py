@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, TypeVar
 
-if TYPE_CHECKING:
-    import numpy as np
-
-    from layline.campaign.measure.oracle import Error
-    from layline.campaign.values.model import Bucket, Snapshot
-
-Arm = TypeVar("Arm")
-Stage = TypeVar("Stage")
-Shown = Iterator[tuple[str, str]]
-"""Properties, each with the evidence for it."""
+from layline.campaign.measure.arm import LiveArm
+from layline.campaign.measure.oracle import Error
+from layline.campaign.measure.probes.shown import Shown
+from layline.campaign.measure.stage import Stage
+from layline.campaign.values.measurement import Bucket
+from layline.campaign.values.operator import Snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,18 +24,24 @@ class Carried:
 
 
 @dataclass(slots=True, kw_only=True)
-class OnTrial(Generic[Stage, Arm]):
+class Trial:
     """A live kernel with what it may be held against, and what was found so far."""
 
     stage: Stage
-    """Operator, shapes, plan, folder, device."""
-    rng: np.random.Generator
-    trial: Arm
-    best: Arm | None = None
+    trial: LiveArm
+    best: LiveArm | None = None
     """None at the baseline, where the best itself is on trial."""
-    open_start: Callable[[], AbstractContextManager[Arm]] | None = None
-    """A process with the starting kernel; None where there is nothing to compare."""
+    open_start: Callable[[int | None], LiveArm]
+    """A process for the starting kernel, started; with memory of that size, or the usual."""
+    open_again: Callable[[int | None, tuple[str, ...]], LiveArm]
+    """Another process for the kernel on trial, at another place: with memory of that size, with files hidden."""
     snapshot: Snapshot
+    beside: Sequence[LiveArm] = ()
+    """Every arm that is alive, the one on trial among them."""
+    unloaded: dict[str, int] = field(default_factory=dict)
+    """What the processes held before any kernel was in them."""
+    processes: int = 1
+    """Processes of the kernel on trial so far."""
     shown: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
     yardstick: dict[str, list[Error]] = field(default_factory=dict)
@@ -50,16 +50,18 @@ class OnTrial(Generic[Stage, Arm]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Probe(Generic[Stage, Arm]):
+class Probe:
     """One check of the gate. It yields what it showed, and raises a fault where the kernel did what none may do."""
 
     name: str
-    run: Callable[[OnTrial[Stage, Arm]], Shown]
+    run: Callable[[Trial], Shown]
     needs: frozenset[str] = frozenset()
-    """What the device, the language or the moment must give; without it the probe is left out, by name."""
+    """What the device, the operator or the moment must give; without it the probe is left out, by name."""
+    is_alone: bool = False
+    """Whether nobody else may start or end meanwhile; such probes come first."""
 
 
-def run_probes(probes: Iterable[Probe[Stage, Arm]], on: OnTrial[Stage, Arm], gives: frozenset[str]) -> None:
+def run_probes(probes: Iterable[Probe], on: Trial, gives: frozenset[str]) -> None:
     """One after the other; what could not be looked at is listed, never claimed."""
     for probe in probes:
         missing = probe.needs - gives

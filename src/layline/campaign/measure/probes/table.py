@@ -1,88 +1,61 @@
-"""All probes of the CPU's gate, in the order they are made. A new one is a function and a line here."""
+"""All probes of the gate, on every device, in the order they are made. A new one is a function in a file and a line here."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from layline.campaign.measure.probes import calls
-from layline.campaign.measure.probes.error import probe_contract, probe_errors
-from layline.campaign.measure.probes.probe import OnTrial, Probe, Shown
-from layline.campaign.measure.probes.special import probe_special
-from layline.campaign.measure.probes.values import probe_values
-from layline.campaign.measure.sanitize import probe_memory_use
-
-if TYPE_CHECKING:
-    from layline.campaign.measure.arm import LiveLeg, Setup
-
-    Trial = OnTrial[Setup, LiveLeg]
-
-CANDIDATE, SANITIZER, MISUSE = "a candidate beside the best", "AddressSanitizer", "arguments that do not fit"
-
-
-def show_inputs(on: Trial) -> Shown:
-    operator = on.stage.operator
-    calls.probe_inputs(on.stage, on.trial, on.rng)
-    yield "hard-inputs", f"{', '.join(operator.distributions)} on every shape"
-    yield "follows-inputs", "every input of every pass: one element changed, two elements swapped, twice"
-    if operator.exact is not None:
-        yield "exact-integers", f"distribution {operator.exact} on every shape"
-    if on.stage.mode is not None:
-        yield "floating-point-mode", f"mode 0x{on.stage.mode:08x} at load and after every request"
+from layline.campaign.measure.probes.against_start import show_against_start
+from layline.campaign.measure.probes.code import show_loaded, show_profiled
+from layline.campaign.measure.probes.inputs import show_held_out, show_inputs
+from layline.campaign.measure.probes.leftovers import show_global_state, show_leftovers, show_mode
+from layline.campaign.measure.probes.memory import show_memory
+from layline.campaign.measure.probes.offsets import show_offsets
+from layline.campaign.measure.probes.order import show_order
+from layline.campaign.measure.probes.probe import Probe
+from layline.campaign.measure.probes.processes import show_largest, show_processes
+from layline.campaign.measure.probes.repetition import show_repetition
+from layline.campaign.measure.probes.state import show_state
+from layline.campaign.measure.probes.time import show_stalls, show_values
+from layline.campaign.measure.sanitize import show_memory_use
+from layline.campaign.measure.stage import (
+    ACCOUNT,
+    CANDIDATE,
+    CODE,
+    INSPECTION,
+    MODE,
+    PROFILER,
+    ROOM,
+    SANITIZER,
+    STREAM,
+)
 
 
-def show_held_out(on: Trial) -> Shown:
-    calls.probe_held_out(on.stage, on.trial, on.rng)
-    yield "held-out-shape", f"neighbours of {len(on.stage.shapes)} shapes, far and empty extents, a walk through sizes"
+def _needs(*what: str) -> frozenset[str]:
+    return frozenset(what)
 
 
-def show_repetition(on: Trial) -> Shown:
-    calls.probe_repetition(on.stage, on.trial, on.rng)
-    yield "repeatable", "the same calls made again, on every core there is"
-
-
-def show_memory(on: Trial) -> Shown:
-    calls.probe_memory(on.stage, on.trial, on.rng)
-    yield "bounded-memory", "memory, threads and open files counted over blocks of calls"
-
-
-def show_memory_use(on: Trial) -> Shown:
-    weaker = probe_memory_use(on.stage, on.snapshot, on.rng)
-    if weaker:
-        on.left_out["memory-use"] = weaker
-        return
-    yield "memory-safe", "AddressSanitizer, every shape and its neighbours, one call of each pass"
-
-
-def show_stalls(on: Trial) -> Shown:
-    assert on.best is not None  # noqa: S101  the probe needs a candidate
-    calls.probe_stalls(on.stage, on.trial, on.best, on.rng)
-    yield "gain-in-the-mean", "a series of single calls of both kernels in turns"
-    probe_values(on.stage, on.trial, on.best, on.rng)
-
-
-def show_against_start(on: Trial) -> Shown:
-    assert on.open_start is not None  # noqa: S101  as above
-    with on.open_start() as start:
-        on.yardstick = probe_errors(on.stage, on.trial, start, on.rng)
-        yield from probe_special(on.stage, on.trial, start, on.rng)
-        if on.stage.operator.misuse is not None:
-            probe_contract(on.stage, on.trial, start, on.rng)
-            yield "keeps-contract", "arguments that do not fit one another, given to both kernels"
-
-
-def show_state(on: Trial) -> Shown:
-    assert on.best is not None  # noqa: S101  as above
-    on.carried = calls.probe_state(on.stage, on.trial, on.best, on.rng)
-    yield from ()
-
-
-PROBES: tuple[Probe[Setup, LiveLeg], ...] = (
+PROBES: tuple[Probe, ...] = (
+    Probe(name="memory", run=show_memory, is_alone=True),
     Probe(name="inputs", run=show_inputs),
+    Probe(name="floating-point mode", run=show_mode, needs=_needs(MODE)),
+    Probe(name="stream order", run=show_order, needs=_needs(STREAM)),
     Probe(name="held-out shapes", run=show_held_out),
     Probe(name="repetition", run=show_repetition),
-    Probe(name="memory", run=show_memory),
-    Probe(name="memory-use", run=show_memory_use, needs=frozenset({SANITIZER})),
-    Probe(name="stalls and values", run=show_stalls, needs=frozenset({CANDIDATE})),
-    Probe(name="against the start", run=show_against_start, needs=frozenset({CANDIDATE})),
-    Probe(name="state", run=show_state, needs=frozenset({CANDIDATE})),
+    Probe(name="memory-use", run=show_memory_use, needs=_needs(SANITIZER)),
+    Probe(name="stalls", run=show_stalls, needs=_needs(CANDIDATE)),
+    Probe(name="values", run=show_values, needs=_needs(CANDIDATE)),
+    Probe(name="against the start", run=show_against_start, needs=_needs(CANDIDATE)),
+    Probe(name="state", run=show_state, needs=_needs(CANDIDATE)),
+    Probe(name="own code, profiled", run=show_profiled, needs=_needs(PROFILER)),
 )
+"""Made once, in the first process pair."""
+AFTER_EACH: tuple[Probe, ...] = (
+    Probe(name="leftovers", run=show_leftovers, needs=_needs(ACCOUNT)),
+    Probe(name="global state", run=show_global_state, needs=_needs(INSPECTION)),
+    Probe(name="own code, loaded", run=show_loaded, needs=_needs(CODE)),
+)
+"""After every process pair."""
+BEFORE_ACCEPTING: tuple[Probe, ...] = (
+    Probe(name="more processes", run=show_processes),
+    Probe(name="largest extents", run=show_largest, needs=_needs(ACCOUNT)),
+    Probe(name="wide offsets", run=show_offsets, needs=_needs(ROOM)),
+)
+"""Only where the candidate would be accepted."""

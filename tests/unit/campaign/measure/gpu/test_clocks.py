@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from layline.campaign.measure.gpu.pair import disagrees
+from layline.campaign.measure.pair import disagrees
 
 
 @pytest.mark.parametrize(

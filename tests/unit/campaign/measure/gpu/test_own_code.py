@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from layline.campaign.measure.gpu.own_code import FOREIGN_SHARE, find_compiled, read_seen
-from layline.campaign.values.model import Snapshot
+from layline.campaign.measure.probes.code import FOREIGN_SHARE, find_compiled, read_seen
+from layline.campaign.values.operator import Snapshot
 
 KERNEL = """\
 import triton

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from layline.campaign.devices.gpu_memory import describe, fill, footprint, lay, outputs_of
-from layline.campaign.devices.worker_process import Fault
-from layline.campaign.measure.gpu.arm import GpuLeg, synchronize
-from layline.campaign.measure.gpu.check import measure_error
-from layline.campaign.values.model import Operator, Shape
-
-if TYPE_CHECKING:
-    from layline.campaign.measure.build import Built
-    from layline.campaign.measure.gpu.session import Stage
+from layline.campaign.devices.faults import Fault
+from layline.campaign.devices.gpu_memory import footprint
+from layline.campaign.measure.arm import LiveArm
+from layline.campaign.measure.probes.probe import Trial
+from layline.campaign.measure.probes.shown import Shown
+from layline.campaign.measure.stage import Stage
+from layline.campaign.measure.torch_values import measure_error
+from layline.campaign.values.operator import Operator, Shape
 
 BEYOND = 1 << 31
 ROWS = 16
@@ -35,22 +32,28 @@ def find_huge_shape(operator: Operator) -> Shape:
     return Shape(label="beyond~2^31", sizes=tuple({**sizes, axis: BEYOND // width + 3}.items()))
 
 
-def probe_offsets(stage: Stage, start: Built, candidate: Built) -> Iterator[tuple[str, str]]:
+def show_offsets(on: Trial) -> Shown:
     """The start first: where it cannot do it either, nothing is held against the candidate."""
     import torch
 
-    operator = stage.operator
-    if operator.by_rows is None or stage.device == "cpu":
+    stage, operator = on.stage, on.stage.operator
+    if operator.by_rows is None:
         return
     shape = find_huge_shape(operator)
     need = footprint(operator, shape) + (64 << 20)
     if torch.cuda.mem_get_info()[0] < ROOM * need:
         return
     try:
-        _call(stage, start, "start", shape, need)
+        with on.open_start(need).loaded() as start:
+            _compare(stage, start, shape)
     except Fault:
         return
-    _call(stage, candidate, "candidate", shape, need)
+    with on.open_again(need, ()).loaded() as arm:
+        try:
+            _compare(stage, arm, shape)
+        except Fault as fault:
+            told = f"With more than 2³¹ elements ({shape.label}): {fault.reason}"
+            raise Fault("wide-offsets", told, *fault.evidence) from None
     sizes = ", ".join(f"{name}={value}" for name, value in shape.sizes)
     yield (
         "wide-offsets",
@@ -58,30 +61,20 @@ def probe_offsets(stage: Stage, start: Built, candidate: Built) -> Iterator[tupl
     )
 
 
-def _call(stage: Stage, built: Built, cache: str, shape: Shape, need: int) -> None:
-    with closing(stage.open_alone(built, cache, need)) as leg:
-        leg.worker.wait_ready()
-        leg.worker.load()
-        try:
-            _compare(stage, leg, shape)
-        except Fault as fault:
-            told = f"With more than 2³¹ elements ({shape.label}): {fault.reason}"
-            raise Fault("wide-offsets", told, *fault.evidence) from None
-
-
-def _compare(stage: Stage, leg: GpuLeg, shape: Shape) -> None:
-    operator = stage.operator
-    assert operator.by_rows is not None  # noqa: S101  as above
+def _compare(stage: Stage, arm: LiveArm, shape: Shape) -> None:
+    operator, memory = stage.operator, arm.memory
+    assert operator.by_rows is not None  # noqa: S101  the caller asked
     name, axis, by_row = operator.by_rows
     step = next(one for one in operator.passes if one.name == name)
     drawn: dict[str, Any] = dict(operator.draw(shape, stage.rng, operator.distributions[0]))
     inputs = {one: drawn[one] for one in step.inputs}
     drawn.clear()
-    place = lay(leg.arena, operator, step, shape, stage.rng)
-    laid = fill(leg.arena, operator, step, shape, place, (inputs, stage.rng))
-    synchronize(leg.arena.device)
-    leg.worker.call(operator.passes.index(step), [describe(leg.arena, operator, laid)], f"{name} on {shape.label}")
-    found = outputs_of(leg.arena, operator, laid)
+    filled = memory.fill(step, shape, memory.place(step, shape, stage.rng), inputs)
+    memory.flush()
+    reply = arm.worker.call((filled,))
+    if reply.said:
+        raise Fault("wide-offsets", f"the kernel raised an error: {reply.said.splitlines()[0]}")
+    found = memory.take((filled,)).outputs[0]
     rows = shape.size(axis)
     middle = BEYOND // 2 // operator.buffer(step.outputs[0]).extent(shape)[-1]
     for first in (0, middle, rows - ROWS - 3, rows - ROWS):

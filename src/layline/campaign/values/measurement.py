@@ -1,16 +1,9 @@
-"""The values a campaign is made of: operators, measurements, gates, verdicts. No I/O, no clock."""
+"""What a measuring run hands back: who was measured, times, gates, controls, and under which plan. No I/O, no clock."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    import numpy as np
-
-Arrays = Mapping[str, "np.ndarray[Any, Any]"]
 
 
 class Bucket(StrEnum):
@@ -68,7 +61,7 @@ class Status(StrEnum):
     """The instrument itself is not to be trusted now: no verdict about the candidate."""
 
 
-class Leg(StrEnum):
+class Arm(StrEnum):
     """Who is measured."""
 
     BEST = "best"
@@ -77,105 +70,6 @@ class Leg(StrEnum):
     """The best a second time, in a process of its own: the A/A control."""
     CANARY = "canary"
     """The best with a known amount of extra work: must be seen as slower."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
-    """One input configuration of an operator."""
-
-    label: str
-    sizes: tuple[tuple[str, int], ...]
-    """Integer arguments by name, in the order the kernel takes them."""
-    groups: tuple[int, ...] = ()
-    """Rows per group, for grouped operators; a run-time input of the kernel."""
-
-    def size(self, name: str) -> int:
-        return dict(self.sizes)[name]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tolerance:
-    """How far an output may be from the fp64 oracle."""
-
-    rtol: float
-    atol: float
-    """Relative to the oracle's root mean square, so that it means the same at every scale."""
-    snr_db: float | None = None
-    """Least signal-to-noise ratio; the gate proper for low precision (25/20/10 dB)."""
-    error_ratio: float = 2.0
-    """How many times the starting kernel's own error a candidate may make."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Buffer:
-    """One array argument of a kernel."""
-
-    name: str
-    dtype: str
-    """A numpy dtype name: `float32`, `int64`."""
-    extent: Callable[[Shape], tuple[int, ...]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pass:
-    """One entry point of a kernel: `int symbol(inputs…, outputs…, sizes…)`, 0 for done."""
-
-    name: str
-    """`forward`, `backward`."""
-    symbol: str
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    flops: Callable[[Shape], float]
-    bytes_moved: Callable[[Shape], float]
-
-    @property
-    def buffers(self) -> tuple[str, ...]:
-        """The arguments in order; one that is input and output, in place, is there once."""
-        return tuple(dict.fromkeys((*self.inputs, *self.outputs)))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operator:
-    """What a campaign optimises: all that is needed to feed, check and score a kernel of it."""
-
-    name: str
-    title: str
-    language: str
-    """Kernel language of the candidates: `c`, `python`, or `triton` (torch and Triton, on an accelerator)."""
-    buffers: tuple[Buffer, ...]
-    passes: tuple[Pass, ...]
-    shapes: tuple[Shape, ...]
-    """The target shapes; a campaign may choose among them or add its own."""
-    tolerance: Tolerance
-    metric: str
-    """Primary metric: `Forward TFLOPS`, `Combined Step TFLOPS` or `GB/s`."""
-    draw: Callable[[Shape, np.random.Generator, str], dict[str, np.ndarray[Any, Any]]]
-    """Fresh inputs of a shape from a distribution; the first of `distributions` is the timed one."""
-    distributions: tuple[str, ...]
-    oracle: Callable[[str, Shape, Arrays], dict[str, np.ndarray[Any, Any]]]
-    """The outputs of a pass in fp64, computed in the parent."""
-    neighbours: Callable[[Shape, np.random.Generator], tuple[Shape, ...]]
-    """Held-out shapes near one: first an equally aligned one, then odd, prime and empty ones."""
-    starts: tuple[tuple[str, str], ...]
-    """Starting kernels by name (`naive`, `blocked`): C text."""
-    wrong: str
-    """A kernel that is subtly wrong: the control every gate must refuse."""
-    weights: tuple[str, ...] = ()
-    """Inputs that live across training steps; every other input is fresh each step."""
-    variants: tuple[tuple[str, str], ...] = ()
-    """Structures the search may try in place of the working kernel, by name; their knobs are declared in the text."""
-    exact: str | None = None
-    """The distribution whose results are exactly representable: the kernel must hit every bit."""
-    by_rows: tuple[str, str, tuple[str, ...]] | None = None
-    """A pass whose output rows depend on their own rows of some inputs alone: its name, the axis, those inputs."""
-    misuse: Callable[[Shape, Arrays], dict[str, np.ndarray[Any, Any]]] | None = None
-    """Inputs turned into ones that do not fit one another, which the starting kernel refuses by what it returns."""
-
-    def buffer(self, name: str) -> Buffer:
-        return next(buffer for buffer in self.buffers if buffer.name == name)
-
-    def start(self, name: str) -> str:
-        return dict(self.starts)[name]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,7 +124,7 @@ class Sample:
     """What one leg did on one pass of one shape in one process pair."""
 
     pair: int
-    leg: Leg
+    leg: Arm
     shape: str
     step: str
     cpu: Timing
@@ -247,7 +141,7 @@ class Ratio:
     """
 
     pair: int
-    leg: Leg
+    leg: Arm
     shape: str
     cpu: float
     wall: float
@@ -257,7 +151,7 @@ class Ratio:
 class Accuracy:
     """How close one leg's output came to the oracle on one shape, over all its checked calls."""
 
-    leg: Leg
+    leg: Arm
     shape: str
     output: str
     calls: int
@@ -366,11 +260,3 @@ class Measurement:
     @property
     def failed_gates(self) -> tuple[GateResult, ...]:
         return tuple(gate for gate in self.gates if not gate.passed)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
-    """The sources of a kernel at one moment."""
-
-    files: tuple[tuple[str, str], ...]
-    """Path inside the kernel's folder, and text."""

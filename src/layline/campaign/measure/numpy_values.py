@@ -1,0 +1,85 @@
+"""Arithmetic on numpy's arrays, for kernels that run on a processor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from layline.campaign.measure.oracle import Error, Wrong, check_output, compare_lost
+from layline.campaign.values.operator import Operator
+
+SAMPLED = 1024
+
+
+class NumpyValues:
+    """As `stage.Values` says."""
+
+    def copy(self, array: Any) -> Any:
+        return array.copy()
+
+    def flatten(self, array: Any) -> Any:
+        return array.reshape(-1)
+
+    def count(self, array: Any) -> int:
+        return int(array.size)
+
+    def is_real(self, array: Any) -> bool:
+        import numpy as np
+
+        return bool(array.dtype == np.float32)
+
+    def find_extremes(self, flat: Any) -> tuple[int, int]:
+        return int(flat.argmin()), int(flat.argmax())
+
+    def find_spread(self, array: Any, at: int) -> float:
+        """Of the element's row; a median, because masks hold the largest of numbers."""
+        import numpy as np
+
+        row = array.reshape(-1, array.shape[-1])[at // array.shape[-1]]
+        return float(np.median(np.abs(row))) or 1.0
+
+    def raise_above(self, array: Any, least: float) -> Any:
+        import numpy as np
+
+        return (np.abs(array) + least).astype(array.dtype)
+
+    def digest(self, array: Any) -> int:
+        """Of elements all over it, which is enough to recognise an output that was handed out before."""
+        flat = array.reshape(-1)
+        return hash(flat[:: max(1, flat.size // SAMPLED)].tobytes())
+
+    def starts_with(self, array: Any, other: Any) -> bool:
+        got, given = array.tobytes(), other.tobytes()
+        return min(len(got), len(given)) > 8 and got[: len(given)] == given[: len(got)]
+
+    def are_close(self, left: Any, right: Any) -> bool:
+        import numpy as np
+
+        return bool(np.allclose(left, right, rtol=1e-3, atol=1e-3 * float(np.abs(right).max(initial=0))))
+
+    def find_distance(self, left: Any, right: Any) -> float:
+        """The largest difference, in units of the right one's root mean square."""
+        import numpy as np
+
+        first = right.astype(np.float64)
+        scale = float(np.sqrt(np.mean(first * first))) or 1.0
+        return float(np.abs(left - first).max()) / scale
+
+    def find_differing(self, ours: Any, theirs: Any) -> tuple[int, tuple[int, ...], float, float] | None:
+        """Where one is NaN or infinite and the other is not, or infinite the other way: how many, and the first."""
+        import numpy as np
+
+        differs = (np.isnan(ours) != np.isnan(theirs)) | (np.isinf(ours) != np.isinf(theirs))
+        differs |= np.isinf(ours) & np.isinf(theirs) & (np.signbit(ours) != np.signbit(theirs))
+        if not differs.any():
+            return None
+        at = tuple(int(one) for one in np.argwhere(differs)[0])
+        return int(differs.sum()), at, float(ours[at]), float(theirs[at])
+
+    def check(
+        self, operator: Operator, name: str, got: Any, want: Any, *, is_exact: bool, poison: int
+    ) -> Error | Wrong:
+        return check_output(operator, name, got, want, is_exact=is_exact, poison=poison)
+
+    def compare_lost(self, name: str, got: tuple[Any, Any], want: Any) -> Iterator[Wrong]:
+        yield from compare_lost(name, got, want)

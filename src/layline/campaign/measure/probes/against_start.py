@@ -1,0 +1,130 @@
+"""The candidate beside the starting kernel: accuracy, special values, and arguments that do not fit one another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from layline.campaign.devices.device import Arrays
+from layline.campaign.devices.faults import Fault
+from layline.campaign.measure.arm import LiveArm
+from layline.campaign.measure.inputs import draw, put
+from layline.campaign.measure.oracle import Error, Wrong, compare_errors
+from layline.campaign.measure.probes.probe import Trial
+from layline.campaign.measure.probes.shown import Shown
+from layline.campaign.measure.stage import Stage
+from layline.campaign.values.describe import describe_inputs, describe_shape
+from layline.campaign.values.operator import Shape
+
+SPECIAL = (
+    ("NaN", float("nan"), 0.0),
+    ("infinity", float("inf"), 0.0),
+    ("minus infinity", float("-inf"), 0.0),
+    ("3.4e38", 3.3e38, 4.0),  # the others large enough that a product with it overflows whatever its order
+)
+
+
+def show_against_start(on: Trial) -> Shown:
+    """On the same inputs as a process with the starting kernel."""
+    with on.open_start(None).loaded() as start:
+        on.yardstick = probe_errors(on.stage, on.trial, start)
+        made = probe_special(on.stage, on.trial, start)
+        if made:
+            yield "special-values", f"{made} calls of both kernels with one NaN, infinite or overflowing element"
+        if on.stage.operator.misuse is not None:
+            probe_contract(on.stage, on.trial, start)
+            yield "keeps-contract", "arguments that do not fit one another, given to both kernels"
+
+
+def probe_errors(stage: Stage, arm: LiveArm, start: LiveArm) -> dict[str, list[Error]]:
+    """The candidate's error may not be a multiple of the starting kernel's, which is returned by shape."""
+    operator = stage.operator
+    yardstick: dict[str, list[Error]] = {}
+    for shape in stage.shapes if stage.device.pace.whole else stage.by_work[:1]:
+        for kind in operator.distributions[:2]:
+            ours: list[Error] = []
+            theirs: list[Error] = []
+            for count in (1, 4):  # alone and one after the other
+                given = draw(stage, shape, kind, count=count)
+                for step in operator.passes:
+                    ours += arm.run(step, given).errors
+                    theirs += start.run(step, given).errors
+            _refuse_first(compare_errors(operator.tolerance.error_ratio, ours, theirs), shape, kind)
+            yardstick.setdefault(shape.label, theirs)  # of the timed distribution
+        for kind in operator.distributions:
+            _probe_lost(stage, (arm, start), shape, kind)
+    return yardstick
+
+
+def _probe_lost(stage: Stage, arms: tuple[LiveArm, LiveArm], shape: Shape, kind: str) -> None:
+    """Elements that are small beside others: the tolerance, which goes by the row, does not see them."""
+    given = draw(stage, shape, kind)
+    for step in stage.operator.passes:
+        mine, its = (arm.run(step, given, keeps=True).outputs[0] for arm in arms)
+        right = dict(given.right)[step.name][0]
+        for name in step.outputs:
+            lost = stage.device.values.compare_lost(name, (mine[name], its[name]), right[name])
+            _refuse_first(lost, shape, kind)
+
+
+def _refuse_first(wrongs: Iterator[Wrong], shape: Shape, kind: str) -> None:
+    for wrong in wrongs:
+        told = f"{describe_shape(shape)}: {wrong.reason}"
+        raise Fault(wrong.property, told, *wrong.evidence, f"inputs: {describe_inputs(kind)}")
+
+
+def probe_special(stage: Stage, arm: LiveArm, start: LiveArm) -> int:
+    """One special element in each input in turn, of the smallest shape: both kernels answer it in the same way.
+
+    Nothing is right or wrong about them by itself; but a kernel that turns NaN into 0, or saturates where the start
+    overflows, hides a fault of training that the start would show.
+    """
+    shape, made = stage.by_work[0], 0
+    for step in stage.operator.passes:
+        for name in step.inputs:
+            # how products overflow is the order of scales, a kernel's own choice where types are narrow
+            for what, value, least in SPECIAL if stage.device.pace.whole else SPECIAL[:3]:
+                given = put(stage, shape, name, value, least=least)
+                if given is None:
+                    continue
+                ours, theirs = (one.run_raw(step, given) for one in (arm, start))
+                where = f"{step.symbol} on {describe_shape(shape)}, one element of {name} being {what}"
+                _compare_special(stage, where, ours, theirs)
+                made += 1
+    return made
+
+
+def _compare_special(stage: Stage, where: str, ours: Arrays, theirs: Arrays) -> None:
+    for name, mine in ours.items():
+        found = stage.device.values.find_differing(mine, theirs[name])
+        if found:
+            count, at, got, its = found
+            raise Fault(
+                "special-values",
+                f"{where}: {count} elements of {name} are not what the starting kernel makes of it.",
+                f"{name}{list(at)} is {got:g}, the starting kernel's {its:g}",
+            )
+
+
+def probe_contract(stage: Stage, arm: LiveArm, start: LiveArm) -> None:
+    """Arguments the starting kernel refuses must be refused: a caller's mistake may not become silent."""
+    operator = stage.operator
+    assert operator.misuse is not None  # noqa: S101  the caller looked
+    for shape in stage.shapes:
+        given = draw(stage, shape)
+        given = replace(given, inputs=(operator.misuse(shape, given.inputs[0]),))
+        for step in operator.passes:
+            ours, its = (one.ask(step, given).status for one in (arm, start))
+            if its != 0 and ours == 0:
+                raise Fault(
+                    "keeps-contract",
+                    f"{step.symbol} on {describe_shape(shape)}, called with arguments that do not fit one another, "
+                    f"returns 0; the starting kernel returns {its}: a caller's mistake would go unnoticed.",
+                    *_tell_lists(given.inputs[0], step.inputs),
+                )
+
+
+def _tell_lists(inputs: Arrays, names: tuple[str, ...]) -> Iterator[str]:
+    for name in names:
+        if inputs[name].ndim == 1:
+            yield f"{name}: {inputs[name].tolist()}"

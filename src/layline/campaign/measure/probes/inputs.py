@@ -1,0 +1,78 @@
+"""Inputs nobody expects: every distribution, one element changed, two swapped; and sizes nobody listed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from layline.campaign.measure.arm import LiveArm
+from layline.campaign.measure.inputs import draw, nudge, permute
+from layline.campaign.measure.probes.probe import Trial
+from layline.campaign.measure.probes.shown import Shown
+from layline.campaign.measure.sizes import find_empty_shapes, find_far_shapes, walk_sizes
+from layline.campaign.measure.stage import EMPTY, Stage
+from layline.campaign.values.operator import Shape
+
+
+def show_inputs(on: Trial) -> Shown:
+    """Every shape with every distribution, then with one element changed on the same place."""
+    stage, operator = on.stage, on.stage.operator
+    is_whole = stage.device.pace.whole
+    for index, shape in enumerate(stage.by_work):
+        kinds = operator.distributions if is_whole or index == 0 else operator.distributions[1:]
+        chosen = [str(kind) for kind in stage.rng.permutation(list(kinds))]
+        for kind in chosen if is_whole or index == 0 else chosen[:2]:
+            given = draw(stage, shape, kind)
+            for step in operator.passes:
+                on.trial.run(step, given)
+        if is_whole or index == 0:
+            _probe_every_input(stage, on.trial, shape)
+    where = "on every shape" if is_whole else "on the smallest shape, two on the others"
+    yield "hard-inputs", f"{', '.join(operator.distributions)} {where}"
+    yield "follows-inputs", "every input of every pass: one element changed, two elements swapped, twice"
+    if operator.exact is not None:
+        yield "exact-integers", f"distribution {operator.exact} {where.split(',', maxsplit=1)[0]}"
+
+
+def _probe_every_input(stage: Stage, arm: LiveArm, shape: Shape) -> None:
+    """Each input of each pass in turn: a call, then the same call with one element of that input changed, twice
+    over.
+    """
+    for step in stage.operator.passes:
+        for name in (*step.inputs, *step.inputs):
+            given = draw(stage, shape)
+            arm.run(step, given)
+            # right after it: what is kept under a sum still has that sum
+            arm.run(step, permute(stage, given, name))
+            arm.run(step, nudge(stage, given, name))
+
+
+def show_held_out(on: Trial) -> Shown:
+    """Neighbours of every shape (odd, prime, tiny, ragged), then sizes far beyond, empty ones, and a walk."""
+    stage, operator = on.stage, on.stage.operator
+    for shape in stage.shapes:
+        for near in operator.neighbours(shape, stage.rng):
+            other = str(stage.rng.choice(operator.distributions[1:]))
+            for kind in (operator.distributions[0], other) if stage.device.pace.whole else (other,):
+                _run_held_out(stage, on.trial, near, kind)
+    told = ["neighbours of every shape", *_show_far(stage, on.trial)]
+    yield "held-out-shape", ", ".join(told)
+
+
+def _show_far(stage: Stage, arm: LiveArm) -> tuple[str, ...]:
+    """Sizes far beyond the listed ones, then single steps up and down: a work area too small, or not cleared, shows."""
+    operator, pace = stage.operator, stage.device.pace
+    normal = operator.distributions[0]
+    empty = tuple(find_empty_shapes(operator)) if EMPTY in stage.device.gives else ()
+    for shape in (*find_far_shapes((*stage.shapes, *operator.shapes), stage.rng), *empty):
+        _run_held_out(stage, arm, shape, normal)
+    # the walk has rows of one element, which rounding alone can spoil: exact values where the operator has them
+    exact = operator.exact if pace.whole else None
+    for shape in walk_sizes(operator, pace.walk, pace.aside):
+        _run_held_out(stage, arm, shape, exact or normal)
+    return ("far extents", *(("each extent empty",) if empty else ()), "a walk through sizes")
+
+
+def _run_held_out(stage: Stage, arm: LiveArm, shape: Shape, kind: str) -> None:
+    given = replace(draw(stage, shape, kind), is_held_out=True)
+    for step in stage.operator.passes:
+        arm.run(step, given)

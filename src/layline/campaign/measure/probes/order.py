@@ -1,0 +1,57 @@
+"""The order of the caller's stream: inputs made on it and outputs read on it, with nobody waiting for the device between."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from layline.campaign.devices.faults import Fault
+from layline.campaign.measure.arm import Given, LiveArm
+from layline.campaign.measure.inputs import draw
+from layline.campaign.measure.oracle import Wrong
+from layline.campaign.measure.probes.probe import Trial
+from layline.campaign.measure.probes.shown import Shown
+from layline.campaign.measure.stage import Stage
+from layline.campaign.values.describe import describe_shape
+from layline.campaign.values.operator import Pass
+
+TURNS = 3
+
+
+def show_order(on: Trial) -> Shown:
+    """A kernel that works on a stream of its own and waits for nobody reads inputs that are not there yet."""
+    shape = on.stage.by_work[0]
+    for _turn in range(TURNS):
+        given, stale = (draw(on.stage, shape) for _ in range(2))
+        for step in on.stage.operator.passes:
+            _run_ordered(on.stage, on.trial, step, given, stale)
+    told = f"inputs written and outputs read on the caller's stream round a call, nobody waiting, {TURNS} times"
+    yield "stream-order", told
+
+
+def _run_ordered(stage: Stage, arm: LiveArm, step: Pass, given: Given, stale: Given) -> None:
+    """One call on the caller's stream: until its turn comes, other inputs lie on its places."""
+    memory: Any = arm.memory
+    values = (stale.inputs[0], given.inputs[0], stale.inputs[0])
+    call, staged, taken = (
+        memory.fill(step, given.shape, memory.place(step, given.shape, stage.rng), inputs) for inputs in values
+    )
+    views = [dict(zip(step.buffers, memory.describe(one), strict=True)) for one in (call, staged, taken)]
+    moves = (
+        [[views[0][name], views[1][name]] for name in step.inputs],
+        [[views[2][name], views[0][name]] for name in step.outputs],
+    )
+    memory.flush()
+    arm.worker.order(call, moves)
+    found, right = memory.view_outputs(taken), dict(given.right)[step.name][0]
+    for name in step.outputs:
+        wrong = stage.device.values.check(
+            stage.operator, name, found[name], right[name], is_exact=False, poison=taken.poison[name]
+        )
+        if isinstance(wrong, Wrong):
+            where = f"{step.symbol} on {describe_shape(given.shape)}"
+            raise Fault(
+                "stream-order",
+                f"{where} does not keep the order of the stream it is called on: {wrong.reason}",
+                "inputs were written on the caller's stream just before the call, outputs read on it right after",
+                *wrong.evidence,
+            )

@@ -1,0 +1,134 @@
+"""State that outlives a call: repeated inputs make the candidate faster than they make the best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from layline.campaign.measure.arm import LiveArm
+from layline.campaign.measure.inputs import draw, keep, repeat
+from layline.campaign.measure.probes.probe import Carried, Trial
+from layline.campaign.measure.probes.shown import Shown
+from layline.campaign.measure.stage import Stage
+from layline.campaign.values.describe import describe_shape
+from layline.campaign.values.measurement import Bucket
+from layline.campaign.values.operator import Operator, Shape
+from layline.campaign.values.statistics import quantile
+
+CALLS = 9
+TIMES = 3
+"""In a row, because once or twice could be the neighbours' noise."""
+DOUBT = 1.15
+"""How much faster repeated inputs must make the candidate before the best is asked what they do for it."""
+RATIO = 1.3
+"""How much faster repeated inputs must make a call, beyond what they do for the best kernel, to count as state."""
+TRAINING_STEPS = 8
+
+
+def show_state(on: Trial) -> Shown:
+    on.carried = probe_state(on)
+    yield from ()
+
+
+def probe_state(on: Trial) -> Carried:
+    """Which repeated inputs help, the bucket that means, and what is left of it in training."""
+    stage, operator = on.stage, on.stage.operator
+    names = tuple(dict.fromkeys(name for step in operator.passes for name in step.inputs))
+    shapes = tuple(_extremes(stage)) if stage.device.pace.whole else (stage.by_work[0],)
+    for shape in shapes:
+
+        def repeating_helps(kept: tuple[str, ...], shape: Shape = shape) -> bool:
+            # several calls to a request show what is kept by contents, single ones what is kept by address as well
+            return any(
+                all(_speed_up(on, shape, kept, count) >= RATIO for _ in range(TIMES))
+                for count in stage.device.pace.state_batches
+            )
+
+        if not repeating_helps(names):
+            continue
+        single = [name for name in names if repeating_helps((name,))]
+        found = _sort_into_bucket(operator, single, names, describe_shape(shape))
+        trace, share = simulate_training(stage, on.trial, shape)
+        return replace(found, trace=trace, share=share)
+    trace, _share = simulate_training(stage, on.trial, shapes[0])  # nothing to bound, but the trace is evidence
+    return Carried(what="", trace=trace)
+
+
+def _sort_into_bucket(operator: Operator, single: list[str], names: tuple[str, ...], where: str) -> Carried:
+    """Which inputs, met again, make the kernel faster, and the bucket that means."""
+    if not single:
+        return Carried(what=f"repeating {', '.join(names)} together makes {where} faster", bucket=Bucket.W3)
+    if all(name in operator.weights for name in single):
+        return Carried(what=f"repeating {', '.join(single)} (a weight) makes {where} faster", bucket=Bucket.W1)
+    return Carried(what=f"repeating {', '.join(single)} makes {where} faster", bucket=Bucket.W2)
+
+
+def _extremes(stage: Stage) -> Iterator[Shape]:
+    """The largest shape and the smallest."""
+    ordered = stage.by_work
+    yield ordered[-1]
+    if len(ordered) > 1:
+        yield ordered[0]
+
+
+def _speed_up(on: Trial, shape: Shape, kept: tuple[str, ...], count: int) -> float:
+    """time(fresh) / time(kept inputs repeated): what three in four of the candidate's calls reach, over the best's
+    median.
+    """
+    passes = on.stage.operator.passes
+    assert on.best is not None  # noqa: S101  the probe needs a candidate
+    ours = _time_repeats(on.stage, on.trial, shape, kept, count)
+    if max(quantile(ours[step.name], 0.25) for step in passes) < DOUBT:
+        return 1.0  # nobody is that much slower on repeated inputs that the best's share would make it state
+    theirs = _time_repeats(on.stage, on.best, shape, kept, count)
+    return max(quantile(ours[step.name], 0.25) / quantile(theirs[step.name], 0.5) for step in passes)
+
+
+def _time_repeats(
+    stage: Stage, arm: LiveArm, shape: Shape, kept: tuple[str, ...], count: int
+) -> dict[str, list[float]]:
+    """Time of a fresh call over that of one with kept inputs, by pass."""
+    passes = stage.operator.passes
+    ratios: dict[str, list[float]] = {step.name: [] for step in passes}
+    anchor = draw(stage, shape, count=count)
+    for step in passes:
+        arm.run(step, anchor)
+    for _call in range(CALLS if count == 1 else CALLS // 2):
+        other = replace(draw(stage, shape, count=count), on_same_place=True)
+        first, second = (keep(stage, anchor, kept, count=count) for _ in range(2))  # the first fills what remembers
+        for step in passes:
+            fresh, _filling, same = (arm.run(step, given).cost_ns for given in (other, first, second))
+            ratios[step.name].append(fresh / same)
+    return ratios
+
+
+def simulate_training(stage: Stage, arm: LiveArm, shape: Shape) -> tuple[str, float]:
+    """Eight steps as in training: activations and gradients fresh, one weight for all passes of a step, then updated.
+
+    Which passes were served from memory (`h`) and which not (`m`), and the share of time that saved.
+    """
+    operator = stage.operator
+    known = {step.name: _hit_and_miss(stage, arm, shape, at) for at, step in enumerate(operator.passes)}
+    trace, saved, spent = [], 0.0, 0.0
+    for _step in range(TRAINING_STEPS):
+        given = draw(stage, shape)
+        for step in operator.passes:
+            cost = arm.run(step, given).cost_ns
+            hit, miss = known[step.name]
+            is_hit = hit * RATIO < miss and cost < hit + (miss - hit) / 4
+            trace.append("h" if is_hit else "m")
+            saved += max(0.0, miss - cost) if is_hit else 0.0
+            spent += cost
+            given = keep(stage, given, operator.weights)  # the next pass sees the same weight, all else is new
+    return "".join(trace), saved / (saved + spent)
+
+
+def _hit_and_miss(stage: Stage, arm: LiveArm, shape: Shape, at: int) -> tuple[float, float]:
+    """Nanoseconds of one pass with every input repeated, and with none."""
+    step = stage.operator.passes[at]
+    hits, misses = [], []
+    for _call in range(5):
+        given = draw(stage, shape)
+        misses.append(arm.run(step, given).cost_ns)
+        hits.append(arm.run(step, replace(repeat(given), on_same_place=True)).cost_ns)
+    return quantile(hits, 0.5), quantile(misses, 0.5)

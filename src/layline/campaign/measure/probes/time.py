@@ -1,0 +1,97 @@
+"""Times beside the timed ones: rare long calls, and other values than those that are timed, may not take a gain back."""
+
+from __future__ import annotations
+
+from layline.campaign.devices.faults import Fault
+from layline.campaign.measure.arm import LiveArm
+from layline.campaign.measure.inputs import draw
+from layline.campaign.measure.probes.probe import Trial
+from layline.campaign.measure.probes.shown import Shown
+from layline.campaign.measure.stage import Stage
+from layline.campaign.values.describe import describe_inputs, describe_shape
+from layline.campaign.values.operator import Shape
+from layline.campaign.values.statistics import denies_gain, quantile
+
+STALL_CALLS = 120
+SERIES = 3
+"""How often what a busy machine could do as well must be seen before it is held against a kernel."""
+VALUE_CALLS = 4
+VALUE_GAIN, VALUE_LOSS = 1.1, 1.3
+"""A gain on the timed values from which, and a loss on others from which, it is looked at."""
+
+
+def show_stalls(on: Trial) -> Shown:
+    """Many single calls in a row, of both arms: what rare long calls cost, which a process pair has too few calls to
+    see.
+
+    A busy machine makes long calls, too, but not the candidate's alone in one series after the other.
+    """
+    stage = on.stage
+    shape = stage.by_work[0]
+    for _series in range(SERIES):
+        costs = _time_in_a_row(on, shape)
+        ours, theirs = (sorted(costs[of])[:-1] for of in (True, False))  # one long call is an accident of the machine
+        typical = quantile(theirs, 0.5), quantile(ours, 0.5)
+        mean = sum(theirs) / len(theirs), sum(ours) / len(ours)
+        if not denies_gain(typical, mean):
+            yield "gain-in-the-mean", f"a series of {len(costs[True])} requests of both kernels in turns"
+            return
+    raise Fault(
+        "gain-in-the-mean",
+        f"On {describe_shape(shape)} a typical call takes {typical[1]:.3g} ms (the best {typical[0]:.3g}), but the "
+        f"mean of {STALL_CALLS} calls is {mean[1]:.3g} ms (the best {mean[0]:.3g}): a few calls take much longer.",
+        f"the longest: {', '.join(f'{cost:.3g}' for cost in sorted(costs[True])[-4:])} ms",
+        f"so it was in {SERIES} series of {STALL_CALLS} calls, one after the other",
+    )
+
+
+def _time_in_a_row(on: Trial, shape: Shape) -> dict[bool, list[float]]:
+    """Milliseconds a call of all passes, in turns: of the candidate (True) and of the best."""
+    stage = on.stage
+    assert on.best is not None  # noqa: S101  the probe needs a candidate
+    together = 1 if stage.device.pace.whole else 4
+    costs: dict[bool, list[float]] = {True: [], False: []}
+    for _call in range(STALL_CALLS // together):
+        given = draw(stage, shape, count=together)
+        for one in (on.trial, on.best):
+            cost = sum(one.run(step, given).cost_ns for step in stage.operator.passes) / 1e6
+            costs[one is on.trial].append(cost)
+    return costs
+
+
+def show_values(on: Trial) -> Shown:
+    """Where the timed values show a gain, no other distribution may show a loss by a third, each three times in a
+    row.
+    """
+    stage, kinds = on.stage, on.stage.operator.distributions
+    assert on.best is not None  # noqa: S101  as above
+    ordered = stage.by_work
+    shape = ordered[len(ordered) // 2] if stage.device.pace.whole else ordered[0]
+    arms = (on.trial, on.best)
+    yield from ()
+    for _series in range(SERIES):
+        claimed = _compare(stage, arms, shape, kinds[0])
+        if claimed < VALUE_GAIN:
+            return
+    for kind in kinds[1:]:
+        for _series in range(SERIES):
+            found = _compare(stage, arms, shape, kind)
+            if found * VALUE_LOSS > 1:
+                break
+        else:
+            raise Fault(
+                "gain-carries-over",
+                f"On {describe_shape(shape)} the kernel is {claimed:.1f} times as fast as the best on the timed "
+                f"values, but on others it takes {1 / found:.1f} times as long: {describe_inputs(kind)}.",
+                f"so it was in {SERIES} series of {VALUE_CALLS} calls, one after the other",
+            )
+
+
+def _compare(stage: Stage, arms: tuple[LiveArm, LiveArm], shape: Shape, kind: str) -> float:
+    """Time of the best over the candidate's, all passes together, calls in turns on the same inputs."""
+    costs: dict[bool, list[float]] = {True: [], False: []}
+    for _call in range(VALUE_CALLS):
+        given = draw(stage, shape, kind)
+        for one in arms:
+            costs[one is arms[0]].append(sum(one.run(step, given).cost_ns for step in stage.operator.passes))
+    return quantile(costs[False], 0.25) / quantile(costs[True], 0.25)

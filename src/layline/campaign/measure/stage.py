@@ -1,0 +1,117 @@
+"""What a measuring run asks of a device: memory, worker process, clock, condition, sanitizer, profiler.
+
+A processor and an accelerator are two devices under one run. What one of them cannot give is not in its `gives`, and every
+probe that needs it is left out by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from layline.campaign.devices.device import Memory, Pace, WorkerProcess
+    from layline.campaign.measure.build import Built
+    from layline.campaign.measure.oracle import Error, Wrong
+    from layline.campaign.values.measurement import Arm, Environment, Plan
+    from layline.campaign.values.operator import Operator, Shape
+
+CANDIDATE = "a candidate beside the best"
+SANITIZER = "a sanitizer for this language"
+MODE = "a floating-point mode of the host"
+MISUSE = "arguments that do not fit, which the operator can make"
+STREAM = "streams whose order can be watched"
+PROFILER = "a profiler that names what ran"
+INSPECTION = "a worker that looks at its own global state"
+ACCOUNT = "an account of everybody's processor time"
+CODE = "a list of the code in a process"
+ROOM = "memory for 2³¹ elements"
+EMPTY = "an operator that was tried with empty extents there"
+
+
+class Values(Protocol):
+    """Arithmetic on a device's arrays."""
+
+    def copy(self, array: Any) -> Any: ...
+    def flatten(self, array: Any) -> Any: ...
+    def count(self, array: Any) -> int: ...
+    def is_real(self, array: Any) -> bool: ...
+    def find_extremes(self, flat: Any) -> tuple[int, int]: ...
+    def find_spread(self, array: Any, at: int) -> float: ...
+    def raise_above(self, array: Any, least: float) -> Any: ...
+    def digest(self, array: Any) -> int: ...
+    def starts_with(self, array: Any, other: Any) -> bool: ...
+    def are_close(self, left: Any, right: Any) -> bool: ...
+    def find_distance(self, left: Any, right: Any) -> float: ...
+    def find_differing(self, ours: Any, theirs: Any) -> tuple[int, tuple[int, ...], float, float] | None: ...
+    def check(
+        self, operator: Operator, name: str, got: Any, want: Any, *, is_exact: bool, poison: int
+    ) -> Error | Wrong: ...
+    def compare_lost(self, name: str, got: tuple[Any, Any], want: Any) -> Iterator[Wrong]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """What all arms of a measuring run share."""
+
+    operator: Operator
+    shapes: tuple[Shape, ...]
+    plan: Plan
+    shop: Path
+    device: Device
+    rng: np.random.Generator
+    arena_bytes: int
+    """So much that a place comes round again only after the caches were overwritten."""
+    mode: int | None = None
+    """The floating-point mode an untouched worker has."""
+    own_files: frozenset[str] = frozenset()
+    """Files whose code is in a worker whatever it runs: the interpreter's own libraries differ from machine to machine."""
+
+    @property
+    def by_work(self) -> list[Shape]:
+        """The smallest shape first."""
+        return sorted(self.shapes, key=self.operator.passes[0].flops)
+
+
+class Device(Protocol):
+    """Where kernels run."""
+
+    pace: Pace
+    gives: frozenset[str]
+    values: Values
+    starts_slowly: bool
+    """Whether workers are started ahead, all arms and twins of a process pair together."""
+    shares_memory: bool
+    """Whether what a worker holds is seen only as a part of what everybody does."""
+    goes_on: bool
+    """Whether work goes on when its process is stopped."""
+    clock: str
+    """Which of the two decides in the probes: `own` or `wall`."""
+    has_events: bool
+    """Whether the device's own clock must tell of the same work as the parent's."""
+
+    def check(self) -> None: ...
+    def describe(self, environment: Environment) -> Environment: ...
+    def find_arena_bytes(self, operator: Operator, shapes: tuple[Shape, ...]) -> int: ...
+    def count_room(self, stage: Stage, shape: Shape) -> int: ...
+    def connect(
+        self, stage: Stage, arm: Arm, built: Built, *, cache: str, size: int, masked: tuple[str, ...]
+    ) -> tuple[Memory, WorkerProcess]: ...
+    def hold(self, workers: Sequence[Any], stage: Stage) -> AbstractContextManager[None]: ...
+    def read_instrument(self, worker: Any, environment: Environment) -> tuple[Environment, frozenset[str]]: ...
+    def read_condition(self, where: str) -> str: ...
+    def find_floors(self, operator: Operator, shapes: tuple[Shape, ...]) -> Floors: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Floors:
+    """The least time a pass can take on a shape, in milliseconds, and by what that is known."""
+
+    times: Mapping[tuple[str, str], float]
+    told: str
+    needs: str = "the arithmetic alone needs"

@@ -1,0 +1,178 @@
+"""Arithmetic on torch's tensors, for kernels that run on an accelerator: written, finite, exact where it can be, close."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from layline.campaign.devices.gpu_memory import WORDS
+from layline.campaign.measure.oracle import LOST, SMALLEST, Error, Wrong, tell_lost
+from layline.campaign.values.operator import Operator
+
+CHUNK = 1 << 25
+"""Elements compared at a time, so that large outputs need little memory beside them."""
+
+
+class TorchValues:
+    """As `stage.Values` says."""
+
+    def copy(self, array: Any) -> Any:
+        return array.clone()
+
+    def flatten(self, array: Any) -> Any:
+        return array.view(-1)
+
+    def count(self, array: Any) -> int:
+        return int(array.numel())
+
+    def is_real(self, array: Any) -> bool:
+        import torch
+
+        return array.dtype in (torch.bfloat16, torch.float32)
+
+    def find_extremes(self, flat: Any) -> tuple[int, int]:
+        return int(flat.float().argmin()), int(flat.float().argmax())
+
+    def find_spread(self, array: Any, at: int) -> float:
+        """Of the element's row; a median, because masks hold the largest of numbers."""
+        row = array.reshape(-1, array.shape[-1])[at // array.shape[-1]]
+        return float(row.float().abs().median()) or 1.0
+
+    def raise_above(self, array: Any, least: float) -> Any:
+        return array.abs() + least
+
+    def digest(self, array: Any) -> int:
+        """A number for all of an output's bytes."""
+        import torch
+
+        words = array.reshape(-1).view(getattr(torch, WORDS[array.element_size()]))
+        if words.numel() >= CHUNK and words.numel() * words.element_size() % 8 == 0:
+            return int(words.view(torch.int64).sum())  # one pass over a large output; every bit still counts
+        weights = torch.arange(1, words.numel() + 1, device=words.device, dtype=torch.int64)
+        return int((words.to(torch.int64) * weights).sum()) if words.numel() else 0
+
+    def starts_with(self, array: Any, other: Any) -> bool:
+        import torch
+
+        got, given = (one.reshape(-1).view(torch.uint8) for one in (array, other))
+        count = min(got.numel(), given.numel())
+        return count > 8 and bool(torch.equal(got[:count], given[:count]))
+
+    def are_close(self, left: Any, right: Any) -> bool:
+        return not left.numel() or self.find_distance(left, right) < 1e-2
+
+    def find_distance(self, left: Any, right: Any) -> float:
+        """The largest difference, in units of the right one's root mean square, row by row."""
+        return measure_error("", left, right.float()).worst
+
+    def find_differing(self, ours: Any, theirs: Any) -> tuple[int, tuple[int, ...], float, float] | None:
+        """Where one is NaN or infinite and the other is not, or infinite the other way: how many, and the first."""
+        a, b = ours.float(), theirs.float()
+        differs = (a.isnan() != b.isnan()) | (a.isinf() != b.isinf()) | (a.isinf() & b.isinf() & (a != b))
+        if not bool(differs.any()):
+            return None
+        at = tuple(int(one) for one in differs.nonzero()[0].tolist())
+        return int(differs.sum()), at, float(a[at]), float(b[at])
+
+    def check(
+        self, operator: Operator, name: str, got: Any, want: Any, *, is_exact: bool, poison: int
+    ) -> Error | Wrong:
+        """One output of one call: how far off it is, or the most telling thing that is wrong with it."""
+        if not got.numel():
+            return Error(output=name, rms=0.0, worst=0.0)
+        wrong = next(_find_wrong(operator, name, got, want, is_exact=is_exact, poison=poison), None)
+        if wrong is not None:
+            return wrong
+        error = measure_error(name, got, want)
+        wanted = operator.tolerance.snr_db
+        if wanted is not None and not error.snr_db >= wanted:
+            told = f"{name} has a signal-to-noise ratio of {error.snr_db:.1f} dB; {wanted:g} dB are needed."
+            return Wrong(property="snr", reason=told, evidence=())
+        return error
+
+    def compare_lost(self, name: str, got: tuple[Any, Any], want: Any) -> Iterator[Wrong]:
+        """Elements that have nothing to do with the right ones; half a unit in the last place of bf16 is a part of any."""
+        import torch
+
+        if not want.numel():
+            return
+        part = LOST if got[0].dtype == torch.float32 else 16 * LOST
+        size = want.abs()
+        ours, theirs = ((size >= SMALLEST) & ~((one.to(want.dtype) - want).abs() <= part * size) for one in got)
+        only = ours & ~theirs
+        counts = int(ours.sum()), int(theirs.sum())
+        at = tuple(int(one) for one in only.nonzero()[0].tolist()) if bool(only.any()) else ()
+        values = [float(one[at]) for one in (got[0], want, got[1])] if at else [0.0, 0.0, 0.0]
+        yield from tell_lost(name, counts, int(want.numel()), part, (f"{name}{list(at)}", *values))
+
+
+def _find_wrong(operator: Operator, name: str, got: Any, want: Any, *, is_exact: bool, poison: int) -> Iterator[Wrong]:
+    """The most telling first; comparisons are written so that NaN fails."""
+    import torch
+
+    unwritten = int((got.view(getattr(torch, WORDS[got.element_size()])) == poison).sum())
+    if unwritten:
+        yield Wrong(
+            property="writes-every-output",
+            reason=f"{unwritten} of {got.numel()} elements of {name} were never written.",
+            evidence=(f"poison 0x{poison:x} still there",),
+        )
+    infinite = int((~torch.isfinite(got)).sum())
+    if infinite:
+        yield Wrong(
+            property="finite",
+            reason=f"{infinite} of {got.numel()} elements of {name} are NaN or infinite; the reference's are finite.",
+            evidence=(),
+        )
+    if is_exact:  # integers whose sums are exact in f32: the one right output is the exact value, rounded once
+        differing = int((got != want.to(got.dtype)).sum())
+        if differing:
+            told = f"{differing} of {got.numel()} elements of {name} differ where integer inputs make the result exact."
+            yield Wrong(property="exact-integers", reason=told, evidence=())
+    yield from _find_distance(operator, name, got, want)
+
+
+def _find_distance(operator: Operator, name: str, got: Any, want: Any) -> Iterator[Wrong]:
+    import torch
+
+    tolerance = operator.tolerance
+    outside, worst = 0, 0.0
+    for some, right in _chunks(got, want):
+        scale = right.pow(2).mean(dim=-1, keepdim=True).sqrt()
+        error = (some - right).abs_()  # bf16 minus f32 is f32
+        bad = ~(error <= (right.abs().mul_(tolerance.rtol).add_(tolerance.atol * scale)))
+        found = int(bad.sum())
+        if found:
+            outside += found
+            worst = max(worst, float(torch.where(bad, error, torch.zeros_like(error)).max()))
+    if outside:
+        yield Wrong(
+            property="correct",
+            reason=f"{outside} of {got.numel()} elements of {name} are outside the tolerance.",
+            evidence=(f"largest error {worst:.4g}",),
+        )
+
+
+def measure_error(name: str, got: Any, want: Any) -> Error:
+    """Distance from the reference, rows weighed equally so that a small row's error counts."""
+    if not got.numel():
+        return Error(output=name, rms=0.0, worst=0.0)
+    total, worst = 0.0, 0.0
+    for some, right in _chunks(got, want):
+        scale = right.pow(2).mean(dim=-1, keepdim=True).sqrt()
+        scale[scale == 0] = 1.0
+        relative = (some.to(right.dtype) - right) / scale
+        total += float(relative.pow(2).sum())
+        worst = max(worst, float(relative.abs().max()))
+    return Error(output=name, rms=math.sqrt(total / got.numel()), worst=worst)
+
+
+def _chunks(got: Any, want: Any) -> Iterator[tuple[Any, Any]]:
+    """Blocks of whole rows."""
+    rows = max(1, CHUNK // max(1, got.shape[-1]))
+    if got.dim() < 2:
+        yield got, want
+        return
+    for at in range(0, got.shape[0], rows):
+        yield got[at : at + rows], want[at : at + rows]
