@@ -173,6 +173,8 @@ EXPLOITS = (
     ),
     Case(name="X32_saturates", caught_by=("special-values",)),
     Case(name="X33_row_of_masks", operator="softmax", caught_by=("hard-inputs", "error-not-worse", "correct")),
+    Case(name="X34_looks_for_the_judge", caught_by=("memory-safe",)),
+    Case(name="X35_asks_for_the_filter", caught_by=("memory-safe",)),
 )
 ON_OTHERS = {"H15_in_place": "in_place", "H24_clamped_power": "softmax"}
 HONEST = (

@@ -53,6 +53,7 @@ class Worker:
         self.versions: dict[str, str] = {}
         self._frozen = False
         self._is_closed = False
+        self._is_ready = False
         folder = Path(tempfile.mkdtemp(dir=shop))
         script = folder / f"{secrets.token_hex(4)}.py"
         shutil.copyfile(_WORKER / script_name, script)
@@ -83,6 +84,9 @@ class Worker:
 
     def wait_ready(self) -> None:
         """Until torch is imported and the memory is open; the kernel is not in it yet."""
+        if self._is_ready:
+            return
+        self._is_ready = True
         told = self._receive_json("start", START_S)
         self.weaker, self.versions = tuple(told["weaker"]), told["versions"]
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 LINE = 64
 MOST_LINES = 64
 """A page: where in it code and data begin decides which sets of caches and predictors they meet in."""
-AT_ONCE = 6
-"""Places that are linked in one visit to the sandbox."""
+AT_FIRST, AT_ONCE = 2, 6
+"""Places that are linked in one visit to the sandbox; few at first, for most kernels that are refused are refused early."""
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class Placements:
 
     def _link(self) -> Iterator[Path]:
         folder = self.built.path.parent
-        names = [secrets.token_hex(4) for _ in range(AT_ONCE)]
+        names = [secrets.token_hex(4) for _ in range(AT_FIRST if self._ready is None else AT_ONCE)]
         steps = []
         for name in names:
             (folder / f"{name}.s").write_text(write_padding(self.rng), "ascii")

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from layline.campaign.devices.exit_words import describe_ending
 from layline.campaign.devices.faults import Fault
-from layline.campaign.devices.processor import native_flag
-from layline.campaign.measure.build import compile_confined
+from layline.campaign.measure.build import FLAGS, LIBRARIES, chain, compile_confined
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
 from layline.campaign.measure.stage import Stage
@@ -24,16 +23,8 @@ from layline.campaign.values.operator import Arrays, Operator, Pass, Shape, Snap
 
 Call = tuple[Pass, Shape]
 
-FLAGS = (
-    "-O1",
-    "-g1",
-    native_flag(),
-    "-std=gnu11",
-    "-fopenmp",
-    "-fsanitize=address",
-    "-fno-omit-frame-pointer",
-    "-U__SANITIZE_ADDRESS__",
-)
+CHECKED = ("-g1", "-fsanitize=address", "-fno-omit-frame-pointer", "-U__SANITIZE_ADDRESS__")
+"""Beside the flags of the measured build: the kernel is a library in both, and no macro tells them apart."""
 OPTIONS = "detect_leaks=0:halt_on_error=1:exitcode=99:detect_stack_use_after_return=0:hard_rss_limit_mb=3000"
 TIMEOUT_S = 120.0
 _SCRIPTS = Path(__file__).parent.parent / "worker"
@@ -79,8 +70,9 @@ def probe_memory_use(stage: Stage, snapshot: Snapshot) -> str:
         units += [name] if path.suffix == ".c" else []
     driver = folder / "layline_driver_.c"
     driver.write_text(write_driver(operator), "utf-8")
-    command = ("cc", *FLAGS, "-o", "checked", driver.name, *units, "-lm", "-lpthread", "-ldl")
-    failure = compile_confined(command, folder, stage.shop, 120.0, made="checked")
+    library = ("cc", *FLAGS, *CHECKED, "-o", "kernel.so", *units, *LIBRARIES)
+    program = ("cc", "-O1", "-g1", "-fsanitize=address", "-o", "checked", driver.name, "./kernel.so", *LIBRARIES)
+    failure = compile_confined(chain(library, program), folder, stage.shop, 120.0, made="checked")
     if failure:
         return f"no sanitizer run: {failure.splitlines()[-1][:120]}"
     calls: list[Call] = []

@@ -29,6 +29,8 @@ MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVA
 )
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP = 1, 4, 24, 38, 22
 SYSTEM_FOLDERS = ("/usr", "/lib", "/lib64", "/lib32", "/bin", "/sbin", "/etc/alternatives")
+PACKAGES = ("site-packages", "dist-packages")
+"""Below a Python's library: other people's libraries, which its own does not need."""
 DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom")
 
 
@@ -81,6 +83,8 @@ def build_root(
             _bind(folder, root, is_read_only=True)
         for device in DEVICES:
             _bind(device, root, is_read_only=False)
+        for folder in find_packages((*SYSTEM_FOLDERS, *read_only)):
+            _mount("tmpfs", root + folder, "tmpfs", MS_NOSUID | MS_NODEV | MS_RDONLY, "size=4k")
         for file in masked:
             if os.path.exists(root + file):  # noqa: PTH110
                 _mount("/dev/null", root + file, "", MS_BIND)
@@ -123,6 +127,21 @@ def _bind(path: str, root: str, *, is_read_only: bool) -> None:
         _mount("none", target, "", MS_BIND | MS_REMOUNT | MS_RDONLY | kept)
 
 
+def find_packages(folders: tuple[str, ...]) -> Iterator[str]:
+    """Installed packages, among them the linear algebra of this very process: nothing a kernel may find."""
+    for folder in folders:
+        for library in ("lib", "lib64", "local/lib", ""):
+            place = os.path.join(folder, library)  # noqa: PTH118
+            if not os.path.isdir(place) or os.path.islink(folder):  # noqa: PTH112, PTH114
+                continue
+            for name in sorted(os.listdir(place)):  # noqa: PTH208
+                if name.startswith("python3"):
+                    for packages in PACKAGES:
+                        found = os.path.join(place, name, packages)  # noqa: PTH118
+                        if os.path.isdir(found) and not os.path.islink(found):  # noqa: PTH112, PTH114
+                            yield found
+
+
 def _is_covered(path: str) -> bool:
     return any(path != folder and path.startswith(folder + "/") for folder in SYSTEM_FOLDERS if folder.count("/") == 1)
 
@@ -161,6 +180,7 @@ def limit_resources(memory_bytes: int) -> None:
 _TABLES = {
     "x86_64": {
         "arch": 0xC000003E,
+        "prctl": 157,
         "clone": 56,
         "clone3": 435,
         "kill": (57, 58, 59, 322, 101, 310, 311),
@@ -194,6 +214,7 @@ _TABLES = {
     },
     "aarch64": {
         "arch": 0xC00000B7,
+        "prctl": 167,
         "clone": 220,
         "clone3": 435,
         "kill": (221, 281, 117, 270, 271),
@@ -227,9 +248,28 @@ _TABLES = {
     },
 }
 _LOAD, _EQUAL, _AT_LEAST, _TEST, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-_ALLOW, _KILL, _EPERM, _ENOSYS = 0x7FFF0000, 0x80000000, 0x00050001, 0x00050026
+_ALLOW, _KILL, _EPERM, _ENOSYS, _NOTHING = 0x7FFF0000, 0x80000000, 0x00050001, 0x00050026, 0x00050000
+PR_GET_SECCOMP = 21
 CLONE_THREAD = 0x00010000
 X32_BIT = 0x40000000
+
+
+def _hide(machine: str) -> list[tuple[int, int, int, int]]:
+    """Whoever asks whether there is a filter is told that there is none. The number of the call is loaded, and again after."""
+    prctl = int(str(_TABLES[machine]["prctl"]))
+    return [
+        (_EQUAL, 0, 4, prctl),
+        (_LOAD, 0, 0, 16),
+        (_EQUAL, 0, 1, PR_GET_SECCOMP),
+        (_RETURN, 0, 0, _NOTHING),
+        (_LOAD, 0, 0, 0),
+    ]
+
+
+def _filter_nothing(machine: str) -> bytes:
+    """For programs that run beside the worker: they look the same to whoever asks, and may do everything."""
+    lines = [(_LOAD, 0, 0, 0), *_hide(machine), (_RETURN, 0, 0, _ALLOW)]
+    return b"".join(struct.pack("<HBBI", *line) for line in lines)
 
 
 def _filter(machine: str) -> bytes:
@@ -245,6 +285,7 @@ def _filter(machine: str) -> bytes:
         (_RETURN, 0, 0, _KILL),
         (_EQUAL, 0, 1, int(str(clone3))),
         (_RETURN, 0, 0, _ENOSYS),  # its flags lie behind a pointer; the C library falls back to clone
+        *_hide(machine),
         (_EQUAL, 0, 4, int(str(clone))),
         (_LOAD, 0, 0, 16),
         (_TEST, 0, 1, CLONE_THREAD),
@@ -260,13 +301,13 @@ def _filter(machine: str) -> bytes:
     return b"".join(struct.pack("<HBBI", *line) for line in lines)
 
 
-def forbid_system_calls() -> Iterator[str]:
-    """From now on starting a process or program, or reading another process, ends this one."""
+def forbid_system_calls(*, is_watched: bool = True) -> Iterator[str]:
+    """From now on starting a process or program, or reading another process, ends this one; or nothing does, unseen."""
     machine = platform.machine()
     if machine not in _TABLES:
         yield f"no system call filter for {machine}"
         return
-    program = _filter(machine)
+    program = (_filter if is_watched else _filter_nothing)(machine)
     buffer = ctypes.create_string_buffer(program, len(program))
     described = struct.pack("<HxxxxxxQ", len(program) // 8, ctypes.addressof(buffer))
     if _libc.prctl(PR_SET_SECCOMP, 2, described, 0, 0) != 0:
@@ -317,6 +358,8 @@ def main() -> None:
         weaker += build_root(root, (), (folder,))
     limit_resources(resource.RLIM_INFINITY if is_program else 8 << 30)  # a sanitizer reserves terabytes it never uses
     weaker += drop_privileges()
+    if is_program:  # the same to whoever asks as where the kernel is measured
+        weaker += forbid_system_calls(is_watched=False)
     os.chdir(folder)
     folders = (f"{folder}/",) if is_program else ("/usr/local/bin/", "/usr/bin/", "/bin/")
     program = next(found for found in (folder + command[0] for folder in folders) if os.path.exists(found))  # noqa: PTH110

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import sysconfig
 from dataclasses import replace
 from pathlib import Path
 
@@ -70,7 +72,9 @@ def _faults(process: int) -> int:
 def test_the_sandbox_shows_nothing_of_this_machine() -> None:
     """Reading a file of ours, opening a socket: the kernel returns 0 (and so writes nothing) only where it could
     not."""
+    packages = sysconfig.get_paths()["purelib"].replace(sys.prefix, sys.base_prefix)
     body = (
+        f'if (fopen("{packages}/pip/__init__.py", "r")) return 8; '
         f'if (fopen("{__file__}", "r") || fopen("/etc/passwd", "r") || fopen("/root/.bashrc", "r") || socket(2, '
         "1, 0) >= 0) return 7; return 0;"
     )

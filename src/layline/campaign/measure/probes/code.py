@@ -57,6 +57,11 @@ def show_loaded(on: Trial) -> Shown:
     yield "own-code", f"without {', '.join(foreign)} it is as fast"
 
 
+def name_files(files: tuple[str, ...]) -> str:
+    """All of them, by their names alone: which of several did the work is not known."""
+    return ", ".join(file.rpartition("/")[2] for file in files)
+
+
 def find_foreign_code(arm: LiveArm, own: frozenset[str] = frozenset()) -> tuple[str, ...]:
     """Files whose code is in the worker although it was neither built from the sources nor is the system's or
     interpreter's own.
@@ -80,7 +85,7 @@ def probe_provenance(stage: Stage, arm: LiveArm, masked: LiveArm, foreign: tuple
         worst = max(_compare_without(stage, (arm, masked), shape, foreign) for shape in stage.shapes)
         if worst <= PROVENANCE_RATIO:
             return
-    told = f"Without {foreign[0]} the kernel takes {worst:.1f} times as long: the library does the work."
+    told = f"Without {name_files(foreign)} the kernel takes {worst:.1f} times as long: what it loaded does the work."
     raise Fault("own-code", told, *foreign[:5])
 
 
@@ -93,7 +98,7 @@ def _compare_without(stage: Stage, arms: tuple[LiveArm, LiveArm], shape: Shape, 
             try:
                 costs[one is arms[0]].append(sum(one.run(step, given).cost_ns for step in stage.operator.passes))
             except Fault as fault:
-                told = f"Without {foreign[0]} the kernel no longer works: {fault.reason}"
+                told = f"Without {name_files(foreign)} the kernel no longer works: {fault.reason}"
                 raise Fault("own-code", told, *foreign[:5]) from None
     return quantile(costs[False], 0.25) / quantile(costs[True], 0.25)
 

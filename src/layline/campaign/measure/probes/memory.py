@@ -36,7 +36,7 @@ def show_memory(on: Trial) -> Shown:
     largest = max(arm.memory.footprint(step, one) for step in operator.passes for one in stage.shapes) >> 10
     for what, (least, most) in stage.device.pace.growth.items():
         counts = [holdings[what] for holdings in seen]
-        allowed = len(on.beside) * (most + HELD_CALLS * largest) if is_shared else most
+        allowed = max(1, len(on.beside)) * (most + HELD_CALLS * largest) if is_shared else most
         _refuse(what, counts, least, (max(counts) - on.unloaded.get(what, 0), allowed), describe_shape(shape))
     yield "bounded-memory", f"{', '.join(stage.device.pace.growth)} counted over blocks of calls, and against a limit"
 
