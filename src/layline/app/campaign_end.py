@@ -242,8 +242,8 @@ def _encode_roof(campaign: Campaign) -> dict[str, Any] | None:
     if not known or run is None or not isinstance(campaign.bench, TrustedBench):
         return None
     best = state.best
-    compared = [(Leg.BEST, f"round {best.best}"), (Leg.CANDIDATE, f"round {best.number}")]
-    shown = compared if 1 <= best.best < best.number else [(Leg.BEST, f"round {best.number}")]
+    compared = [(Arm.BEST, f"round {best.best}"), (Arm.CANDIDATE, f"round {best.number}")]
+    shown = compared if 1 <= best.best < best.number else [(Arm.BEST, f"round {best.number}")]
     listed = [
         {"label": point.label, "intensity": point.intensity, "flops_per_s": point.rate}
         for leg, name in shown
