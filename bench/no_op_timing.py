@@ -57,9 +57,8 @@ def time_round(
             due = next(at for at in plan.looks if at > len(runs)) - len(runs)
             while len(waiting) < (due if stage.device.starts_slowly else 1):
                 waiting.append(start())
-            for arms in waiting:  # who still starts up would make the host late
-                for arm in arms:
-                    arm.worker.wait_ready()
+            for one in (one for started in waiting for one in started):  # who still starts up would make the host late
+                one.worker.wait_ready()
             run = PairRun(number=len(runs))
             with live(waiting.pop(0)) as arms:
                 for one in arms:
