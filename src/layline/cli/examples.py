@@ -63,6 +63,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "dashboard index": ("dashboard index --check",),
     "dashboard build": ("dashboard build --output-dir site",),
     "dashboard check": ("dashboard check site",),
+    "lsp": ("lsp", "lsp -c path/to/layline.toml"),
     "mcp": ("mcp", "mcp -c path/to/layline.toml"),
     "skills": ("skills install",),
     "skills list": ("skills list",),

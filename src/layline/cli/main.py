@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "periodic": ("layline.cli.periodic:periodic", "Weekly and monthly engineering reports from git history alone."),
     "dashboard": ("layline.cli.dashboard:dashboard", "One static site from the records, with their PDFs."),
     "mcp": ("layline.cli.mcp:mcp", "Serve the same answers to an AI agent (Model Context Protocol)."),
+    "lsp": ("layline.cli.lsp:lsp", "Show dead and breaking patches in an editor (language server)."),
     "skills": ("layline.cli.skills:skills", "Skills that tell an AI agent how to use Layline."),
     "pdf": ("layline.cli.pdf:pdf", "Set one Markdown FILE as a PDF."),
     "cache": ("layline.cli.cache:cache", "What is kept on disk between runs (LAYLINE_CACHE moves it)."),

@@ -22,9 +22,10 @@ OPTIONAL = {
     "pdf": {"typst": "typst>=0.13"},
     "campaign": {"numpy": "numpy>=1.26", "scipy": "scipy>=1.11"},
     "mcp": {"mcp": "mcp>=2"},
+    "lsp": {"pygls": "pygls>=2"},
 }
 """Extra → module → what pip installs."""
-_USED_FOR = {"pdf": "PDFs", "campaign": "campaigns", "mcp": "the server for agents"}
+_USED_FOR = {"pdf": "PDFs", "campaign": "campaigns", "mcp": "the server for agents", "lsp": "the server for editors"}
 _ALTERNATIVES = {"weasyprint": "weasyprint"}
 """Not in any extra: another engine for PDFs."""
 _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM})

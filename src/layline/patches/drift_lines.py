@@ -78,7 +78,7 @@ def build_drift_listing(
         *_group_causes(dead),
         *_group_causes(look),
         *_group_elsewhere(drift.elsewhere, Severity.LOOK, known),
-        *([Group(items=tuple(_tell(row) for row in fits))] if notes and fits else []),
+        *([Group(items=tuple(tell_row(row) for row in fits))] if notes and fits else []),
         *_group_risks(drift.rows),
         Group(lines=tuple(_close(drift))),
     ]
@@ -116,15 +116,16 @@ def _group_causes(rows: list[Drift]) -> Iterator[Group]:
     for group in sorted(causes, key=len, reverse=True):
         yield Group(
             title=f"{group[0].severity.word}[{_name_kind(group[0])}] at {count(len(group), 'place')}: {group[0].detail}",
-            items=tuple(_tell(row, together=True) for row in group),
+            items=tuple(tell_row(row, together=True) for row in group),
         )
     known = {id(row) for group in causes for row in group}
-    single = tuple(_tell(row) for row in rows if id(row) not in known)
+    single = tuple(tell_row(row) for row in rows if id(row) not in known)
     if single:
         yield Group(items=single)
 
 
-def _tell(row: Drift, *, together: bool = False) -> Diagnostic:
+def tell_row(row: Drift, *, together: bool = False) -> Diagnostic:
+    """One row as a compiler would print it; `together`: below a heading that has given the reason."""
     return Diagnostic(
         location=row.location,
         severity=row.severity,
@@ -146,8 +147,9 @@ def say_row(row: Drift) -> str:
     said = _MESSAGES[row.kind].format(target=target)
     if row.kind in {DriftKind.MOVED, DriftKind.RENAMED} and row.suggestion is not None:
         said += f" to {row.suggestion.target}"
-    if row.kind is DriftKind.DEAD_AT_PIN and row.suggestion is not None:
-        said += f". Did you mean {row.suggestion.target}?"
+    meant = row.suggestion.target if row.suggestion is not None else row.effect and row.effect.suggestion
+    if row.kind is DriftKind.DEAD_AT_PIN and meant:
+        said += f". Did you mean {meant}?"
     if row.severity is Severity.BREAKS and row.kind is DriftKind.UNCHANGED:
         said += ", but our replacement no longer fits"
     return said

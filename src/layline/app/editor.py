@@ -1,0 +1,264 @@
+"""What an editor asks while one types: which of a file's patches are dead or break, and what stands behind a name.
+
+The project is read once, as it lies on disk. After an edit only that file and what it imports are read again, against the
+upstream that is open already; a patch whose replacement did not change keeps its verdict.
+"""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from layline.app.patches import OpenedInventory, open_reading
+from layline.app.patches_drift import OpenedDrift, open_drift
+from layline.app.workspace import cache_directory, open_workspace
+from layline.core.effect_ids import name_effects
+from layline.core.evidence import Location, Severity
+from layline.core.listing import Diagnostic
+from layline.core.patch import Inventory
+from layline.core.progress import Progress, silent
+from layline.coupling.culprit import find_culprits
+from layline.coupling.drift import find_drifts
+from layline.coupling.reads import Reader
+from layline.coupling.replacements import Replacements
+from layline.errors import Error
+from layline.git.narrow import Narrow
+from layline.patches.drift_lines import say_commit, tell_row
+from layline.patches.inventory.read import read_downstream, read_inventory
+from layline.patches.report import describe_change
+from layline.source import Cache, Tree
+from layline.source.facts import ANALYSER as FACTS
+
+if TYPE_CHECKING:
+    from layline.core.evidence import Evidence
+    from layline.core.patch import Effect
+    from layline.coupling.drift_model import Drift, Sides
+
+_DEPTH = 2
+_MOST_FILES = 60
+"""An edited file is read with what it imports, so far and no further."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Patched:
+    """One effect of a file as it is now, and what became of its target."""
+
+    backend: str
+    row: Drift
+    effect: Effect
+
+
+@dataclass(slots=True, eq=False)
+class EditorProject:
+    """A configured project, open for questions about single files."""
+
+    reading: OpenedInventory
+    opened: dict[str, OpenedDrift]
+    problems: tuple[Error, ...] = ()
+    """Backends that cannot be compared, and why."""
+    buffers: dict[str, bytes] = field(default_factory=dict)
+    """Path → text as it stands in the editor."""
+    known: dict[str, list[Patched]] = field(default_factory=dict)
+    """Path → what was said of it last."""
+
+    @property
+    def root(self) -> Path:
+        return self.reading.workspace.root
+
+    def read(self, path: str, text: str) -> list[Patched]:
+        """The patches of one file with the text it has in the editor."""
+        self.buffers[path] = text.encode("utf-8", "surrogatepass")
+        tree = self._narrow(path)
+        settings = self.reading.workspace.settings
+        reading = read_downstream(tree, settings, Cache(cache_directory(), FACTS))
+        found: list[Patched] = []
+        for key, opened in self.opened.items():
+            pin = self.reading.upstreams.pins.get(key)
+            whole = name_effects(read_inventory(reading, key, self.reading.upstreams.look_up, pin))
+            found += self._judge(key, opened, _keep_file(whole, path), tree)
+        self.known[path] = found
+        return found
+
+    def _judge(self, key: str, opened: OpenedDrift, inventory: Inventory, tree: Tree) -> Iterator[Patched]:
+        """Rows of effects that are as they were move with their line; the others are judged."""
+        before = {one.effect.id: one for one in self._find_known(key, inventory)}
+        then, now = opened.sides.replacements, Replacements(tree)
+        fresh: set[str] = set()
+        for effect in inventory.every_effect():
+            known = before.get(effect.id)
+            if known is None or not _is_same(known.effect, effect, then, now):
+                fresh.add(effect.id)
+            else:
+                yield Patched(key, replace(known.row, location=effect.location, effect=effect), effect)
+        if fresh:
+            sides = _with_ours(opened.sides, now, self.reading.workspace.settings.project.source_roots)
+            asked = _keep_ids(inventory, fresh)
+            for row in find_drifts(asked, sides):
+                if row.effect is not None:
+                    yield Patched(key, row, row.effect)
+
+    def _find_known(self, key: str, inventory: Inventory) -> list[Patched]:
+        paths = {effect.location.path for effect in inventory.every_effect()}
+        return [one for path in paths for one in self.known.get(path, ()) if one.backend == key]
+
+    def _narrow(self, path: str) -> Tree:
+        base = self.reading.tree
+        modules = self.reading.reading.machine.modules
+        paths = {path}
+        waiting = [(path, 0)]
+        while waiting and len(paths) < _MOST_FILES:
+            name, depth = waiting.pop(0)
+            if depth < _DEPTH:
+                for imported in _find_imported(self._read_text(name), name):
+                    other = modules.path_of(imported) or modules.path_of(imported.rpartition(".")[0])
+                    if other is not None and other not in paths:
+                        paths.add(other)
+                        waiting.append((other, depth + 1))
+        return Tree(Narrow(base, self.buffers, frozenset(_with_packages(paths, base))), base.commit)
+
+    def _read_text(self, path: str) -> str:
+        if path in self.buffers:
+            return self.buffers[path].decode("utf-8", "replace")
+        text = self.reading.tree.read_text(path)
+        return text if isinstance(text, str) else ""
+
+    def find_at(self, path: str, line: int, word: str = "") -> list[Patched]:
+        """The patches a cursor means: those written on the line, or whose replacement or target is named there."""
+        known = self.known.get(path, [])
+        here = [one for one in known if one.effect.location.line == line]
+        here = here or [one for one in known if _is_at(one.effect.replacement_at, path, line)]
+        named = [one for one in here or known if word and _last(one.effect.target) == word]
+        return named or here
+
+    def explain(self, one: Patched) -> str:
+        """What replaces the name, when, and since when it drifts: Markdown."""
+        opened, row, effect = self.opened[one.backend], one.row, one.effect
+        if row.culprit is None and row.severity is not Severity.OK:
+            row = next(iter(find_culprits([row], opened.sides, opened.upstream)), row)
+        label = self.reading.workspace.settings.backend(one.backend).label or one.backend
+        lines = [f"**Layline**: {describe_change(effect)} ({label}) `{effect.id}`"]
+        lines += [f"- replacement: `{effect.replacement}`"] if effect.replacement else []
+        lines += [f"- when: `{effect.when}`"] if effect.when else ["- when: always, once this code runs"]
+        told = tell_row(row)
+        lines.append(f"- {told.severity.word}[{told.code}]: {told.message}")
+        lines += [f"- why: {row.detail}"] if row.detail else []
+        lines += [f"- since {say_commit(row.culprit)}"] if row.culprit is not None else []
+        return "\n".join(lines)
+
+    def find_definition(self, one: Patched) -> tuple[Path, int] | None:
+        """A read-only file with upstream's text at the pin, and the line of the target."""
+        where = one.row.pin_evidence
+        return write_pinned(self.opened[one.backend], where, one.backend) if where is not None else None
+
+
+def open_editor(config: Path | None = None, progress: Progress = silent) -> EditorProject:
+    """Read the project as it lies on disk, and both refs of every upstream."""
+    workspace = open_workspace(config, worktree=True)
+    progress("reading our code and the upstreams at their pins", 0, 0)
+    reading = open_reading(workspace)
+    opened: dict[str, OpenedDrift] = {}
+    problems: list[Error] = []
+    for key in reading.workspace.settings.backends:
+        progress(f"comparing {key} with its upstream", 0, 0)
+        try:
+            opened[key] = open_drift(reading.workspace, key, None)
+        except Error as error:
+            problems.append(error)
+    project = EditorProject(reading, opened, tuple(problems))
+    for key, one in opened.items():
+        for row in find_drifts(one.inventory, one.sides):
+            if row.effect is not None:
+                project.known.setdefault(row.location.path, []).append(Patched(key, row, row.effect))
+    return project
+
+
+def build_diagnostics(found: list[Patched]) -> list[Diagnostic]:
+    """What breaks, is dead, or needs a look; worst first."""
+    asked = [one.row for one in found if one.row.severity is not Severity.OK or one.row.dead_today]
+    return [tell_row(row) for row in sorted(asked, key=lambda row: row.order)]
+
+
+def write_pinned(opened: OpenedDrift, where: Evidence, backend: str) -> tuple[Path, int] | None:
+    data = opened.upstream.read_file(where.commit, where.path) if where.path is not None else None
+    if data is None or where.path is None:
+        return None
+    file = cache_directory() / "pinned" / backend / where.commit[:12] / where.path
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+        file.chmod(0o444)
+    return file, where.lines[0] if where.lines is not None else 1
+
+
+def _keep_file(inventory: Inventory, path: str) -> Inventory:
+    ids = {effect.id for effect in inventory.every_effect() if effect.location.path == path}
+    return _keep_ids(inventory, ids)
+
+
+def _keep_ids(inventory: Inventory, ids: set[str]) -> Inventory:
+    patches = tuple(
+        replace(patch, active=True, effects=tuple(effect for effect in patch.effects if effect.id in ids))
+        for patch in inventory.patches
+        if any(effect.id in ids for effect in patch.effects)
+    )
+    stray = tuple(item for item in inventory.unregistered if item.effect.id in ids)
+    return replace(inventory, patches=patches, unregistered=stray)
+
+
+def _is_same(then: Effect, now: Effect, before: Replacements, after: Replacements) -> bool:
+    """The same target, condition and replacement, wherever they stand now."""
+    if (then.target, then.when, then.replacement) != (now.target, now.when, now.replacement):
+        return False
+    old, new = before.read(then.replacement_at), after.read(now.replacement_at)
+    if old is None or new is None:
+        return old is new
+    return ast.dump(old.node) == ast.dump(new.node)
+
+
+def _with_ours(sides: Sides, ours: Replacements, roots: tuple[str, ...]) -> Sides:
+    packages = sides.pin.index.parts[sides.part].packages
+    return replace(sides, replacements=ours, reader=Reader(sides.comparer, ours, packages, roots))
+
+
+def _find_imported(text: str, path: str) -> Iterator[str]:
+    """Dotted names that a file imports, relative ones from its own folder."""
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    for node in nodes:
+        match node:
+            case ast.Import(names=names):
+                yield from (alias.name for alias in names)
+            case ast.ImportFrom(module=module, names=names, level=level):
+                base = _find_base(path, level) if level else ""
+                full = ".".join(part for part in (base, module or "") if part)
+                yield from (f"{full}.{alias.name}" for alias in names)
+
+
+def _find_base(path: str, level: int) -> str:
+    parts = posixpath.dirname(path).split("/")
+    return ".".join(parts[: len(parts) - level + 1]).removeprefix("src.")
+
+
+def _with_packages(paths: set[str], tree: Tree) -> Iterator[str]:
+    """The files, and the `__init__` of every folder above them."""
+    for path in paths:
+        yield path
+        folder = posixpath.dirname(path)
+        while folder:
+            if f"{folder}/__init__.py" in tree.entries:
+                yield f"{folder}/__init__.py"
+            folder = posixpath.dirname(folder)
+
+
+def _is_at(place: Location | None, path: str, line: int) -> bool:
+    return place is not None and (place.path, place.line) == (path, line)
+
+
+def _last(target: str | None) -> str:
+    return (target or "").rpartition(".")[2]

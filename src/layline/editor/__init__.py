@@ -1,0 +1,1 @@
+"""The door for editors: a language server over stdin and stdout."""

@@ -1,0 +1,176 @@
+"""`layline lsp`, driven by pygls' own client over stdio: open, edit, diagnostics, hover, definition."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+import pytest
+
+from commands import _SOURCE
+from layline.sample import write_sample
+
+pytest.importorskip("pygls", reason="pygls is not installed")
+from lsprotocol import types as lsp
+from pygls.lsp.client import LanguageClient
+
+_HANGS_S = 300
+PATCH = "harbor/backends/keel/patches/core/parallel_patches.py"
+CHECKPOINT = "harbor/backends/keel/checkpoint.py"
+
+
+@pytest.fixture(scope="module")
+def harbor(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("editor") / "demo"
+    write_sample(root)
+    return root / "harbor"
+
+
+class Editor:
+    """A client with one document open at a time."""
+
+    def __init__(self, harbor: Path) -> None:
+        self.client = LanguageClient("test", "1")
+        self.harbor = harbor
+        self.told: asyncio.Queue[lsp.PublishDiagnosticsParams] = asyncio.Queue()
+
+        @self.client.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+        def hear(told: lsp.PublishDiagnosticsParams) -> None:
+            self.told.put_nowait(told)
+
+        self.client.feature(lsp.WINDOW_LOG_MESSAGE)(lambda _: None)
+        self.client.feature(lsp.WINDOW_SHOW_MESSAGE)(lambda _: None)
+        self.version = 0
+
+    async def begin(self) -> None:
+        env = {**os.environ, "PYTHONPATH": _SOURCE}
+        await self.client.start_io(sys.executable, "-m", "layline", "lsp", cwd=str(self.harbor), env=env)
+        params = lsp.InitializeParams(capabilities=lsp.ClientCapabilities(), root_uri=self.harbor.as_uri())
+        await self.client.initialize_async(params)
+        self.client.initialized(lsp.InitializedParams())
+
+    def uri(self, path: str) -> str:
+        return (self.harbor / path).as_uri()
+
+    async def open(self, path: str) -> lsp.PublishDiagnosticsParams:
+        self.version += 1
+        text = (self.harbor / path).read_text()
+        item = lsp.TextDocumentItem(self.uri(path), "python", self.version, text)
+        self.client.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
+        return await self.hear()
+
+    async def edit(self, path: str, text: str) -> lsp.PublishDiagnosticsParams:
+        self.version += 1
+        self.client.text_document_did_change(
+            lsp.DidChangeTextDocumentParams(
+                lsp.VersionedTextDocumentIdentifier(self.version, self.uri(path)),
+                [lsp.TextDocumentContentChangeWholeDocument(text)],
+            )
+        )
+        return await self.hear()
+
+    async def hear(self) -> lsp.PublishDiagnosticsParams:
+        """The next diagnostics of the version that the editor shows."""
+        while True:
+            told = await asyncio.wait_for(self.told.get(), _HANGS_S)
+            if told.version == self.version:
+                return told
+
+    async def end(self) -> None:
+        await self.client.shutdown_async(None)
+        self.client.exit(None)
+        await self.client.stop()
+
+
+def _drive(harbor: Path, story: Callable[[Editor], Awaitable[None]]) -> None:
+    async def run() -> None:
+        editor = Editor(harbor)
+        await editor.begin()
+        try:
+            await story(editor)
+        finally:
+            await editor.end()
+
+    asyncio.run(run())
+
+
+def _lines(told: lsp.PublishDiagnosticsParams) -> list[tuple[int, str | int | None]]:
+    return [(one.range.start.line + 1, one.code) for one in told.diagnostics]
+
+
+def test_a_dead_patch_is_shown_moves_with_its_line_and_goes_when_it_is_mended(harbor: Path) -> None:
+    text = (harbor / PATCH).read_text()
+
+    async def story(editor: Editor) -> None:
+        told = await editor.open(PATCH)
+        assert _lines(told) == [(15, "dead-at-pin")]
+        assert told.diagnostics[0].severity == lsp.DiagnosticSeverity.Warning
+        assert "Did you mean keel.core.parallel_state.get_world_size?" in told.diagnostics[0].message
+        assert _lines(await editor.edit(PATCH, "# a line above\n" + text)) == [(16, "dead-at-pin")]
+        assert _lines(await editor.edit(PATCH, text.replace("get_word_size", "get_world_size"))) == []
+        assert _lines(await editor.edit(PATCH, text.replace("get_word_size", "get_wrold_size"))) == [
+            (15, "dead-at-pin")
+        ]
+
+    _drive(harbor, story)
+
+
+def test_what_breaks_at_the_tip_is_an_error_until_our_replacement_takes_it(harbor: Path) -> None:
+    text = (harbor / CHECKPOINT).read_text()
+
+    async def story(editor: Editor) -> None:
+        told = await editor.open(CHECKPOINT)
+        assert {one.severity for one in told.diagnostics} == {lsp.DiagnosticSeverity.Error}
+        assert _lines(told) == [(20, "signature-changed"), (21, "signature-changed")]
+        assert _lines(await editor.edit(CHECKPOINT, text + "\n\nbroken = (\n")) is not None, (
+            "half a sentence is no crash"
+        )
+
+    _drive(harbor, story)
+
+
+def test_hover_says_what_replaces_a_name_and_definition_leads_to_the_pin(harbor: Path) -> None:
+    async def story(editor: Editor) -> None:
+        await editor.open(CHECKPOINT)
+        document, place = lsp.TextDocumentIdentifier(editor.uri(CHECKPOINT)), lsp.Position(19, 10)
+        hover = await editor.client.text_document_hover_async(lsp.HoverParams(document, place))
+        assert hover is not None
+        assert isinstance(hover.contents, lsp.MarkupContent)
+        text = hover.contents.value
+        assert "wraps keel.training.checkpointing.save_checkpoint (Keel)" in text
+        assert "error[signature-changed]" in text
+        assert "since 2da0785437fa (2026-05-12): feat(training): Keep only the last checkpoints (#88)" in text
+        found = await editor.client.text_document_definition_async(lsp.DefinitionParams(document, place))
+        assert isinstance(found, list)
+        target = found[0]
+        assert isinstance(target, lsp.Location)
+        file = Path(unquote(urlparse(target.uri).path))
+        assert "def save_checkpoint" in file.read_text().splitlines()[target.range.start.line]
+        assert not file.stat().st_mode & stat.S_IWUSR, "a copy of upstream's text is not to be edited"
+
+    _drive(harbor, story)
+
+
+def test_after_an_edit_the_answer_comes_soon(harbor: Path) -> None:
+    """Processor time of this process is no measure of the server's; the ratio to opening is one."""
+    text = (harbor / PATCH).read_text()
+
+    async def story(editor: Editor) -> None:
+        begun = time.monotonic()
+        await editor.open(PATCH)
+        opened = time.monotonic() - begun
+        times = []
+        for number in range(5):
+            begun = time.monotonic()
+            await editor.edit(PATCH, text.replace("get_word_size", f"get_word_size{number}"))
+            times.append(time.monotonic() - begun)
+        print(f"open {opened:.2f} s, edits {', '.join(f'{one:.2f}' for one in times)} s")
+        assert min(times) < opened
+
+    _drive(harbor, story)
