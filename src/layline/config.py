@@ -193,8 +193,11 @@ class Settings:
     periodic: Periodic = field(default_factory=Periodic)
     dashboard: Dashboard = field(default_factory=Dashboard)
 
-    def choose(self, name: str | None) -> str:
-        """The key of the backend that a user means: by key or label, in any case; the only one where none is named."""
+    def choose(self, name: str | None, *, or_else: str = "") -> str:
+        """The key of the backend that a user means: by key or label, in any case; the only one where none is named.
+
+        `or_else`: what else the user can write, for the hint.
+        """
         if name is None:
             if len(self.backends) == 1:
                 return next(iter(self.backends))
@@ -203,7 +206,7 @@ class Settings:
                     "No backend is configured yet.",
                     hint="Edit layline.toml: uncomment one block, or run `layline init`.",
                 )
-            raise ConfigError("Which backend?", hint=f"Name one of {', '.join(self.backends)}.")
+            raise ConfigError("Which backend?", hint=f"Name one of {', '.join(self.backends)}{or_else}.")
         if name in self.backends:
             return name
         fitting = [key for key, one in self.backends.items() if name.lower() in {key.lower(), one.label.lower()}]

@@ -28,7 +28,7 @@ ARGUMENTS = [
     (("gap", "audit"), "Missing argument", "--help"),
     (("nonsense",), "There is no command", "--help"),
     (("gap", "show", "keel", "-c", "absent.toml"), "cannot be read", ""),
-    (("init", "."), "is already there", "--force"),
+    (("init", "."), "already exists", "--force"),
 ]
 
 
@@ -50,7 +50,7 @@ CONFIGS = [
     (CONFIG.replace("third_party/keel", "third_party/kiel"), "has nothing at 'third_party/kiel'", "--at"),
     (CONFIG.replace("third_party/keel", "harbour"), "has no submodule at 'harbour'", "--at"),
     (CONFIG.replace('path = "third_party/keel"\n', ""), "neither `path` nor `pin`", "pin = {"),
-    (CONFIG.replace('"upstream"', '"nowhere"'), "are nowhere to be found", "backends.keel.objects"),
+    (CONFIG.replace('"upstream"', '"nowhere"'), "are not on this machine", "backends.keel.objects"),
     (CONFIG.replace('"downstream"', '"nowhere"'), "is not a git repository", "clone or of a bare mirror"),
 ]
 

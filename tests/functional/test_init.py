@@ -115,7 +115,7 @@ def test_where_nothing_is_pinned_the_readme_names_the_version(tmp_path: Path) ->
         "https://github.com/loft/Mast-LM",
         ("deck",),
     )
-    assert "its texts say `git checkout core_v0.12.1` (README.md:3)" in text
+    assert "the docs say `git checkout core_v0.12.1` (README.md:3)" in text
 
 
 def test_where_no_version_is_named_what_is_required_is_suggested(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_an_edit_is_told_and_known_on_request(project: Project) -> None:
     project.write("own/boot.py", BOOT.replace("up.a.f", "up.a.g"))
     project.write("own/more.py", BOOT)
     listed = project.ask("patches", "list", "up")
-    assert "2 files have uncommitted edits that this answer, which is for HEAD, does not know: own/boot.py," in " ".join(listed.out.split())  # fmt: skip
+    assert "2 files have uncommitted edits that this answer (for HEAD) does not include: own/boot.py," in " ".join(listed.out.split())  # fmt: skip
     assert project.ask("patches", "list", "up", "--format", "json").json["uncommitted"] == [
         "own/boot.py",
         "own/more.py",

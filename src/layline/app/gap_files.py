@@ -75,7 +75,7 @@ def refuse_foreign(places: Places) -> None:
         names = ", ".join(str(path) for path in foreign)
         raise Error(
             f"{names}: not made by Layline, so not overwritten.",
-            hint="--replace takes them over (the id, file names and artifacts stay as they are).",
+            hint="--replace replaces them (the id, file names and artifacts stay as they are).",
         )
 
 
@@ -137,7 +137,7 @@ def _load(path: Path) -> GapRecord:
     found = read_gap_record(codec.parse_json(path.read_bytes(), where=str(path)))
     if isinstance(found, GapRecord):
         return found
-    raise RecordError(str(path), tuple(str(problem) for problem in found), hint="Mend or remove it first.")
+    raise RecordError(str(path), tuple(str(problem) for problem in found), hint="Repair or remove it first.")
 
 
 def _source(artifacts: tuple[Artifact, ...], kind: str, key: str, slug: str, name: str) -> str:

@@ -237,7 +237,7 @@ def _build_answer(workspace: Workspace, made: list[Made], written: dict[str, lis
         lines = (summary["headline"], f"Recommendation: {summary['recommendation']}.", *summary["why_it_matters"])
         sections.append(Section(title=one.label, blocks=(Bullets(lines), Paragraph("Files:"), Bullets(items))))
         found = [f"{_relative(workspace, path)}: {reason}" for path, reason in find_problems(one.places)]
-        told = f"Checked after writing: {len(found)} problems." if found else "Checked after writing: nothing is wrong."
+        told = f"Checked after writing: {len(found)} problems." if found else "Checked after writing: no problem."
         sections[-1] = replace(
             sections[-1], blocks=(*sections[-1].blocks, Paragraph(told), *([Bullets(tuple(found))] if found else []))
         )

@@ -48,7 +48,7 @@ def gap_verify(workspace: Workspace, records: tuple[Path, ...] = (), *, progress
     folder = workspace.root / workspace.settings.project.docs / FOLDER / "dashboard-data" / "reports"
     chosen = records or tuple(sorted(path for path in folder.glob("*.json") if evidence_path(path).exists()))
     if not chosen:
-        raise Error(f"There is no report of ours below {folder}.", hint="`layline gap report` writes one.")
+        raise Error(f"There is no report made by Layline below {folder}.", hint="`layline gap report` writes one.")
     verified = [_verify(workspace, path, progress) for path in chosen]
     return _build_answer(verified)
 
@@ -133,7 +133,7 @@ def _compare_files(now: _Now, path: Path, record: dict[str, Any]) -> list[Findin
         if not place.exists():
             found.append(Finding(what=str(place.name), verdict="gone", was="", now="the file is missing"))
         elif without_remarks(was_text := place.read_text(encoding="utf-8")) != without_remarks(compose(text, was_text)):
-            found.append(Finding(what=str(place.name), verdict="edited", was="", now="differs from what the facts say"))
+            found.append(Finding(what=str(place.name), verdict="edited", was="", now="differs from the facts"))
     return found
 
 
@@ -178,7 +178,7 @@ def _build_answer(verified: list[Verified]) -> Answer:
             sections.append(Section(title=one.path, blocks=(Paragraph(text), table)))
         else:
             sections.append(
-                Section(title=one.path, blocks=(Paragraph(f"{one.facts} facts recomputed, all as recorded."),))
+                Section(title=one.path, blocks=(Paragraph(f"{one.facts} facts recomputed, all unchanged."),))
             )
     data = {
         "schema": "layline.verify/1",

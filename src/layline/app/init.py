@@ -41,7 +41,7 @@ def init(
     """
     file = folder / FILE_NAME
     if file.exists() and not force:
-        raise ConfigError(f"{file} is already there.", hint="Use --force to write it anew, or edit it.")
+        raise ConfigError(f"{file} already exists.", hint="Use --force to replace it, or edit it.")
     place = git or folder
     downstream = open_repository(place)
     tree = Tree(downstream, downstream.resolve(at))
@@ -126,7 +126,7 @@ def _draft_submodule(
     name = posixpath.basename(submodule.path)
     folder = folders.get(name)
     key = posixpath.basename(folder) if folder else re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-    remarks = [] if folder else ["no folder is named like it: add `integration` if there is one"]
+    remarks = [] if folder else ["no folder has its name: add `integration` if there is one"]
     if submodule.branch is None:
         remarks.append(".gitmodules names no branch: `ref` is assumed")
     packages = _find_upstream_packages(place, tree, submodule, imported)
@@ -216,9 +216,9 @@ def _draft_checkouts(tree: Tree, imported: Counter[str], project: dict[str, str]
             f"pin = {{ revision = {toml(item.revision)} }}  # {item.location}" for item in _first_of_each(places)
         )
         remarks = (
-            f"nothing pins it; its texts say `git checkout {revisions[0]}` ({places[0].location})"
+            f"no file pins it; the docs say `git checkout {revisions[0]}` ({places[0].location})"
             if len(revisions) == 1
-            else "its texts name several versions: choose one",
+            else "the docs name several versions: choose one",
             *(f"also cloned from {address}" for address in addresses[1:]),
         )
         backend = Backend(

@@ -117,7 +117,9 @@ def read_inventories(workspace: Workspace, backends: tuple[str, ...]) -> list[In
     for key in backends:
         workspace.settings.backend(key)
     if not backends:
-        raise ConfigError("No backend is configured.", hint="`layline init` writes layline.toml by looking around.")
+        raise ConfigError(
+            "No backend is configured.", hint="`layline init` writes layline.toml by looking at the project."
+        )
     known = know_packages(workspace)
     return _read_kept(known, backends, lambda: open_reading(known))
 

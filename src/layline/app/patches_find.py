@@ -69,7 +69,7 @@ def patches_notes(workspace: Workspace, file: Path) -> Answer:
         "claims": [{**asdict(claim), "verdict": claim.verdict.value} for claim in claims],
     }
     report = _report(file, claims, counts)
-    searched = f"{len(opened.reading.texts)} Python files, tests and vendored code apart"
+    searched = f"{len(opened.reading.texts)} Python files, without tests and vendored code"
     meta = (("downstream", f"{workspace.downstream.name} at {workspace.commit}"), ("searched", searched))
     return Answer(report=replace(report, meta=meta), data={**data, "searched": sorted(opened.reading.texts)})
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from layline.source import Definition
 
 _MOST_COMMITS = 15
-_UNKNOWN_KEY = "nor does upstream name it as a flag or field (it may come from the command line or another layer)"
+_UNKNOWN_KEY = "and upstream has no flag or field of that name (it may come from the command line or another layer)"
 _A_KIND = {
     TargetKind.DEFINITION: "a definition",
     TargetKind.IMPORTED_NAME: "an imported name",

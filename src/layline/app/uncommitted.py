@@ -65,11 +65,11 @@ def _find_pin_files(backend: Backend) -> Iterable[str]:
 def _say_uncommitted(paths: tuple[str, ...]) -> str:
     shown = ", ".join(paths[:_MOST]) + (f" and {len(paths) - _MOST} more" if len(paths) > _MOST else "")
     what = "1 file has uncommitted edits" if len(paths) == 1 else f"{len(paths)} files have uncommitted edits"
-    return f"{what} that this answer, which is for HEAD, does not know: {shown}. Commit them, or ask with --worktree."
+    return f"{what} that this answer (for HEAD) does not include: {shown}. Commit them, or use --worktree."
 
 
 def _say_worktree(workspace: Workspace) -> str:
-    return f"This answer is for the files on disk over {workspace.commit[:12]}; it cannot be reproduced from a commit."
+    return f"This answer is for the files on disk, over commit {workspace.commit[:12]}; it cannot be reproduced from a commit."
 
 
 def _add(answer: Answer, field: str, value: object, message: str) -> Answer:

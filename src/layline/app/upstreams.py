@@ -91,7 +91,7 @@ def open_upstreams(workspace: Workspace) -> Upstreams:
         try:
             parts.append(read_pinned_part(workspace, key))
         except Error as error:
-            skipped.append(Skipped(f"upstream {key}", f"its targets are not looked up: {error.message}"))
+            skipped.append(Skipped(f"upstream {key}", f"its targets cannot be looked up: {error.message}"))
             continue
         pins[key] = parts[-1].tree.commit
     cache = open_cache(cache_directory())

@@ -69,7 +69,7 @@ class Workspace:
                 return open_repository(place, backend.upstream or key)
         read_pin(self.downstream, self.commit, key, backend)  # an undecided pin is the first thing to mend
         raise ConfigError(
-            f"The upstream objects of {key!r} are nowhere to be found.",
+            f"The upstream objects of {key!r} are not on this machine.",
             hint=f"Set `backends.{key}.objects` to a clone or bare mirror, run `git submodule update --init`, or "
             "use --fetch.",
         )
@@ -86,10 +86,10 @@ def open_workspace(config: Path | None = None, *, at: str = "HEAD", worktree: bo
 
 def _open_on_disk(workspace: Workspace, at: str) -> Workspace:
     if at != "HEAD":
-        raise ConfigError("--worktree looks at what lies on disk, --at at a commit.", hint="Leave one of them out.")
+        raise ConfigError("--worktree reads the files on disk, --at reads a commit.", hint="Leave one of them out.")
     edits = find_edits(workspace.downstream, workspace.commit, lambda _: True)
     if edits is None:
-        raise ConfigError(f"{workspace.downstream.name} has no work tree here.", hint="Look at a commit with --at.")
+        raise ConfigError(f"{workspace.downstream.name} has no work tree here.", hint="Read a commit with --at.")
     over = Overlay(workspace.downstream, workspace.commit, edits.files, edits.links)
     return replace(workspace, downstream=over, worktree=True)
 

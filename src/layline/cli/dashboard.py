@@ -21,9 +21,9 @@ def dashboard() -> None:
     "--only",
     type=click.Choice(["backend-gap", "weekly", "monthly"]),
     default=None,
-    help="Just the records of one kind.",
+    help="Only records of this kind.",
 )
-@click.option("--check", is_flag=True, help="Write nothing; exit 1 where an index on disk is not what its records say.")
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 if an index is out of date.")
 @format_option("text", "json", "md")
 @config_option
 def index(only: str | None, check: bool, format_: str, output: Path | None, config: Path | None) -> int:
@@ -38,7 +38,7 @@ def index(only: str | None, check: bool, format_: str, output: Path | None, conf
     "--output-dir",
     required=True,
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder for the site; made new, or one that an earlier build made.",
+    help="Folder for the site: a new one, or one from an earlier build.",
 )
 @click.option("--no-pdf", is_flag=True, help="Leave the PDFs out.")
 @date_option

@@ -24,7 +24,7 @@ _OUR_BUG = 3
 @command()
 @click.argument("directory", type=click.Path(path_type=Path), default="layline-demo")
 @click.option("--walk/--no-walk", default=True, show_default=True, help="Run every command on the sample, too.")
-@click.option("--quick", is_flag=True, help="Leave out what takes its time to measure.")
+@click.option("--quick", is_flag=True, help="Leave out what takes long to measure.")
 def demo(directory: Path, walk: bool, quick: bool) -> int:
     """Write the embedded sample and walk through the commands.
 
@@ -50,7 +50,7 @@ def demo(directory: Path, walk: bool, quick: bool) -> int:
     app_demo.write_transcript(sample, outcomes)
     failed = [outcome for outcome in outcomes if not outcome.is_expected]
     click.echo(
-        f"\n{len(outcomes)} commands, {len(failed)} of them not as expected; {directory / app_demo.TRANSCRIPT} "
+        f"\n{len(outcomes)} commands, {len(failed)} with an unexpected result; the whole output is in {directory / app_demo.TRANSCRIPT} "
         "holds all they said."
     )
     return _OUR_BUG if failed else 0

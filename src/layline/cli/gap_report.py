@@ -15,10 +15,8 @@ from layline.cli.show import at_option, config_option, date_option, fetch_option
 @command("report")
 @backend_argument
 @click.option("--all", "every", is_flag=True, help="Every configured backend.")
-@click.option("--replace", "take_over", is_flag=True, help="Take over reports and records that Layline did not make.")
-@click.option(
-    "--no-patches", is_flag=True, help="Leave the patches out (`layline patches drift` asks about them alone)."
-)
+@click.option("--replace", "take_over", is_flag=True, help="Replace reports and records that Layline did not make.")
+@click.option("--no-patches", is_flag=True, help="Leave the patches out (see `layline patches drift`).")
 @to_option
 @at_option
 @fetch_option
@@ -46,7 +44,9 @@ def gap_report(
     if backend is not None and every:
         raise click.UsageError("Name one backend or use --all, not both.")
     workspace = open_workspace(config, at=at)
-    keys = tuple(workspace.settings.backends) if every else (workspace.settings.choose(backend),)
+    keys = (
+        tuple(workspace.settings.backends) if every else (workspace.settings.choose(backend, or_else=", or use --all"),)
+    )
     for key in keys if fetch else ():
         fetch_backend(workspace, key)
     with show_progress() as progress:

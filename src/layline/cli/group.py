@@ -31,7 +31,7 @@ VERBOSE = click.Option(
     is_flag=True,
     expose_value=False,
     callback=_remember("verbose"),
-    help="Say what is being read, at once and in pipes, too.",
+    help="Say what is being read, also in pipes.",
 )
 
 

@@ -31,7 +31,7 @@ from layline.core.drift import DriftKind
     "--all",
     "every",
     is_flag=True,
-    help="Every configured backend; one whose objects are not here is skipped, and named.",
+    help="Every configured backend; one that cannot be read is skipped and named.",
 )
 @to_option
 @click.option(
@@ -39,14 +39,12 @@ from layline.core.drift import DriftKind
     "since",
     default=None,
     metavar="REV",
-    help="Upstream commit to compare from; default: the pin. Where a pull request moves the pin: where it was.",
+    help="Upstream commit to compare from; default: the pin. For a pull request that moves the pin: the old one.",
 )
 @at_option
 @worktree_option
-@click.option(
-    "--dead", is_flag=True, help="Only what does nothing today already: the pin against itself; exit 1 if there is any."
-)
-@click.option("--culprits", is_flag=True, help="Name the upstream commit that made each row so.")
+@click.option("--dead", is_flag=True, help="Only dead patches, which do nothing at the pin; exit 1 if there is one.")
+@click.option("--culprits", is_flag=True, help="Name the upstream commit that caused each finding.")
 @click.option(
     "--fail-on",
     type=click.Choice(("error", "warning", "none", "breaks", "look")),
@@ -95,9 +93,11 @@ def patches_drift(
     if backend is not None and every:
         raise click.UsageError("Name one backend or use --all, not both.")
     if since is not None and (every or dead):
-        raise click.UsageError("--from goes with one backend, and not with --dead.")
+        raise click.UsageError("--from needs one backend, and cannot be used with --dead.")
     workspace = open_workspace(config, at=at, worktree=worktree)
-    keys = tuple(workspace.settings.backends) if every else (workspace.settings.choose(backend),)
+    keys = (
+        tuple(workspace.settings.backends) if every else (workspace.settings.choose(backend, or_else=", or use --all"),)
+    )
     for key in keys if fetch else ():
         fetch_backend(workspace, key)
     options = DriftOptions(
@@ -157,5 +157,5 @@ def patches_retarget(
         return show(answer, format_, output)
     deliver(diff, output)
     for item in answer.report.skipped:
-        click.echo(f"left: {item}", err=True)
+        click.echo(f"not edited: {item}", err=True)
     return 0

@@ -17,7 +17,7 @@ from layline.cli.group import command
 @click.option("--project", default=None, help="Name in the page header; default: the project of layline.toml.")
 @click.option("--commit", default="", help="Commit in the page header.")
 @click.option("--date", default="", help="Date in the page header and inside the file, YYYY-MM-DD.")
-@click.option("--one-page", is_flag=True, help="Set it as large as one page allows; refuse what cannot fit.")
+@click.option("--one-page", is_flag=True, help="Fit it on one page; refuse what does not fit.")
 @click.option("--engine", type=click.Choice(["typst", "weasyprint"]), default="typst", show_default=True)
 @click.option(
     "--style",

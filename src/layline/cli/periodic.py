@@ -19,7 +19,7 @@ since_option = click.option(
     "--since",
     default=None,
     metavar="TIME",
-    help="Begin here instead of with the period, e.g. where the last report ended.",
+    help="Start here instead of at the start of the period.",
 )
 until_option = click.option(
     "--until",
@@ -31,10 +31,10 @@ write_option = click.option(
     "--write/--no-write", default=True, show_default=True, help="Write the report and its record, or only show them."
 )
 couplings_option = click.option(
-    "--couplings", is_flag=True, help="Also count what of our code breaks at each tip; slower, needs `packages`."
+    "--couplings", is_flag=True, help="Also count which of our code breaks at each tip (slower; needs `packages`)."
 )
 replace_option = click.option(
-    "--replace", "replace_foreign", is_flag=True, help="Take over files that Layline did not write."
+    "--replace", "replace_foreign", is_flag=True, help="Replace files that Layline did not write."
 )
 
 

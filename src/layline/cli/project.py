@@ -49,9 +49,7 @@ def init(
 
 @command()
 @at_option
-@click.option(
-    "--pins", is_flag=True, help="Only the pins: each is readable and unambiguous; needs no upstream objects."
-)
+@click.option("--pins", is_flag=True, help="Only check that each pin can be read; needs no upstream objects.")
 @format_option("text", "json", "md")
 @config_option
 def doctor(at: str, pins: bool, format_: str, output: Path | None, config: Path | None) -> int:

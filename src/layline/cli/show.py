@@ -25,13 +25,11 @@ config_option = click.option(
     default=None,
     help="layline.toml to use; default: the nearest one here or above.",
 )
-at_option = click.option("--at", default="HEAD", show_default=True, help="Downstream commit to look at.")
-worktree_option = click.option(
-    "--worktree", is_flag=True, help="Look at the files as they lie on disk, uncommitted edits and all."
-)
+at_option = click.option("--at", default="HEAD", show_default=True, help="Commit of the downstream to read.")
+worktree_option = click.option("--worktree", is_flag=True, help="Read the files on disk, with uncommitted edits.")
 to_option = click.option("--to", default=None, help="Upstream ref to compare with; default: the configured `ref`.")
 fetch_option = click.option(
-    "--fetch", is_flag=True, help="First bring the upstream's newest commits (the only use of the network)."
+    "--fetch", is_flag=True, help="First download upstream's newest commits; nothing else uses the network."
 )
 _day = click.option(
     "--date",
@@ -39,7 +37,7 @@ _day = click.option(
     default=None,
     metavar="YYYY-MM-DD",
     callback=lambda _, __, text: parse_date(text),
-    help="The day the answer is given on; default: today.",
+    help="Date of the answer; default: today.",
 )
 
 

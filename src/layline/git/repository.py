@@ -162,7 +162,7 @@ class Repository:
         listed = run(argv(self._shadow.directory, ("rev-parse", f"--disambiguate={ref}"))).split()
         if len(listed) > 1:
             return GitError(
-                f"{ref} is ambiguous in {self.name}: {len(listed)} objects begin so.",
+                f"{ref} is ambiguous in {self.name}: {len(listed)} objects begin with it.",
                 hint="Give more digits of the hash.",
             )
         return MissingObject(ref, self.name, hint=self._missing_hint())

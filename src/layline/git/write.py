@@ -97,7 +97,9 @@ class WorkTree:
         self.git("check-ref-format", "--branch", name)
         existing = self.resolve_branch(name)
         if existing is not None and existing != commit:
-            raise ConfigError(f"The branch {name} exists and is somewhere else.", hint="Choose another `git_branch`.")
+            raise ConfigError(
+                f"The branch {name} exists and points to another commit.", hint="Choose another `git_branch`."
+            )
         if existing is None:
             self.git(
                 "update-ref", "-m", "layline: begin campaign", f"refs/heads/{name}", commit, NO_COMMIT[: len(commit)]
@@ -126,7 +128,7 @@ class WorkTree:
         )
 
     def advance(self, commit: str, parent: str) -> None:
-        """Move HEAD's branch from `parent` to `commit`; nothing happens if it is already there."""
+        """Move HEAD's branch from `parent` to `commit`; nothing happens if it already exists."""
         now = self.head()
         if now == commit:
             return

@@ -34,7 +34,7 @@ def read_pin(downstream: Repository, commit: str, key: str, backend: Backend) ->
         return _read_written_pin(downstream, commit, key, backend.pin)
     if backend.path is None:
         raise ConfigError(
-            f"backends.{key} says neither `path` nor `pin`.",
+            f"backends.{key} has neither `path` nor `pin`.",
             hint="`path` names a submodule; `pin = { file = …, variable = … }` a file that holds the commit.",
         )
     path = backend.path
@@ -43,7 +43,7 @@ def read_pin(downstream: Repository, commit: str, key: str, backend: Backend) ->
         kind = "nothing" if entry is None else "no submodule"
         raise ConfigError(
             f"backends.{key}: {downstream.name} has {kind} at {path!r} in {commit[:12]}.",
-            hint="Correct `path`, or look at another commit with --at.",
+            hint="Correct `path`, or read another commit with --at.",
         )
     command = f"git ls-tree {commit} -- {path}"
     return PinnedCommit(
@@ -87,12 +87,12 @@ def _read_written_pin(downstream: Repository, commit: str, key: str, pin: Pin) -
     values = {value for _, value in found}
     what = pin.variable or pin.requirement or "a commit"
     if not found:
-        raise ConfigError(f"backends.{key}.pin: {pin.file} at {commit[:12]} does not say {what}.")
+        raise ConfigError(f"backends.{key}.pin: {pin.file} at {commit[:12]} does not name {what}.")
     if len(values) > 1:
         listed = ", ".join(f"line {line}: {value}" for line, value in found)
         raise ConfigError(
             f"backends.{key}.pin: {pin.file} gives {what} more than one value ({listed}).",
-            hint="Name a file or variable that says it once.",
+            hint="Name a file or variable that names it once.",
         )
     line, value = found[0]
     command = f"git show {commit}:{pin.file} | sed -n {line}p"

@@ -144,7 +144,7 @@ def _describe_search(texts: dict[str, bytes], schemas: dict[str, Schema]) -> str
     keys = [item for schema in schemas.values() for items in schema.keys.values() for item in items]
     files = len({item.location.path for item in keys})
     return (
-        f"its last name is in none of {len(texts)} Python files ({listed}; tests and vendored code apart) and "
+        f"its last name is in none of {len(texts)} Python files ({listed}; without tests and vendored code) and "
         f"among none of the {len(keys)} keys of {files} config files"
     )
 

@@ -55,7 +55,7 @@ def _find_alerts(activity: Activity) -> Iterator[Alert]:
         if drift.stale_days > STALE_DAYS:
             message = (
                 f"the newest commit of {drift.label} {drift.ref} at hand is {drift.stale_days} days older than the "
-                "window's end; if upstream is alive, fetch it first"
+                "window's end; if upstream is still developed, use --fetch first"
             )
             yield Alert(severity=Severity.LOOK, message=message)
 
