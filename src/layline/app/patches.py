@@ -14,6 +14,7 @@ from layline.app.workspace import cache_directory, know_packages
 from layline.core.effect_ids import name_effects
 from layline.core.listing import join_listings
 from layline.core.patch import Inventory
+from layline.core.progress import Progress, silent
 from layline.core.report import Answer, Report, Section
 from layline.errors import ConfigError, Error
 from layline.patches.csv_rows import CSV_COLUMNS, find_csv_rows
@@ -53,9 +54,16 @@ class Filter:
         return self.style is None or any(effect.style.value == self.style for effect in patch.effects)
 
 
-def patches_list(workspace: Workspace, backend: str | None = None, wanted: Filter = Filter()) -> Answer:  # noqa: B008  frozen
+def patches_list(
+    workspace: Workspace,
+    backend: str | None = None,
+    wanted: Filter = Filter(),  # noqa: B008  frozen
+    *,
+    progress: Progress = silent,
+) -> Answer:
     """Every patch of one backend, or of all."""
-    inventories = read_inventories(workspace, (backend,) if backend else tuple(workspace.settings.backends))
+    keys = (backend,) if backend else tuple(workspace.settings.backends)
+    inventories = read_inventories(workspace, keys, progress)
     shown = [
         narrow(replace(inventory, patches=tuple(filter(wanted.keeps, inventory.patches))), wanted.wanted)
         for inventory in inventories
@@ -70,7 +78,6 @@ def patches_list(workspace: Workspace, backend: str | None = None, wanted: Filte
         build_listing(kept, name, workspace.settings.backend(kept.backend).label or kept.backend, of=whole)
         for kept, whole in zip(shown, inventories, strict=True)
     ]
-    keys = [inventory.backend for inventory in shown]
     if backend:
         answer = Answer(report=reports[0], data=encode_inventory(shown[0]), listing=listings[0])
         return tell_uncommitted(workspace, answer, keys)
@@ -98,21 +105,23 @@ class OpenedInventory:
     workspace: Workspace
 
 
-def open_reading(workspace: Workspace) -> OpenedInventory:
+def open_reading(workspace: Workspace, progress: Progress = silent) -> OpenedInventory:
     workspace = know_packages(workspace)
     tree = Tree(workspace.downstream, workspace.commit)
     cache = Cache(cache_directory(), FACTS)
+    progress(f"reading {workspace.settings.project.name}", 0, 0)
     memos = open_memos("patches", workspace.settings, find_pins(workspace))
     reading = read_downstream(tree, workspace.settings, cache, memos)
+    progress(f"reading {', '.join(workspace.settings.backends)} at the pin", 0, 0)
     return OpenedInventory(reading, open_upstreams(workspace), tree, workspace)
 
 
-def read_all(opened: OpenedInventory, backends: tuple[str, ...]) -> list[Inventory]:
+def read_all(opened: OpenedInventory, backends: tuple[str, ...], progress: Progress = silent) -> list[Inventory]:
     """The inventories of backends whose downstream is open already."""
-    return _read_kept(opened.workspace, backends, lambda: opened)
+    return _read_kept(opened.workspace, backends, lambda: opened, progress)
 
 
-def read_inventories(workspace: Workspace, backends: tuple[str, ...]) -> list[Inventory]:
+def read_inventories(workspace: Workspace, backends: tuple[str, ...], progress: Progress = silent) -> list[Inventory]:
     """The inventories of several backends over one reading of the downstream."""
     for key in backends:
         workspace.settings.backend(key)
@@ -121,7 +130,7 @@ def read_inventories(workspace: Workspace, backends: tuple[str, ...]) -> list[In
             "No backend is configured.", hint="`layline init` writes layline.toml by looking at the project."
         )
     known = know_packages(workspace)
-    return _read_kept(known, backends, lambda: open_reading(known))
+    return _read_kept(known, backends, lambda: open_reading(known, progress), progress)
 
 
 def load_kept(workspace: Workspace) -> list[Inventory]:
@@ -133,7 +142,7 @@ def load_kept(workspace: Workspace) -> list[Inventory]:
 
 
 def _read_kept(
-    workspace: Workspace, backends: tuple[str, ...], open_: Callable[[], OpenedInventory]
+    workspace: Workspace, backends: tuple[str, ...], open_: Callable[[], OpenedInventory], progress: Progress = silent
 ) -> list[Inventory]:
     """An inventory is a function of files, pins, settings and our own code: read once, kept by a digest of all four."""
     results, inputs = Results("inventory"), find_inputs(workspace)
@@ -144,6 +153,7 @@ def _read_kept(
     if missing:
         opened = open_()
         for key in missing:
+            progress(f"following the installers of {key}", 0, 0)
             found[key] = _read_one(opened.reading, opened.upstreams, key)
             results.store(keys[key], codec.encode(found[key]))
         opened.upstreams.save()

@@ -209,8 +209,8 @@ def open_drift(
     others = _other_parts(workspace, backend)
     read_sides = begin(lambda: _read_indexes([part, *others], [replace(part, tree=Tree(upstream, tip)), *others]))
     progress("reading the patches", 0, 0)
-    (inventory,) = read_inventories(workspace, (backend,))
-    progress("reading the upstream at pin and tip", 0, 0)
+    (inventory,) = read_inventories(workspace, (backend,), progress)
+    progress(f"reading {backend} at pin and tip", 0, 0)
     then, now = read_sides()
     versions = Versions(upstream, (then, now), open_cache(cache_directory()))
     comparer = Comparer(Resolver(then), Resolver(now), (Tracer(upstream, pin, tip, versions),))
@@ -333,11 +333,11 @@ def _read_baseline(file: Path | None) -> tuple[Accepted, ...]:
     return parse_baseline(text, where=str(file))
 
 
-def patches_diff(workspace: Workspace, patch: str, *, to: str | None = None) -> Answer:
+def patches_diff(workspace: Workspace, patch: str, *, to: str | None = None, progress: Progress = silent) -> Answer:
     """The three-way view of one patch: upstream then, upstream now, ours."""
-    named = find_named(read_inventories(workspace, tuple(workspace.settings.backends)), patch)
+    named = find_named(read_inventories(workspace, tuple(workspace.settings.backends), progress), patch)
     backend, patch = named.inventory.backend, named.patch.id
-    opened = open_drift(workspace, backend, to)
+    opened = open_drift(workspace, backend, to, progress)
     rows = [
         row
         for row in find_drifts(opened.inventory, opened.sides)

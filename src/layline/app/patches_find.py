@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layline.app.patches import open_reading, read_all
+from layline.core.progress import Progress, silent
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
 from layline.errors import Error
 from layline.patches.declared_keys import Schema, read_schema
@@ -22,15 +23,15 @@ if TYPE_CHECKING:
     from layline.source import Tree
 
 
-def patches_find(workspace: Workspace, word: str, backend: str | None = None) -> Answer:
+def patches_find(workspace: Workspace, word: str, backend: str | None = None, *, progress: Progress = silent) -> Answer:
     """Every place that speaks of `word`, best first."""
     if len(word.strip()) < 2:
         raise Error("Give at least two letters to look for.")
-    opened = open_reading(workspace)
+    opened = open_reading(workspace, progress)
     keys = (backend,) if backend else tuple(workspace.settings.backends)
     hits = [
         hit
-        for inventory in read_all(opened, keys)
+        for inventory in read_all(opened, keys, progress)
         for hit in find_word(inventory, _schema(workspace, opened.tree, inventory.backend), word)
     ]
     hits.sort(key=lambda hit: (hit.rank, hit.backend, hit.patch or "~", hit.location))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from layline.app.files import write_inside
 from layline.app.patches import OpenedInventory, open_reading, read_all
 from layline.app.patches_show import read_keys
+from layline.core.progress import Progress, silent
 from layline.core.report import Answer, Cell, Paragraph, Report, Section
 from layline.errors import Error
 from layline.patches.inventory.read import find_handler_calls
@@ -26,10 +27,17 @@ if TYPE_CHECKING:
 _MARK = ".layline-port"
 
 
-def patches_port(workspace: Workspace, patch_id: str, *, to: Path | None = None, backend: str | None = None) -> Answer:
+def patches_port(
+    workspace: Workspace,
+    patch_id: str,
+    *,
+    to: Path | None = None,
+    backend: str | None = None,
+    progress: Progress = silent,
+) -> Answer:
     """The porting plan of a patch; with `to`, a bundle is written there."""
-    opened = open_reading(workspace)
-    inventories = read_all(opened, (backend,) if backend else tuple(workspace.settings.backends))
+    opened = open_reading(workspace, progress)
+    inventories = read_all(opened, (backend,) if backend else tuple(workspace.settings.backends), progress)
     named = find_named(inventories, patch_id)
     inventory, patch = named.inventory, named.patch
     modules = opened.reading.machine.modules

@@ -8,6 +8,7 @@ from layline.app.patches import OpenedInventory, open_reading, read_all
 from layline.app.uncommitted import tell_uncommitted
 from layline.core.evidence import Evidence
 from layline.core.patch import TargetKind
+from layline.core.progress import Progress, silent
 from layline.core.report import Answer, Bullets, Cell, Code, Paragraph, Report, Section, Table
 from layline.coupling.replacements import Replacements
 from layline.errors import GitError
@@ -48,10 +49,12 @@ _A_KIND = {
 }
 
 
-def patches_show(workspace: Workspace, patch_id: str, backend: str | None = None) -> Answer:
+def patches_show(
+    workspace: Workspace, patch_id: str, backend: str | None = None, *, progress: Progress = silent
+) -> Answer:
     """What a patch does, when, where, upstream beside ours, rivals, history, porting plan."""
-    opened = open_reading(workspace)
-    inventories = read_all(opened, (backend,) if backend else tuple(workspace.settings.backends))
+    opened = open_reading(workspace, progress)
+    inventories = read_all(opened, (backend,) if backend else tuple(workspace.settings.backends), progress)
     named = find_named(inventories, patch_id)
     inventory, patch = named.inventory, named.patch
     keys = read_keys(workspace, opened, inventory, patch)

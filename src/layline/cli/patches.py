@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,7 +11,11 @@ from layline.cli.complete import backend_argument, backend_option, patch_argumen
 from layline.cli.filters import filter_options, read_filters
 from layline.cli.group import group
 from layline.cli.patches_drift import patches_diff, patches_drift, patches_retarget
+from layline.cli.progress import show_progress
 from layline.cli.show import at_option, config_option, deliver, format_option, show, worktree_option
+
+if TYPE_CHECKING:
+    from layline.app.workspace import Workspace
 
 _STYLES = ("binding-replacement", "function-wrapping", "config-rewrite", "env-lifecycle", "source-rewrite")
 
@@ -53,8 +57,9 @@ def patches_list(
 
     wanted = app_patches.Filter(phase=phase, style=style, active=active, wanted=read_filters(filters))
     workspace = open_workspace(config, at=at, worktree=worktree)
-    key = workspace.settings.choose(backend) if backend else None
-    answer = app_patches.patches_list(workspace, key, wanted)
+    key = _key(workspace, backend)
+    with show_progress() as progress:
+        answer = app_patches.patches_list(workspace, key, wanted, progress=progress)
     if format_ in {"csv", "html"}:
         deliver(app_patches.render_list(workspace, answer, format_), output)
         return 0
@@ -84,7 +89,10 @@ def patches_show(
     from layline.app.patches_show import patches_show as deep_dive
     from layline.app.workspace import open_workspace
 
-    return show(deep_dive(open_workspace(config, at=at, worktree=worktree), patch_id, backend), format_, output)
+    workspace = open_workspace(config, at=at, worktree=worktree)
+    with show_progress() as progress:
+        answer = deep_dive(workspace, patch_id, _key(workspace, backend), progress=progress)
+    return show(answer, format_, output)
 
 
 @patches.command("find")
@@ -100,7 +108,10 @@ def patches_find(
     from layline.app.patches_find import patches_find as find
     from layline.app.workspace import open_workspace
 
-    return show(find(open_workspace(config, at=at), word, backend), format_, output)
+    workspace = open_workspace(config, at=at)
+    with show_progress() as progress:
+        answer = find(workspace, word, _key(workspace, backend), progress=progress)
+    return show(answer, format_, output)
 
 
 @patches.command("notes")
@@ -139,7 +150,14 @@ def patches_port(
     from layline.app.patches_port import patches_port as port
     from layline.app.workspace import open_workspace
 
-    return show(port(open_workspace(config, at=at), patch_id, to=to, backend=backend), format_, output)
+    workspace = open_workspace(config, at=at)
+    with show_progress() as progress:
+        answer = port(workspace, patch_id, to=to, backend=_key(workspace, backend), progress=progress)
+    return show(answer, format_, output)
+
+
+def _key(workspace: Workspace, backend: str | None) -> str | None:
+    return workspace.settings.choose(backend) if backend else None
 
 
 for command in (patches_drift, patches_diff, patches_retarget):

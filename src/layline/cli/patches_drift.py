@@ -131,8 +131,12 @@ def patches_diff(patch_id: str, to: str | None, at: str, format_: str, output: P
     """
     from layline.app.patches_drift import patches_diff as answer_diff
     from layline.app.workspace import open_workspace
+    from layline.cli.progress import show_progress
 
-    return show(answer_diff(open_workspace(config, at=at), patch_id, to=to), format_, output)
+    workspace = open_workspace(config, at=at)
+    with show_progress() as progress:
+        answer = answer_diff(workspace, patch_id, to=to, progress=progress)
+    return show(answer, format_, output)
 
 
 @command("retarget")

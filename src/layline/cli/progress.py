@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO
@@ -29,7 +30,13 @@ def show_progress() -> Iterator[Progress]:
         yield silent
         return
     if talk == "verbose" or not sys.stderr.isatty():
-        yield write_lines(sys.stderr, time.monotonic, every=talk == "verbose")
+        report, repeat = write_lines(sys.stderr, time.monotonic, every=talk == "verbose")
+        over = threading.Event()
+        threading.Thread(target=_beat, args=(repeat, over), daemon=True).start()
+        try:
+            yield report
+        finally:
+            over.set()
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
@@ -53,17 +60,27 @@ def find_talk() -> str | None:
     return context.find_root().meta.get(TALK) if context is not None else None
 
 
-def write_lines(stream: TextIO, clock: Callable[[], float], *, every: bool = False) -> Progress:
-    """A `Progress` for logs: one line at most every few seconds, flushed so that a watcher sees it.
+def _beat(repeat: Callable[[], None], over: threading.Event) -> None:
+    while not over.wait(_PAUSE_S):
+        repeat()
+
+
+def write_lines(
+    stream: TextIO, clock: Callable[[], float], *, every: bool = False
+) -> tuple[Progress, Callable[[], None]]:
+    """A `Progress` for logs: one line at most every few seconds, flushed so that a watcher sees it; and a function that
+    says again what is still being done.
 
     `every`: also one line at once for each new thing that is done.
     """
     last = begun = clock()
     told = ""
+    now_doing: tuple[str, int, int] | None = None
 
     def report(what: str, done: int, total: int) -> None:
-        nonlocal last, told
+        nonlocal last, told, now_doing
         now = clock()
+        now_doing = (what, done, total)
         if now - last < _PAUSE_S and not (every and what != told):
             return
         last, told = now, what
@@ -71,4 +88,8 @@ def write_lines(stream: TextIO, clock: Callable[[], float], *, every: bool = Fal
         stream.write(f"layline: {what}{far} ({now - begun:.0f} s)\n")
         stream.flush()
 
-    return report
+    def repeat() -> None:
+        if now_doing is not None:
+            report(*now_doing)
+
+    return report, repeat

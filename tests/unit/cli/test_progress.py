@@ -9,20 +9,25 @@ from layline.cli.progress import write_lines
 
 def test_a_line_every_few_seconds() -> None:
     stream, now = io.StringIO(), [0.0]
-    report = write_lines(stream, lambda: now[0])
+    report, repeat = write_lines(stream, lambda: now[0])
     for second, done in ((1, 1), (6, 2), (7, 3), (12, 4)):
         now[0] = second
         report("comparing targets", done, 4)
     now[0] = 30
     report("looking for culprits", 0, 0)
+    now[0] = 41
+    repeat()
     assert stream.getvalue().splitlines() == [
         "layline: comparing targets, 2 of 4 (6 s)",
         "layline: comparing targets, 4 of 4 (12 s)",
         "layline: looking for culprits (30 s)",
+        "layline: looking for culprits (41 s)",
     ]
 
 
 def test_short_work_says_nothing() -> None:
     stream = io.StringIO()
-    write_lines(stream, lambda: 1.0)("reading the patches", 0, 0)
+    report, repeat = write_lines(stream, lambda: 1.0)
+    report("reading the patches", 0, 0)
+    repeat()
     assert stream.getvalue() == ""
