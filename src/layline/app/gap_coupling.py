@@ -24,7 +24,7 @@ from layline.coupling.reading import Finder, find_roots, read_uses
 from layline.coupling.uses import ANALYSER
 from layline.gap.surface.compare import compare_surface, read_options
 from layline.gap.surface.flags import find_files_with
-from layline.gap.surface.yaml_keys import find_stale_keys, read_yaml_keys
+from layline.gap.surface.yaml_keys import find_stale_keys, read_yaml_keys, spell_out
 from layline.source import Cache, Index, Part, Resolver, Tree, build_indexes, open_cache, parse_tree
 from layline.source.versions import Versions
 
@@ -90,7 +90,7 @@ def measure_impact(workspace: Workspace, backend: Backend, pin: Tree, tip: Tree)
     return Impact(
         surface=surface,
         couplings=couplings,
-        stale_keys=tuple(find_stale_keys(keys, known[0], known[1].keys())),
+        stale_keys=tuple(spell_out(ours.tree, find_stale_keys(keys, known[0], known[1].keys()))),
         used_files=tuple(
             sorted({one.pin_evidence.path for one in couplings if one.pin_evidence and one.pin_evidence.path})
         ),

@@ -58,3 +58,5 @@ class StaleKey:
     """Further places of ours that use it."""
     suggestion: str | None
     pin_evidence: Evidence | None
+    written: str = ""
+    """The key with all that stands above it in our file; `key` is what upstream called it."""

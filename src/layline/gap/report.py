@@ -139,7 +139,7 @@ def _key_dependencies(gap: Gap) -> Section:
         title="Key dependency differences",
         blocks=(
             Paragraph(statements.dependency_sentence(gap)),
-            Bullets(statements.dependency_items(gap, most=6)),
+            Bullets(statements.dependency_items(gap, most=6, more="More in the detailed report.")),
         ),
     )
 
@@ -161,7 +161,7 @@ def _integration(gap: Gap) -> Section:
     text = f"{count(foot.tracked, 'tracked file')} ({foot.non_empty} non-empty, {foot.python} Python) in {where}."
     lines = [f"{text} {shorten(beyond, 160)}" if beyond else text] if foot.folders else []
     if gap.stale_keys:
-        keys = listed([stale.key for stale in gap.stale_keys], most=3)
+        keys = listed([stale.written or stale.key for stale in gap.stale_keys], most=3)
         lines.append(
             f"{count(len(gap.stale_keys), 'key')} of our YAML files {verb(len(gap.stale_keys), 'is')} unknown to the tip: {keys}."
         )

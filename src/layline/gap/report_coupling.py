@@ -192,7 +192,7 @@ def _stale(gap: Gap, most: int) -> Section:
         return Section(title=title, blocks=(Paragraph("None."),))
     rows = tuple(
         (
-            Cell(stale.key, code=True),
+            Cell(stale.written or stale.key, code=True),
             place_cell(gap.downstream, gap.downstream_commit.hash, stale.location),
             str(stale.others),
             evidence_cell(stale.pin_evidence),

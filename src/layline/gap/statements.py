@@ -210,14 +210,16 @@ def dependency_deltas(gap: Gap, most: int = 5) -> tuple[str, ...]:
     return tuple(plain_text(item) for item in dependency_items(gap, most))
 
 
-def dependency_items(gap: Gap, most: int = 5) -> tuple[Inline, ...]:
+def dependency_items(
+    gap: Gap, most: int = 5, more: str = "More under Dependencies and in the appendix."
+) -> tuple[Inline, ...]:
     """Dependency shifts: platforms and CI first, then run-time metadata; the same rank on both sides."""
     platform = [_platform_item(gap, change) for change in gap.dependencies.platform]
     rows = sorted((row for row in gap.dependencies.differences if not is_platform(row)), key=_dependency_weight)
     early = platform[: max(2, most // 2)]
     found = [*early, *(difference_item(gap, row) for row in rows[: most - len(early)])]
     if len(early) + len(rows) > most:
-        found[-1] = "More under Dependencies and in the appendix."
+        found[-1] = more
     return tuple(found) or ("No dependency declaration differs between pin and tip.",)
 
 

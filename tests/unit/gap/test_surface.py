@@ -11,7 +11,7 @@ from layline.change.compare import Comparer
 from layline.change.surface import Surface
 from layline.core.evidence import Evidence, Location
 from layline.gap.surface.compare import compare_surface, read_options
-from layline.gap.surface.yaml_keys import find_stale_keys, read_yaml_keys
+from layline.gap.surface.yaml_keys import find_stale_keys, read_yaml_keys, spell_out
 from layline.git import open_repository
 from layline.source import Part, Resolver, Tree, build_index
 
@@ -254,3 +254,14 @@ def test_the_keys_of_a_section_that_is_gone_are_told_once() -> None:
     keys = {"job": [here], "name": [Location("a.yaml", 2)], "job.name": [Location("a.yaml", 2)], "other": [here]}
     known = dict.fromkeys(keys, Evidence(repo="r", commit="c"))
     assert [one.key for one in find_stale_keys(keys, known, set())] == ["job.name", "other"]
+
+
+def test_a_key_is_shown_as_our_file_writes_it(tmp_path: Path) -> None:
+    history = History.start(tmp_path / "up")
+    text = "quantize:\n  linear:\n    float8:\n      emulate: false\n  more:\n    - deep: {er: 1}\n"
+    commit = history.commit("One", {"configs/a.yaml": text}, at=1_767_139_200)
+    tree = Tree(open_repository(history.path), commit)
+    keys, _ = read_yaml_keys(tree, ("configs",))
+    place = Evidence(repo="r", commit="a" * 40, path="p.py", lines=(1, 1))
+    stale = spell_out(tree, find_stale_keys(keys, {"float8.emulate": place, "deep.er": place}, set()))
+    assert [one.written for one in stale] == ["quantize.more.deep.er", "quantize.linear.float8.emulate"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import replace
 
 import yaml
 
@@ -12,6 +13,7 @@ from layline.core.evidence import Evidence, Location, Skipped
 from layline.source.tree import Tree
 
 _MAX_BYTES = 1_000_000
+_DEEPEST = 20
 
 
 def find_stale_keys(
@@ -36,6 +38,36 @@ def find_stale_keys(
             suggestion=near[0] if near else None,
             pin_evidence=before[key],
         )
+
+
+def spell_out(tree: Tree, stale: Iterable[StaleKey]) -> Iterator[StaleKey]:
+    """The same keys with the whole path they have in our files."""
+    found = list(stale)
+    written: dict[Location, str] = {}
+    for path in {one.location.path for one in found}:
+        text = tree.read_text(path)
+        if isinstance(text, str):
+            root = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+            written |= dict(_find_written(path, root, (), frozenset()))
+    for one in found:
+        yield replace(one, written=written.get(one.location, one.key))
+
+
+def _find_written(
+    path: str, node: yaml.Node | None, above: tuple[str, ...], seen: frozenset[int]
+) -> Iterator[tuple[Location, str]]:
+    if node is None or id(node) in seen or len(above) > _DEEPEST:
+        return
+    seen = seen | {id(node)}
+    if isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            yield from _find_written(path, item, above, seen)
+    elif isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                names = (*above, str(key.value))
+                yield Location(path, key.start_mark.line + 1), ".".join(names)
+                yield from _find_written(path, value, names, seen)
 
 
 def read_yaml_keys(tree: Tree, places: tuple[str, ...]) -> tuple[dict[str, list[Location]], tuple[Skipped, ...]]:
