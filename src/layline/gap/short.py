@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from layline.core.prose import count, listed, sentence
+from layline.core.prose import count, listed, sentence, verb
 from layline.core.report import Bullets, Cell, Paragraph, Section
 from layline.coupling.model import Touch
 from layline.gap import statements
@@ -91,14 +91,13 @@ def _causes(gap: Gap, total: int) -> str:
     if not gap.causes:
         return ""
     first, rest = gap.causes[:3], gap.causes[3:]
-    parts = [
-        f"{cause.name} breaks {len(cause.places)}{'' if at else f' of the {total}'}" for at, cause in enumerate(first)
-    ]
+    named = [f"{cause.name} {len(cause.places)}" for cause in first[1:]]
+    parts = [listed([f"{first[0].name} breaks {len(first[0].places)} of the {total}", *named])]
     others = sum(len(cause.places) for cause in rest)
-    parts += [f"{count(len(rest), 'other change')} {others}"] if rest else []
+    parts += [f"{count(len(rest), 'other change')} {verb(len(rest), 'breaks')} {others} more"] if rest else []
     unknown = total - sum(len(cause.places) for cause in gap.causes)
-    parts += [f"for {unknown} the change was not found"] if unknown > 0 else []
-    return f" {listed(parts, most=5)}."
+    parts += [f"which change breaks the remaining {unknown} was not found"] if unknown > 0 else []
+    return f" {'; '.join(parts)}."
 
 
 def _root_cause(gap: Gap) -> list[Inline]:
