@@ -69,7 +69,7 @@ def test_narrow_offsets_are_refused() -> None:
     wide = dict(operator.variants)["grouped"]
     request = ask(operator.start("naive"), wide.replace(".to(tl.int64)", ""), size=SIZE, vendor_allowed=False)
     found = measure_pair(replace(request, operator=replace(operator, shapes=request.shapes)))
-    assert [gate.property for gate in found.failed_gates] == ["wide-offsets"]
+    assert [gate.property for gate in found.failed_gates] == ["wide-offsets"], (found.problem, found.left_out)
     found = measure_pair(
         replace(
             ask(operator.start("naive"), wide, size=SIZE, vendor_allowed=False),

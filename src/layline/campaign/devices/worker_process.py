@@ -71,6 +71,7 @@ class Worker:
         self.account = open_account(self._started.process.pid)
         self._foreign_ns = 0
         self._unstopped = self._replies = 0
+        self._is_closed = False
         self._seq = int.from_bytes(os.urandom(4), "little")
         self._pid = 0
         self._clock = 0
@@ -211,7 +212,10 @@ class Worker:
         return procfs.read_mapped_files(self._pid)
 
     def close(self) -> None:
-        """End it and whatever it left."""
+        """End it and whatever it left, once."""
+        if self._is_closed:
+            return
+        self._is_closed = True
         for pid in (self._pid, self._started.process.pid):
             if pid:
                 try:

@@ -25,7 +25,6 @@ from layline.errors import BenchError
 _OWN: dict[tuple[str, str], tuple[Built, bytes]] = {}
 CONTROL_REQUESTS = 8
 CONTROLS = (Arm.BEST, Arm.AGAIN, Arm.CANARY)
-MOST_TOGETHER = 8
 TRIAL_SPIN = {"own": 400_000, "wall": 1_000_000}
 """Turns of the worker's, or the device's, empty loop used to find out what one costs."""
 AA_ALPHA = 0.001
@@ -155,7 +154,7 @@ def calibrate_canary(stage: Stage, best: LiveArm) -> Canary:
         typical = quantile(bare, 0.5)
         spins.append((step.name, round(stage.plan.canary * typical / max(1e-3, extra / trial))))
         whole += typical
-    count = min(MOST_TOGETHER, plan_count(stage, shape, whole / 1e6))
+    count = min(stage.device.pace.control_calls, plan_count(stage, shape, whole / 1e6))
     return Canary(shape=shape, spins=tuple(spins), count=count)
 
 

@@ -40,6 +40,12 @@ def test_another_arm_being_late_is_no_verdict(candidate: tuple[float, float]) ->
         refuse_late(late, Arm.CANDIDATE)
 
 
+def test_the_baseline_beside_itself_is_one_kernel() -> None:
+    late = find_late(_timed(best=LATE, again=LATE), "square", 1, 0.1)
+    with pytest.raises(Fault):
+        refuse_late(late, Arm.BEST)
+
+
 def test_a_shape_is_forgotten_for_every_arm() -> None:
     run = _timed(best=LATE, candidate=FINE)
     run.forget("square")
