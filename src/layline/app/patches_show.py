@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from layline.app.patches import OpenedInventory, open_reading, read_all
 from layline.app.uncommitted import tell_uncommitted
+from layline.core.effect_ids import is_effect_id
 from layline.core.evidence import Evidence
 from layline.core.patch import TargetKind
 from layline.core.progress import Progress, silent
@@ -78,7 +79,7 @@ def patches_show(
     opened.upstreams.save()
     answer = Answer(
         report=Report(
-            title=patch.id,
+            title=_name(patch),
             sections=tuple(sections),
             meta=(
                 ("downstream", f"{workspace.downstream.name} at {workspace.commit}"),
@@ -90,14 +91,20 @@ def patches_show(
     return tell_uncommitted(workspace, answer, [inventory.backend])
 
 
+def _name(patch: Patch) -> str:
+    """Its id; without a registration also what it changes."""
+    return f"{patch.id}: {describe_logic(patch.effects)}" if is_effect_id(patch.id) else patch.id
+
+
 def _build_summary(inventory: Inventory, patch: Patch) -> Section:
+    told: list[Inline] = [] if is_effect_id(patch.id) else [patch.description or "It has no description."]
     items: list[Inline] = [
-        patch.description or f"It {describe_logic(patch.effects)}.",
+        *told,
         f"Applies when: {describe_enabling(patch)}.",
         f"{'Active' if patch.active else 'Never active'}: {patch.active_reason}.",
     ]
     items += [f"Needs {need}." for need in patch.guard.other]
-    switch = describe_switch(inventory.engine)
+    switch = None if is_effect_id(patch.id) else describe_switch(inventory.engine)
     items += [f"Allow-list: {switch}"] if switch else []
     items += [f"Note: {note}." for note in patch.notes]
     return Section(title="What it does and when", blocks=(Bullets(tuple(items)),))
