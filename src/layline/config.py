@@ -259,7 +259,7 @@ def parse_settings(text: str, *, where: str = FILE_NAME) -> Settings:
     try:
         plain = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{where} is not TOML: {error}.") from None
+        raise ConfigError(f"{where} is not TOML: {error}.", hint="Correct that line of the file.") from None
     unknown = list(_find_unknown_keys(Settings, plain, ""))
     if unknown:
         raise ConfigError(f"{where}: {unknown[0][0]}.", hint=unknown[0][1])

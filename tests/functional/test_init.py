@@ -138,6 +138,7 @@ def test_where_no_version_is_named_what_is_required_is_suggested(tmp_path: Path)
     assert backend.pin is not None
     assert (backend.label, backend.pin.revision) == ("rope", "v4.52.0"), "a known address makes a block that works"
     assert "# setup.py:2 asks for rope>=4.52.0; the tag is assumed: check it" in text
+    assert "# the pin is the lowest version that this allows; write the one you use" in text
     assert "# [backends.hull]  # imported by 3 files" in text
 
 
@@ -200,3 +201,23 @@ def test_doctor_is_not_content_without_a_backend(tmp_path: Path) -> None:
     told = layline("doctor", cwd=layered.downstream.path)
     assert told.code == 1
     assert "No backend is configured yet. Edit layline.toml: uncomment one block." in told.out
+
+
+def test_a_package_that_is_patched_is_found_beside_a_submodule(tmp_path: Path) -> None:
+    """As in projects whose only submodule is no upstream at all."""
+    layered = make_layered(tmp_path)
+    writes = "".join(f"rope.knots.knot{number} = print\n" for number in range(4))
+    files: dict[str, str | bytes | None] = {
+        "setup.py": "from setuptools import setup\nsetup(name='deck', install_requires=['rope>=4.52.0'])\n",
+        "deck/__init__.py": f"import rope.knots\nimport hull\n{writes}hull.mast = print\n",
+        "README.md": "See https://github.com/loft/rope for more.\n",
+    }
+    layered.downstream.commit("Patch", files)
+    told = layline("init", cwd=layered.downstream.path)
+    assert told.code == 0, told.err
+    assert list(parse_settings((layered.downstream.path / "layline.toml").read_text()).backends) == ["keel", "rope"]
+    assert "`layline gap show rope --fetch`" in told.out, "the submodule's objects are not here"
+    assert (
+        "Our code also writes to names of hull. With a clone of one: `layline init --force --upstream CLONE`."
+        in told.out
+    )

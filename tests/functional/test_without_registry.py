@@ -171,6 +171,12 @@ def test_filters_narrow_drift_and_its_exit_code(project: Path, options: list[str
     assert told.code == code
 
 
+def test_a_pipe_gets_the_whole_condition_and_a_terminal_its_end(project: Path) -> None:
+    whole = layline("patches", "list", "keel", "--target", "rope", cwd=project).out
+    assert "[e-" in whole
+    assert "…" not in whole
+
+
 def test_a_limit_says_what_it_left_out(project: Path) -> None:
     told = layline("patches", "list", "keel", "--limit", "1", cwd=project).out
     assert "… 2 more; raise --limit, or use --format json." in told

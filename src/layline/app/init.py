@@ -15,6 +15,7 @@ from layline.app.init_file import Draft, render_others, render_settings, say_use
 from layline.app.init_upstreams import Proposal, choose, propose_upstreams, read_origin
 from layline.config import FILE_NAME, Backend, Pin, parse_settings
 from layline.core.evidence import Alert, Severity
+from layline.core.prose import listed
 from layline.core.report import Answer, Block, Bullets, Paragraph, Report, Section, Table
 from layline.errors import ConfigError, Error
 from layline.git import open_repository
@@ -48,20 +49,20 @@ def init(
     project = _survey_project(tree, downstream, folder, place)
     imported = survey.find_imported_packages(tree)
     drafts = tuple(_survey_backends(tree, place)) or tuple(_draft_checkouts(tree, imported, project))
-    others: tuple[Proposal, ...] = ()
-    if upstreams or not drafts:
-        known = {package for draft in drafts for package in (draft.key, *draft.backend.packages)}
-        proposals = propose_upstreams(tree, imported, place.resolve().parent, upstreams)
-        chosen = [one for one in choose(proposals, len(upstreams)) if one.package not in known]
-        drafts += tuple(_draft_proposal(tree, one, folder) for one in chosen)
-        others = tuple(one for one in proposals if one not in chosen and one.package not in known)
+    known = {package for draft in drafts for package in (draft.key, *draft.backend.packages)}
+    proposals = [
+        one for one in propose_upstreams(tree, imported, place.resolve().parent, upstreams) if one.package not in known
+    ]
+    chosen = choose(proposals, upstreams, alone=not drafts)
+    drafts += tuple(_draft_proposal(tree, one, folder) for one in chosen)
+    others = tuple(one for one in proposals if one not in chosen)
     named = survey.find_addresses(tree).get(survey.normalise(project["name"]))
     text = render_settings(project, drafts, named)
     shown = [(one, _choose_pin(one), _find_importing_folders(tree, one.package)) for one in others[:4]]
     text += "\n".join(render_others(shown, alone=not drafts))
     parse_settings(text, where=FILE_NAME)  # what we write must load
     write_atomically(file, text)
-    return _build_answer(file, text, drafts)
+    return _build_answer(file, text, drafts, others)
 
 
 def _survey_project(tree: Tree, downstream: Repository, folder: Path, place: Path) -> dict[str, str]:
@@ -253,6 +254,8 @@ def _draft_proposal(tree: Tree, one: Proposal, folder: Path) -> Draft:
         remarks.append("no file names a version: this pin is its newest release; write the one you use")
     else:
         remarks.append(version.said + ("" if one.tag or version.file else "; the tag is assumed: check it"))
+        if version.lowest:
+            remarks.append("the pin is the lowest version that this allows; write the one you use")
     folders = _find_importing_folders(tree, one.package)
     backend = Backend(
         label=one.package,
@@ -264,7 +267,8 @@ def _draft_proposal(tree: Tree, one: Proposal, folder: Path) -> Draft:
         integration=folders,
         patches=tuple(patch for name in folders for patch in survey.find_patch_folders(tree, name)),
     )
-    return Draft(key=one.package, backend=backend, remarks=tuple(remarks))
+    choices = tuple(f"pin = {{ revision = {toml(tag)} }}  # {why}" for tag, why in one.others)
+    return Draft(key=one.package, backend=backend, choices=choices, remarks=tuple(remarks))
 
 
 def _choose_pin(one: Proposal) -> Pin | None:
@@ -295,17 +299,25 @@ def _say_pin(draft: Draft) -> str:
     return pin.revision or f"{pin.file}: {pin.requirement or pin.variable or 'commit'}"
 
 
+def _is_here(draft: Draft) -> tuple[bool, bool]:
+    """Whether its history is on this machine, or at least a pin and an address to fetch it from are known."""
+    backend = draft.backend
+    has_pin = backend.path is not None or backend.pin is not None
+    here = backend.objects is not None or (backend.path is not None and bool(backend.packages))
+    return here and has_pin, has_pin and backend.pin is not None and backend.upstream is not None
+
+
 def _say_steps(drafts: tuple[Draft, ...]) -> Iterator[str]:
     yield "`layline doctor` says what is found and what is missing"
     if not drafts:
         return
-    first = drafts[0]
+    first = max(drafts, key=_is_here)
     fetch = " --fetch" if first.backend.objects is None and first.backend.path is None else ""
     yield f"`layline gap show {first.key}{fetch}` says how far it is behind"
     yield f"`layline patches drift {first.key}` says which of our patches break"
 
 
-def _build_answer(file: Path, text: str, drafts: tuple[Draft, ...]) -> Answer:
+def _build_answer(file: Path, text: str, drafts: tuple[Draft, ...], others: tuple[Proposal, ...]) -> Answer:
     rows = tuple(
         (
             draft.key,
@@ -330,6 +342,10 @@ def _build_answer(file: Path, text: str, drafts: tuple[Draft, ...]) -> Answer:
     )
     if not drafts:
         blocks = (Paragraph(f"{summary} No pin was found: open the file and uncomment one of its blocks."),)
+    patched = [one.package for one in others if one.writes]
+    if patched:
+        said = f"Our code also writes to names of {listed(patched)}. With a clone of one: `layline init --force --upstream CLONE`."
+        blocks = (*blocks, Paragraph(said))
     report = Report(
         title="layline init",
         alerts=alerts,

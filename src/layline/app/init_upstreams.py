@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from layline.git import Repository
 
 _MOST = 3
+_OFTEN = 3
+"""So many writes make an upstream of a package beside submodules."""
 _BOUND = re.compile(r"(===|==|~=|>=)\s*(\d[\w.]*)")
 _EXACT = frozenset({"==", "==="})
 
@@ -44,6 +46,8 @@ class Version:
     """Where, and in which words."""
     file: str | None = None
     """The file that pins exactly this version, from which the pin can be read at any commit."""
+    lowest: bool = False
+    """It is the lower end of a range."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +65,8 @@ class Proposal:
     tag: str | None = None
     """The tag of the version, where the clone is here and has one."""
     ref: str = "main"
+    others: tuple[tuple[str, str], ...] = ()
+    """Other tags that may be meant, and why."""
 
     @property
     def distribution(self) -> str:
@@ -91,12 +97,16 @@ def propose_upstreams(tree: Tree, imported: Counter[str], beside: Path, clones: 
     return sorted(proposals, key=lambda one: (order.get(one.package, len(order)), -one.writes, -one.files, one.package))
 
 
-def choose(proposals: list[Proposal], named: int) -> list[Proposal]:
-    """Those to be written as blocks that work: all that were named; else the most patched, else the most imported."""
-    if named:
-        return proposals[:named]
+def choose(proposals: list[Proposal], clones: tuple[Path, ...], *, alone: bool) -> list[Proposal]:
+    """Those to be written as blocks that work: all that were named; else the most patched.
+
+    `alone`: the project pins nothing itself, so that the most imported one will do where none is patched.
+    """
+    if clones:
+        return [one for one in proposals if one.clone in clones]
     working = [one for one in proposals if one.works]
-    return [one for one in working if one.writes][:_MOST] or working[:1]
+    patched = [one for one in working if one.writes >= (1 if alone else _OFTEN)]
+    return patched[:_MOST] or (working[:1] if alone else [])
 
 
 def _propose(
@@ -115,7 +125,15 @@ def _propose(
         clone=clone,
         tag=_find_tag(repository, version.text if version is not None else None),
         ref=repository.branch or "main",
+        others=tuple(_find_others(repository, version)),
     )
+
+
+def _find_others(repository: Repository, version: Version | None) -> Iterator[tuple[str, str]]:
+    """Where only a lower bound is known: the newest release."""
+    newest = _find_tag(repository, None) if version is not None and version.lowest else None
+    if newest is not None and version is not None and newest != _find_tag(repository, version.text):
+        yield newest, "its newest release"
 
 
 def _match_clones(clones: Iterable[Path], foreign: list[str]) -> Iterator[tuple[str, Path]]:
@@ -153,7 +171,9 @@ def _find_version(tree: Tree, declared: Declarations, package: str) -> Version |
     found = _read_version(own, declared, wanted)
     demand = find_demand(tree, package) if found is None else None  # metadata that are computed
     if demand is not None:
-        return Version(text=demand.version, said=f"{demand.location} asks for {demand.text}")
+        return Version(
+            text=demand.version, said=f"{demand.location} asks for {demand.text}", lowest="==" not in demand.text
+        )
     return found or _read_version(needs, declared, wanted)
 
 
@@ -173,7 +193,7 @@ def _read_version(needs: list[Declaration], declared: Declarations, wanted: str)
 
 def _name_version(item: Declaration, version: str, *, follow: bool = False) -> Version:
     said = f"{item.place} asks for {item.name}{item.spec}"
-    return Version(text=version.rstrip("."), said=said, file=item.place.path if follow else None)
+    return Version(text=version.rstrip("."), said=said, file=item.place.path if follow else None, lowest=not follow)
 
 
 def _find_tag(repository: Repository, version: str | None) -> str | None:

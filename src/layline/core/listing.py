@@ -18,6 +18,8 @@ class Diagnostic:
     severity: Severity = Severity.OK
     code: str = ""
     """What kind of finding it is; empty: a plain row of a list."""
+    tail: str = ""
+    """The end of the line, which a terminal may cut from its beginning: what differs stands last."""
     details: tuple[tuple[str, str], ...] = ()
     """A word and what is to be said under it: target, since, why, fix."""
 

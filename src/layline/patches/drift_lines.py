@@ -102,7 +102,8 @@ def _title(drift: DriftReport, rows: Iterable[Drift]) -> str:
     more = [f"{places.dead} {'does' if places.dead == 1 else 'do'} nothing today already"] if places.dead else []
     more += [f"{places.look} more {verb(places.look, 'needs')} a look"] if places.look else []
     other = sum(item.severity is Severity.BREAKS for item in drift.elsewhere)
-    more += [f"{count(other, 'place')} outside patches {verb(other, 'breaks')}"] if other else []
+    what = "override or call" if other == 1 else "overrides and calls"
+    more += [f"{other} {what} outside patches {verb(other, 'breaks')}"] if other else []
     first = f"{places.broken or 'none'} of {count(places.total, 'patched place')} {verb(places.broken, 'breaks')}"
     return f"{drift.label}: {first} at {drift.tip.hash[:8]}" + "".join(f"; {part}" for part in more) + "."
 
@@ -230,4 +231,6 @@ def _close(drift: DriftReport) -> Iterator[str]:
         yield f"{item.id}: this baseline entry no longer applies: {item.reason} (until {item.until})"
     fits = sum(row.severity is Severity.OK and not row.dead_today for row in drift.rows)
     if fits:
-        yield f"{count(fits, 'effect')} still {'fits' if fits == 1 else 'fit'}; `--severity note` lists them."
+        yield f"{count(fits, 'effect')} still {'fits' if fits == 1 else 'fit'}: list with `--severity note`."
+    if any(item.severity is Severity.BREAKS for item in drift.elsewhere):
+        yield "Imports of names that are gone are not counted here: `layline gap report` counts all of our code."

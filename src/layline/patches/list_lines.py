@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING
 from layline.core.evidence import Severity
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.patch import Style, TargetKind
-from layline.core.prose import count, shorten
+from layline.core.prose import count
 from layline.patches.report import describe_change, describe_closing, find_shared_targets, is_on_object
 from layline.patches.wanted import DEAD, NEVER_ACTIVE, find_warnings
 
 if TYPE_CHECKING:
     from layline.core.patch import Effect, Inventory, Patch
-
-_CONDITION = 100
-"""Characters of a condition on a line; `patches show` and JSON have all of it."""
 
 
 def build_listing(inventory: Inventory, repository: str, label: str, *, of: Inventory | None = None) -> Listing:
@@ -62,6 +59,8 @@ def _count(inventory: Inventory) -> str:
     effects = list(inventory.every_effect())
     unsure = sum(not effect.certain for effect in effects)
     doubt = f"; {unsure} uncertain" if unsure else ""
+    other = sum(effect.target_kind is TargetKind.EXTERNAL for effect in effects)
+    doubt += f"; {other} on packages that are no backend" if other else ""
     stray = inventory.unregistered
     single = sum(is_on_object(item.effect) for item in stray)
     kinds = f"{len(stray) - single} on classes and modules, {single} on single objects"
@@ -80,14 +79,14 @@ def _name_commits(inventory: Inventory, repository: str, label: str) -> str:
 
 
 def _tell(effect: Effect, patch: Patch | None) -> Diagnostic:
-    return Diagnostic(location=effect.location, message=_say(effect, patch))
+    return Diagnostic(location=effect.location, message=_say(effect, patch), tail=_condition(effect, patch))
 
 
 def _say(effect: Effect, patch: Patch | None) -> str:
     owner = f"{patch.id} " if patch is not None else ""
     doubt = "" if effect.certain else " (uncertain)"
     absent = " (absent at the pin)" if effect.target_kind is TargetKind.ABSENT else ""
-    return f"{owner}{_describe(effect)}{absent}{doubt} [{effect.id}]{_condition(effect, patch)}"
+    return f"{owner}{_describe(effect)}{absent}{doubt} [{effect.id}]"
 
 
 def _describe(effect: Effect) -> str:
@@ -101,7 +100,7 @@ def _describe(effect: Effect) -> str:
 def _condition(effect: Effect, patch: Patch | None) -> str:
     guard = patch.guard.expression if patch is not None and patch.guard.expression != "always" else ""
     both = " and ".join(part for part in (guard, effect.when or "") if part)
-    return f" when {shorten(both, _CONDITION)}" if both else ""
+    return f"when {both}" if both else ""
 
 
 def _warn(effect: Effect, patch: Patch | None) -> Diagnostic:
@@ -113,6 +112,7 @@ def _warn(effect: Effect, patch: Patch | None) -> Diagnostic:
         severity=Severity.LOOK,
         code=NEVER_ACTIVE,
         message=_say(effect, patch),
+        tail=_condition(effect, patch),
         details=(("why", reason),) if reason else (),
     )
 

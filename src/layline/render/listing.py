@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 _CODES = {"bold red": "1;31", "yellow": "33", "green": "32", "bold": "1", "dim": "2"}
 _LABEL = 8
 """Columns of the word before a detail."""
+_TAIL = 100
+"""Characters of a condition on a terminal; a pipe gets all of it."""
 
 
 def render_listing(listing: Listing, *, width: int | None = None, color: bool = False) -> str:
@@ -40,7 +42,7 @@ def _render_group(group: Group, width: int | None, *, color: bool) -> Iterator[s
     if group.title:
         yield _paint(safe(group.title), "bold", color)
     for item in group.items:
-        yield _render_line(item, color=color)
+        yield _render_line(item, color=color) + _render_tail(item.tail, width)
         for label, text in item.details:
             yield from _wrap(f"  {label:<{_LABEL}} ", _flat(text), width)
     for line in group.lines:
@@ -53,6 +55,14 @@ def _render_line(item: Diagnostic, *, color: bool) -> str:
         return f"{place}: {_flat(item.message)}"
     head = _paint(f"{item.severity.word}[{item.code}]", COLOURS[item.severity], color)
     return f"{place}: {head}: {_flat(item.message)}"
+
+
+def _render_tail(tail: str, width: int | None) -> str:
+    flat = _flat(tail)
+    if width is None or len(flat) <= _TAIL:
+        return f" {flat}" if flat else ""
+    cut = flat[-_TAIL:]
+    return f" …{cut[cut.find(' ') :] if ' ' in cut else cut}"
 
 
 def _wrap(head: str, text: str, width: int | None) -> Iterator[str]:

@@ -101,8 +101,9 @@ def build_plan(
         *(_describe_consumer(item, patched) for item in consumers[:_MOST]),
         *_describe_keys(patch, keys),
         (
-            f"Constraint: {patch.guard.text or 'none'} (reads: "
-            f"{patch.guard.expression}){'; copied word for word below' if patch.guard.text else ''}."
+            f"Constraint: {patch.guard.text} (reads: {patch.guard.expression}); copied word for word below."
+            if patch.guard.text
+            else f"Constraint: {patch.guard.expression}."
         ),
         *(f"Constraint: {need}." for need in patch.guard.other),
         _describe_installing(patch),
