@@ -82,7 +82,7 @@ def patches_list(
         answer = Answer(report=reports[0], data=encode_inventory(shown[0]), listing=listings[0])
         return tell_uncommitted(workspace, answer, keys)
     data: dict[str, Any] = {"schema": SCHEMA, "backends": [encode_inventory(inventory) for inventory in shown]}
-    listing = join_listings("Patches of all backends", listings)
+    listing = listings[0] if len(listings) == 1 else join_listings("Patches of all backends", listings)
     return tell_uncommitted(workspace, Answer(report=_join_reports(reports), data=data, listing=listing), keys)
 
 
