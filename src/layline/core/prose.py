@@ -12,6 +12,7 @@ _IRREGULAR = {
     "touches": "touch",
     "installs": "install",
     "needs": "need",
+    "fails": "fail",
     "entry": "entries",
     "dependency": "dependencies",
 }

@@ -76,14 +76,15 @@ def cost_sentence(gap: Gap) -> str:
 
 def _how(gap: Gap, places: tuple[str, ...]) -> str:
     """How the places fail: patches may do so in silence, imports at start-up, the rest when they are reached."""
-    patches = {row.location for row in gap.patches or () if row.severity == "breaks" and row.active}
+    all_places = set(places)
+    patches = {row.location for row in gap.patches or () if row.severity == "breaks" and row.active} & all_places
     early = {Touch.IMPORT, Touch.MODULE, Touch.SUBCLASS}
-    starting = {str(one.location) for one in gap.couplings if one.touch in early} & set(places) - patches
-    rest = len(places) - len(patches & set(places)) - len(starting)
-    parts = [f"{len(starting)} fail when our modules are imported"] if starting else []
-    parts += [f"{len(patches)} are patches, which fail or stop applying in silence"] if patches else []
-    parts += [f"{rest} fail when they are reached"] if rest > 0 else []
-    return f" {listed(parts)[:1].upper()}{listed(parts)[1:]}." if parts else ""
+    starting = {str(one.location) for one in gap.couplings if one.touch in early} & all_places - patches
+    rest = len(all_places) - len(patches) - len(starting)
+    parts = [f"{len(starting)} {verb(len(starting), 'fails')} when our modules are imported"] if starting else []
+    parts += [f"{count(len(patches), 'patch')} may fail in silence"] if patches else []
+    parts += [f"{rest} {verb(rest, 'fails')} when the code is reached"] if rest > 0 else []
+    return f" {sentence('; '.join(parts))}" if parts else ""
 
 
 def _causes(gap: Gap, total: int) -> str:
