@@ -37,11 +37,15 @@ class Arena:
         self._map = mmap.mmap(self.fd, size)
         self._rng = rng
         self._cursor = 0
+        self._is_closed = False
         self._raw: Array = _view_bytes(self._map)
         self._rooms: dict[tuple[str, Shape], Mapping[str, Room]] = {}
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Give the memory back, once."""
+        if self._is_closed:
+            return
+        self._is_closed = True
         os.close(self.fd)
         self._raw = self._map = None  # type: ignore[assignment]  # arrays may still look into it; the last one frees it
 
