@@ -25,8 +25,10 @@ from pathlib import Path
 
 import layline
 from layline import __version__
+from layline.app.patches import RECALLED
 from layline.app.patches_drift import DriftOptions
 from layline.app.workspace import fetch_backend
+from layline.core.progress import Progress
 from layline.render.annotations import render_annotations
 from layline.render.sarif import render_sarif
 
@@ -87,28 +89,38 @@ def look_at(workspace: layline.Workspace, key: str, sarif: Path, move: Move) -> 
     try:
         if (os.environ.get("LAYLINE_FETCH") or "false") == "true" and workspace.settings.backend(key).objects is None:
             fetch_backend(workspace, key)
-        answers = list(ask(workspace, key, move))
+        kept: dict[str, tuple[int, int]] = {}
+        answers = list(ask(workspace, key, move, lambda what, done, total: kept.update({what: (done, total)})))
     except layline.Error as error:
         print(f"::warning title=layline {key}::{error.message}")
         return 2, [f"# {key}\n\nNot answered: {error.message} {error.hint or ''}\n"]
     drift = next(answer for answer in answers if answer.data["schema"] == "layline.drift/1")
     sarif.write_text(render_sarif(drift, version=__version__), encoding="utf-8")
     print(render_annotations(drift.findings), end="")
+    print(f"{key}: {tell_kept(kept)}", file=sys.stderr)
     return int(drift.needs_person), [layline.render_markdown(answer.report) for answer in answers]
 
 
-def ask(workspace: layline.Workspace, key: str, move: Move) -> Iterator[layline.Answer]:
+def tell_kept(kept: dict[str, tuple[int, int]]) -> str:
+    """How much of an answer was made before and kept."""
+    if not kept:
+        return "the drift is kept from an earlier run"
+    done, total = kept.get(RECALLED, (0, 0))
+    return f"{done} of {total} readings of modules are kept from earlier runs" if total else "the inventory is kept"
+
+
+def ask(workspace: layline.Workspace, key: str, move: Move, progress: Progress) -> Iterator[layline.Answer]:
     to = os.environ.get("LAYLINE_TO") or None
     options = DriftOptions(to=to, culprits=True, fail_on=FAIL_ON, baseline=BASELINE, today=TODAY)
     if move.is_known:
         assert move.base is not None
         before = layline.open_workspace(CONFIG, at=move.base)
         yield layline.gap_show(before, key, to=move.new, today=TODAY)
-        yield layline.patches_drift(workspace, key, replace(options, since=move.old, to=move.new))
+        yield layline.patches_drift(workspace, key, replace(options, since=move.old, to=move.new), progress=progress)
         yield layline.gap_show(workspace, key, to=to, today=TODAY)
     else:
         yield layline.gap_show(workspace, key, to=to, today=TODAY)
-        yield layline.patches_drift(workspace, key, options)
+        yield layline.patches_drift(workspace, key, options, progress=progress)
 
 
 if __name__ == "__main__":

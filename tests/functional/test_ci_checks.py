@@ -148,6 +148,28 @@ def test_the_action_without_a_base_compares_with_upstream(harbor: Path, tmp_path
     assert "Spar is pinned" in (tmp_path / "step.md").read_text()
 
 
+def test_the_action_says_how_much_it_kept(pull_request: Path, tmp_path: Path) -> None:
+    """From the cache of the run before: nothing, some readings after a commit to one module, all."""
+    clone = pull_request
+    cache = {"LAYLINE_CACHE": str(tmp_path / "cache")}
+
+    def ask() -> str:
+        done = _run_action(clone, tmp_path, cache, LAYLINE_BACKENDS="spar", LAYLINE_FAIL_ON="none")
+        assert done.returncode == 0, done.stderr
+        return next(line for line in done.stderr.splitlines() if line.startswith("spar: "))
+
+    first = re.fullmatch(r"spar: (\d+) of (\d+) readings of modules are kept from earlier runs", ask())
+    assert first is not None
+    assert (int(first[1]), int(first[2]) > 10) == (0, True)
+    (clone / "harbor" / "one_more.py").write_text("import spar\n\nspar.answer = 42\n")
+    _git(clone, "add", "-A")
+    _git(clone, "commit", "-qm", "One more")
+    second = re.fullmatch(r"spar: (\d+) of (\d+) readings of modules are kept from earlier runs", ask())
+    assert second is not None
+    assert 0 < int(second[2]) - int(second[1]) < int(first[2]) / 3
+    assert ask() == "spar: the drift is kept from an earlier run"
+
+
 def test_the_action_says_what_it_cannot_answer(harbor: Path, tmp_path: Path, cache: dict[str, str]) -> None:
     done = _run_action(harbor, tmp_path, cache, LAYLINE_BACKENDS="spar", LAYLINE_TO="no-such-ref")
     assert done.returncode == 2

@@ -121,6 +121,10 @@ def read_all(opened: OpenedInventory, backends: tuple[str, ...], progress: Progr
     return _read_kept(opened.workspace, backends, lambda: opened, progress)
 
 
+RECALLED = "readings of modules recalled"
+"""What is told, with how many of how many, once an inventory has been read."""
+
+
 def read_inventories(workspace: Workspace, backends: tuple[str, ...], progress: Progress = silent) -> list[Inventory]:
     """The inventories of several backends over one reading of the downstream."""
     for key in backends:
@@ -157,7 +161,9 @@ def _read_kept(
             found[key] = _read_one(opened.reading, opened.upstreams, key)
             results.store(keys[key], codec.encode(found[key]))
         opened.upstreams.save()
-        opened.reading.units.memos.save()
+        memos = opened.reading.units.memos
+        memos.save()
+        progress(RECALLED, memos.recalled, memos.recalled + memos.made)
     return [found[key] for key in backends]
 
 
