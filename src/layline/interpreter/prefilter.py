@@ -47,9 +47,10 @@ class Look:
 @lru_cache(maxsize=100_000)
 def look_at(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Look:
     parameters = {arg.arg for arg in (*node.args.args, *node.args.kwonlyargs)} - {"self", "cls"}
-    parameters |= _find_derived(node, parameters)
+    parts = list(walk(node))
+    parameters |= _find_derived(parts, parameters)
     statements, calls, found, is_helper, inner = 0, set(), False, False, set(parameters)
-    for part in walk(node):
+    for part in parts:
         if isinstance(part, ast.stmt):
             statements += 1
             if isinstance(part, ast.FunctionDef):
@@ -71,13 +72,13 @@ def _makes_function(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -
     return returns and len(body) <= _SHORT
 
 
-def _find_derived(node: ast.AST, parameters: set[str]) -> set[str]:
+def _find_derived(parts: list[ast.AST], parameters: set[str]) -> set[str]:
     """Locals that stand for something a parameter names: `owner = of`, `cls = getattr(module, name)`."""
     if not parameters:
         return set()
     found: set[str] = set()
-    for part in walk(node):
-        if not isinstance(part, ast.Assign) or not isinstance(part.targets[0], ast.Name | ast.Tuple):
+    for part in parts:
+        if part.__class__ is not ast.Assign or not isinstance(part.targets[0], ast.Name | ast.Tuple):
             continue
         value = part.value
         roots = {_root(item) for item in (value, *(value.args if isinstance(value, ast.Call) else ()))}
@@ -141,11 +142,12 @@ class Handed:
 def find_handed(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Handed:
     """Where a helper's callers decide: only such writes are listed where the helper is called."""
     given = {arg.arg for arg in (*node.args.args, *node.args.kwonlyargs)} - {"self", "cls"}
-    given |= _find_derived(node, given)
+    parts = list(walk(node))
+    given |= _find_derived(parts, given)
     owner: set[int] = set()
     rest: set[int] = set()
     passed: set[int] = set()
-    for part in walk(node):
+    for part in parts:
         if isinstance(part, ast.Assign) and isinstance(part.targets[0], ast.Attribute):
             line = part.targets[0].lineno
             owner |= {line} if _root(part.targets[0].value) in given else set()

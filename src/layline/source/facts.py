@@ -10,11 +10,12 @@ import ast
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from layline.core.evidence import Skipped
+from layline.source.loads import WALKS, LoadLine, Walk, called_name, find_loads, find_walks
 from layline.source.parsing import parse_tree
 from layline.source.walking import walk
 from layline.source.workers import encode_blobs
@@ -28,7 +29,6 @@ ANALYSER = f"facts-2-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _DOTTED = re.compile(r"\.*[A-Za-z_]\w*(?:[.:][A-Za-z_]\w*)*\Z")
 _BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr", "attrgetter"})
-_WALKS = frozenset({"walk_packages", "iter_modules", "iter_entry_points"})
 _CONSTANT = frozenset({ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.JoinedStr})
 
 
@@ -60,43 +60,6 @@ class WriteLine:
     """What is put there is written out: a constant or a display."""
     by_call: bool = False
     """By `setattr` or `delattr`."""
-
-
-@dataclass(frozen=True, slots=True)
-class LoadLine:
-    """A module that is imported when the top level of a file runs, `if` and `try` included."""
-
-    line: int
-    module: str
-    level: int = 0
-    names: tuple[str, ...] = ()
-    how: str = "import"
-    """`import`, `from`, `text` (given to `import_module`) or `listed` (in a table that is looped over)."""
-
-    def find_modules(self, package: str) -> Iterator[str]:
-        """Dotted names of all that may be a module; `package` is what relative names count from."""
-        match self.how:
-            case "text":
-                yield f"{package}{self.module}" if self.module.startswith(".") else self.module
-            case "listed":
-                yield f"{package}.{self.module.lstrip('.')}"
-                yield self.module
-            case _:
-                base = package.split(".")[: package.count(".") + 2 - self.level] if self.level and package else []
-                root = ".".join([*base, *([self.module] if self.module else [])])
-                parts = root.split(".")
-                yield from (".".join(parts[:end]) for end in range(1, len(parts) + 1))
-                yield from (f"{root}.{name}" for name in self.names)
-
-
-@dataclass(frozen=True, slots=True)
-class Walk:
-    """A loop over `pkgutil` that imports what it finds."""
-
-    line: int
-    deep: bool
-    suffixes: tuple[str, ...]
-    """Names it imports end in one of these; empty: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,13 +159,36 @@ class _Walker:
         self.attributes: set[str] = set()
         self.words: set[str] = set()
         self.imports_by_name = False
+        self.never: set[int] = set()
+        """Imports that stand under `if TYPE_CHECKING`."""
+        self._notes: dict[type[ast.AST], Callable[[Any], None]] = {
+            ast.Call: self._note_call,
+            ast.Import: self._note_import,
+            ast.ImportFrom: self._note_import,
+            ast.If: self._note_test,
+            ast.ClassDef: self._note_class,
+            ast.List: self._note_display,
+            ast.Tuple: self._note_display,
+            ast.Set: self._note_display,
+            ast.Dict: self._note_table,
+            ast.For: self._note_loop,
+            ast.comprehension: self._note_loop,
+            ast.Assign: self._note_write,
+            ast.AugAssign: self._note_write,
+            ast.AnnAssign: self._note_write,
+            ast.Delete: self._note_write,
+        }
 
     def read(self, tree: ast.Module) -> dict[str, Any]:
-        never = {id(item) for node in walk(tree) if isinstance(node, ast.If) for item in _find_typing(node)}
-        for node in walk(tree):
-            if id(node) in never:
-                continue
-            self._note(node)
+        add, notes = self.words.add, self._notes
+        for node in walk(tree):  # nearer ones first: a test is met before what stands under it
+            kind = node.__class__
+            if kind is ast.Name:
+                add(node.id)  # type: ignore[attr-defined]
+            elif kind is ast.Attribute:
+                add(node.attr)  # type: ignore[attr-defined]
+            elif kind in notes and id(node) not in self.never:
+                notes[kind](node)
         by_text = {*self.given, *(self.listed if self.imports_by_name else ())}
         return {
             "i": sorted(self.imports, key=lambda row: row[0]),
@@ -214,32 +200,29 @@ class _Walker:
             "l": sorted(self.loops),
             "r": sorted(self.rows),
             "a": sorted(self.attributes),
-            "o": list(_find_loads(tree.body)),
-            "k": list(_find_walks(tree.body)),
+            "o": list(find_loads(tree.body)),
+            "k": list(find_walks(tree.body)) if self.words & WALKS else [],
             "n": " ".join(sorted(self.words)),
         }
 
-    def _note(self, node: ast.AST) -> None:
-        match node:
-            case ast.Name(id=name) | ast.Attribute(attr=name):
-                self.words.add(name)
-            case ast.Call():
-                self._note_call(node)
-            case ast.Import() | ast.ImportFrom():
-                self._note_import(node)
-            case ast.ClassDef(name=name, bases=bases):
-                self.classes.append([name, sorted({word for base in bases for word in _find_words(base)})])
-            case ast.List(elts=elts) | ast.Tuple(elts=elts) | ast.Set(elts=elts):
-                self.listed += [(item.lineno, text) for item in elts if (text := _text(item))]
-                self.rows.update(_find_rows(elts))
-            case ast.Dict(keys=keys, values=values):
-                self.listed += [(item.lineno, text) for item in values if (text := _text(item))]
-                for key, value in zip(keys, values, strict=True):
-                    self.rows.update(_find_rows([key, value]) if key is not None else ())
-            case ast.For(target=ast.Name(id=name)) | ast.comprehension(target=ast.Name(id=name)):
-                self.loops.add(name)
-            case ast.Assign() | ast.AugAssign() | ast.AnnAssign() | ast.Delete():
-                self._note_write(node)
+    def _note_test(self, node: ast.If) -> None:
+        self.never.update(id(item) for item in _find_typing(node))
+
+    def _note_class(self, node: ast.ClassDef) -> None:
+        self.classes.append([node.name, sorted({word for base in node.bases for word in _find_words(base)})])
+
+    def _note_display(self, node: ast.List | ast.Tuple | ast.Set) -> None:
+        self.listed += [(item.lineno, text) for item in node.elts if (text := _text(item))]
+        self.rows.update(_find_rows(node.elts) if len(node.elts) > 1 else ())
+
+    def _note_table(self, node: ast.Dict) -> None:
+        self.listed += [(item.lineno, text) for item in node.values if (text := _text(item))]
+        for key, value in zip(node.keys, node.values, strict=True):
+            self.rows.update(_find_rows([key, value]) if key is not None else ())
+
+    def _note_loop(self, node: ast.For | ast.comprehension) -> None:
+        if isinstance(node.target, ast.Name):
+            self.loops.add(node.target.id)
 
     def _note_import(self, node: ast.Import | ast.ImportFrom) -> None:
         match node:
@@ -259,7 +242,7 @@ class _Walker:
         self.words.update(word.arg for word in node.keywords if word.arg)
         given = [*node.args, *(word.value for word in node.keywords)]
         self.texts.update((name, text) for item in given for text in _find_texts(item))
-        self.rows.update(_find_rows(node.args))
+        self.rows.update(_find_rows(node.args) if len(node.args) > 1 else ())
         if "import" in name.lower() and given:
             text = _text(given[0])
             self.imports_by_name = self.imports_by_name or text is None
@@ -279,50 +262,6 @@ class _Walker:
             if isinstance(target, ast.Attribute | ast.Subscript):
                 root, last, depth = _read_chain(target)
                 self.writes.add((root, last, depth, plain, False))
-
-
-def _find_loads(body: list[ast.stmt]) -> Iterator[list[Any]]:
-    for node in body:
-        match node:
-            case ast.Import(names=names):
-                yield from ([node.lineno, alias.name, 0, [], "import"] for alias in names)
-            case ast.ImportFrom(module=name, level=level, names=names):
-                yield [node.lineno, name or "", level, [alias.name for alias in names], "from"]
-            case ast.Expr(value=ast.Call(args=[ast.Constant(value=str(name)), *_]) as call):
-                if called_name(call).endswith("import_module"):
-                    yield [node.lineno, name, 0, [], "text"]
-            case ast.If(body=inner, orelse=other):
-                yield from _find_loads([*inner, *other])
-            case ast.Try(body=inner, orelse=other, finalbody=last):
-                yield from _find_loads([*inner, *other, *last])
-            case ast.For(iter=ast.Tuple(elts=elts) | ast.List(elts=elts)):
-                for item in elts:
-                    if isinstance(item, ast.Constant) and isinstance(item.value, str):
-                        yield [node.lineno, item.value, 0, [], "listed"]
-
-
-def _find_walks(body: list[ast.stmt]) -> Iterator[list[Any]]:
-    called = {
-        node.value.func.id
-        for node in body
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name)
-    }
-    for node in body:
-        if isinstance(node, ast.FunctionDef) and node.name not in called:
-            continue
-        calls = [part for part in walk(node) if isinstance(part, ast.Call)]
-        loop = next((call for call in calls if called_name(call) in _WALKS), None)
-        if loop is not None:
-            ends = [call.args[0] for call in calls if called_name(call) == "endswith" and call.args]
-            texts = [part.value for end in ends for part in walk(end) if isinstance(part, ast.Constant)]
-            yield [loop.lineno, called_name(loop) == "walk_packages", [text for text in texts if isinstance(text, str)]]
-
-
-def called_name(node: ast.Call) -> str:
-    match node.func:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-    return ""
 
 
 def _find_typing(node: ast.If) -> Iterator[ast.AST]:

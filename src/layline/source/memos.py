@@ -1,7 +1,7 @@
 """What readers said about parts of a project, each under a digest of everything the part can see.
 
-Nothing is ever looked at to tell whether a row is fresh: another input is another key. `LAYLINE_CHECK=1` reads every part
-anew and compares it with the row of the same key.
+Nothing is ever invalidated: another input is another key. `LAYLINE_CHECK=1` reads every part anew and compares it with the
+row that would have been believed.
 """
 
 from __future__ import annotations
@@ -25,10 +25,13 @@ class Memos:
         base: str = "",
         compare: Callable[[str, dict[str, Any] | None, dict[str, Any]], None] | None = None,
     ) -> None:
-        """`base` stands for what all rows depend on: our code, settings, pins. With `compare` nothing is recalled."""
+        """`base` stands for what all rows depend on: our code, settings, pins.
+
+        With `compare` nothing is believed: what would be is read anew, and the two are compared.
+        """
         self._cache = cache
         self._base = base
-        self._compare = compare
+        self.compare = compare
         self._fresh: dict[str, dict[str, Any]] = {}
         self.recalled = 0
         self.made = 0
@@ -39,28 +42,18 @@ class Memos:
 
     def recall(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
         """What is kept under these keys."""
-        if self._compare is not None:
-            return {}
-        return self._load(keys)
+        found = self._cache.load(keys) if self._cache is not None else {}
+        return {key: value for key, text in found.items() if (value := _decode(text)) is not None}
 
     def keep(self, key: str, value: dict[str, Any]) -> None:
         """Hold a fresh value for `save`."""
         self._fresh[key] = value
 
     def save(self) -> None:
-        """Write what was made; compare it with what is kept, where that is asked for."""
-        if self._cache is None or not self._fresh:
-            return
-        if self._compare is not None:
-            kept = self._load(self._fresh)
-            for key, value in self._fresh.items():
-                self._compare(f"memo {key[:12]}", kept.get(key), value)
-        self._cache.store((key, json.dumps(value)) for key, value in self._fresh.items())
+        """Write what was made."""
+        if self._cache is not None and self._fresh:
+            self._cache.store((key, json.dumps(value)) for key, value in self._fresh.items())
         self._fresh = {}
-
-    def _load(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
-        found = self._cache.load(keys) if self._cache is not None else {}
-        return {key: value for key, text in found.items() if (value := _decode(text)) is not None}
 
 
 def _decode(text: str) -> dict[str, Any] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,8 @@ BASE = {
     "own/patches/plain_patches.py": handler("import up.plain\nup.plain.f = len", arguments='"plain", backend="up"'),
     "own/other.py": "import up.other\n\n\ndef put():\n    up.other.g = len\n",
 }
+BACKEND = Backend(path="third_party/up", packages=("up",), patches=("own/patches",), integration=("own",))
+SETTINGS = Settings(project=Project(name="own"), backends={"up": BACKEND})
 PATCH = "own/patches/case_patches.py"
 
 
@@ -78,19 +81,42 @@ def test_an_edit_beside_registrations(tmp_path: Path, case: Case) -> None:
     compare(tmp_path, [{**BASE, **case.before}, case.after, dict.fromkeys(case.after)])
 
 
-def compare(folder: Path, steps: list[dict[str, str | None]]) -> int:
+def compare(folder: Path, steps: Sequence[Mapping[str, str | None]]) -> int:
     """How many readings were recalled; each commit is read with the memos of those before and with none."""
     history = History.start(folder / "own")
-    backend = Backend(path="third_party/up", packages=("up",), patches=("own/patches",), integration=("own",))
-    settings = Settings(project=Project(name="own"), backends={"up": backend})
     recalled = 0
     for number, files in enumerate(steps):
         commit = history.commit(f"step {number}", dict(files))
         found = []
         for memos in (Memos(Cache(folder / "cache", "memo"), "base"), Memos()):
-            reading = read_downstream(Tree(open_repository(history.path), commit), settings, None, memos)
+            reading = read_downstream(Tree(open_repository(history.path), commit), SETTINGS, None, memos)
             found.append(read_inventory(reading, "up"))
             recalled += memos.recalled
             memos.save()
         assert found[0] == found[1], number
     return recalled
+
+
+@pytest.mark.parametrize("case", [*CASES, *STRAY], ids=lambda case: case.name)
+def test_a_check_is_content(tmp_path: Path, case: Case) -> None:
+    """`LAYLINE_CHECK`: rows that would be believed are those found anew; rows that would not are no differences."""
+    source = handler("from own.help import new\nimport up.case\nup.case.f = new", arguments='"case", backend="up"')
+    gone = {path: None for path, text in case.after.items() if text is not None}
+    steps: list[dict[str, str | None]] = [{**BASE, PATCH: source, **case.before}, case.after, {**gone}]
+    assert check(tmp_path, steps) > 0
+
+
+def check(folder: Path, steps: Sequence[Mapping[str, str | None]]) -> int:
+    history = History.start(folder / "own")
+    seen: list[str] = []
+
+    def equal(what: str, kept: dict[str, object] | None, fresh: dict[str, object]) -> None:
+        seen.append(what)
+        assert kept == fresh, what
+
+    for number, files in enumerate(steps):
+        commit = history.commit(f"step {number}", dict(files))
+        memos = Memos(Cache(folder / "cache", "memo"), "base", equal)
+        read_inventory(read_downstream(Tree(open_repository(history.path), commit), SETTINGS, None, memos), "up")
+        memos.save()
+    return len(seen)

@@ -35,12 +35,14 @@ class Units:
         found: dict[str, Read] = {}
         for path, key in keys.items():
             known = self._decode(kind, kept.get(key))
-            if known is None:
-                known = self._read_anew(path, key, read)
-                self.memos.made += 1
-            else:
+            if known is not None and self.memos.compare is None:
                 self.memos.recalled += 1
-            found[path] = known
+                found[path] = known
+                continue
+            found[path] = self._read_anew(path, key, read)
+            self.memos.made += 1
+            if known is not None and self.memos.compare is not None:
+                self.memos.compare(f"{name} {path}", codec.encode(known), codec.encode(found[path]))
         return found
 
     def find_leaks(self, path: str) -> Leaks:
