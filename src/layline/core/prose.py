@@ -12,7 +12,6 @@ _IRREGULAR = {
     "touches": "touch",
     "installs": "install",
     "needs": "need",
-    "fails": "fail",
     "entry": "entries",
     "dependency": "dependencies",
 }

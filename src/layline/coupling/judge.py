@@ -163,6 +163,8 @@ class Judge:
         detail = "" if new else found.detail
         if place.touch is Touch.OVERRIDE:
             text = "upstream no longer has this method, so our override is not called"
+            if place.target.rpartition(".")[2].startswith("__"):  # Python itself calls these
+                text = "upstream no longer has this method; Python still calls ours, check what is passed to it"
             return Verdict(state=state, consequence=Consequence.MAY_BREAK, detail=text, new_target=new)
         if place.touch is Touch.PATCH:
             detail = "assigning to it raises nothing: what we install is never called"

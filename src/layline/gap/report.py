@@ -131,7 +131,11 @@ def _tell_plan(gap: Gap) -> str:
         for step in gap.plan
         if step.places
     ]
-    return f"Plan: stop at {listed(stops, most=4)}; then the tip. Test at every stop." if stops else ""
+    return (
+        f"Plan: stop at {listed(stops, most=4)}; then the tip. Only the tip was judged: test at every stop."
+        if stops
+        else ""
+    )
 
 
 def _key_dependencies(gap: Gap) -> Section:

@@ -75,16 +75,18 @@ def cost_sentence(gap: Gap) -> str:
 
 
 def _how(gap: Gap, places: tuple[str, ...]) -> str:
-    """How the places fail: patches may do so in silence, imports at start-up, the rest when they are reached."""
+    """What the places are: patches may fail in silence, the others tell."""
     all_places = set(places)
     patches = {row.location for row in gap.patches or () if row.severity == "breaks" and row.active} & all_places
     early = {Touch.IMPORT, Touch.MODULE, Touch.SUBCLASS}
-    starting = {str(one.location) for one in gap.couplings if one.touch in early} & all_places - patches
-    rest = len(all_places) - len(patches) - len(starting)
-    parts = [f"{len(starting)} {verb(len(starting), 'fails')} when our modules are imported"] if starting else []
-    parts += [f"{count(len(patches), 'patch')} may fail in silence"] if patches else []
-    parts += [f"{rest} {verb(rest, 'fails')} when the code is reached"] if rest > 0 else []
-    return f" {sentence('; '.join(parts))}" if parts else ""
+    taken = {str(one.location) for one in gap.couplings if one.touch in early} & all_places - patches
+    rest = len(all_places) - len(patches) - len(taken)
+    kinds = {
+        "imports and base classes": len(taken),
+        "patches (which may fail in silence)": len(patches),
+        "other uses": rest,
+    }
+    return f" By kind: {', '.join(f'{kind} {number}' for kind, number in kinds.items() if number)}."
 
 
 def _causes(gap: Gap, total: int) -> str:
@@ -127,5 +129,5 @@ def _first_step(gap: Gap) -> str:
         return "Which commits break them was not found." if find_places(gap) else "No step of the way breaks our code."
     return (
         f"None of these places breaks before {step.commit[:12]} ({step.date}, {count(step.behind, 'commit')} after the pin); "
-        f"the commit after it breaks {count(step.places, 'place')}. What lies in between was not judged by itself."
+        f"the commit after it breaks {count(step.places, 'place')}. Only the tip was judged, not the commits in between: test at every stop."
     )

@@ -285,6 +285,16 @@ def test_an_override_whose_upstream_method_returns_something_else(tmp_path: Path
     assert rows == [("signature changed", "may break")]
 
 
+@pytest.mark.parametrize(("name", "called"), [("__init__", True), ("close", False)])
+def test_python_calls_a_special_method_whatever_upstream_has(tmp_path: Path, name: str, called: bool) -> None:
+    base = f"class Layer:\n    def {name}(self, size=1):\n        self.size = size\n\n    def other(self):\n        return 1\n"
+    ours = f"from keel.layer import Layer\nclass Own(Layer):\n    def {name}(self, size=1):\n        self.size = 2\n"
+    without = "class Layer:\n    def other(self):\n        return 1\n"
+    found = couple(tmp_path, ours, {"keel/layer.py": base}, {"keel/layer.py": without})
+    (row,) = [one for one in found if one.touch.value == "overrides"]
+    assert ("Python still calls ours" in row.detail, "not called" in row.detail) == (called, not called)
+
+
 def test_a_fallback_import_is_guarded(tmp_path: Path) -> None:
     ours = "try:\n    from keel.new import run\nexcept ImportError:\n    from keel.run import run\n"
     found = couple(tmp_path, ours, {"keel/run.py": RUN}, {"keel/run.py": None, "keel/new.py": RUN})
