@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from layline.campaign.devices.device import Arrays
 from layline.campaign.measure.arm import Given
 from layline.campaign.measure.stage import Stage
 from layline.campaign.values.operator import Operator, Shape
+
+_LARGEST = 3.3e38
 
 
 def draw(stage: Stage, shape: Shape, kind: str | None = None, *, count: int = 1) -> Given:
@@ -94,8 +97,14 @@ def _change_one(stage: Stage, inputs: Arrays, name: str | None) -> Arrays:
         array = changed[str(rng.choice(names))]
         at = int(rng.integers(0, values.count(array)))
         flat = values.flatten(array)
-        flat[at] = float(flat[at]) + float(rng.choice((-8.0, 8.0))) * values.find_spread(array, at)
+        flat[at] = _move(float(flat[at]), float(rng.choice((-8.0, 8.0))) * values.find_spread(array, at))
     return changed
+
+
+def _move(value: float, step: float) -> float:
+    """Visibly elsewhere, and still a number that float32 and bfloat16 can hold: infinity has another answer."""
+    moved = value + step
+    return moved if abs(moved) < _LARGEST or math.isinf(value) else value / 2
 
 
 def _with_answers(operator: Operator, shape: Shape, inputs: tuple[Arrays, ...], kind: str) -> Given:

@@ -51,3 +51,11 @@ def test_an_unused_function_does_not_move_a_loop_inside_its_line() -> None:
     naive = GEMM.start("naive")
     with workshop() as shop:
         assert loops(naive, shop) == loops(f"{SPARE}{naive}", shop)
+
+
+def test_a_kernel_cannot_tell_when_it_was_built() -> None:
+    """Else the best could become slow on a day of its choice, and the next candidate would win for nothing."""
+    when = 'const char *built(void) { return __DATE__ " " __TIME__ " " __TIMESTAMP__; }\n'
+    with workshop() as shop:
+        text = _build(GEMM.start("naive") + when, shop).path.read_bytes()
+    assert b"Jan  1 1980 00:00:00 Tue Jan  1 00:00:00 1980" in text
