@@ -50,7 +50,7 @@ def test_a_backend_without_objects_is_skipped_and_named(harbor: Path, cache: dic
     assert answer.code == 1, answer.err
     assert [item["backend"] for item in answer.json["backends"]] == ["keel", "rivet"]
     assert answer.json["skipped"][0]["what"] == "backend spar"
-    assert "nowhere to be found" in answer.json["skipped"][0]["why"]
+    assert "are not on this machine" in answer.json["skipped"][0]["why"]
 
 
 def test_one_backend_or_all_must_be_said(harbor: Path) -> None:

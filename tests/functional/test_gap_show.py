@@ -99,7 +99,7 @@ def test_fail_on_exits_with_one(tmp_path: Path) -> None:
 def test_an_old_tip_may_be_stale(tmp_path: Path, day: str, stale: bool) -> None:
     make_layered(tmp_path)
     out = layline("gap", "show", "keel", "--date", day, cwd=tmp_path).out
-    assert ("fetch it first" in out) is stale
+    assert ("use --fetch first" in out) is stale
 
 
 def test_diverged_pin_counts_both_sides(tmp_path: Path) -> None:

@@ -50,8 +50,7 @@ def demo(directory: Path, walk: bool, quick: bool) -> int:
     app_demo.write_transcript(sample, outcomes)
     failed = [outcome for outcome in outcomes if not outcome.is_expected]
     click.echo(
-        f"\n{len(outcomes)} commands, {len(failed)} with an unexpected result; the whole output is in {directory / app_demo.TRANSCRIPT} "
-        "holds all they said."
+        f"\n{len(outcomes)} commands, {len(failed)} with an unexpected result; the whole output is in {directory / app_demo.TRANSCRIPT}."
     )
     return _OUR_BUG if failed else 0
 

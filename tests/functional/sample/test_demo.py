@@ -50,10 +50,10 @@ def _find_naming(root: Path, text: str) -> list[str]:
 
 
 def test_every_command_has_a_step() -> None:
-    """`mcp` speaks to a program, `cache` tells of this machine and not of the sample; the walk itself needs no step."""
+    """`mcp` and `lsp` speak to programs, `cache` and `help` do not tell of the sample; the walk itself needs no step."""
     walked = {step.command[0] for step in STEPS}
 
-    assert set(COMMANDS) - walked <= {"cache", "demo", "mcp"}
+    assert set(COMMANDS) - walked <= {"cache", "demo", "help", "lsp", "mcp"}
 
 
 def test_a_second_demo_replaces_the_first_and_keeps_what_is_not_ours(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_a_failing_step_is_told(
     assert exit_code("demo", str(tmp_path / "demo")) == 3
     captured = capfd.readouterr()
     assert "There is no backend called 'nobody'" in captured.err
-    assert "1 of them not as expected" in captured.out
+    assert "1 with an unexpected result" in captured.out
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_a_branch_begins_where_the_user_stands(history: History, tree: WorkTree)
     tree.create_branch("optimize/x", tree.head())
     assert (history.git("branch", "--show-current"), history.git("status", "--porcelain")) == ("optimize/x", "")
     history.commit("Later")
-    with pytest.raises(ConfigError, match="exists and is somewhere else"):
+    with pytest.raises(ConfigError, match="exists and points to another commit"):
         tree.create_branch("optimize/x", history.commits[0])
 
 
