@@ -183,11 +183,12 @@ def _coupling_sentences(gap: Gap) -> Iterator[str]:
     where = f" in {count(files, 'file')}" if places else ""
     look = counted[Consequence.MAY_BREAK] + counted[Consequence.LOOK]
     total = count_touched(gap)
+    touched = f"the {count(total, 'place')} where our code touches {gap.label}"
     rest = f"; {count(look, 'other place')} {verb(look, 'needs')} a look" if look else "; the other places fit"
-    yield (
-        f"{len(places) or 'None'} of the {count(total, 'place')} where our code touches {gap.label} "
-        f"{verb(len(places), 'breaks')} at the tip{where}{rest}."
-    )
+    if places:
+        yield f"{len(places)} of {touched} {verb(len(places), 'breaks')} at the tip{where}{rest}."
+    else:
+        yield f"Of {touched} none breaks at the tip{rest if look else ''}."
     imports = broken_imports(gap)
     if imports:
         names = listed([f"{coupling.target} ({coupling.state.value})" for coupling in imports], most=3)
