@@ -92,7 +92,7 @@ def _describe_command(path: str, command: click.Command) -> str:
     arguments = [
         item.make_metavar(click.Context(command)) for item in command.params if isinstance(item, click.Argument)
     ]
-    options = [max(item.opts, key=len) for item in command.params if isinstance(item, click.Option) and not item.hidden]
+    options = [_spell(item) for item in command.params if isinstance(item, click.Option) and not item.hidden]
     own = " ".join(code_span(name) for name in options if name not in SHARED)
     said = f"{_prose(_say(command))} {own}".strip()
     return f"| {code_span(' '.join((path, *arguments)))} | {said} |"
@@ -141,7 +141,19 @@ def _summarise(said: str) -> str:
 def _prose(said: str) -> str:
     """Text of ours as Markdown: what stands in backquotes stays code, the rest is escaped."""
     parts = said.split("`")
-    return "".join(code_span(part) if at % 2 else escape(part) for at, part in enumerate(parts))
+    return "".join(code_span(part) if at % 2 else _escape(part) for at, part in enumerate(parts))
+
+
+def _escape(part: str) -> str:
+    """Escaped, with the blanks round it."""
+    before, after = part[: len(part) - len(part.lstrip())], part[len(part.rstrip()) :]
+    return f"{before}{escape(part.strip())}{after}" if part.strip() else part
+
+
+def _spell(option: click.Option) -> str:
+    """The name that changes something: of a switch that is on, the one that turns it off."""
+    names = option.secondary_opts if option.secondary_opts and option.default is True else option.opts
+    return max(names, key=len)
 
 
 def _list_decisions() -> Iterator[str]:
