@@ -8,7 +8,9 @@ import stat
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlparse
 
 import pytest
@@ -23,6 +25,12 @@ from pygls.lsp.client import LanguageClient
 _HANGS_S = 300
 PATCH = "harbor/backends/keel/patches/core/parallel_patches.py"
 CHECKPOINT = "harbor/backends/keel/checkpoint.py"
+
+
+def _run_apart(work: Any) -> Any:
+    """In a thread of its own: another test's event loop may be running in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +105,7 @@ def _drive(harbor: Path, story: Callable[[Editor], Awaitable[None]]) -> None:
         finally:
             await editor.end()
 
-    asyncio.run(run())
+    _run_apart(run())
 
 
 def _lines(told: lsp.PublishDiagnosticsParams) -> list[tuple[int, str | int | None]]:

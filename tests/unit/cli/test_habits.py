@@ -147,7 +147,13 @@ def test_interrupting_takes_less_than_a_second(sample: Sample) -> None:
     """Measured from the signal on, while worker processes and threads are at work."""
     command = [sys.executable, "-m", "layline", "patches", "drift", "--all", "-v"]
     process = subprocess.Popen(
-        command, cwd=sample.harbor, env={**os.environ}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        command,
+        cwd=sample.harbor,
+        env={**os.environ},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  a shell's background jobs ignore it
     )
     with process:
         assert process.stderr is not None
