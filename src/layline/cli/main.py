@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import gc
 import importlib
-import signal
 import sys
-import threading
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import click
 
@@ -15,9 +13,6 @@ from layline import __version__
 from layline.cli.group import QUIET, VERBOSE, Group
 from layline.core.environment import explain
 from layline.errors import Error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 COMMANDS: dict[str, tuple[str, str]] = {
     # name: (module:attribute, one line for --help); kept here so that --help imports nothing else
@@ -82,7 +77,6 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     (3), ^C is 130.
     """
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, 20, 50)
-    was_interrupted = _note_interrupts()
     try:
         code = layline.main(args=arguments, prog_name="layline", standalone_mode=False)
     except click.exceptions.Abort:
@@ -104,23 +98,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
             sys.exit(2)
         _report_bug(error)
         sys.exit(3)
-    if was_interrupted():
-        _leave_interrupted()
     sys.exit(code if isinstance(code, int) else 0)
-
-
-def _note_interrupts() -> Callable[[], bool]:
-    """Python drops a ^C that falls into a finalizer: it is remembered, so that the command does not end as if done."""
-    interrupts: list[int] = []
-
-    def note(number: int, _frame: object) -> NoReturn:
-        interrupts.append(number)
-        raise KeyboardInterrupt
-
-    is_default = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if is_default and threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, note)
-    return lambda: bool(interrupts)
 
 
 def _say(error: Error) -> None:

@@ -18,7 +18,7 @@ import pytest
 from commands import layline
 from layline.cli.examples import EXAMPLES
 from layline.cli.group import summarise
-from layline.cli.main import COMMANDS, _note_interrupts
+from layline.cli.main import COMMANDS
 from layline.cli.main import layline as root
 from layline.sample import Sample
 
@@ -129,18 +129,6 @@ def test_backends_and_patches_complete(sample: Sample) -> None:
     assert _complete("patches show keel.sched", sample.harbor) == [], "nothing is read for a shell that waits"
     layline("patches", "list", cwd=sample.harbor)
     assert _complete("patches show keel.sched", sample.harbor) == ["keel.schedule.tacks"]
-
-
-def test_an_interrupt_that_python_drops_is_remembered() -> None:
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        was_interrupted = _note_interrupts()
-        assert not was_interrupted()
-        with pytest.raises(KeyboardInterrupt):
-            signal.raise_signal(signal.SIGINT)
-        assert was_interrupted()
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def test_interrupting_takes_less_than_a_second(sample: Sample) -> None:
