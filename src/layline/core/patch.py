@@ -207,6 +207,36 @@ class Engine:
     """What its values mean, as the engine documents or computes it."""
 
 
+class Fate(StrEnum):
+    """What became of a candidate write: a line that may change another package."""
+
+    LISTED = "listed"
+    ELSEWHERE = "listed-elsewhere"
+    """It is about another backend, and listed there."""
+    SETTING = "setting"
+    """A plain value on a package that is no backend, or a change outside the folders of this one."""
+    ENVIRONMENT = "environment"
+    RESTORED = "restored"
+    """It puts back what stood there."""
+    MARK = "mark"
+    """A flag, a kept original or metadata: nothing that upstream reads."""
+    OWN = "own"
+    """A name or object of the downstream itself."""
+    OBJECT = "object"
+    """Something on an object that only a run knows, and no behaviour as far as the code tells."""
+    NOT_READ = "not-read"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Balance:
+    """Every candidate write, counted from syntax alone, against what the inventory says of it."""
+
+    candidates: int
+    fates: tuple[tuple[Fate, int], ...] = ()
+    not_read: tuple[Location, ...] = ()
+    """Lines that neither a row nor a reason accounts for."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inventory:
     """Every patch of one backend at one downstream commit."""
@@ -219,6 +249,7 @@ class Inventory:
     unregistered: tuple[Unregistered, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     engine: Engine = Engine()
+    balance: Balance = Balance(candidates=0)
 
     def every_effect(self) -> Iterator[Effect]:
         """Effects of patches, then those outside any registration."""

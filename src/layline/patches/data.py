@@ -25,6 +25,11 @@ def encode_inventory(inventory: Inventory) -> dict[str, Any]:
         "patches": [encode_patch(patch) for patch in inventory.patches],
         "unregistered": [encode_unregistered(item) for item in inventory.unregistered],
         "skipped": [{"what": item.what, "why": item.why} for item in inventory.skipped],
+        "balance": {
+            "candidates": inventory.balance.candidates,
+            **{fate.value: count for fate, count in inventory.balance.fates},
+            "not_read_at": [str(line) for line in inventory.balance.not_read],
+        },
     }
 
 

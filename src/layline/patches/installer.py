@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location
-from layline.core.patch import Effect, Moment, Style, TargetKind
+from layline.core.patch import Effect, Fate, Moment, Style, TargetKind
 from layline.interpreter.config_paths import Roots
 from layline.interpreter.events import Call, Log, Naming, Write
 from layline.interpreter.objects import spell_object
@@ -81,11 +81,13 @@ class Installer:
     """Upstream packages, for texts that may be a path or an id."""
     logs: dict[tuple[int, int, tuple[object, ...]], Log] = field(default_factory=dict)
     kept: list[Value] = field(default_factory=list)
+    silent: dict[Location, Fate] = field(default_factory=dict)
+    """Lines that were read and make no row, and why."""
 
     @contextmanager
     def reading(self, module: Module) -> Iterator[None]:
         """What is read of one module inside depends on nothing that was read before."""
-        self.logs, self.kept = {}, []
+        self.logs, self.kept, self.silent = {}, [], {}
         with self.machine.aside_from_others():
             self.machine.read_module(module)
             self.machine.aside |= module.aside

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from layline.core.evidence import Skipped
 from layline.source.loads import WALKS, LoadLine, Walk, called_name, find_loads, find_walks
 from layline.source.parsing import parse_tree
+from layline.source.sites import Site, SiteFinder, encode_sites
 from layline.source.walking import walk
 from layline.source.workers import encode_blobs
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from layline.source.cache import Cache
     from layline.source.tree import Tree
 
-ANALYSER = f"facts-2-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"facts-3-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _DOTTED = re.compile(r"\.*[A-Za-z_]\w*(?:[.:][A-Za-z_]\w*)*\Z")
 _BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr", "attrgetter"})
@@ -86,6 +87,8 @@ class Facts:
     loads: tuple[LoadLine, ...] = ()
     walks: tuple[Walk, ...] = ()
     """At the top level, or in a function that is called there."""
+    sites: tuple[Site, ...] = ()
+    """Lines that may change another package, counted without following anything."""
     words: frozenset[str] = frozenset()
     """Every name, attribute, keyword and imported name."""
 
@@ -139,6 +142,7 @@ def decode_facts(text: str) -> Facts | None:
         rows=frozenset(tuple(row) for row in plain["r"]),
         loads=tuple(LoadLine(line, module, level, tuple(names), how) for line, module, level, names, how in plain["o"]),
         walks=tuple(Walk(line, deep, tuple(suffixes)) for line, deep, suffixes in plain["k"]),
+        sites=tuple(Site(*row) for row in plain["p"]),
         words=frozenset(plain["n"].split(" ")),
     )
 
@@ -158,6 +162,7 @@ class _Walker:
         self.rows: set[tuple[str, ...]] = set()
         self.attributes: set[str] = set()
         self.words: set[str] = set()
+        self.sites = SiteFinder()
         self.imports_by_name = False
         self.never: set[int] = set()
         """Imports that stand under `if TYPE_CHECKING`."""
@@ -202,6 +207,7 @@ class _Walker:
             "a": sorted(self.attributes),
             "o": list(find_loads(tree.body)),
             "k": list(find_walks(tree.body)) if self.words & WALKS else [],
+            "p": encode_sites(self.sites.find()),
             "n": " ".join(sorted(self.words)),
         }
 
@@ -225,6 +231,7 @@ class _Walker:
             self.loops.add(node.target.id)
 
     def _note_import(self, node: ast.Import | ast.ImportFrom) -> None:
+        self.sites.note_import(node)
         match node:
             case ast.Import(names=names):
                 for item in names:
@@ -250,6 +257,7 @@ class _Walker:
         if name in _BY_NAME:
             self.attributes.update(text for item in node.args if (text := _text(item)) is not None)
         if name in {"setattr", "delattr"} and node.args:
+            self.sites.note_setattr(node)
             root, _, depth = _read_chain(node.args[0])
             plain = len(node.args) > 2 and node.args[2].__class__ in _CONSTANT
             last = _text(node.args[1]) if len(node.args) > 1 else None
@@ -258,7 +266,9 @@ class _Walker:
     def _note_write(self, node: ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Delete) -> None:
         targets = node.targets if isinstance(node, ast.Assign | ast.Delete) else [node.target]
         plain = getattr(node, "value", None).__class__ in _CONSTANT
-        for target in _flatten(targets):
+        flat = list(_flatten(targets))
+        self.sites.note_write(node, flat)
+        for target in flat:
             if isinstance(target, ast.Attribute | ast.Subscript):
                 root, last, depth = _read_chain(target)
                 self.writes.add((root, last, depth, plain, False))

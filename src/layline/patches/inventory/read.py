@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from layline.core.evidence import Skipped
 from layline.core.ours import is_own
-from layline.core.patch import Engine, Guard, Inventory, Patch, Unregistered
+from layline.core.patch import Balance, Effect, Engine, Fate, Guard, Inventory, Patch, Unregistered
 from layline.interpreter.callers.find import Search
 from layline.interpreter.calls import Interpreter
 from layline.interpreter.config_paths import Roots
@@ -24,7 +24,9 @@ from layline.patches.guards.callers import build_caller_guard
 from layline.patches.guards.stray_callers import find_callers
 from layline.patches.installer import Installer, Known, know_nothing
 from layline.patches.inventory.activation import Activation, find_activation
+from layline.patches.inventory.balance import Unlisted, find_candidates, strike_balance, tell_unread
 from layline.patches.inventory.engine import find_engine_modules, read_engine
+from layline.patches.inventory.owners import belongs, find_folder_backend, find_homeless
 from layline.patches.inventory.registering import (
     FoundRegistrations,
     ReadPatches,
@@ -35,7 +37,7 @@ from layline.patches.inventory.registering import (
 from layline.patches.inventory.registrations import learn_roots
 from layline.patches.inventory.strays import Strays, find_unregistered
 from layline.patches.inventory.units import Units
-from layline.patches.inventory.unregistered import Scope, count_left_out, select
+from layline.patches.inventory.unregistered import Scope, count_left_out, is_in, select
 from layline.source.facts import read_facts
 from layline.source.memos import Memos
 
@@ -68,6 +70,8 @@ class Reading:
     """File → its patches, in the order of its registrations; None until asked for."""
     stashes: dict[str, str] = field(default_factory=dict)
     """Where patches keep originals on upstream."""
+    silent: dict[str, Fate] = field(default_factory=dict)
+    """Lines of installers that make no row: `path:line` → why."""
 
     @cached_property
     def texts(self) -> dict[str, bytes]:
@@ -196,6 +200,7 @@ def read_inventory(
         settled += tuple(
             build_path_patch(item, key, build_caller_guard(item, callers[item.within], installer)) for item in by_path
         )
+    balance = _strike_balance(reading, [*effects, *(item.effect for item in stray)], scope)
     stray = [item for item in stray if item.registry is None]
     return Inventory(
         backend=key,
@@ -203,9 +208,28 @@ def read_inventory(
         pin=pin,
         patches=settled,
         unregistered=tuple(find_callers(stray, callers, reading.machine.modules)),
-        skipped=(*reading.skipped, *left_out, *_find_homeless(reading)),
+        skipped=(
+            *reading.skipped,
+            *left_out,
+            *find_homeless(reading.registrations, reading.settings),
+            *tell_unread(balance),
+        ),
         engine=reading.engine.engine,
+        balance=balance,
     )
+
+
+def _strike_balance(reading: Reading, listed: list[Effect], scope: Scope) -> Balance:
+    """Every candidate write of the downstream against the rows of one backend and what became of the others."""
+    every = (effect for patches in (reading.patches or {}).values() for patch in patches for effect in patch.effects)
+    strays = reading.strays
+    unlisted = Unlisted(
+        registered=tuple(every),
+        strays=(*strays.items, *strays.merged) if strays is not None else (),
+        silent=(*reading.silent.items(), *(strays.silent if strays is not None else ())),
+        is_others=lambda target: is_in(target, scope.others),
+    )
+    return strike_balance(find_candidates(reading.facts, scope.owns, _all_packages(reading.settings)), listed, unlisted)
 
 
 def _find_given(reading: Reading) -> list[object]:
@@ -239,6 +263,7 @@ def _read_patches(reading: Reading, installer: Installer) -> None:
         found |= units.read(ReadPatches, {path: [*given[path], sorted(stashes.items())] for path in again}, read)
     reading.stashes = stashes
     reading.patches = {path: one.patches for path, one in found.items()}
+    reading.silent = {line: fate for one in found.values() for line, fate in one.silent.items()}
 
 
 def _may_meet(path: str, read: ReadPatches, stashes: dict[str, str], units: Units) -> bool:
@@ -288,45 +313,10 @@ def find_packages(settings: Settings) -> Iterator[str]:
         yield from backend.packages
 
 
-def belongs(registration: Registered, key: str, settings: Settings) -> bool:
-    """A patch belongs to the backend it names, else to the one whose folder it stands in, else to the only one."""
-    return _find_owner(registration, settings) == key
-
-
-def _find_owner(registration: Registered, settings: Settings) -> str | None:
-    named = registration.backend
-    if named in settings.backends:
-        return named
-    home = _folder_backend(registration.at.path, settings)
-    return home or (next(iter(settings.backends)) if len(settings.backends) == 1 else None)
-
-
-def _find_homeless(reading: Reading) -> Iterator[Skipped]:
-    """Registrations that no configured backend owns are said, not lost."""
-    for registration in reading.registrations:
-        if _find_owner(registration, reading.settings) is None:
-            named = registration.backend
-            about = f"it names the backend {named!r}" if named else "it names no backend"
-            yield Skipped(
-                f"{registration.id or 'a patch'} ({registration.at})",
-                f"{about} and stands in no folder of a configured one",
-            )
-
-
-def _folder_backend(path: str, settings: Settings) -> str | None:
-    best = ("", "")
-    for key, backend in settings.backends.items():
-        for folder in (*backend.patches, *backend.integration):
-            prefix = folder.rstrip("/") + "/"
-            if path.startswith(prefix) and len(prefix) > len(best[0]):
-                best = (prefix, key)
-    return best[1] or None
-
-
 def _judge_activity(patch: Patch, backend: Backend, key: str, reading: Reading) -> Patch:
     active, reason = _explain_activity(patch, reading)
     notes = list(patch.notes)
-    home = _folder_backend(patch.file, reading.settings)
+    home = find_folder_backend(patch.file, reading.settings)
     if home is not None and home != key:
         notes.append(f"registered for {key} in a folder of {home}")
     if reading.engine.engine.phases and patch.phase is not None and patch.phase not in reading.engine.engine.phases:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location, Skipped
-from layline.core.patch import Patch
+from layline.core.patch import Fate, Patch
 from layline.interpreter.events import Registration
 from layline.interpreter.prefilter import look_at
 from layline.interpreter.values import Argument
@@ -52,6 +52,8 @@ class ReadPatches:
 
     patches: tuple[Patch, ...]
     stashes: dict[str, str]
+    silent: dict[str, Fate] = field(default_factory=dict)
+    """Lines that were read and make no row: `path:line` → why."""
 
 
 def find_registrations(units: Units, facts: dict[str, Facts], calls: frozenset[str]) -> dict[str, FoundRegistrations]:
@@ -98,7 +100,8 @@ def read_patches(path: str, installer: Installer, calls: frozenset[str]) -> Read
     with installer.reading(module):
         found = find_in_module(machine, module, calls)
         patches = tuple(read_patch(item, installer) for item in found)
-        return ReadPatches(patches, {at: of for at, of in machine.stashes.items() if at not in known})
+        stashes = {at: of for at, of in machine.stashes.items() if at not in known}
+        return ReadPatches(patches, stashes, {str(line): fate for line, fate in installer.silent.items()})
 
 
 def _find_late(

@@ -27,6 +27,7 @@ from layline.patches.guards.registered import CONTEXT, build_guard, call_on_cont
 from layline.patches.guards.stray import Ways
 from layline.patches.idioms import find_effects
 from layline.patches.installer import Installer
+from layline.patches.inventory.balance import judge_silence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -125,7 +126,9 @@ def find_all_effects(
     seen: set[int] = set()
     while waiting:
         event = waiting.pop(0)
+        is_told = False
         for found_effect in find_effects(event, installer):
+            is_told = True
             effect = apply_filters(event, found_effect, installer)
             if effect is None:
                 continue
@@ -136,6 +139,8 @@ def find_all_effects(
                 found.add((*key, effect.moment))
                 when, premise = _read_condition(event, reader) if is_shown(effect) else (None, None)
                 yield event, replace(effect, when=when, premise=premise)
+        if isinstance(event, Write) and not is_told:
+            installer.silent.setdefault(event.at, judge_silence(event))
         if isinstance(event, Write) and event.value is not None:
             for log in installer.read_replacement(event.value):
                 if id(log) not in seen:

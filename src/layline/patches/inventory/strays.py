@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Skipped
-from layline.core.patch import Unregistered
+from layline.core.patch import Fate, Unregistered
 from layline.interpreter.prefilter import find_helpers, is_worth_following, may_write
 from layline.patches.inventory.hook_tables import find_hooked
 from layline.patches.inventory.inherited import find_installing_classes, names_heir
@@ -43,6 +43,8 @@ class ReadStrays:
 
     items: tuple[Unregistered, ...]
     skipped: tuple[Skipped, ...]
+    silent: dict[str, Fate] = field(default_factory=dict)
+    """Lines that were read and make no row: `path:line` → why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,9 @@ class Strays:
     items: tuple[Unregistered, ...]
     skipped: tuple[Skipped, ...]
     paths: tuple[str, ...]
+    merged: tuple[Unregistered, ...] = ()
+    """What the readings said before it was settled: several of them become one row."""
+    silent: tuple[tuple[str, Fate], ...] = ()
 
 
 def find_unregistered(
@@ -92,7 +97,13 @@ def find_unregistered(
         lambda effect: enclosing(effect, installer),
         tells_unnamed,
     )
-    return Strays(tuple(items), tuple(row for stray in strays.values() for row in stray.skipped), tuple(paths))
+    return Strays(
+        tuple(items),
+        tuple(row for stray in strays.values() for row in stray.skipped),
+        tuple(paths),
+        tuple(item for stray in strays.values() for item in stray.items),
+        tuple(pair for stray in strays.values() for pair in stray.silent.items()),
+    )
 
 
 def _keep_best(items: Iterable[Unregistered]) -> Iterable[Unregistered]:
@@ -133,4 +144,5 @@ def _read_strays(path: str, installer: Installer, read: Read) -> ReadStrays:
     with installer.reading(module):
         machine.follows = is_worth_following
         items = tuple(find_in_module(module, list(find_functions(module)), installer, read, skipped))
-    return ReadStrays(items, tuple(skipped))
+        silent = {str(line): fate for line, fate in installer.silent.items()}
+    return ReadStrays(items, tuple(skipped), silent)

@@ -62,17 +62,17 @@ class Scope:
 
     def covers(self, target: str) -> bool:
         if self.packages:
-            return _is_in(target, self.packages)
+            return is_in(target, self.packages)
         top = target.partition(".")[0]
         is_ours = top in self.own or self.owns(target)
-        return top not in _STDLIB and not is_ours and not _is_in(target, self.others)
+        return top not in _STDLIB and not is_ours and not is_in(target, self.others)
 
     def is_near(self, path: str) -> bool:
         """Whether a file stands where this backend is worked on."""
         return not self.folders or path.startswith(tuple(f"{folder.rstrip('/')}/" for folder in self.folders))
 
 
-def _is_in(target: str, packages: tuple[str, ...]) -> bool:
+def is_in(target: str, packages: tuple[str, ...]) -> bool:
     return any(target == package or target.startswith(f"{package}.") for package in packages)
 
 
@@ -102,7 +102,7 @@ def count_left_out(items: Sequence[Unregistered], scope: Scope, known: Iterable[
         target = item.effect.target
         if target is None or item.effect.location in taken or not scope.is_near(item.effect.location.path):
             continue
-        if not _counts(item.effect, scope) and not _is_in(target, scope.others):
+        if not _counts(item.effect, scope) and not is_in(target, scope.others):
             tops[target.partition(".")[0]] += 1
     near = [e for item in items if (e := item.effect).location not in taken and scope.is_near(e.location.path)]
     variables = {name for effect in near for name in effect.mutates if name.startswith("env:")}
@@ -136,7 +136,7 @@ def _is_foreign_behaviour(effect: Effect, scope: Scope) -> bool:
     """Code of ours put into a package that is no backend, the standard library included: torch, asyncio, a sibling."""
     target = effect.target or ""
     behaves = _behaves(effect)
-    if not behaves or _is_in(target, scope.others) or target.partition(".")[0] in scope.own or scope.owns(target):
+    if not behaves or is_in(target, scope.others) or target.partition(".")[0] in scope.own or scope.owns(target):
         return False
     return scope.is_near(effect.location.path)
 
@@ -225,7 +225,7 @@ def may_count(effect: Effect, packages: tuple[str, ...]) -> bool:
     if effect.target is None:
         return tells_unnamed(effect)
     behaves = _behaves(effect)
-    return not packages or behaves or _is_in(effect.target, packages)
+    return not packages or behaves or is_in(effect.target, packages)
 
 
 def tells_unnamed(effect: Effect) -> bool:

@@ -1,0 +1,140 @@
+"""Candidate writes: the lines of a file that may change another package, counted from its syntax alone.
+
+The interpreter decides what each of them does; this count is made without it, so that the one can be held against the
+other: a line that no row accounts for is said to be left out.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from layline.source.loads import called_name
+
+_BEHAVES = frozenset({"forward", "__call__", "__class__", "generate"})
+"""Attributes that hold behaviour, whatever is put there."""
+_BINDS = frozenset({"MethodType", "partial", "partialmethod", "__get__", "wraps"})
+"""Calls that make a function of another one."""
+_OPENS = frozenset({"getattr", "import_module", "__import__", "get", "reload", "type"})
+"""Calls that give what their first argument names, or holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One candidate write."""
+
+    line: int
+    root: str
+    """The name it goes through, as the file imports it: `package.module`; empty for an object nobody imports."""
+    last: str
+    """The attribute that is set; empty for an item or a name computed at run time."""
+    plain: bool = False
+    """What is put there is a constant."""
+
+
+class SiteFinder:
+    """Collects writes and the names they go through; what counts is told when the whole file is known."""
+
+    def __init__(self) -> None:
+        self._raw: list[tuple[int, str, str, bool, bool, bool]] = []
+        self._imported: dict[str, str] = {}
+        self._aliases: dict[str, str] = {}
+
+    def note_import(self, node: ast.Import | ast.ImportFrom) -> None:
+        match node:
+            case ast.Import(names=names):
+                for item in names:
+                    self._imported[item.asname or item.name.partition(".")[0]] = item.name
+            case ast.ImportFrom(module=module, level=level, names=names):
+                base = "." * level + (module or "")
+                dot = "" if base.endswith(".") else "."
+                self._imported.update({item.asname or item.name: f"{base}{dot}{item.name}" for item in names})
+
+    def note_write(
+        self, node: ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Delete, targets: list[ast.expr]
+    ) -> None:
+        value = getattr(node, "value", None)
+        plain = isinstance(value, ast.Constant)
+        for target in targets:
+            match target:
+                case ast.Name(id=name) if value is not None:
+                    opened = _open(value)
+                    if opened:
+                        self._aliases.setdefault(name, opened)
+                case ast.Attribute(value=owner, attr=attr):
+                    behaves = attr in _BEHAVES or _is_code(value)
+                    self._raw.append((target.lineno, _root(owner), attr, behaves, _is_own(owner), plain))
+                case ast.Subscript(value=owner):
+                    self._raw.append((target.lineno, _root(owner), "", False, _is_own(owner), plain))
+
+    def note_setattr(self, node: ast.Call) -> None:
+        """`setattr(owner, name, value)`, `delattr(owner, name)`."""
+        if len(node.args) < 2:
+            return
+        owner, name = node.args[0], node.args[1]
+        last = name.value if isinstance(name, ast.Constant) and isinstance(name.value, str) else ""
+        plain = len(node.args) > 2 and isinstance(node.args[2], ast.Constant)
+        self._raw.append((node.lineno, _root(owner), last, True, _is_own(owner), plain))
+
+    def find(self) -> Iterator[Site]:
+        for line, root, last, behaves, own, plain in sorted(set(self._raw)):
+            imported = self._follow(root)
+            if imported or (behaves and not own):
+                yield Site(line, imported, last, plain)
+
+    def _follow(self, root: str) -> str:
+        """What a name was imported as, through names that stand for a part of it."""
+        for _ in range(4):
+            if root in self._imported:
+                return self._imported[root]
+            if root not in self._aliases:
+                break
+            root = self._aliases[root]
+        return root if root in {"sys.modules", "import_module"} else ""
+
+
+def encode_sites(sites: Iterable[Site]) -> list[list[object]]:
+    return [[site.line, site.root, site.last, site.plain] for site in sites]
+
+
+def _open(value: ast.expr) -> str:
+    """The name an alias leads to: `m.C`, `getattr(m, "C", None)`, `sys.modules["a"]`; empty for anything made anew."""
+    match value:
+        case ast.Attribute() | ast.Subscript():
+            return _root(value)
+        case ast.Call(args=[first, *_]) if called_name(value) in _OPENS:
+            return "import_module" if "import" in called_name(value) else _root(first) or _root(value.func)
+    return ""
+
+
+def _root(node: ast.expr) -> str:
+    """The first name of a chain; `sys.modules` and `import_module(…)` stand for the module they give."""
+    while True:
+        match node:
+            case ast.Attribute(value=ast.Name(id="sys"), attr="modules"):
+                return "sys.modules"
+            case ast.Attribute(value=inner) | ast.Subscript(value=inner):
+                node = inner
+            case ast.Call(args=[first, *_]) if called_name(node) in _OPENS:
+                if "import" in called_name(node):
+                    return "import_module"
+                node = first
+            case ast.Name(id=name):
+                return name
+            case _:
+                return ""
+
+
+def _is_own(owner: ast.expr) -> bool:
+    """`self.x = …`: an object sets its own attribute; `self.model.x = …` changes another one."""
+    return isinstance(owner, ast.Name) and owner.id in {"self", "cls"}
+
+
+def _is_code(value: ast.expr | None) -> bool:
+    match value:
+        case ast.Lambda():
+            return True
+        case ast.Call():
+            return called_name(value) in _BINDS
+    return False
