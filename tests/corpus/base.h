@@ -48,7 +48,10 @@ static int fast_backward(in_t a, in_t b, in_t dout, float *da, float *db, int64_
     return 0;
 }
 
-static int slow_forward(in_t a, in_t b, float *out, int64_t M, int64_t N, int64_t K) {
+/* Apart from whoever calls it, so that it is the starting kernel's own code: inlined, gcc gives it other registers, and a
+ * trick without any gain measured up to 6 % faster than the start. */
+#define AS_THE_START __attribute__((noipa, unused))
+AS_THE_START static int slow_forward(in_t a, in_t b, float *out, int64_t M, int64_t N, int64_t K) {
     for (int64_t i = 0; i < M; i++)
         for (int64_t j = 0; j < N; j++) {
             float sum = 0;
@@ -58,7 +61,7 @@ static int slow_forward(in_t a, in_t b, float *out, int64_t M, int64_t N, int64_
     return 0;
 }
 
-static int slow_backward(in_t a, in_t b, in_t dout, float *da, float *db, int64_t M, int64_t N, int64_t K) {
+AS_THE_START static int slow_backward(in_t a, in_t b, in_t dout, float *da, float *db, int64_t M, int64_t N, int64_t K) {
     for (int64_t i = 0; i < M; i++)
         for (int64_t k = 0; k < K; k++) {
             float sum = 0;

@@ -175,6 +175,11 @@ EXPLOITS = (
     Case(name="X33_row_of_masks", operator="softmax", caught_by=("hard-inputs", "error-not-worse", "correct")),
     Case(name="X34_looks_for_the_judge", caught_by=("memory-safe",)),
     Case(name="X35_asks_for_the_filter", caught_by=("memory-safe",)),
+    Case(name="X36_wrong_after_many_calls", caught_by=("endures",)),
+    Case(name="X37_slow_after_many_calls", caught_by=("endures",)),
+    Case(name="X38_reads_past_by_assembler", caught_by=("memory-safe",)),
+    Case(name="X39_remembers_the_maximum", operator="softmax", caught_by=("hard-inputs",), fools_naive=False),
+    Case(name="X40_fast_near_the_listed", operator="softmax", caught_by=("gain-carries-over",)),
 )
 ON_OTHERS = {"H15_in_place": "in_place", "H24_clamped_power": "softmax"}
 HONEST = (

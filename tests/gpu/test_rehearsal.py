@@ -65,7 +65,15 @@ def _try(stage: Stage, trial: LiveArm, best: LiveArm | None = None) -> Trial:
         raise AssertionError("nobody needs another process here")
 
     snapshot = Snapshot(files=())
-    return Trial(stage=stage, trial=trial, best=best, open_start=open_none, open_again=open_none, snapshot=snapshot)
+    return Trial(
+        stage=stage,
+        trial=trial,
+        best=best,
+        open_start=open_none,
+        open_again=open_none,
+        open_best=open_none,
+        snapshot=snapshot,
+    )
 
 
 def _call_twice(stage: Stage, text: str) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from layline import codec
 from layline.campaign.ledger.rules import find_duties, read_score
+from layline.campaign.ledger.slower_best import find_slower_best
 from layline.campaign.ledger.state import Phase, Settled
 from layline.campaign.values.judge import describe_resolution
 from layline.core.evidence import Alert, Severity
@@ -25,12 +26,13 @@ def answer_round(state: State, item: Round, place: str) -> Answer:
     sections = [Section(title="Verdict", blocks=(Bullets(tuple(_verdict_lines(state, item))),))]
     if item.verdict is not None and item.verdict.shapes:
         sections.append(Section(title="Shapes", blocks=(_shape_table(item.verdict),)))
-    sections += _gate_sections(item)
+    sections += _gate_sections(item, place)
     sections.append(Section(title="Next", blocks=(Bullets(tuple(describe_next(state))),)))
     report = Report(
         title=f"Round {item.number}: {item.settled}",
         sections=tuple(sections),
         meta=(("campaign", state.manifest.name), ("folder", place)),
+        alerts=tuple(Alert(severity=Severity.LOOK, message=told) for told in (find_slower_best(state, item),) if told),
     )
     return Answer(report=report, data=encode_round(state, item), needs_person=not accepted)
 
@@ -76,13 +78,16 @@ def _shape_table(verdict: Verdict) -> Table:
     return Table(columns=columns, rows=rows, numeric=frozenset({1, 2, 3}))
 
 
-def _gate_sections(item: Round) -> list[Section]:
+def _gate_sections(item: Round, place: str) -> list[Section]:
     run = item.last_run
     failed = [gate for gate in (*run.measurement.gates, *run.measurement.controls) if not gate.passed] if run else []
     if not failed:
         return []
     rows = tuple((gate.property, gate.reason, "; ".join(gate.evidence)) for gate in failed)
-    again = Paragraph(f"See it again: `layline campaign explain {item.number}`.")
+    again = Paragraph(
+        f"Where to look: {place}/rounds/round-{item.number}/kernel_snapshot holds the kernel as it was measured. See it again: "
+        f"`layline campaign explain {item.number}` measures it once more and shows every property."
+    )
     return [Section(title="What failed", blocks=(Table(columns=("property", "reason", "evidence"), rows=rows), again))]
 
 
@@ -179,6 +184,7 @@ def encode_round(state: State, item: Round) -> dict[str, Any]:
         "kernel": item.kernel,
         "diff": "".join(_diff(state, item)),
         "verdict": verdict,
+        "alarm": find_slower_best(state, item) or None,
     }
 
 

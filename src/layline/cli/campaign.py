@@ -112,13 +112,40 @@ def baseline(chosen: str | None, format_: str, output: Path | None) -> int:
     return show(campaign_baseline(chosen, progress=_progress), format_, output)
 
 
+BUCKETS = {
+    "K1": "inside the kernel: tiles, instructions, pipelining",
+    "K2": "a variant for a memory layout",
+    "K3": "fewer launches by fusion",
+    "K4": "forward hands something to its own backward",
+    "W1": "a cache of the weight (the gain is bounded)",
+    "W2": "a cache of activations or gradients (refused: training never hits it)",
+    "W3": "a memory of whole calls (refused likewise)",
+}
+
+
+class _Bucket(click.Choice[str]):
+    """A choice that says what it is about where it is asked for."""
+
+    def get_missing_message(self, param: click.Parameter, ctx: click.Context | None) -> str:
+        del param, ctx
+        return f"Say where the gain comes from:\n{_list_buckets()}"
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        del ctx
+        return f"{value!r} is none of the places a gain can come from:\n{_list_buckets()}"
+
+
+def _list_buckets() -> str:
+    return "\n".join(f"  {name}  {what}" for name, what in BUCKETS.items())
+
+
 @campaign.command("round")
 @click.option("--hypothesis", required=True, help="What you expect to improve, and why; said before it is measured.")
 @click.option("--change", required=True, help="The one change, in one line.")
 @click.option(
     "--bucket",
     required=True,
-    type=click.Choice(["K1", "K2", "K3", "K4", "W1", "W2", "W3"]),
+    type=_Bucket(list(BUCKETS)),
     help="Where the gain comes from. K1: inside the kernel (tiles, instructions); K2: a variant for a memory layout; K3: fewer "
     "launches by fusion; K4: forward hands something to its own backward; W1: a cache of the weight (gain is bounded); "
     "W2: a cache of activations or gradients, W3: of whole calls (both refused: training never hits them).",

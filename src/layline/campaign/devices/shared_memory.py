@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 LINE = 64
 GUARD = 256
 """Bytes before and after every buffer that nobody may touch."""
+HIDDEN = mmap.PAGESIZE
+"""At the end of the file: the worker may not even read there, so that what lies at the very end shows who reads beyond it."""
 _SEALS = 0x0001 | 0x0002 | 0x0004
 """No more seals, no shrinking (it would crash the reader), no growing."""
 
@@ -30,11 +32,12 @@ class Arena:
 
     def __init__(self, operator: Operator, size: int, rng: np.random.Generator) -> None:
         self.operator = operator
-        self.size = size
+        self.size = -(-size // HIDDEN) * HIDDEN
+        """Bytes for calls; a hidden page follows."""
         self.fd = os.memfd_create("a", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        os.ftruncate(self.fd, size)
+        os.ftruncate(self.fd, self.size + HIDDEN)
         fcntl.fcntl(self.fd, fcntl.F_ADD_SEALS, _SEALS)
-        self._map = mmap.mmap(self.fd, size)
+        self._map = mmap.mmap(self.fd, self.size + HIDDEN)
         self._rng = rng
         self._cursor = 0
         self._is_closed = False
@@ -70,6 +73,13 @@ class Arena:
             at += room.rounded + GUARD
         self._cursor = at
         return tuple(offsets)
+
+    def place_at_end(self, step: Pass, shape: Shape, name: str, rng: np.random.Generator) -> Place:
+        """As `place`, but one buffer ends where the memory does, up to the rest of its last line of the cache."""
+        self._cursor = 0
+        beside = self.place(step, shape, rng)
+        at = self.size - self._lengths(step, shape)[name].rounded
+        return tuple((one, at if one == name else where) for one, where in beside)
 
     def footprint(self, step: Pass, shape: Shape) -> int:
         """Bytes one call needs, guards included."""

@@ -22,7 +22,7 @@ from layline.campaign.devices.device import Filled, Reply
 from layline.campaign.devices.exit_words import describe_ending, is_signal
 from layline.campaign.devices.faults import Disturbed, Fault
 from layline.campaign.devices.sandbox import MEMORY_BYTES, Started, start_process
-from layline.campaign.devices.shared_memory import Arena
+from layline.campaign.devices.shared_memory import HIDDEN, Arena
 from layline.campaign.values.describe import describe_mode, describe_shape
 from layline.campaign.values.operator import Operator
 from layline.errors import BenchError
@@ -243,7 +243,8 @@ class Worker:
             "language": operator.language,
             "kernel": str(self.kernel.path),
             "entries": entries,
-            "arena_bytes": self.arena.size,
+            "arena_bytes": self.arena.size + HIDDEN,
+            "hidden_bytes": HIDDEN,
             "confine": self._started.confine,
             "root": self._started.root,
             "is_confined": True,

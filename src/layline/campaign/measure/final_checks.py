@@ -51,6 +51,7 @@ REASONS = {
     "keeps-contract": "Arguments the starting kernel refuses are refused.",
     "own-buffers": "Buffers of calls that were not made were left alone.",
     "special-values": "NaN, infinity and overflow are answered as the starting kernel answers them.",
+    "endures": "Right and as fast after thousands of calls in one process.",
     "every-process": "Right in every new process.",
     "stream-order": "The kernel keeps the order of the stream it is called on.",
     "wide-offsets": "Right with more elements than 32 bits can count.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 from layline.campaign.devices.device import Arrays
 from layline.campaign.measure.arm import Given
@@ -49,15 +50,21 @@ def permute(stage: Stage, given: Given, name: str) -> Given:
     return replace(_with_answers(stage.operator, given.shape, inputs, "nudged"), on_same_place=True)
 
 
+def lift(stage: Stage, given: Given, name: str) -> Given:
+    """The same places and values, but two or three elements of one row stand far above all others, not equally far."""
+    inputs = tuple(_lift_some(stage, one, name) for one in given.inputs)
+    return replace(_with_answers(stage.operator, given.shape, inputs, "lifted"), on_same_place=True)
+
+
 def put(stage: Stage, shape: Shape, name: str, value: float, *, least: float = 0.0) -> Given | None:
     """Ordinary inputs with one special element; where `least` is given the others are all larger. None for integers."""
     values = stage.device.values
     given = draw(stage, shape)
     inputs = {one: values.copy(array) for one, array in given.inputs[0].items()}
-    if not values.is_real(inputs[name]) or not values.count(inputs[name]):
+    if not _may_change(stage, name, inputs[name]):
         return None
     for one, array in inputs.items():
-        if least and one != name and values.is_real(array):
+        if least and one != name and _may_change(stage, one, array):
             inputs[one] = values.raise_above(array, least)
     values.flatten(inputs[name])[int(stage.rng.integers(0, values.count(inputs[name])))] = value
     return replace(given, inputs=(inputs,))
@@ -72,11 +79,17 @@ def choose_calls(stage: Stage, given: Given) -> Given:
     return replace(given, called=tuple(int(at) for at in chosen))
 
 
+def _may_change(stage: Stage, name: str, array: Any) -> bool:
+    """Whether single elements may be any number: of a float array that obeys no rule of its own, and is not empty."""
+    values = stage.device.values
+    return name not in stage.operator.steady and values.is_real(array) and values.count(array) > 0
+
+
 def _swap_two(stage: Stage, inputs: Arrays, name: str) -> Arrays:
     """The smallest and the largest, so that the outputs differ visibly, or any two."""
     values, rng = stage.device.values, stage.rng
     changed = {one: values.copy(array) for one, array in inputs.items()}
-    if values.is_real(changed[name]) and values.count(changed[name]) > 1:
+    if _may_change(stage, name, changed[name]) and values.count(changed[name]) > 1:
         flat = values.flatten(changed[name])
         low, high = values.find_extremes(flat)
         if rng.random() < 0.5:
@@ -90,14 +103,28 @@ def _swap_two(stage: Stage, inputs: Arrays, name: str) -> Arrays:
 def _change_one(stage: Stage, inputs: Arrays, name: str | None) -> Arrays:
     values, rng = stage.device.values, stage.rng
     changed = {one: values.copy(array) for one, array in inputs.items()}
-    names = [
-        one for one, array in changed.items() if values.is_real(array) and values.count(array) and name in (None, one)
-    ]
+    names = [one for one, array in changed.items() if _may_change(stage, one, array) and name in (None, one)]
     if names:
         array = changed[str(rng.choice(names))]
         at = int(rng.integers(0, values.count(array)))
         flat = values.flatten(array)
         flat[at] = _move(float(flat[at]), float(rng.choice((-8.0, 8.0))) * values.find_spread(array, at))
+    return changed
+
+
+def _lift_some(stage: Stage, inputs: Arrays, name: str) -> Arrays:
+    values, rng = stage.device.values, stage.rng
+    changed = {one: values.copy(array) for one, array in inputs.items()}
+    array = changed[name]
+    if not _may_change(stage, name, array):
+        return changed
+    flat, wide = values.flatten(array), int(array.shape[-1]) if len(array.shape) else 1
+    first = wide * int(rng.integers(0, values.count(array) // wide))
+    spread = values.find_spread(array, first)
+    size = float(rng.choice((16.0, 128.0, 512.0)))
+    for step, at in enumerate(rng.permutation(wide)[: int(rng.integers(2, 4))]):
+        moved = (size + 5.0 * step) * spread
+        flat[first + int(at)] = moved if abs(moved) < _LARGEST else float(flat[first + int(at)])
     return changed
 
 

@@ -15,7 +15,7 @@ from layline.campaign.devices.shared_memory import Arena
 from layline.campaign.devices.worker_process import Kernel, Worker
 from layline.campaign.measure.build import Built
 from layline.campaign.measure.numpy_values import NumpyValues
-from layline.campaign.measure.stage import ACCOUNT, CODE, EMPTY, MODE, SANITIZER, Floors, Stage, Values
+from layline.campaign.measure.stage import ACCOUNT, CODE, EDGE, EMPTY, MODE, SANITIZER, Floors, Stage, Values
 from layline.campaign.values.measurement import Arm, Environment
 from layline.campaign.values.operator import Operator, Shape
 
@@ -38,7 +38,7 @@ class Processor:
 
     def __init__(self, language: str) -> None:
         # a Python kernel is called with views of memory, and an empty one has no shape to be called with
-        self.gives = frozenset({MODE, ACCOUNT, CODE, *((SANITIZER, EMPTY) if language == "c" else ())})
+        self.gives = frozenset({MODE, ACCOUNT, CODE, *((SANITIZER, EDGE, EMPTY) if language == "c" else ())})
 
     def check(self) -> None:
         """Always here; the oracle's idle threads would spin beside the measured calls."""

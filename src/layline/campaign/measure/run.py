@@ -289,6 +289,7 @@ class _Run:
             best=by_arm.get(Arm.BEST) if self._is_candidate else None,
             open_start=self._open_start,
             open_again=self._open_again,
+            open_best=lambda: open_arm(self._stage, Arm.BEST, self._places[Arm.BEST].draw()),
             snapshot=self._request.candidate or self._request.best,
             beside=tuple(by_arm.values()),
             unloaded=unloaded,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from layline.campaign.values.operator import Operator, Shape
@@ -22,7 +22,18 @@ BESIDE = 12
 ASIDE = 24
 """Every other extent during a walk: none of them changes, so that nothing but the one that does clears a work area."""
 GROUPS = 2
+_AWAY = (0.6, 1.5)
 _STEPS = (1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129)
+
+
+def fit_shapes(operator: Operator, shapes: Iterable[Shape]) -> Iterator[Shape]:
+    """Each as near as the operator allows, none twice: a head size, a group, a tie between axes rule what may be invented."""
+    seen: set[tuple[object, ...]] = set()
+    for shape in shapes:
+        fitted = operator.fit(shape) if operator.fit else shape
+        if fitted is not None and (operator.fit is None or (fitted.sizes, fitted.groups) not in seen):
+            seen.add((fitted.sizes, fitted.groups))
+            yield fitted
 
 
 def find_far_shapes(shapes: tuple[Shape, ...], rng: np.random.Generator) -> Iterator[Shape]:
@@ -50,18 +61,45 @@ def find_empty_shapes(operator: Operator) -> Iterator[Shape]:
             yield _build(f"none~{name}", names, {name: 0}, ASIDE)
 
 
-def find_largest_shape(operator: Operator, most_bytes: float, most_flops: float) -> Shape:
+def find_largest_shape(operator: Operator, most_bytes: float, most_flops: float) -> Shape | None:
     """Every extent beyond every listed one at once; as much of that as memory and time allow."""
     names = [name for name, _value in operator.shapes[0].sizes]
     largest = {name: max(shape.size(name) for shape in operator.shapes) + 1 for name in names}
     while True:
-        shape = _build("beyond~all", names, {name: value | 1 for name, value in largest.items()}, THIN)
+        built = _build("beyond~all", names, {name: value | 1 for name, value in largest.items()}, THIN)
+        shape = next(fit_shapes(operator, (built,)), None)
+        if shape is None:
+            return None
         moved = max(step.bytes_moved(shape) for step in operator.passes)
         work = max(step.flops(shape) for step in operator.passes)
         if (moved <= most_bytes and work <= most_flops) or max(largest.values()) < THIN:
             return shape
         name = max((one for one in names if one != "G"), key=lambda one: largest[one])
         largest[name] = max(1, largest[name] * 3 // 4)
+
+
+def find_shapes_between(near: Shape, rng: np.random.Generator) -> Iterator[Shape]:
+    """Smaller, larger, and some of both: every extent three fifths to five thirds of a listed one's, as well aligned."""
+    names = [name for name, _value in near.sizes]
+    for at, what in enumerate(("smaller", "larger", "both")):
+        factors = {
+            name: _AWAY[at if at < 2 else int(rng.integers(0, 2))] * (1 + 0.1 * float(rng.random())) for name in names
+        }
+        yield _scale(f"{near.label}~{what}", near, factors)
+
+
+def _scale(label: str, near: Shape, factors: dict[str, float]) -> Shape:
+    sizes = {name: _round_to(value, factors[name]) for name, value in near.sizes}
+    if not near.groups:
+        return Shape(label=label, sizes=tuple(sizes.items()))
+    groups = tuple(round(rows * factors["M"]) for rows in near.groups)
+    return Shape(label=label, sizes=tuple({**sizes, "G": len(groups), "M": sum(groups)}.items()), groups=groups)
+
+
+def _round_to(value: int, factor: float) -> int:
+    """Scaled, and a multiple of as large a power of two as before, up to 32."""
+    step = next(one for one in (32, 16, 8, 4, 2, 1) if value % one == 0 and (value >= 2 * one or one == 1))
+    return max(step, step * round(value * factor / step))
 
 
 def walk_sizes(operator: Operator, steps: tuple[int, ...] | None = None, aside: int = ASIDE) -> Iterator[Shape]:

@@ -13,6 +13,9 @@ _NEIGHBOURS = {
     "ragged": "rows spread unevenly over the groups",
     "lone": "all rows in one group",
     "large": "extents doubled, for threads to meet",
+    "smaller": "every extent about two thirds",
+    "larger": "every extent about three halves",
+    "both": "some extents two thirds, some three halves",
 }
 _SIZES = {
     "far": "{} beyond every listed extent, the others thin",
@@ -25,6 +28,7 @@ _SIZES = {
 _INPUTS = {
     "normal": "normal, the distribution that is timed",
     "nudged": "the last call's, on the same place, with one element changed",
+    "lifted": "the last call's, on the same place, with two or three elements of one row raised far above the others",
     "repeated": "the same as in an earlier call",
     "scaled": "normal times another power of two in every call, 2^-12 to 2^12",
     "uneven": "each row at a magnitude of its own, 2^-16 to 2^16",

@@ -104,6 +104,11 @@ class Operator:
     misuse: Callable[[Shape, Arrays], dict[str, np.ndarray[Any, Any]]] | None = None
     """Inputs turned into ones that do not fit one another, which the starting kernel refuses by what it returns."""
 
+    fit: Callable[[Shape], Shape | None] | None = None
+    """The nearest shape the operator allows to one somebody invented; None where there is none. Without it all are allowed."""
+    steady: tuple[str, ...] = ()
+    """Inputs whose values obey a rule of their own (indices, offsets, masks): nobody changes single elements of them."""
+
     def buffer(self, name: str) -> Buffer:
         return next(buffer for buffer in self.buffers if buffer.name == name)
 

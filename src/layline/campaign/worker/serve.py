@@ -152,6 +152,14 @@ def _touch(arena: mmap.mmap) -> None:
         arena[at] = 0
 
 
+def _hide(arena: mmap.mmap, count: int) -> None:
+    """Nobody may read the last bytes: a call whose input ends before them and that reads on does not survive."""
+    library = ctypes.CDLL(None, use_errno=True)
+    base = ctypes.addressof(ctypes.c_char.from_buffer(arena))
+    if library.mprotect(ctypes.c_void_p(base + len(arena) - count), ctypes.c_size_t(count), 0):
+        raise OSError(ctypes.get_errno(), "mprotect")
+
+
 def main() -> None:
     request, reply, arena_fd = (int(word) for word in sys.argv[1:])
     (length,) = struct.unpack("<Q", _read(request, 8))
@@ -160,6 +168,7 @@ def main() -> None:
     os.close(arena_fd)
     told = json.dumps(_confine(config, reply)).encode()
     _touch(arena)
+    _hide(arena, config["hidden_bytes"])
     os.write(reply, struct.pack("<II", READY, len(told)) + told)
     try:
         functions = _load_python(config, arena) if config["language"] == "python" else _load_c(config)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from layline.campaign.measure.arm import LiveArm
-from layline.campaign.measure.inputs import draw, nudge, permute
+from layline.campaign.measure.inputs import draw, lift, nudge, permute
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
-from layline.campaign.measure.sizes import find_empty_shapes, find_far_shapes, walk_sizes
+from layline.campaign.measure.sizes import find_empty_shapes, find_far_shapes, fit_shapes, walk_sizes
 from layline.campaign.measure.stage import EMPTY, Stage
 from layline.campaign.values.operator import Shape
 
@@ -30,7 +30,10 @@ def show_inputs(on: Trial) -> Shown:
             _probe_every_input(stage, on.trial, shape)
     where = "on every shape" if is_whole else "on the smallest shape, two on the others"
     yield "hard-inputs", f"{', '.join(operator.distributions)} {where}"
-    yield "follows-inputs", "every input of every pass: one element changed, two elements swapped, twice"
+    yield (
+        "follows-inputs",
+        "every input of every pass: one element changed, two elements swapped, some of one row raised far above it, twice",
+    )
     if operator.exact is not None:
         yield "exact-integers", f"distribution {operator.exact} {where.split(',', maxsplit=1)[0]}"
 
@@ -46,6 +49,8 @@ def _probe_every_input(stage: Stage, arm: LiveArm, shape: Shape) -> None:
             # right after it: what is kept under a sum still has that sum
             arm.run(step, permute(stage, given, name))
             arm.run(step, nudge(stage, given, name))
+            for _twice in range(2):  # the second right after the first: what is remembered of it is of no use
+                arm.run(step, lift(stage, given, name))
 
 
 def show_held_out(on: Trial) -> Shown:
@@ -67,11 +72,11 @@ def _show_far(stage: Stage, arm: LiveArm) -> tuple[str, ...]:
     operator, pace = stage.operator, stage.device.pace
     normal = operator.distributions[0]
     empty = tuple(find_empty_shapes(operator)) if EMPTY in stage.device.gives else ()
-    for shape in (*find_far_shapes((*stage.shapes, *operator.shapes), stage.rng), *empty):
+    for shape in fit_shapes(operator, (*find_far_shapes((*stage.shapes, *operator.shapes), stage.rng), *empty)):
         _run_held_out(stage, arm, shape, normal)
     # the walk has rows of one element, which rounding alone can spoil: exact values where the operator has them
     exact = operator.exact if pace.whole else None
-    for shape in walk_sizes(operator, pace.walk, pace.aside):
+    for shape in fit_shapes(operator, walk_sizes(operator, pace.walk, pace.aside)):
         _run_held_out(stage, arm, shape, exact or normal)
     return ("far extents", *(("each extent empty",) if empty else ()), "a walk through sizes")
 

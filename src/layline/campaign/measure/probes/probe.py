@@ -35,6 +35,8 @@ class Trial:
     """A process for the starting kernel, started; with memory of that size, or the usual."""
     open_again: Callable[[int | None, tuple[str, ...]], LiveArm]
     """Another process for the kernel on trial, at another place: with memory of that size, with files hidden."""
+    open_best: Callable[[], LiveArm]
+    """A process for the best, started, at another place."""
     snapshot: Snapshot
     beside: Sequence[LiveArm] = ()
     """Every arm that is alive, the one on trial among them."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from layline.campaign.measure.probes.against_start import show_against_start
+from layline.campaign.measure.probes.between import show_between
 from layline.campaign.measure.probes.code import show_loaded, show_profiled
+from layline.campaign.measure.probes.edges import show_edges
+from layline.campaign.measure.probes.endurance import show_endurance
 from layline.campaign.measure.probes.inputs import show_held_out, show_inputs
 from layline.campaign.measure.probes.leftovers import show_global_state, show_leftovers, show_mode
 from layline.campaign.measure.probes.memory import show_memory
@@ -19,6 +22,7 @@ from layline.campaign.measure.stage import (
     ACCOUNT,
     CANDIDATE,
     CODE,
+    EDGE,
     INSPECTION,
     MODE,
     PROFILER,
@@ -40,6 +44,7 @@ PROBES: tuple[Probe, ...] = (
     Probe(name="held-out shapes", run=show_held_out),
     Probe(name="repetition", run=show_repetition),
     Probe(name="memory-use", run=show_memory_use, needs=_needs(SANITIZER)),
+    Probe(name="edges of memory", run=show_edges, needs=_needs(EDGE)),
     Probe(name="stalls", run=show_stalls, needs=_needs(CANDIDATE)),
     Probe(name="values", run=show_values, needs=_needs(CANDIDATE)),
     Probe(name="against the start", run=show_against_start, needs=_needs(CANDIDATE)),
@@ -54,6 +59,8 @@ AFTER_EACH: tuple[Probe, ...] = (
 )
 """After every process pair."""
 BEFORE_ACCEPTING: tuple[Probe, ...] = (
+    Probe(name="endurance", run=show_endurance),
+    Probe(name="between the listed sizes", run=show_between, needs=_needs(CANDIDATE)),
     Probe(name="more processes", run=show_processes),
     Probe(name="largest extents", run=show_largest, needs=_needs(ACCOUNT)),
     Probe(name="wide offsets", run=show_offsets, needs=_needs(ROOM)),

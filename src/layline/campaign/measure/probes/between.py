@@ -1,0 +1,71 @@
+"""Sizes well away from the listed ones, and not far: a gain that is there only round the listed sizes is not one."""
+
+from __future__ import annotations
+
+import math
+
+from layline.campaign.devices.faults import Fault
+from layline.campaign.measure.arm import LiveArm
+from layline.campaign.measure.final_checks import CARRY_FROM, CARRY_SHARE
+from layline.campaign.measure.inputs import draw
+from layline.campaign.measure.pair import plan_count
+from layline.campaign.measure.probes.probe import Trial
+from layline.campaign.measure.probes.shown import Shown
+from layline.campaign.measure.probes.time import SERIES
+from layline.campaign.measure.sizes import find_shapes_between, fit_shapes
+from layline.campaign.measure.stage import Stage
+from layline.campaign.values.describe import describe_shape
+from layline.campaign.values.operator import Shape
+from layline.campaign.values.statistics import quantile
+
+REQUESTS = 7
+
+
+def show_between(on: Trial) -> Shown:
+    """A kernel may have its favourite sizes; one that gains nowhere but near the listed sizes is refused."""
+    stage = on.stage
+    listed = stage.by_work[len(stage.by_work) // 2]
+    yield from ()
+    with on.open_best().loaded() as best:
+        arms = (on.trial, best)
+        claimed = find_gain(math.inf, stage, arms, listed)
+        if claimed < CARRY_FROM:
+            return
+        lost = []
+        for shape in fit_shapes(stage.operator, find_shapes_between(listed, stage.rng)):
+            found = find_gain(CARRY_SHARE * claimed, stage, arms, shape)
+            if found >= CARRY_SHARE * claimed:
+                return
+            lost.append(f"{describe_shape(shape)}: {math.expm1(found):+.0%}")
+    if lost:
+        raise Fault(
+            "gain-carries-over",
+            f"The gain exists only near the listed sizes: {math.expm1(claimed):+.0%} on {describe_shape(listed)}, and less than "
+            f"a quarter of it on any of {len(lost)} shapes between three fifths and five thirds of it.",
+            *lost,
+            f"each was timed in {SERIES} series of {REQUESTS} requests of both kernels in turns",
+        )
+
+
+def find_gain(enough: float, stage: Stage, arms: tuple[LiveArm, LiveArm], shape: Shape) -> float:
+    """The median of a series; where it is not enough, of all that were made up to the third."""
+    found: list[float] = []
+    for _series in range(SERIES):
+        found += compare(stage, arms, shape)
+        if quantile(found, 0.5) >= enough:
+            break
+    return quantile(found, 0.5)
+
+
+def compare(stage: Stage, arms: tuple[LiveArm, LiveArm], shape: Shape) -> list[float]:
+    """Logarithms of the best's time over the candidate's, all passes together, on the same inputs one after the other."""
+    count, found = 1, []
+    for at in range(REQUESTS + 2):
+        given = draw(stage, shape, count=count)
+        order = [arms[int(one)] for one in stage.rng.permutation(2)]
+        costs = {one.arm: sum(one.run(step, given).cost_ns for step in stage.operator.passes) for one in order}
+        if at < 2:  # the first may compile; the second tells how many calls make a request
+            count = plan_count(stage, shape, max(costs.values()) / 1e6) if at else count
+            continue
+        found.append(math.log(costs[arms[1].arm] / costs[arms[0].arm]))
+    return found

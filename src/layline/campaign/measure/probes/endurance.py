@@ -1,0 +1,80 @@
+"""Thousands of calls in one process: whoever is right or fast only in a young process shows it here."""
+
+from __future__ import annotations
+
+import time
+
+from layline.campaign.devices.faults import Fault
+from layline.campaign.measure.arm import LiveArm
+from layline.campaign.measure.inputs import draw
+from layline.campaign.measure.probes.probe import Trial
+from layline.campaign.measure.probes.shown import Shown
+from layline.campaign.measure.probes.time import SERIES
+from layline.campaign.measure.stage import Stage
+from layline.campaign.values.describe import describe_shape
+from layline.campaign.values.operator import Shape
+from layline.campaign.values.statistics import quantile
+
+LEAST, MOST = 3000, 9000
+"""Calls, drawn anew each time: nobody knows when it is over."""
+LIMIT_S = 4.0
+"""A slow kernel makes fewer."""
+TOGETHER = 16
+"""Calls to a request; all passes' buffers lie there at once."""
+WARM_UPS, TIMED = 3, 6
+SLOWER = 1.3
+
+
+def show_endurance(on: Trial) -> Shown:
+    """Age a process by calls nobody looks at; then it must be right, and as fast as a new one."""
+    stage, arm = on.stage, on.trial
+    shape = stage.by_work[0]
+    made = age(stage, arm, shape)
+    try:
+        for one in stage.by_work:
+            for step in stage.operator.passes:
+                arm.run(step, draw(stage, one))
+    except Fault as fault:
+        told = f"After {made} calls of one process, as the first calls were not: {fault.reason}"
+        raise Fault("endures", told, *fault.evidence) from None
+    with on.open_again(None, ()).loaded() as fresh:
+        _compare_with_new(stage, (arm, fresh), shape, made)
+    yield "endures", f"right on every shape, and as fast as a new process, after {made} calls on {shape.label}"
+
+
+def age(stage: Stage, arm: LiveArm, shape: Shape) -> int:
+    """Make many calls without looking at them; how many."""
+    together = max(1, min(TOGETHER, stage.device.count_room(stage, shape) // len(stage.operator.passes)))
+    given = draw(stage, shape, count=together)
+    laid = [arm.fill(step, given) for step in stage.operator.passes]
+    wanted, made, until = int(stage.rng.integers(LEAST, MOST)), 0, time.monotonic() + LIMIT_S
+    while made < wanted and time.monotonic() < until:
+        for filled in laid:
+            arm.worker.call(filled)
+        made += together
+    return made
+
+
+def _compare_with_new(stage: Stage, arms: tuple[LiveArm, LiveArm], shape: Shape, made: int) -> None:
+    for _series in range(SERIES):
+        old, new = _time(stage, arms, shape)
+        if old <= SLOWER * new:
+            return
+    raise Fault(
+        "endures",
+        f"On {describe_shape(shape)} a call takes {old:.3g} ms in a process that has made {made} calls, and {new:.3g} ms in a "
+        "new one: the gain does not last.",
+        f"so it was in {SERIES} series of {TIMED} requests, in turns",
+    )
+
+
+def _time(stage: Stage, arms: tuple[LiveArm, LiveArm], shape: Shape) -> tuple[float, float]:
+    """Milliseconds a call of all passes, of the old process and of the new, on the same inputs in turns."""
+    count = max(1, min(stage.device.pace.control_calls, stage.device.count_room(stage, shape)))
+    costs: tuple[list[float], list[float]] = ([], [])
+    for at in range(WARM_UPS + TIMED):
+        given = draw(stage, shape, count=count)
+        for one, kept in zip(arms, costs, strict=True):
+            cost = sum(one.run(step, given).cost_ns for step in stage.operator.passes) / 1e6
+            kept.extend([cost] if at >= WARM_UPS else [])
+    return quantile(costs[0], 0.25), quantile(costs[1], 0.25)

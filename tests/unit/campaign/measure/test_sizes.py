@@ -1,0 +1,60 @@
+"""Sizes nobody listed: every one of them passes the operator's own rule."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from layline.campaign.measure.sizes import (
+    find_empty_shapes,
+    find_far_shapes,
+    find_largest_shape,
+    find_shapes_between,
+    fit_shapes,
+    walk_sizes,
+)
+from layline.campaign.operators import load_operator
+from layline.campaign.values.operator import Shape
+
+GEMM = load_operator("gemm")
+
+
+def _even(shape: Shape) -> Shape | None:
+    """K is 64, N even: what an operator with a fixed head size says."""
+    sizes = {**dict(shape.sizes), "K": 64}
+    sizes["N"] += sizes["N"] % 2
+    return replace(shape, sizes=tuple(sizes.items())) if sizes["N"] else None
+
+
+def test_every_invented_shape_is_one_the_operator_allows() -> None:
+    rng = np.random.default_rng(1)
+    operator = replace(GEMM, fit=_even)
+    invented = (
+        *find_far_shapes(operator.shapes, rng),
+        *find_empty_shapes(operator),
+        *walk_sizes(operator),
+        *find_shapes_between(operator.shapes[0], rng),
+    )
+    fitted = list(fit_shapes(operator, invented))
+    assert len(fitted) > 20
+    assert {shape.size("K") for shape in fitted} == {64}
+    assert all(shape.size("N") % 2 == 0 for shape in fitted)
+    assert len({shape.sizes for shape in fitted}) == len(fitted)
+    largest = find_largest_shape(operator, 1e8, 1e9)
+    assert largest is not None
+    assert largest.size("K") == 64
+    assert find_largest_shape(replace(operator, fit=lambda _shape: None), 1e8, 1e9) is None
+
+
+@pytest.mark.parametrize(("label", "sizes"), [("a", (64, 64, 64)), ("b", (2048, 61, 384)), ("c", (1, 8, 3))])
+def test_shapes_between_lie_well_away_and_are_as_aligned(label: str, sizes: tuple[int, int, int]) -> None:
+    near = Shape(label=label, sizes=tuple(zip("MNK", sizes, strict=True)))
+    found = list(find_shapes_between(near, np.random.default_rng(3)))
+    assert [shape.label.partition("~")[2] for shape in found] == ["smaller", "larger", "both"]
+    for shape in found:
+        for (_name, size), (_same, listed) in zip(shape.sizes, near.sizes, strict=True):
+            assert size >= 1
+            assert listed < 16 or not 7 / 8 < size / listed < 9 / 8
+            assert listed % 32 or listed < 64 or size % 32 == 0
