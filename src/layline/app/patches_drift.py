@@ -20,8 +20,10 @@ from layline.change.compare import Comparer
 from layline.change.trace import Tracer
 from layline.core.drift import DriftKind
 from layline.core.evidence import Evidence, Severity, Skipped
+from layline.core.finding import Finding
 from layline.core.progress import Progress, silent
 from layline.core.report import Answer, Block, Bullets, Code, Paragraph, Report, Section, Subject
+from layline.core.why import Reason, Why
 from layline.coupling.additions import accept_additions
 from layline.coupling.culprit import find_culprits, find_last_seen, find_unheard
 from layline.coupling.decide import RefKnowledge
@@ -193,7 +195,7 @@ def _accept_new(row: Drift) -> Drift:
     """A target that came after the commit compared from is no dead one: the patch was written for where we go."""
     if row.kind is not DriftKind.DEAD_AT_PIN or row.comparison is None or not row.comparison.after.exists:
         return row
-    return replace(row, kind=DriftKind.UNCHANGED, severity=Severity.OK, dead_today=False, detail="new since then")
+    return row.settle(Finding(kind=DriftKind.UNCHANGED, severity=Severity.OK, why=Why(Reason.NEW_SINCE)))
 
 
 def open_drift(

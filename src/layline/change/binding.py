@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from layline.core.evidence import Location, Skipped
+from layline.core.why import Reason, Why, say
 from layline.git import Blob
 from layline.source.definitions import (
     ROW_FIRST,
@@ -54,8 +55,12 @@ class Problem:
     """Why a call does not bind."""
 
     argument: str
-    message: str
+    why: Why
     certain: bool = True
+
+    @property
+    def message(self) -> str:
+        return say(self.why)
 
     def __str__(self) -> str:
         return self.message
@@ -91,21 +96,20 @@ def _find_problems(call: CallShape, parameters: tuple[Parameter, ...]) -> Iterat
     takes_more = any(item.kind is ParameterKind.VARIADIC for item in parameters)
     takes_any = any(item.kind is ParameterKind.KEYWORDS for item in parameters)
     if call.positional > len(by_position) and not takes_more:
-        yield Problem(
-            f"#{len(by_position) + 1}", f"takes {len(by_position)} positional arguments, {call.positional} are passed"
-        )
+        why = Why(Reason.TOO_MANY, counts=(len(by_position), call.positional))
+        yield Problem(f"#{len(by_position) + 1}", why)
     filled = {item.name for item in by_position[: call.positional]}
     accepted = {item.name for item in parameters if item.kind in _BY_KEYWORD}
     for name in call.keywords:
         if name not in accepted and not takes_any:
-            yield Problem(name, f"does not take the keyword {name}")
+            yield Problem(name, Why(Reason.REFUSES_KEYWORD, name))
         elif name in filled and name in accepted:
-            yield Problem(name, f"gets {name} twice, by position and by keyword")
+            yield Problem(name, Why(Reason.TWICE, name))
     for item in parameters:
         hidden = call.has_double_star or (call.has_star and item.kind in _BY_POSITION)
         named = item.name in call.keywords and item.name in accepted
         if item.required and item.name not in filled and not named and not hidden:
-            yield Problem(item.name, f"needs {item.name}, which is not passed")
+            yield Problem(item.name, Why(Reason.NOT_PASSED, item.name))
 
 
 _BY_POSITION = (ParameterKind.POSITIONAL_ONLY, ParameterKind.POSITIONAL)
@@ -125,7 +129,7 @@ def find_shifted(
     for was, now in zip(old[: call.positional], new[: call.positional], strict=False):
         # a parameter that only changed its name is where it was
         if was != now and (was in known or now in old):
-            found.append(Problem(was, f"takes what we pass as {was} for {now}"))
+            found.append(Problem(was, Why(Reason.LANDS_IN_ANOTHER, was, now)))
     return tuple(found)
 
 
@@ -158,16 +162,15 @@ def _find_refused(ours: tuple[Parameter, ...], theirs: tuple[Parameter, ...]) ->
             continue
         stand_in = _find_stand_in(place - 1, positions, theirs) if by_position and item.required else None
         if stand_in is not None:  # only a call that names it would notice
-            message = f"does not take {item} by name, {stand_in} stands in its place"
-            yield Problem(item.name, message, certain=False)
+            yield Problem(item.name, Why(Reason.REFUSES_NAME, stand_in, text=str(item)), certain=False)
         else:
-            yield Problem(item.name, f"does not take {item}", certain=item.required)
+            yield Problem(item.name, Why(Reason.REFUSES, item.name, text=str(item)), certain=item.required)
     known = {item.name for item in theirs}
     flexible = any(item.kind in {ParameterKind.VARIADIC, ParameterKind.KEYWORDS} for item in theirs)
     for item in ours:
         is_extra = item.required and item.name not in known and item.name not in {"self", "cls"} and not flexible
         if is_extra and not _stands_for_another(item, positions, theirs):
-            yield Problem(item.name, f"needs {item.name}, which upstream does not pass")
+            yield Problem(item.name, Why(Reason.NEEDS_EXTRA, item.name))
     yield from _find_swapped(positions, theirs)
 
 
@@ -197,7 +200,7 @@ def _find_swapped(ours: list[Parameter], theirs: tuple[Parameter, ...]) -> Itera
             and name in our_names
             and our_names[place] in their_names
         ):
-            yield Problem(name, f"takes {our_names[place]} where upstream has {name}", certain=False)
+            yield Problem(name, Why(Reason.SWAPPED, our_names[place], name), certain=False)
             return
 
 

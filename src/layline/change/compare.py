@@ -13,10 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from layline.change.homes import MOVE, Homes, Suggestion, needs_more
+from layline.change.homes import MOVE, Homes, needs_more
 from layline.change.signatures import SignatureChange, compare_decorators, compare_signatures
 from layline.change.trace import Tracer, Trail, is_followable
 from layline.core.drift import DriftKind
+from layline.core.finding import Suggestion
+from layline.core.why import Reason, Why, say_all
 from layline.source.definitions import Definition, DefinitionKind
 from layline.source.names import module_name
 from layline.source.resolve import Resolver
@@ -38,9 +40,14 @@ class Comparison:
     """Differences of the signature (of a class: of its `__init__`); of a moved object, against its new home."""
     body_changed: bool = False
     suggestions: tuple[Suggestion, ...] = ()
-    detail: str = ""
+    why: tuple[Why, ...] = ()
     commits: tuple[str, ...] = ()
     """Of a lost symbol: the commits that moved it, then the one that removed it; where history was looked at."""
+
+    @property
+    def detail(self) -> str:
+        """The reasons in words."""
+        return say_all(self.why)
 
     @property
     def new_home(self) -> str | None:
@@ -66,34 +73,31 @@ class Comparer:
         return self._known[name]
 
     def _compare(self, name: str, before: Symbol, after: Symbol) -> Comparison:
-        def answer(kind: DriftKind, detail: str = "") -> Comparison:
-            return Comparison(name=name, kind=kind, before=before, after=after, detail=detail)
+        def answer(kind: DriftKind, *why: Why) -> Comparison:
+            return Comparison(name=name, kind=kind, before=before, after=after, why=why)
 
         if before.kind is SymbolKind.ABSENT:
-            later = "; the tip has it" if after.exists else ""
-            return answer(DriftKind.DEAD_AT_PIN, f"{before.reason or 'the pin does not have it'}{later}")
+            later = (Why(Reason.TIP_HAS_IT),) if after.exists else ()
+            return answer(DriftKind.DEAD_AT_PIN, _read(before.reason, Reason.PIN_LACKS_IT), *later)
         if before.kind is SymbolKind.EXTERNAL:
-            return answer(DriftKind.EXTERNAL, before.reason or "it is not code of this upstream")
+            return answer(DriftKind.EXTERNAL, _read(before.reason, Reason.NOT_OF_THIS_UPSTREAM))
         match after.kind if before.kind is not SymbolKind.UNKNOWN else SymbolKind.UNKNOWN:
             case SymbolKind.UNKNOWN:
-                return answer(DriftKind.UNRESOLVED, before.reason or after.reason or "")
+                return answer(DriftKind.UNRESOLVED, Why(Reason.TEXT, text=before.reason or after.reason or ""))
             case SymbolKind.ABSENT:
-                return self._find_lost(answer(DriftKind.REMOVED, after.reason or "it is gone"))
+                return self._find_lost(answer(DriftKind.REMOVED, _read(after.reason, Reason.GONE)))
             case SymbolKind.EXTERNAL:
                 where = after.reason or (after.home if after.home != name else None)
-                lost = answer(DriftKind.REMOVED, f"it is no longer defined here: {where}" if where else "it is gone")
-                return self._find_lost(lost)
+                why = Why(Reason.NOT_DEFINED_HERE, where) if where else Why(Reason.GONE)
+                return self._find_lost(answer(DriftKind.REMOVED, why))
         return self._compare_present(answer(DriftKind.UNCHANGED))
 
     def _compare_present(self, start: Comparison) -> Comparison:
         before, after = start.before, start.after
         if before.definition is None or after.definition is None:
             same = before.home == after.home or before.kind is after.kind is SymbolKind.SUBMODULE
-            return (
-                start
-                if same
-                else replace(start, kind=DriftKind.BODY_CHANGED, detail=f"it was {before.home}, it is {after.home}")
-            )
+            became = (Why(Reason.WAS_IS, str(before.home), str(after.home)),)
+            return start if same else replace(start, kind=DriftKind.BODY_CHANGED, why=became)
         found = self._compare_definitions(start, before, after)
         if before.kind is SymbolKind.DEFINITION and after.kind is SymbolKind.IMPORTED_NAME and after.home is not None:
             home = Suggestion(after.home, 1.0, "the old module imports it from there now")
@@ -101,7 +105,7 @@ class Comparer:
                 found,
                 kind=DriftKind.MOVED,
                 suggestions=(home,),
-                detail=_join(found.detail, "the old path only re-exports it"),
+                why=(*found.why, Why(Reason.ONLY_REEXPORTED)),
             )
         if after.inherited_from and not before.inherited_from and after.home is not None:
             home = Suggestion(after.home, 1.0, "the class inherits it from there now")
@@ -109,10 +113,10 @@ class Comparer:
                 found,
                 kind=DriftKind.MOVED,
                 suggestions=(home,),
-                detail=_join(found.detail, f"it is inherited from {after.inherited_from} now"),
+                why=(*found.why, Why(Reason.INHERITED, after.inherited_from)),
             )
         if before.home != after.home and before.kind is not SymbolKind.DEFINITION:
-            return replace(found, detail=_join(found.detail, f"it comes from {after.home} now, {before.home} before"))
+            return replace(found, why=(*found.why, Why(Reason.COMES_FROM, str(before.home), str(after.home))))
         return found
 
     def _compare_definitions(self, start: Comparison, before: Symbol, after: Symbol) -> Comparison:
@@ -123,19 +127,17 @@ class Comparer:
             kinds = {one.kind, two.kind}
             callable_ = kinds == {DefinitionKind.FUNCTION, DefinitionKind.CLASS}
             kind = DriftKind.SIGNATURE_CHANGED if callable_ else DriftKind.BODY_CHANGED
-            return replace(start, kind=kind, body_changed=True, detail=f"the {one.kind} became a {two.kind}")
+            return replace(start, kind=kind, body_changed=True, why=(Why(Reason.OTHER_KIND, one.kind, two.kind),))
         changes = self._signature_changes(before, after, one, two)
         body = one.fingerprint != two.fingerprint
         if one.bases != two.bases:
-            start = replace(
-                start, detail=_join(start.detail, f"bases {_listed(one.bases)} became {_listed(two.bases)}")
-            )
+            start = replace(start, why=(*start.why, Why(Reason.BASES, _listed(one.bases), _listed(two.bases))))
         if changes:
             kind = DriftKind.SIGNATURE_CHANGED
         else:
             kind = DriftKind.BODY_CHANGED if body or one.bases != two.bases else DriftKind.UNCHANGED
-        detail = _join("; ".join(map(str, changes[:6])) + ("; …" if len(changes) > 6 else ""), start.detail)
-        return replace(start, kind=kind, changes=changes, body_changed=body, detail=detail)
+        differs = (Why(Reason.SIGNATURE, names=tuple(map(str, changes))),) if changes else ()
+        return replace(start, kind=kind, changes=changes, body_changed=body, why=(*differs, *start.why))
 
     def _signature_changes(
         self, before: Symbol, after: Symbol, one: Definition, two: Definition
@@ -212,9 +214,9 @@ class Comparer:
         best = found[0]
         there = self.tip.resolve(best.target)
         kept_name = best.target.rpartition(".")[2] == start.name.rpartition(".")[2]
-        compared = self._compare_definitions(replace(start, detail=""), start.before, there)
+        compared = self._compare_definitions(replace(start, why=()), start.before, there)
         kind = DriftKind.MOVED if kept_name else DriftKind.RENAMED
-        return replace(compared, kind=kind, detail=_join(f"now {best.target}", compared.detail))
+        return replace(compared, kind=kind, why=(Why(Reason.NOW, best.target), *compared.why))
 
     def _find_lost_member(self, start: Comparison, module: str, definition: Definition) -> Comparison:
         """A method or field: follow its class first; its own name proves nothing."""
@@ -224,22 +226,20 @@ class Comparer:
             start = replace(start, commits=_commits(trail))
             followed = [item for item in self._follow(module, trail) if self._can_replace(definition, item.target)]
             found = followed or self.homes.find_members(module, definition, owner.after.home)
-            detail = f"class {definition.owner} stays, its member {definition.name} is gone"
-            return self._moved(replace(start, detail=detail), found)
+            why = Why(Reason.MEMBER_GONE, definition.owner, definition.name)
+            return self._moved(replace(start, why=(why,)), found)
         home = owner.new_home
         start = replace(start, commits=owner.commits)
         if home is None:
-            return replace(
-                start, detail=f"its class {module}.{definition.owner} is gone", suggestions=owner.suggestions
-            )
+            why = Why(Reason.CLASS_GONE, f"{module}.{definition.owner}")
+            return replace(start, why=(why,), suggestions=owner.suggestions)
         there = self.tip.resolve(f"{home}.{definition.name}")
         if there.exists:
             best = owner.suggestions[0]
             moved = Suggestion(f"{home}.{definition.name}", best.score, f"its class: {best.reason}")
-            return self._moved(replace(start, detail=""), [moved])
-        return replace(
-            start, detail=f"its class is {home} now and has no {definition.name}", suggestions=owner.suggestions
-        )
+            return self._moved(replace(start, why=()), [moved])
+        why = Why(Reason.CLASS_LACKS_IT, home, definition.name)
+        return replace(start, why=(why,), suggestions=owner.suggestions)
 
     def _can_replace(self, definition: Definition, target: str) -> bool:
         """A part that was cut out of a method under another name is not what its callers should call instead."""
@@ -297,40 +297,39 @@ class Comparer:
                     start,
                     kind=DriftKind.MOVED,
                     suggestions=(moved,),
-                    detail=f"the module {holder} is now {home.target}",
+                    why=(Why(Reason.MODULE_MOVED, holder, home.target),),
                 )
-        gone = "" if holder in self.tip.index.entries else f"the module {holder} is gone"
+        gone = () if holder in self.tip.index.entries else (Why(Reason.MODULE_GONE, str(holder)),)
         if before.module is None:
-            detail = _join(gone, f"it was only imported here, from {before.home}")
+            why = (*gone, Why(Reason.ONLY_IMPORTED, str(before.home)))
             users = tuple(self._find_with_users(start.before, holder, last))
-            return replace(start, kind=DriftKind.BINDING_LOST, detail=detail, suggestions=users[:1])
+            return replace(start, kind=DriftKind.BINDING_LOST, why=why, suggestions=users[:1])
         origin = self.compare(before.home or start.name)
         if origin.kind in _STAYED and before.home is not None:
             lives = Suggestion(before.home, 1.0, "it is still defined there")
-            detail = _join(gone, f"{holder} no longer binds {last}; {before.home} still has it", origin.detail)
+            still = (Why(Reason.UNBOUND, str(holder), last), Why(Reason.STILL_THERE, before.home))
             return replace(
                 start,
                 kind=DriftKind.BINDING_LOST,
                 suggestions=(lives,),
                 changes=origin.changes,
                 body_changed=origin.body_changed,
-                detail=detail,
+                why=(*gone, *still, *origin.why),
             )
         if origin.new_home is not None:
             there = self._find_module(holder) if gone and holder is not None else None
             start = self._with_local_name(start, there.target if there is not None else holder, origin)
-            detail = _join(gone, f"{holder} no longer binds {last}, which moved to {origin.new_home}")
+            moved_to = Why(Reason.UNBOUND_AND_MOVED, str(holder), last, origin.new_home)
             return replace(
                 start,
                 kind=DriftKind.BINDING_LOST,
                 suggestions=(*start.suggestions, *origin.suggestions),
                 changes=origin.changes,
-                detail=detail,
+                why=(*gone, moved_to),
                 commits=origin.commits,
             )
-        return replace(
-            start, suggestions=origin.suggestions, detail=_join(gone, f"{before.home}, which it imported, is gone")
-        )
+        why = (*gone, Why(Reason.ORIGIN_GONE, str(before.home)))
+        return replace(start, suggestions=origin.suggestions, why=why)
 
 
 def _with_history(found: Comparison, trail: Trail | None) -> Comparison:
@@ -338,8 +337,7 @@ def _with_history(found: Comparison, trail: Trail | None) -> Comparison:
     if found.kind is not DriftKind.REMOVED or trail is None or not trail.hops or trail.lost_in is None:
         return found
     hops = ", ".join(hop.commit[:9] for hop in trail.hops)
-    told = f"{hops} moved or renamed it, {trail.lost_in[:9]} removed it"
-    return replace(found, detail=_join(found.detail, told))
+    return replace(found, why=(*found.why, Why(Reason.MOVED_THEN_REMOVED, hops, trail.lost_in[:9])))
 
 
 def _commits(trail: Trail | None) -> tuple[str, ...]:
@@ -352,5 +350,6 @@ def _listed(words: tuple[str, ...]) -> str:
     return ", ".join(words) or "none"
 
 
-def _join(*parts: str) -> str:
-    return "; ".join(part for part in parts if part)
+def _read(text: str | None, otherwise: Reason) -> Why:
+    """What the resolver said of a symbol, where it said something."""
+    return Why(Reason.TEXT, text=text) if text else Why(otherwise)

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from layline.change.similarity import SMALL, Shingles, compare_names, compare_shingles, read_shingles, share_kept
+from layline.core.finding import Suggestion
 from layline.core.ours import is_test_module
 from layline.source.definitions import (
     ROW_FINGERPRINT,
@@ -35,16 +36,6 @@ _SPELLED_ALIKE = 0.75
 _SAME_TABLE = 0.7
 """A dictionary that shares so many of its keys is the same one under another name."""
 _KINDS = tuple(DefinitionKind)
-
-
-@dataclass(frozen=True, slots=True)
-class Suggestion:
-    """A place where something may live now."""
-
-    target: str
-    score: float
-    """0 to 1; a move or rename from `MOVE` on."""
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Annotation:
     """One thing about one line of *ours*, for machines that annotate code."""
 
     id: str
@@ -140,7 +140,7 @@ class Answer:
     """Plain JSON values; the first key is `schema`."""
     needs_person: bool = False
     """Makes drift, verify, audit and check exit with 1."""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Annotation, ...] = ()
     """For `--format sarif|github`; worst first."""
     subject: Subject | None = None
     """What the findings are about."""

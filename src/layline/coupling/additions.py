@@ -5,10 +5,11 @@ dead.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from layline.core.drift import DriftKind
 from layline.core.evidence import Location, Severity
+from layline.core.finding import Finding
+from layline.core.why import Reason, Why
 from layline.coupling.drift_model import Drift
 from layline.git import Blob
 from layline.source import usage
@@ -26,8 +27,8 @@ def accept_additions(rows: Iterable[Drift], unknown: frozenset[str], ours: Tree)
         if row.target not in unknown or row.kind is not DriftKind.DEAD_AT_PIN or arrives or place is None:
             yield row
             continue
-        detail = f"an addition of ours: upstream never had it, our own code reads it at {place}"
-        yield replace(row, kind=DriftKind.EXTERNAL, severity=Severity.OK, dead_today=False, detail=detail)
+        why = Why(Reason.OUR_ADDITION, places=(place,))
+        yield row.settle(Finding(kind=DriftKind.EXTERNAL, severity=Severity.OK, why=why))
 
 
 def find_reads(ours: Tree, targets: frozenset[str]) -> dict[str, list[Location]]:

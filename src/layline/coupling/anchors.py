@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from layline.change.homes import Suggestion
+from layline.core.finding import Suggestion
 from layline.source import Resolver, Symbol
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from layline.change.binding import Problem
 from layline.change.compare import Comparison
+from layline.core.why import Reason, Why
 from layline.source import Definition, DefinitionKind, Resolver, Symbol, parse_tree
 
 _NATURES = frozenset(
@@ -29,31 +30,22 @@ def find_nature_problems(comparison: Comparison, ours: Definition, wrapping: str
     was, now = _natures(before), _natures(after)
     mine = _natures(ours) | {word for word in _NATURES if f"{word}(" in wrapping}
     for word in sorted(now - was - mine):
-        yield Problem(word, f"is no {word}, as upstream's is at the tip")
+        yield Problem(word, Why(Reason.LACKS_NATURE, word))
     for word in sorted((was - now) & mine):
-        yield Problem(word, f"is a {word}, which upstream's is not at the tip")
+        yield Problem(word, Why(Reason.HAS_NATURE, word))
     if after.is_async not in {before.is_async, ours.is_async}:
-        yield Problem(
-            "async",
-            "is not async, as upstream's is at the tip"
-            if after.is_async
-            else "is async, which upstream's is not at the tip",
-        )
+        yield Problem("async", Why(Reason.NOT_ASYNC if after.is_async else Reason.ASYNC))
 
 
 def _natures(definition: Definition) -> frozenset[str]:
     return frozenset(word.partition("(")[0].rpartition(".")[2] for word in definition.decorators) & _NATURES
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReturnChange:
+class ReturnChange(NamedTuple):
     """How many values a function returned and returns, where all its `return`s agree."""
 
     before: int
     after: int
-
-    def __str__(self) -> str:
-        return f"it returned {self.before} values and returns {self.after} now"
 
 
 def compare_returns(comparison: Comparison, pin: Resolver, tip: Resolver) -> ReturnChange | None:
@@ -114,15 +106,13 @@ def find_shape_problems(change: ReturnChange, ours: ast.AST, originals: frozense
     """Where our replacement returns, or takes apart, as many values as upstream's function returned at the pin."""
     arities = set(find_arities(ours))
     if change.before in arities and change.after not in arities:
-        yield Problem("return", f"returns {change.before} values, upstream's callers take {change.after}")
+        yield Problem("return", Why(Reason.RETURNS_OLD, counts=change))
     for item in walk_own(ours):
         match item:
             case ast.Assign(targets=[ast.Tuple(elts=names) | ast.List(elts=names)], value=ast.Call(func=func)):
                 starred = any(isinstance(one, ast.Starred) for one in names)
                 if len(names) == change.before and not starred and ast.unparse(func) in originals:
-                    yield Problem(
-                        "return", f"takes {change.before} values from the original, which returns {change.after} now"
-                    )
+                    yield Problem("return", Why(Reason.TAKES_OLD, counts=change))
 
 
 def find_used_attributes(ours: ast.AST, originals: frozenset[str]) -> list[str]:

@@ -5,15 +5,16 @@ A module that became a shim (`from new.place import *`) keeps every name; the co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 
 from layline.change.binding import read_modules
-from layline.change.homes import Suggestion
 from layline.core.drift import DriftKind
 from layline.core.evidence import Severity
+from layline.core.finding import Finding, Suggestion
 from layline.core.patch import Style
-from layline.coupling.drift_model import Drift, Sides
+from layline.core.why import Reason, Why
+from layline.coupling.drift_model import Sides
+from layline.coupling.question import Question
 from layline.source import Resolver, absolute_name
 from layline.source.usage import find_calls, mentions
 
@@ -21,51 +22,41 @@ _REBINDS = frozenset({Style.BINDING_REPLACEMENT, Style.FUNCTION_WRAPPING})
 _STAYS = frozenset({DriftKind.UNCHANGED, DriftKind.BODY_CHANGED, DriftKind.SIGNATURE_CHANGED, DriftKind.MOVED})
 
 
-def judge_bypass(row: Drift, sides: Sides) -> Drift:
+def judge_bypass(question: Question) -> Iterator[Finding]:
     """A rebinding in a module whose own code used the name at the pin, and neither it nor an importer of it does at the
     tip.
     """
-    comparison = row.comparison
-    if comparison is None or row.style not in _REBINDS or row.kind not in _STAYS or not comparison.after.exists:
-        return row
+    comparison, sides = question.comparison, question.sides
+    if question.effect.style not in _REBINDS or question.kind not in _STAYS or not comparison.after.exists:
+        return
     holder, _, name = comparison.name.rpartition(".")
+    if question.dead is not None or any(question.lost_texts):
+        return
     if comparison.before.bound_in != holder or comparison.after.bound_in != holder:
-        return row  # a member of a class, or a name that another module binds
+        return  # a member of a class, or a name that another module binds
     if not _is_used(sides.pin, holder, name) or _is_used(sides.tip, holder, name):
-        return row
+        return
     if comparison.before.home == comparison.name and any(_find_takers(sides.tip, holder, name)):
-        return row
+        return
     users = tuple(_find_stars(sides.tip, holder, name)) or comparison.suggestions
-    if not users:
-        return row
-    text = f"no code of {holder} uses it at the tip: rebinding it there reaches nobody, {users[0].target} is what runs"
-    return replace(
-        row,
-        severity=Severity.BREAKS,
-        suggestion=users[0],
-        bypassed=True,
-        risks=(*row.risks, text),
-        detail="; ".join(part for part in (row.detail, text) if part),
-    )
+    if users:
+        why = Why(Reason.BYPASSED, holder, users[0].target)
+        yield Finding(severity=Severity.BREAKS, why=why, suggestion=users[0])
 
 
-def judge_source(row: Drift, targets: Iterable[str | None], sides: Sides) -> Drift:
+def judge_source(question: Question, severity: Severity) -> Iterator[Finding]:
     """A lost binding of a name whose source the same patch rebinds, and which the tip takes from there."""
-    home = row.comparison.before.home if row.comparison is not None else None
-    known = {name for name in targets if name is not None}
-    if (
-        row.kind is not DriftKind.BINDING_LOST
-        or row.severity is not Severity.BREAKS
-        or home not in known
-        or home is None
-    ):
-        return row
-    inside = row.comparison is not None and row.comparison.before.module is not None
-    places = _find_inside(home, sides, frozenset(known)) if inside else _find_outside(home, sides)
-    if not places:
-        return row
-    text = f"the same patch rebinds {home}, which the tip uses at {', '.join(places[:3])}: it still reaches them"
-    return replace(row, severity=Severity.LOOK, detail="; ".join(part for part in (row.detail, text) if part))
+    before = question.comparison.before
+    known = {other.target for other in question.patch.effects if other.target is not None}
+    if question.kind is not DriftKind.BINDING_LOST or severity is not Severity.BREAKS or before.home is None:
+        return
+    if before.home not in known:
+        return
+    inside, sides = before.module is not None, question.sides
+    places = _find_inside(before.home, sides, frozenset(known)) if inside else _find_outside(before.home, sides)
+    if places:
+        why = Why(Reason.STILL_REACHES, before.home, names=tuple(places))
+        yield Finding(severity=Severity.LOOK, why=why, is_limit=True)
 
 
 def _find_outside(home: str, sides: Sides) -> list[str]:

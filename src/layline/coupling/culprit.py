@@ -13,7 +13,9 @@ from layline.change.signatures import compare_signatures, returns_another
 from layline.change.trace import Tracer
 from layline.core.drift import DriftKind
 from layline.core.evidence import Severity
+from layline.core.finding import Finding
 from layline.core.patch import Style
+from layline.core.why import Reason, Why
 from layline.coupling.drift_model import LOST, Drift, Sides
 from layline.coupling.fit import Passed
 from layline.git import Repository
@@ -25,13 +27,11 @@ from layline.source.slices import read_signature, slice_definition
 from layline.source.usage import mentions
 
 _LONGEST = 4000
-NEVER_HAD = "upstream never had it"
-_ADDITION = "an addition, or a typo"
 
 
 def find_unheard(rows: Iterable[Drift]) -> frozenset[str]:
     """Targets that upstream never had and that are near no name of upstream's."""
-    return frozenset(row.target for row in rows if row.target and row.detail.endswith(f"{NEVER_HAD}: {_ADDITION}"))
+    return frozenset(row.target for row in rows if row.target and row.has(Reason.NEVER_HAD))
 
 
 def find_culprits(rows: Iterable[Drift], sides: Sides, upstream: Repository) -> Iterator[Drift]:
@@ -61,7 +61,7 @@ def _find_culprit(row: Drift, sides: Sides) -> str | None:
     if row.lost and len(row.lost) == len(row.problems) and row.kind not in LOST and fits:
         # the target fits: what our replacement reads is what asks for work
         return next((found for item in row.lost if (found := sides.reader.find_culprit(item)) is not None), None)
-    if row.bypassed:
+    if row.has(Reason.BYPASSED):
         return _find_emptying(row, sides)
     match row.kind:
         case DriftKind.MOVED | DriftKind.RENAMED | DriftKind.REMOVED if comparison.commits:
@@ -219,11 +219,11 @@ def find_last_seen(rows: Iterable[Drift], sides: Sides, upstream: Repository, pi
         last = _find_removal(timeline, places[row.target], upstream)
         if last is None:
             meant = row.effect.suggestion if row.effect is not None and row.effect.suggestion != row.target else None
-            told = f"{NEVER_HAD}: a typo of {meant}?" if meant else f"{NEVER_HAD}: {_ADDITION}"
+            why = Why(Reason.TYPO, meant) if meant else Why(Reason.NEVER_HAD)
         else:
             commit = next(read_commits(upstream, [last]))
-            told = f"upstream had it until {commit.hash[:10]} ({commit.date}): {commit.subject}"
-        yield replace(row, detail=f"{row.detail}; {told}" if row.detail else told)
+            why = Why(Reason.HAD_UNTIL, commit.hash[:10], commit.date, commit.subject)
+        yield replace(row, findings=(*row.findings, Finding(severity=Severity.OK, why=why)))
 
 
 def _is_unknown(row: Drift) -> bool:

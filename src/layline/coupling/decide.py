@@ -13,6 +13,7 @@ from packaging.version import InvalidVersion, Version
 from layline.change.compare import Comparer
 from layline.core.drift import DriftKind
 from layline.core.patch import Patch, Premise, PremiseKind
+from layline.core.why import Reason, Why
 from layline.source import Resolver
 from layline.source.names import longest_root
 from layline.source.symbols import SymbolKind
@@ -28,14 +29,14 @@ class Decision:
     """Whether a condition holds at one ref; None: reading cannot tell. `why` names the parts that decided it."""
 
     holds: bool | None
-    why: tuple[str, ...] = ()
+    why: tuple[Why, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlook:
     """What the guard of a patch says about the tip."""
 
-    reason: str
+    why: Why
     can_go: bool
     """False: it is undecided, or the guard only has to follow a name that moved."""
     is_planned: bool = False
@@ -75,22 +76,21 @@ def _judge_premise(premise: Premise | None, ground: RefKnowledge, what: str) -> 
     then, now = decide(premise, ground, 0), decide(premise, ground, 1)
     if now.holds is False:
         return _told_false(then, now, premise, ground, what)
-    changed = "; ".join(_find_changed(premise, ground)) if now.holds is None else ""
-    return Outlook(reason=f"undecided whether {what} can still be true: {changed}", can_go=False) if changed else None
+    changed = tuple(_find_changed(premise, ground)) if now.holds is None else ()
+    return Outlook(why=Why(Reason.GUARD_UNDECIDED, what, parts=changed), can_go=False) if changed else None
 
 
 def _told_false(then: Decision, now: Decision, premise: Premise, ground: RefKnowledge, what: str) -> Outlook:
     needed = list(_find_needed(premise, ground))
     planned = not any(part.kind is PremiseKind.NAME for part in needed)
     if then.holds is False:
-        because = "; ".join(dict.fromkeys(then.why))
-        return Outlook(reason=f"{what} cannot be true at the pin already: {because}", can_go=True, is_planned=planned)
+        because = tuple(dict.fromkeys(then.why))
+        return Outlook(why=Why(Reason.GUARD_NEVER, what, parts=because), can_go=True, is_planned=planned)
     homes = [home for part in needed if (home := _find_new_home(part, ground)) is not None]
     if homes:
-        return Outlook(reason=f"{what} is false at the tip until it follows the move to {homes[0]}", can_go=False)
-    because = "; ".join(dict.fromkeys(now.why))
-    rest = "it can go" if planned else "it can go, unless its purpose has moved elsewhere"
-    return Outlook(reason=f"{what} can no longer be true: {because}; {rest}", can_go=True, is_planned=planned)
+        return Outlook(why=Why(Reason.GUARD_FOLLOWS, what, homes[0]), can_go=False)
+    over = Reason.GUARD_OVER if planned else Reason.GUARD_OVER_UNLESS
+    return Outlook(why=Why(over, what, parts=tuple(dict.fromkeys(now.why))), can_go=True, is_planned=planned)
 
 
 def decide(premise: Premise, ground: RefKnowledge, side: int) -> Decision:
@@ -130,10 +130,10 @@ def _decide_name(name: str, ground: RefKnowledge, side: int) -> Decision:
     if symbol.kind is SymbolKind.ABSENT:
         # what upstream never had may be a marker of our own, so its absence says nothing
         had = ground.comparer.pin.resolve(name).exists
-        return Decision(False, (f"the {where} has no {name}",)) if had else Decision(None)
+        return Decision(False, (Why(Reason.SIDE_LACKS, name, where),)) if had else Decision(None)
     plain = symbol.definition is None or symbol.definition.group == 0
     if symbol.kind in {SymbolKind.DEFINITION, SymbolKind.SUBMODULE} and plain:
-        return Decision(True, (f"the {where} has {name}",))
+        return Decision(True, (Why(Reason.SIDE_HAS, name, where),))
     return Decision(None)  # bound under a condition, or made at run time
 
 
@@ -141,7 +141,7 @@ def _decide_key(key: str, ground: RefKnowledge, side: int) -> Decision:
     """A key that upstream dropped is false everywhere, unless a config file of ours still sets it."""
     mentions = ground.keys.get(key)
     if side == 1 and mentions == (True, False) and not ground.declares(key):
-        return Decision(False, (f"upstream dropped the config key {key}, and no config file of ours sets it",))
+        return Decision(False, (Why(Reason.KEY_FALSE, key),))
     return Decision(None)
 
 
@@ -151,9 +151,9 @@ def _decide_version(text: str, ground: RefKnowledge, side: int) -> Decision:
     if version is None or not longest_root(name, ground.packages):
         return Decision(None)
     holds = satisfies(version, f"{operator}{wanted}")
-    return Decision(
-        holds, (f"{text} is {str(holds).lower()} at the {_side(side)} ({version})",) if holds is not None else ()
-    )
+    if holds is None:
+        return Decision(None)
+    return Decision(holds, (Why(Reason.VERSION_IS, version, _side(side), text, (str(holds).lower(),)),))
 
 
 def judge_gates(gates: Iterable[str], ground: RefKnowledge) -> Outlook | None:
@@ -168,20 +168,12 @@ def judge_gates(gates: Iterable[str], ground: RefKnowledge) -> Outlook | None:
         if not _is_about(parameter, ground.subjects):
             continue
         if version is None:
-            return Outlook(
-                reason=f"undecided whether its version gate {shown} holds: the tip declares no version", can_go=False
-            )
+            return Outlook(why=Why(Reason.GATE_NO_VERSION, shown), can_go=False)
         verdicts = [satisfies(version, pattern) for pattern in patterns]
         if all(verdict is False for verdict in verdicts):
-            return Outlook(
-                reason=f"its version gate {shown} is false at the tip ({version}): the patch can go",
-                can_go=True,
-                is_planned=True,
-            )
+            return Outlook(why=Why(Reason.GATE_OVER, shown, version), can_go=True, is_planned=True)
         if None in verdicts and True not in verdicts:
-            return Outlook(
-                reason=f"undecided whether its version gate {shown} holds at the tip ({version})", can_go=False
-            )
+            return Outlook(why=Why(Reason.GATE_UNDECIDED, shown, version), can_go=False)
     return None
 
 
@@ -228,12 +220,12 @@ def _find_new_home(premise: Premise, ground: RefKnowledge) -> str | None:
     return found.new_home if found.kind in {DriftKind.MOVED, DriftKind.RENAMED, DriftKind.BINDING_LOST} else None
 
 
-def _find_changed(premise: Premise, ground: RefKnowledge) -> Iterator[str]:
+def _find_changed(premise: Premise, ground: RefKnowledge) -> Iterator[Why]:
     """Parts about upstream that are not at the tip what they were at the pin."""
     for part in premise.parts:
         yield from _find_changed(part, ground)
     if premise.kind is PremiseKind.KEY and ground.keys.get(premise.text) == (True, False):
-        yield f"upstream dropped the config key {premise.text}, which our configuration still sets"
+        yield Why(Reason.KEY_STILL_SET, premise.text)
     if premise.kind in {PremiseKind.NAME, PremiseKind.VERSION}:
         then, now = decide(premise, ground, 0), decide(premise, ground, 1)
         if then.holds != now.holds and now.why:

@@ -1,36 +1,39 @@
-"""Will every patch still fit at the tip? One row per effect: kind, severity, evidence of both sides, and why.
+"""Will every patch still fit at the tip? One row per effect: what the judges found, and the evidence of both sides.
 
-The comparison itself is `layline.change.compare`; here it meets what *we* put in place.
+The comparison itself is `layline.change.compare`; here it meets what *we* put in place. To judge one thing more, add a
+function to `JUDGES`: it is asked one question and yields findings. What they make together is `core.finding`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 
 from layline.change.compare import Comparison
 from layline.change.similarity import SMALL, compare_shingles, read_shingles
 from layline.core.drift import DriftKind
 from layline.core.evidence import Evidence, Location, Severity, Skipped
+from layline.core.finding import Finding, weigh
 from layline.core.patch import Effect, Inventory, Patch, Style, Unregistered
-from layline.coupling.anchors import find_in_bases, quote, read_source
+from layline.core.why import Reason, Why
+from layline.coupling.anchors import quote
 from layline.coupling.bypass import judge_bypass, judge_source
 from layline.coupling.calls_original import calls_sometimes
 from layline.coupling.decide import judge_guard
-from layline.coupling.drift_model import LOST, Drift, Sides
+from layline.coupling.drift_model import Drift, Sides
 from layline.coupling.effectiveness import find_holders, find_risks
-from layline.coupling.fit import Fit, Fitter, called_name, find_new_problems, find_problems, makes_instances
+from layline.coupling.fit import Fitter, called_name, find_problems, makes_instances
 from layline.coupling.idle import find_idle
-from layline.coupling.replacements import Replacement
+from layline.coupling.question import Question
 from layline.coupling.returns import judge_returns
 from layline.coupling.surroundings import find_held
-from layline.source import Resolver, Symbol, SymbolKind
+from layline.source import Resolver, Symbol
 from layline.source.definitions import DefinitionKind
 from layline.source.names import longest_root, parents
 
 COPIED = 0.5
 """A replacement this alike to the upstream body at the pin is an edited copy of it."""
+_THERE = frozenset({DriftKind.UNCHANGED, DriftKind.BODY_CHANGED, DriftKind.SIGNATURE_CHANGED})
 
 
 def find_drifts(inventory: Inventory, sides: Sides) -> Iterator[Drift]:
@@ -100,47 +103,41 @@ def _find_doubts(inventory: Inventory, sides: Sides) -> tuple[set[str], set[str]
 
 def judge_effect(patch: Patch, effect: Effect, sides: Sides, fitter: Fitter) -> Drift:
     """The row of one effect."""
-    start = Drift(
+    target = effect.target or _called_target(effect)
+    if target is None:
+        return Drift(
+            patch=patch.id,
+            active=patch.active,
+            target=", ".join(effect.mutates) or None,
+            style=effect.style,
+            location=effect.location,
+            effect=effect,
+            findings=(judge_mutation(effect, sides),),
+        )
+    question = Question(patch, effect, target, sides, fitter)
+    return Drift(
         patch=patch.id,
         active=patch.active,
-        target=effect.target,
+        target=target,
         style=effect.style,
-        kind=DriftKind.UNRESOLVED,
-        severity=Severity.LOOK,
-        dead_today=False,
         location=effect.location,
         effect=effect,
-        detail=effect.reason or "the target cannot be read from the code",
+        findings=judge(question),
+        comparison=question.comparison,
+        pin_evidence=_evidence(sides.pin, question.comparison.before),
+        tip_evidence=_tip_evidence(sides, question.comparison),
+        passed=question.fit.passed if question.fit is not None else None,
+        lost=question.lost,
+        copied=_measure_copy(question),
     )
-    target = effect.target or _called_target(effect)
-    start = replace(start, target=target)
-    if target is None:
-        return _judge_mutation(start, effect, sides)
-    comparison = _compare(target, sides)
-    if comparison.kind is DriftKind.EXTERNAL and effect.removal is not None and effect.target == target:
-        comparison = replace(
-            comparison,
-            kind=DriftKind.DEAD_AT_PIN,
-            detail=f"the pin does not have it: {effect.removal.what} was removed",
-        )
-    start = replace(
-        start,
-        kind=comparison.kind,
-        comparison=comparison,
-        detail=_join(comparison.detail, "" if effect.certain else f"not certain: {effect.reason}"),
-        pin_evidence=_evidence(sides.pin, comparison.before),
-        tip_evidence=_tip_evidence(sides, comparison),
-        suggestion=comparison.suggestions[0] if comparison.suggestions else None,
-    )
-    row = _judge_anchors(start, effect, sides) if effect.anchors else _judge_fit(start, effect, sides, fitter)
-    row = judge_bypass(_judge_effectiveness(row, effect, sides), sides)
-    row = judge_source(row, (other.target for other in patch.effects), sides)
-    row = _judge_guard(row, patch, effect, sides)
-    if not patch.active and row.severity is Severity.BREAKS:
-        row = replace(
-            row, severity=Severity.LOOK, detail=_join(row.detail, f"the patch is not active: {patch.active_reason}")
-        )
-    return row
+
+
+def judge(question: Question) -> tuple[Finding, ...]:
+    """All that is to be said about one effect, in the order in which it is told."""
+    found = [finding for one in JUDGES for finding in one(question)]
+    for limit in LIMITS:
+        found += limit(question, weigh(found))
+    return tuple(found)
 
 
 def _called_target(effect: Effect) -> str | None:
@@ -152,242 +149,172 @@ def _called_target(effect: Effect) -> str | None:
     return None
 
 
-def _compare(target: str, sides: Sides) -> Comparison:
-    """The comparison; a member that the class only inherits from outside stands and falls with its class."""
-    found = sides.comparer.compare(target)
-    before = found.before
-    packages = sides.pin.index.parts[sides.part].packages
-    if longest_root(target, sides.foreign) > longest_root(target, packages):
-        return replace(found, kind=DriftKind.EXTERNAL, detail="it belongs to another backend")
-    if target.partition(".")[0] in sides.own and not longest_root(target, packages) and not before.exists:
-        return replace(found, kind=DriftKind.EXTERNAL, detail="it is our own code, not upstream's")
-    if found.kind is DriftKind.DEAD_AT_PIN:
-        found = _follow_function(found, sides)
-    if found.kind is DriftKind.UNRESOLVED and "." in target:
-        holder = sides.comparer.compare(target.rpartition(".")[0])
-        if holder.kind is DriftKind.UNCHANGED and holder.before.kind is SymbolKind.MODULE_ASSIGNMENT:
-            return replace(
-                found, kind=DriftKind.UNCHANGED, detail=f"a member of the value {holder.name}, which is made as before"
-            )
-    home = sides.pin.index.entries.get(before.bound_in or before.module or "")
-    if found.kind is DriftKind.EXTERNAL and sides.pin.index.owns(target):
-        owner = sides.comparer.compare(target.rpartition(".")[0])
-        if owner.kind not in LOST:
-            return replace(
-                found,
-                detail="not defined in this upstream: inherited from outside, or an addition of ours; its class stays",
-            )
-        name = target.rpartition(".")[2]
-        moved = tuple(replace(item, target=f"{item.target}.{name}") for item in owner.suggestions)
-        return replace(found, kind=owner.kind, suggestions=moved, detail=owner.detail, commits=owner.commits)
-    if home is not None and home.part != sides.part:
-        return replace(found, kind=DriftKind.EXTERNAL, detail="it belongs to another backend")
-    return found
+def judge_load(question: Question) -> Iterator[Finding]:
+    """Code of ours that fails before it puts the replacement in place does nothing today."""
+    if question.dead is not None:
+        yield Finding(kind=DriftKind.DEAD_AT_PIN, severity=Severity.LOOK, why=question.dead, is_limit=True)
 
 
-def _follow_function(found: Comparison, sides: Sides) -> Comparison:
-    """An attribute of a function object (`serve.is_distributed = True`) is set by nobody's definition: it goes with its
-    function.
-    """
-    holder, _, name = found.name.rpartition(".")
-    symbol = sides.pin.resolve(holder)
-    if symbol.definition is None or symbol.definition.kind is not DefinitionKind.FUNCTION:
-        return found
-    owner = sides.comparer.compare(holder)
-    if owner.kind not in LOST or owner.after.exists:
-        return replace(found, kind=DriftKind.UNCHANGED, detail="an attribute of a function object; the function stays")
-    moved = tuple(replace(item, target=f"{item.target}.{name}") for item in owner.suggestions)
-    return replace(owner, suggestions=moved, detail=_join("an attribute of a function object", owner.detail))
+def judge_texts(question: Question) -> Iterator[Finding]:
+    """A source rewrite lives on the text that it searches for in the source of its target."""
+    anchors, (then, now) = question.effect.anchors, question.lost_texts
+    if then:
+        why = Why(Reason.TEXT_MISSING, text=quote(then[0]))
+        yield Finding(kind=DriftKind.DEAD_AT_PIN, severity=Severity.LOOK, why=why, is_limit=True)
+    elif now:
+        why = Why(Reason.TEXT_GONE, text=quote(now[0]))
+        yield Finding(kind=DriftKind.ANCHOR_LOST, severity=Severity.BREAKS, why=why, suggestion=question.text_home)
+    elif anchors and question.kind in _THERE:
+        yield Finding(severity=Severity.OK, why=Why(Reason.TEXT_STAYS))
 
 
-def _judge_fit(row: Drift, effect: Effect, sides: Sides, fitter: Fitter) -> Drift:
-    """Severity by kind and by whether our replacement still takes what upstream passes, and finds what it reads."""
-    ours = sides.replacements.read(effect.replacement_at)
-    if row.comparison is None:
-        return row
-    if ours is not None:
-        ours = replace(
-            ours,
-            installed=sides.replacements.read_line(effect.location),
-            tree=sides.replacements.read_tree(ours.location.path),
-        )
-    row = _judge_kind(_judge_copy(row, ours, sides), row.comparison, ours, fitter)
-    dead = sides.reader.find_dead(ours, effect.location) if row.kind is not DriftKind.EXTERNAL else None
-    if dead is not None:
-        return replace(
-            row, kind=DriftKind.DEAD_AT_PIN, dead_today=True, severity=Severity.LOOK, detail=_join(dead, row.detail)
-        )
-    if row.kind in {DriftKind.EXTERNAL, DriftKind.DEAD_AT_PIN, DriftKind.UNRESOLVED}:
-        return row
-    return _judge_reads(judge_returns(row, ours, sides), ours, sides)
+def judge_target(question: Question) -> Iterator[Finding]:
+    """What became of the name itself."""
+    comparison, effect = question.comparison, question.effect
+    if question.lost_texts[0]:
+        return  # dead today already: what the tip does to its target changes nothing
+    severity, is_limit = _weigh_kind(question), question.kind is DriftKind.DEAD_AT_PIN
+    home = comparison.suggestions[0] if comparison.suggestions and question.text_home is None else None
+    for why in comparison.why or (Why(Reason.KIND_ALONE),):
+        yield Finding(kind=question.kind, severity=severity, why=why, suggestion=home, is_limit=is_limit)
+    if not effect.certain:
+        yield Finding(severity=Severity.OK, why=Why(Reason.NOT_CERTAIN, text=str(effect.reason)))
 
 
-def _judge_kind(row: Drift, comparison: Comparison, ours: Replacement | None, fitter: Fitter) -> Drift:
-    match row.kind:
+def _weigh_kind(question: Question) -> Severity:
+    """How bad the news about the target is by itself; the other judges may find worse."""
+    match question.kind:
         case DriftKind.UNCHANGED | DriftKind.EXTERNAL:
-            return replace(row, severity=Severity.OK)
-        case DriftKind.DEAD_AT_PIN:
-            return replace(row, severity=Severity.LOOK, dead_today=True)
+            return Severity.OK
+        case DriftKind.DEAD_AT_PIN | DriftKind.UNRESOLVED | DriftKind.SIGNATURE_CHANGED:
+            return Severity.LOOK
         case DriftKind.BODY_CHANGED:
-            wraps = row.style is Style.FUNCTION_WRAPPING
-            partly = (
-                wraps
-                and ours is not None
-                and calls_sometimes(ours.node, find_held(ours.tree, ours.node, row.target or ""))
-            )
-            told = (
-                "we call the original on some paths only" if partly else "we still call the original" if wraps else ""
-            )
-            return replace(
-                row, severity=Severity.OK if wraps and not partly else Severity.LOOK, detail=_join(row.detail, told)
-            )
-        case DriftKind.SIGNATURE_CHANGED if row.style is Style.SOURCE_REWRITE:
-            return replace(row, severity=Severity.LOOK)
-        case DriftKind.SIGNATURE_CHANGED:
-            return _with_fit(row, fitter.check(comparison, ours), Severity.LOOK)
-        case DriftKind.MOVED if comparison.after.exists:
-            return _with_fit(row, fitter.check(comparison, ours), Severity.LOOK)
-        case DriftKind.UNRESOLVED:
-            return replace(row, severity=Severity.LOOK)
-    return _with_fit(row, find_new_problems(comparison, ours, fitter.comparer), Severity.BREAKS)
+            return Severity.OK if _wraps(question) is Reason.CALLS_ORIGINAL else Severity.LOOK
+        case DriftKind.MOVED if question.comparison.after.exists and not question.effect.anchors:
+            return Severity.LOOK
+    return Severity.BREAKS
 
 
-def _judge_reads(row: Drift, ours: Replacement | None, sides: Sides) -> Drift:
+def judge_fit(question: Question) -> Iterator[Finding]:
+    """Whether our replacement still takes what upstream passes; of another body, whether we still call it."""
+    told = _wraps(question) if question.kind is DriftKind.BODY_CHANGED else None
+    if told is not None:
+        yield Finding(severity=Severity.OK, why=Why(told))
+    if question.fit is not None:
+        severity = Severity.BREAKS if question.fit.breaks else Severity.OK
+        yield from (Finding(severity=severity, why=why) for why in question.fit.why)
+
+
+def _wraps(question: Question) -> Reason | None:
+    """Whether a wrapper calls the original, always or on some paths; None of what is no wrapper."""
+    ours = question.ours
+    if question.effect.style is not Style.FUNCTION_WRAPPING or question.effect.anchors:
+        return None
+    partly = ours is not None and calls_sometimes(ours.node, find_held(ours.tree, ours.node, question.target))
+    return Reason.CALLS_SOMETIMES if partly else Reason.CALLS_ORIGINAL
+
+
+def judge_reads(question: Question) -> Iterator[Finding]:
     """A replacement that reads what the tip does not have fails, however well its target fits."""
-    lost = sides.reader.find_lost(row.comparison, ours, row.location) if row.comparison is not None else ()
-    if not lost:
-        return row
-    messages = tuple(item.message for item in lost)
-    breaks = row.severity is Severity.BREAKS or any(item.certain for item in lost)
-    more = f", and {len(lost) - 3} more" if len(lost) > 3 else ""
-    text = f"our replacement {', '.join(messages[:3])}{more}"
-    return replace(
-        row,
-        lost=lost,
-        problems=(*row.problems, *messages),
-        detail=_join(row.detail, text),
-        severity=Severity.BREAKS if breaks else Severity.LOOK,
-    )
+    if question.lost:
+        severity = Severity.BREAKS if any(item.certain for item in question.lost) else Severity.LOOK
+        why = Why(Reason.MISREADS, parts=tuple(item.why for item in question.lost))
+        yield Finding(severity=severity, why=why)
 
 
-def _with_fit(row: Drift, fit: Fit, least: Severity) -> Drift:
-    severity = Severity.BREAKS if fit.breaks else least
-    return replace(
-        row, severity=severity, problems=fit.messages, detail=_join(row.detail, fit.summary), passed=fit.passed
-    )
+def judge_reach(question: Question) -> Iterator[Finding]:
+    """Whether the write reaches what runs: importers that keep the old object, and other risks."""
+    effect, comparison, sides = question.effect, question.comparison, question.sides
+    if effect.target is None:
+        return
+    holders = tuple(find_holders(effect, comparison, sides.tip, sides.targets))
+    if holders:
+        yield Finding(severity=Severity.OK, why=Why(Reason.HELD, names=holders))
+    yield from (Finding(severity=Severity.OK, why=why) for why in find_risks(effect, comparison, sides.pin))
 
 
-def _judge_copy(row: Drift, ours: Replacement | None, sides: Sides) -> Drift:
-    """Whether our replacement is an edited copy of upstream's body, and whether upstream has caught up with it."""
-    comparison = row.comparison
-    before = comparison.before if comparison is not None else None
-    if ours is None or comparison is None or before is None or before.definition is None or before.module is None:
-        return row
-    if before.definition.kind not in {DefinitionKind.FUNCTION, DefinitionKind.CLASS} or before.is_implicit:
-        return row
-    row = replace(row, retire=_find_reason_to_retire(comparison, ours))
-    node = sides.pin.index.read_node(before.module, before.definition)
+def judge_need(question: Question) -> Iterator[Finding]:
+    """Equal bodies need no patch, however short they are."""
+    before, after, ours = question.comparison.before, question.comparison.after, question.ours
+    if ours is None or not _has_body(before) or before.definition is None or after.definition is None:
+        return
+    if after.is_implicit or after.definition.fingerprint != ours.definition.fingerprint:
+        return
+    already = before.definition.fingerprint == after.definition.fingerprint
+    why = Why(Reason.EQUAL_THEN if already else Reason.EQUAL_NOW)
+    yield Finding(severity=Severity.OK, why=why, retires=True)
+
+
+def limit_by_guard(question: Question, severity: Severity) -> Iterator[Finding]:
+    """Whether the patch can go because its guard can no longer be true; what cannot be decided is said."""
+    ground = question.sides.ground
+    if ground is None or question.kind is DriftKind.EXTERNAL:
+        return
+    found = judge_guard(question.patch, question.effect.premise, ground)
+    if found is not None:
+        off = found.is_planned and severity is Severity.BREAKS
+        yield Finding(severity=Severity.LOOK if off else Severity.OK, why=found.why, is_limit=off, retires=found.can_go)
+
+
+def limit_by_activity(question: Question, severity: Severity) -> Iterator[Finding]:
+    """A patch that nobody installs breaks nothing."""
+    if not question.patch.active and severity is Severity.BREAKS:
+        why = Why(Reason.INACTIVE, text=question.patch.active_reason)
+        yield Finding(severity=Severity.LOOK, why=why, is_limit=True)
+
+
+JUDGES: tuple[Callable[[Question], Iterator[Finding]], ...] = (
+    judge_load,
+    judge_texts,
+    judge_target,
+    judge_need,
+    judge_fit,
+    judge_returns,
+    judge_reads,
+    judge_reach,
+    judge_bypass,
+)
+LIMITS: tuple[Callable[[Question, Severity], Iterator[Finding]], ...] = (
+    judge_source,
+    limit_by_guard,
+    limit_by_activity,
+)
+"""Why a place is not as bad as the judges make it look: each is told how bad that is so far."""
+
+
+def _measure_copy(question: Question) -> float | None:
+    """How alike our replacement is to upstream's body at the pin, where it is an edited copy of it."""
+    before, ours = question.comparison.before, question.ours
+    if ours is None or before.definition is None or before.module is None or not _has_body(before):
+        return None
+    node = question.sides.pin.index.read_node(before.module, before.definition)
     theirs, mine = read_shingles(node) if node is not None else None, ours.shingles
     if theirs is None or min(theirs.total(), mine.total()) < SMALL:
-        return row
+        return None
     alike = compare_shingles(theirs, mine)
-    return replace(row, copied=round(alike, 2)) if alike >= COPIED else row
+    return round(alike, 2) if alike >= COPIED else None
 
 
-def _find_reason_to_retire(comparison: Comparison, ours: Replacement) -> str | None:
-    """Equal bodies need no patch, however short they are."""
-    before, after = comparison.before.definition, comparison.after.definition
-    if before is None or after is None or comparison.after.is_implicit:
-        return None
-    if after.fingerprint != ours.definition.fingerprint:
-        return None
-    if before.fingerprint != after.fingerprint:
-        return "upstream's body at the tip equals ours: the patch can go"
-    return "upstream's body equals ours at the pin already: the patch can go"
+def _has_body(symbol: Symbol) -> bool:
+    kinds = {DefinitionKind.FUNCTION, DefinitionKind.CLASS}
+    written = symbol.definition is not None and symbol.definition.kind in kinds and not symbol.is_implicit
+    return written and symbol.module is not None
 
 
-def _judge_guard(row: Drift, patch: Patch, effect: Effect, sides: Sides) -> Drift:
-    """Whether the patch can go because its guard can no longer be true; what cannot be decided is said."""
-    if sides.ground is None or row.kind is DriftKind.EXTERNAL:
-        return row
-    found = judge_guard(patch, effect.premise, sides.ground)
-    if found is None:
-        return row
-    off = found.is_planned and row.severity is Severity.BREAKS
-    return replace(
-        row,
-        retire=row.retire or (found.reason if found.can_go else None),
-        detail=_join(row.detail, found.reason),
-        severity=Severity.LOOK if off else row.severity,
-    )
-
-
-def _judge_anchors(row: Drift, effect: Effect, sides: Sides) -> Drift:
-    """A source rewrite lives on the text that it searches for in the source of its target."""
-    comparison = row.comparison
-    if (
-        comparison is None
-        or row.kind in LOST
-        or row.kind in {DriftKind.DEAD_AT_PIN, DriftKind.EXTERNAL, DriftKind.UNRESOLVED}
-    ):
-        severities = dict.fromkeys(LOST, Severity.BREAKS) | {DriftKind.EXTERNAL: Severity.OK}
-        return replace(
-            row, dead_today=row.kind is DriftKind.DEAD_AT_PIN, severity=severities.get(row.kind, Severity.LOOK)
-        )
-    then, now = (
-        read_source(side, symbol) for side, symbol in ((sides.pin, comparison.before), (sides.tip, comparison.after))
-    )
-    gone_then = [anchor for anchor in effect.anchors if anchor not in then]
-    gone_now = [anchor for anchor in effect.anchors if anchor not in now]
-    if gone_then:
-        detail = f"the text it searches for is not in upstream's source today: {quote(gone_then[0])}"
-        return replace(row, kind=DriftKind.DEAD_AT_PIN, dead_today=True, severity=Severity.LOOK, detail=detail)
-    if gone_now:
-        detail = _join(f"the text it searches for is gone: {quote(gone_now[0])}", row.detail)
-        home = find_in_bases(sides.tip, comparison.after, effect.anchors)
-        return replace(
-            row, kind=DriftKind.ANCHOR_LOST, severity=Severity.BREAKS, detail=detail, suggestion=home or row.suggestion
-        )
-    severity = Severity.OK if row.kind is DriftKind.UNCHANGED else Severity.LOOK
-    return replace(row, severity=severity, detail=_join("the text it searches for is still there", row.detail))
-
-
-def _judge_effectiveness(row: Drift, effect: Effect, sides: Sides) -> Drift:
-    """Whether the write reaches what runs: importers that keep the old object, and other risks."""
-    if row.comparison is None or effect.target is None:
-        return row
-    holders = tuple(find_holders(effect, row.comparison, sides.tip, sides.targets))
-    return replace(row, holders=holders, risks=tuple(find_risks(effect, row.comparison, sides.pin)))
-
-
-def _judge_mutation(row: Drift, effect: Effect, sides: Sides) -> Drift:
+def judge_mutation(effect: Effect, sides: Sides) -> Finding:
     """A config or environment rewrite lives on the names that upstream reads."""
     if not effect.mutates:
-        return row
+        why = Why(Reason.TEXT, text=effect.reason) if effect.reason else Why(Reason.UNREADABLE)
+        return Finding(kind=DriftKind.UNRESOLVED, severity=Severity.LOOK, why=why)
     if all("." in key and key.partition(".")[0] in sides.own for key in effect.mutates):
-        return replace(
-            row,
-            target=", ".join(effect.mutates),
-            kind=DriftKind.EXTERNAL,
-            severity=Severity.OK,
-            detail="it is our own code, not upstream's",
-        )
+        return Finding(kind=DriftKind.EXTERNAL, severity=Severity.OK, why=Why(Reason.OWN_CODE))
     unknown = [key for key in effect.mutates if not sides.keys.get(key, (False, False))[0]]
-    dropped = [key for key in effect.mutates if sides.keys.get(key) == (True, False)]
-    row = replace(row, target=", ".join(effect.mutates))
+    dropped = tuple(key for key in effect.mutates if sides.keys.get(key) == (True, False))
     if dropped:
-        names = ", ".join(dropped)
-        return replace(
-            row, kind=DriftKind.REMOVED, severity=Severity.LOOK, detail=f"upstream no longer mentions {names}"
-        )
+        return Finding(kind=DriftKind.REMOVED, severity=Severity.LOOK, why=Why(Reason.KEY_DROPPED, names=dropped))
     if len(unknown) == len(effect.mutates):
-        return replace(
-            row,
-            kind=DriftKind.EXTERNAL,
-            severity=Severity.OK,
-            detail="upstream does not mention it: it is ours or another library's",
-        )
-    return replace(row, kind=DriftKind.UNCHANGED, severity=Severity.OK, detail="upstream mentions it at both refs")
+        return Finding(kind=DriftKind.EXTERNAL, severity=Severity.OK, why=Why(Reason.KEY_UNKNOWN))
+    return Finding(kind=DriftKind.UNCHANGED, severity=Severity.OK, why=Why(Reason.KEY_STAYS))
 
 
 def _find_dropped_keys(patch: Patch, sides: Sides) -> Iterator[Drift]:
@@ -400,11 +327,8 @@ def _find_dropped_keys(patch: Patch, sides: Sides) -> Iterator[Drift]:
                 active=patch.active,
                 target=key,
                 style=Style.CONFIG_REWRITE,
-                kind=DriftKind.REMOVED,
-                severity=Severity.LOOK,
-                dead_today=False,
                 location=patch.location,
-                detail=f"the patch depends on the config key {key}, which upstream no longer mentions",
+                findings=(Finding(kind=DriftKind.REMOVED, severity=Severity.LOOK, why=Why(Reason.KEY_NEEDED, key)),),
             )
 
 
@@ -424,10 +348,6 @@ def _tip_evidence(sides: Sides, comparison: Comparison) -> Evidence | None:
         return _evidence(sides.tip, comparison.after)
     home = comparison.new_home
     return _evidence(sides.tip, sides.tip.resolve(home)) if home is not None else None
-
-
-def _join(*parts: str) -> str:
-    return "; ".join(part for part in parts if part)
 
 
 def skipped_of(sides: Sides) -> tuple[Skipped, ...]:

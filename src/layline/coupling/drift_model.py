@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from layline.change.compare import Comparer, Comparison
-from layline.change.homes import Suggestion
 from layline.core.drift import DriftKind
 from layline.core.evidence import Evidence, Location, Severity
+from layline.core.finding import WORST_FIRST, Finding, Suggestion, name_kind, weigh
 from layline.core.patch import Effect, Style
 from layline.core.revision import Commit
+from layline.core.why import ASIDE, PROBLEMS, RISKS, Reason, Why, say_all
 from layline.coupling.decide import RefKnowledge
 from layline.coupling.fit import Passed
 from layline.coupling.reads import LostRead, Reader
@@ -18,7 +19,6 @@ from layline.coupling.replacements import Replacements
 from layline.source import Resolver
 
 LOST = frozenset({DriftKind.MOVED, DriftKind.RENAMED, DriftKind.REMOVED, DriftKind.BINDING_LOST, DriftKind.ANCHOR_LOST})
-_WORST_FIRST = (Severity.BREAKS, Severity.LOOK, Severity.OK)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,36 +29,78 @@ class Drift:
     active: bool
     target: str | None
     style: Style
-    kind: DriftKind
-    severity: Severity
-    dead_today: bool
     location: Location
     """The line of the downstream that does it."""
+    findings: tuple[Finding, ...]
+    """All that the judges said; what is below follows from it."""
     pin_evidence: Evidence | None = None
     tip_evidence: Evidence | None = None
-    suggestion: Suggestion | None = None
     culprit: Commit | None = None
-    detail: str = ""
-    problems: tuple[str, ...] = ()
-    """What our replacement does not take or needs too much, at the tip and not at the pin."""
     passed: Passed | None = None
     """Upstream's calls that break our replacement, where they decide."""
     lost: tuple[LostRead, ...] = ()
     """What of upstream's our replacement reads and the tip does not have."""
-    bypassed: bool = False
-    """The module still binds the name, and the code that used it is elsewhere."""
-    holders: tuple[str, ...] = ()
-    """`module:line` of upstream importers that keep the old object after we rebind it."""
-    risks: tuple[str, ...] = ()
-    """Other reasons why the write may not be seen by the code it is meant for."""
     copied: float | None = None
     """How alike our replacement is to upstream's body at the pin, where it is an edited copy."""
-    retire: str | None = None
-    """Why the patch can go, where it can."""
     comparison: Comparison | None = None
     effect: Effect | None = None
     repeat: int = 0
     """How many rows before this one say the same of another place."""
+
+    @property
+    def kind(self) -> DriftKind:
+        return name_kind(self.findings)
+
+    @property
+    def severity(self) -> Severity:
+        return weigh(self.findings)
+
+    @property
+    def dead_today(self) -> bool:
+        return self.kind is DriftKind.DEAD_AT_PIN
+
+    @property
+    def reasons(self) -> tuple[Why, ...]:
+        """Why it is so, in the order in which it is told."""
+        return tuple(one.why for one in self.findings if one.why.reason not in ASIDE)
+
+    @property
+    def detail(self) -> str:
+        """The reasons in words, for a person."""
+        return say_all(self.reasons)
+
+    @property
+    def problems(self) -> tuple[Why, ...]:
+        """What is wrong with our replacement at the tip and not at the pin."""
+        return tuple(part for one in self.findings if one.why.reason in PROBLEMS for part in one.why.parts)
+
+    @property
+    def risks(self) -> tuple[Why, ...]:
+        """Why the write may not be seen by the code it is meant for."""
+        return tuple(one.why for one in self.findings if one.why.reason in RISKS)
+
+    @property
+    def holders(self) -> tuple[str, ...]:
+        """`file:line` of upstream importers that keep the old object after we rebind it."""
+        return next((one.why.names for one in self.findings if one.why.reason is Reason.HELD), ())
+
+    @property
+    def retire(self) -> Why | None:
+        """Why the patch can go, where it can."""
+        return next((one.why for one in self.findings if one.retires), None)
+
+    @property
+    def suggestion(self) -> Suggestion | None:
+        """What to use instead, by the last finding that knows."""
+        return next((one.suggestion for one in reversed(self.findings) if one.suggestion is not None), None)
+
+    def has(self, *reasons: Reason) -> bool:
+        return any(one.why.reason in reasons for one in self.findings)
+
+    def settle(self, finding: Finding) -> Drift:
+        """The same row with one answer instead of its reasons; risks are told on."""
+        aside = tuple(one for one in self.findings if one.why.reason in ASIDE)
+        return replace(self, findings=(finding, *aside))
 
     @property
     def id(self) -> str:
@@ -70,7 +112,7 @@ class Drift:
     def order(self) -> tuple[int, bool, str, int, str]:
         """Worst first, then by place."""
         return (
-            _WORST_FIRST.index(self.severity),
+            WORST_FIRST.index(self.severity),
             not self.active,
             self.location.path,
             self.location.line,

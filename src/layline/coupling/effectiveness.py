@@ -9,24 +9,25 @@ from collections.abc import Iterator
 from layline.change.compare import Comparison
 from layline.core.drift import DriftKind
 from layline.core.patch import Effect, Style
+from layline.core.why import Reason, Why
 from layline.source import DefinitionKind, Resolver, Symbol, SymbolKind
 
 _REBINDS = frozenset({Style.BINDING_REPLACEMENT, Style.FUNCTION_WRAPPING})
 _DEEPEST = 6
 
 
-def find_risks(effect: Effect, comparison: Comparison, pin: Resolver) -> Iterator[str]:
-    """Why the write may not be seen by the code it is meant for; one sentence each."""
+def find_risks(effect: Effect, comparison: Comparison, pin: Resolver) -> Iterator[Why]:
+    """Why the write may not be seen by the code it is meant for."""
     if comparison.kind is DriftKind.EXTERNAL or effect.target is None:
         return
     shadow = comparison.before.shadowed_by
     if shadow is not None and comparison.kind is not DriftKind.DEAD_AT_PIN:
-        yield f"attribute access finds {shadow} instead of the submodule: reached so, the write is lost"
+        yield Why(Reason.SHADOWED, shadow)
     if effect.style in _REBINDS:
         yield from _find_late_fields(effect.target, comparison, pin)
 
 
-def _find_late_fields(target: str, comparison: Comparison, pin: Resolver) -> Iterator[str]:
+def _find_late_fields(target: str, comparison: Comparison, pin: Resolver) -> Iterator[Why]:
     """A dataclass makes `__init__` of its fields once; what is set on the class later is no part of it."""
     owner, _, name = target.rpartition(".")
     made = _find_dataclass(pin, pin.resolve(owner)) if owner else None
@@ -37,16 +38,7 @@ def _find_late_fields(target: str, comparison: Comparison, pin: Resolver) -> Ite
         return  # methods are looked up when they are called
     if comparison.before.exists and definition is not None and definition.returns is None:
         return  # a plain class attribute, not a field
-    if comparison.before.exists:
-        yield (
-            f"{made} is a dataclass: its __init__ was made with the old default of {name}, which every object it "
-            "makes keeps"
-        )
-    else:
-        yield (
-            f"{made} is a dataclass: {name}, set after the class is made, is no field of it (not in __init__, "
-            "fields(), replace(), ==)"
-        )
+    yield Why(Reason.LATE_DEFAULT if comparison.before.exists else Reason.LATE_FIELD, made, name)
 
 
 def _find_dataclass(pin: Resolver, symbol: Symbol, depth: int = 0) -> str | None:

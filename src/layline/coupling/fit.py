@@ -10,20 +10,21 @@ from layline.change.compare import Comparer, Comparison
 from layline.change.signatures import ParameterChange
 from layline.change.slots import find_refusing, find_slot_calls
 from layline.core.ours import is_test_module
+from layline.core.why import Reason, Why
 from layline.coupling.binding_kind import find_nature_problems
 from layline.coupling.replacements import Replacement
 from layline.source import Definition, DefinitionKind, Parameter, Resolver, Symbol
 
-_SHOWN = 4
+_NEEDS = frozenset({Reason.NOT_PASSED, Reason.NEEDS_EXTRA, Reason.NEEDS_RENAMED, Reason.NEEDS_REMOVED})
+"""What ours needs and callers do not give, as against what ours refuses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
     """The verdict: problems that are new at the tip, and whether one of them is sure to break a call."""
 
-    messages: tuple[str, ...] = ()
+    why: tuple[Why, ...] = ()
     breaks: bool = False
-    summary: str = ""
     passed: Passed | None = None
     """The upstream calls that break it, where they decide."""
 
@@ -57,12 +58,10 @@ class Fitter:
         found = find_new_problems(comparison, ours, self.comparer)
         pair = _parameters(comparison, ours, self._tip)
         if ours is None or pair is None:
-            return found if found.breaks else Fit(summary=_unread(comparison, ours))
-        if not found.messages:
-            return Fit(
-                summary=f"our replacement {_signature(pair[0])} still takes what upstream "
-                f"passes{self._tell_uncalled(comparison)}"
-            )
+            return found if found.breaks else Fit(why=tuple(_unread(comparison, ours)))
+        if not found.why:
+            taken = Why(Reason.TAKES_ALL, text=_signature(pair[0]))
+            return Fit(why=(taken, *self._find_uncalled(comparison)))
         if found.breaks:
             return found
         problems = find_problems(comparison, ours, self.comparer)
@@ -75,36 +74,33 @@ class Fitter:
         passed = list(dict.fromkeys(passed))
         sure = [site for site in passed if site.certain]
         if not sure and makes_instances(comparison) and (built := find_refusing(self._read_slots(), *pair, arguments)):
-            summary = f"{found.summary}; upstream passes it where it builds from a slot, as at {_places(built[:2])}"
-            return Fit(messages=found.messages, breaks=True, summary=summary)
-        needs = all(item.message.startswith("needs ") for item in problems)
+            return Fit(why=(_sum_up(problems, Reason.MISFITS_SLOT, built),), breaks=True)
+        needs = all(item.why.reason in _NEEDS for item in problems)
         if not passed:
-            calls = ", but no upstream call shows it" if needs else ", but no upstream call passes that"
-            uncalled = self._tell_uncalled(comparison)
-            return Fit(messages=found.messages, summary=f"{found.summary}{uncalled or calls}")
-        word = ("upstream leaves it out at" if needs else "upstream passes it at") if sure else "it may be passed at"
+            unseen = Reason.MISFITS_UNSHOWN if needs else Reason.MISFITS_UNPASSED
+            uncalled = tuple(self._find_uncalled(comparison))
+            return Fit(why=(_sum_up(problems, Reason.MISFITS if uncalled else unseen), *uncalled))
+        word = (Reason.MISFITS_LEFT_OUT if needs else Reason.MISFITS_PASSED) if sure else Reason.MISFITS_MAYBE
         name = called_name(comparison).removesuffix(".__init__").rpartition(".")[2]
         told = Passed(name=name, arguments=arguments, paths=tuple(dict.fromkeys(site.location.path for site in sure)))
         return Fit(
-            messages=found.messages,
+            why=(_sum_up(problems, word, sure or passed),),
             breaks=bool(sure),
-            summary=f"{found.summary}; {word} {_places(sure or passed)}",
             passed=told if sure and not needs else None,
         )
 
-    def _tell_uncalled(self, comparison: Comparison) -> str:
+    def _find_uncalled(self, comparison: Comparison) -> Iterator[Why]:
         """Of a function that nothing at the tip calls or imports: what we put in its place does nothing there."""
         definition = comparison.after.definition
         if definition is None or definition.owner or definition.kind is not DefinitionKind.FUNCTION:
-            return ""
+            return
         home = called_name(comparison)
         if home not in self._sites:
             self._sites.update(find_call_sites(self._tip, self._names | {home}))
         users = [site.module for site in self._sites[home]]
         users += [module for module, _ in self._tip.find_importers(comparison.name)]
-        if any(not is_test_module(module) for module in users):
-            return ""
-        return "; no upstream code calls it at the tip"
+        if all(is_test_module(module) for module in users):
+            yield Why(Reason.UNCALLED)
 
     def _read_slots(self) -> list[CallSite]:
         if self._slots is None:
@@ -142,11 +138,8 @@ def makes_instances(comparison: Comparison) -> bool:
 def find_new_problems(comparison: Comparison, ours: Replacement | None, comparer: Comparer) -> Fit:
     """What our replacement refuses of the tip's signature and did not refuse of the pin's."""
     found = find_problems(comparison, ours, comparer)
-    return Fit(
-        messages=tuple(item.message for item in found),
-        breaks=any(item.certain for item in found),
-        summary=_summary(found),
-    )
+    why = (_sum_up(found, Reason.MISFITS),) if found else ()
+    return Fit(why=why, breaks=any(item.certain for item in found))
 
 
 def find_problems(comparison: Comparison, ours: Replacement | None, comparer: Comparer) -> list[Problem]:
@@ -158,8 +151,8 @@ def find_problems(comparison: Comparison, ours: Replacement | None, comparer: Co
         return natures
     mine, theirs = pair
     old = _maker(comparison.before, comparer.pin)
-    today = {item.message for item in check_replacement(mine, old.parameters or ())} if old is not None else set()
-    found = [item for item in check_replacement(mine, theirs) if item.message not in today]
+    today = {item.why for item in check_replacement(mine, old.parameters or ())} if old is not None else set()
+    found = [item for item in check_replacement(mine, theirs) if item.why not in today]
     return [*natures, *found, *_find_lost(comparison, mine, found)]
 
 
@@ -168,14 +161,12 @@ def _find_lost(comparison: Comparison, ours: tuple[Parameter, ...], known: list[
     gone = {ParameterChange.REMOVED, ParameterChange.RENAMED}
     lost = {item.name: item for item in comparison.changes if item.change in gone}
     for item in ours:
-        told = any(item.name == one.argument or f", {item.name} stands" in one.message for one in known)
+        stand_ins = {one.why.name for one in known if one.why.reason is Reason.REFUSES_NAME}
+        told = item.name in stand_ins or any(item.name == one.argument for one in known)
         if item.required and item.name in lost and not told:
             new = lost[item.name].after
-            yield Problem(
-                item.name,
-                f"needs {item.name}, which upstream {f'calls {new}' if new else 'no longer has'}",
-                certain=False,
-            )
+            why = Why(Reason.NEEDS_RENAMED, item.name, new) if new else Why(Reason.NEEDS_REMOVED, item.name)
+            yield Problem(item.name, why, certain=False)
 
 
 def _maker(symbol: Symbol, resolver: Resolver) -> Definition | None:
@@ -207,22 +198,17 @@ def _parameters(
     return mine.parameters, made.parameters
 
 
-def _unread(comparison: Comparison, ours: Replacement | None) -> str:
+def _unread(comparison: Comparison, ours: Replacement | None) -> Iterator[Why]:
     """Why the verdict stays open."""
     definition = comparison.after.definition
     if ours is None:
-        return "our replacement's signature cannot be read"
-    if definition is None or definition.kind is not DefinitionKind.CLASS:
-        return ""
-    return "our class writes no __init__ of its own"
+        yield Why(Reason.UNREAD_SIGNATURE)
+    elif definition is not None and definition.kind is DefinitionKind.CLASS:
+        yield Why(Reason.NO_INIT)
 
 
-def _summary(problems: list[Problem]) -> str:
-    return "our replacement " + ", ".join(item.message for item in problems[:_SHOWN]) if problems else ""
-
-
-def _places(sites: list[CallSite]) -> str:
-    return ", ".join(str(site.location) for site in sites[:_SHOWN])
+def _sum_up(problems: Iterable[Problem], reason: Reason, sites: Iterable[CallSite] = ()) -> Why:
+    return Why(reason, parts=tuple(item.why for item in problems), places=tuple(site.location for site in sites))
 
 
 def _signature(parameters: tuple[Parameter, ...]) -> str:

@@ -15,6 +15,7 @@ from layline.change.binding import read_modules
 from layline.change.compare import Comparer, Comparison
 from layline.core.drift import DriftKind
 from layline.core.evidence import Location
+from layline.core.why import Reason, Why, say
 from layline.coupling.own_imports import OwnImports
 from layline.coupling.replacements import Replacement, Replacements
 from layline.coupling.surroundings import Chain, Imported, find_chains, find_imports, find_set, find_steps
@@ -32,7 +33,7 @@ class LostRead:
     """One thing that our replacement reads and the tip does not have."""
 
     line: int
-    message: str
+    why: Why
     certain: bool
     """False: our code asks before it reads, or something may still set it."""
     name: str
@@ -63,7 +64,7 @@ class Reader:
             found += self._find_attributes(comparison, ours)
             found += self._find_names(comparison, ours)
             found += self._find_failing(comparison, ours)
-        listed = sorted(found, key=lambda item: (item.line, item.message))
+        listed = sorted(found, key=lambda item: (item.line, say(item.why)))
         return tuple({(item.name, item.attribute): item for item in reversed(listed)}.values())[::-1]
 
     def _find_attributes(self, comparison: Comparison, ours: Replacement) -> Iterator[LostRead]:
@@ -103,8 +104,8 @@ class Reader:
             if self._read(1, now, word) is None and self._read(1, now, "__getattr__") is None:
                 text = ".".join((chain.words[0], *words[: number + 1]))
                 doubt = chain.guarded or self._instances[1].mentions(now, word) or self._is_set_elsewhere(word)
-                message = f"reads {text}, which {now} does not have at the tip"
-                yield LostRead(line=chain.line, message=message, certain=not doubt, name=then.owner, attribute=word)
+                why = Why(Reason.READS_LOST, text, now)
+                yield LostRead(line=chain.line, why=why, certain=not doubt, name=then.owner, attribute=word)
                 return
             if then.kind is None:
                 return
@@ -149,20 +150,17 @@ class Reader:
                 continue
             if is_within(comparison.name, name) or is_within(name, comparison.name):
                 continue  # what became of the target is the row itself
-            new = f" ({found.new_home} now)" if found.new_home else ""
             certain = not (chain.guarded or imported.guarded)
-            yield LostRead(line=chain.line, message=f"uses {name}, which is gone{new}", certain=certain, name=name)
+            why = Why(Reason.USES_GONE, name, found.new_home or "")
+            yield LostRead(line=chain.line, why=why, certain=certain, name=name)
 
-    def find_dead(self, ours: Replacement | None, at: Location) -> str | None:
+    def find_dead(self, ours: Replacement | None, at: Location) -> Why | None:
         """Why our code fails before it puts a replacement in place today already; None where it does not."""
         own = self._imports[0].names.get(ours.location.path) if ours is not None else None
         for module in (*((own,) if own is not None else ()), *self._find_own_steps(at)):
             found = self._imports[0].find_failing(module)
             if found is not None:
-                return (
-                    f"{module} cannot be imported today: {found.location} imports {found.name}, which the pin "
-                    "does not have"
-                )
+                return Why(Reason.CANNOT_LOAD, module, found.name, places=(found.location,))
         return None
 
     def _find_own_steps(self, at: Location) -> Iterator[str]:
@@ -185,9 +183,8 @@ class Reader:
                 continue
             if is_within(comparison.name, name):
                 continue
-            new = f" ({found.new_home} now)" if found.new_home else ""
-            message = f"is not reached: the import of {name} at line {min(imported.own_lines)} fails{new}"
-            yield LostRead(line=at.line, message=message, certain=True, name=name)
+            why = Why(Reason.NOT_REACHED, name, found.new_home or "", counts=(min(imported.own_lines),))
+            yield LostRead(line=at.line, why=why, certain=True, name=name)
 
     def _find_failing(self, comparison: Comparison, ours: Replacement) -> Iterator[LostRead]:
         """Modules of ours that the replacement stands in or imports, and that fail to load at the tip."""
@@ -208,11 +205,10 @@ class Reader:
         if is_within(comparison.name, found.name) or is_within(found.name, comparison.name):
             return
         there = self._comparer.compare(found.name)
-        new = f" ({there.new_home} now)" if there.new_home else ""
-        message = f"needs {found.name}, imported at {found.location}, which is gone{new}"
+        why = Why(Reason.NEEDS_GONE, found.name, there.new_home or "", places=(found.location,))
         # further down the chain it is that file which has to be mended: its own rows and couplings say so
         near = found.location.path == self._imports[1].paths[module]
-        yield LostRead(line=line, message=message, certain=certain and near, name=found.name)
+        yield LostRead(line=line, why=why, certain=certain and near, name=found.name)
 
     def _find_known(self, imported: Imported, words: tuple[str, ...]) -> str | None:
         """The longest part of a dotted name that the pin binds; None for what is not this upstream's."""

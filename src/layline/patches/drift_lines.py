@@ -11,6 +11,7 @@ from layline.core.evidence import Location, Severity
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.prose import count, listed, verb
 from layline.core.revision import Commit
+from layline.core.why import Reason, Why, say
 from layline.coupling.drift_model import Drift
 
 if TYPE_CHECKING:
@@ -110,10 +111,10 @@ def _title(drift: DriftReport, rows: Iterable[Drift]) -> str:
 
 def _group_causes(rows: list[Drift]) -> Iterator[Group]:
     """Rows with one reason together, the most frequent first; then the others by place."""
-    reasons: dict[tuple[str, str], list[Drift]] = {}
+    reasons: dict[tuple[DriftKind, tuple[Why, ...]], list[Drift]] = {}
     for row in rows:
-        reasons.setdefault((row.kind.value, row.detail), []).append(row)
-    causes = [group for (_, why), group in reasons.items() if why and len(group) >= _TOGETHER]
+        reasons.setdefault((row.kind, row.reasons), []).append(row)
+    causes = [group for group in reasons.values() if group[0].detail and len(group) >= _TOGETHER]
     for group in sorted(causes, key=len, reverse=True):
         yield Group(
             title=f"{group[0].severity.word}[{_name_kind(group[0])}] at {count(len(group), 'place')}: {group[0].detail}",
@@ -159,7 +160,7 @@ def say_row(row: Drift) -> str:
 def _details(row: Drift, *, together: bool) -> Iterator[tuple[str, str]]:
     if row.effect is not None:
         yield "patch", row.effect.id if row.effect.id == row.patch else f"{row.patch} [{row.effect.id}]"
-    if row.detail and not together and row.detail not in _said_already(row):
+    if row.detail and not together and row.reasons != _said_already(row):
         yield "why", row.detail
     if row.copied is not None:
         yield "ours", f"an edited copy of upstream's body ({row.copied:.0%} alike)"
@@ -174,10 +175,9 @@ def say_commit(commit: Commit) -> str:
     return f"{commit.hash[:12]} ({commit.date}): {commit.subject}"
 
 
-def _said_already(row: Drift) -> Iterator[str]:
-    """Details that would only repeat the first line."""
-    if row.suggestion is not None:
-        yield f"now {row.suggestion.target}"
+def _said_already(row: Drift) -> tuple[Why, ...]:
+    """Reasons that would only repeat the first line."""
+    return (Why(Reason.NOW, row.suggestion.target),) if row.suggestion is not None else ()
 
 
 def _group_elsewhere(items: Iterable[Elsewhere], severity: Severity, commits: Mapping[str, Commit]) -> Iterator[Group]:
@@ -207,7 +207,7 @@ def _group_risks(rows: Iterable[Drift]) -> Iterator[Group]:
     items = tuple(
         Diagnostic(location=row.location, code="may-not-apply", message=f"{row.target or row.patch}: {risk}")
         for row in rows
-        if (risk := "; ".join((*row.risks, *_holders(row))))
+        if (risk := "; ".join((*map(say, row.risks), *_holders(row))))
     )
     if items:
         title = f"{count(len(items), 'effect')} may not reach all of upstream's code"

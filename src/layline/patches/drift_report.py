@@ -9,8 +9,9 @@ from typing import Any
 
 from layline.core.drift import DriftKind
 from layline.core.evidence import Alert, Evidence, Location, Severity, Skipped
-from layline.core.report import Bullets, Cell, Finding, Inline, Paragraph, Report, Section, Table
+from layline.core.report import Annotation, Bullets, Cell, Inline, Paragraph, Report, Section, Table
 from layline.core.revision import Commit
+from layline.core.why import say
 from layline.coupling.drift_model import Drift, finding_id
 from layline.patches.baseline import Accepted
 from layline.patches.drift_rules import RULES
@@ -221,7 +222,7 @@ def _risk_table(rows: list[Drift]) -> Table:
 def _risk(row: Drift) -> str:
     more = f" and {len(row.holders) - 8} more" if len(row.holders) > 8 else ""
     held = (f"imported by value at {', '.join(row.holders[:8])}{more}",) if row.holders else ()
-    return "; ".join((*row.risks, *held))
+    return "; ".join((*map(say, row.risks), *held))
 
 
 def _alerts(drift: DriftReport) -> Iterator[Alert]:
@@ -231,14 +232,14 @@ def _alerts(drift: DriftReport) -> Iterator[Alert]:
         yield Alert(severity=Severity.BREAKS, message=f"{len(broken)} effects of {patches} patches break at the tip.")
 
 
-def build_findings(drift: DriftReport) -> tuple[Finding, ...]:
+def build_findings(drift: DriftReport) -> tuple[Annotation, ...]:
     """Every row for machines that annotate our code: worst first, what is accepted last."""
     order = list(Severity)
     found = sorted(_find_findings(drift), key=lambda one: (one.accepted is not None, order.index(one.severity)))
     return tuple(found)
 
 
-def _find_findings(drift: DriftReport) -> Iterator[Finding]:
+def _find_findings(drift: DriftReport) -> Iterator[Annotation]:
     for row in drift.rows:
         yield _finding(row, None)
     for item in drift.elsewhere:
@@ -249,8 +250,8 @@ def _find_findings(drift: DriftReport) -> Iterator[Finding]:
         yield _finding_elsewhere(item, f"{reason.reason} (until {reason.until})")
 
 
-def _finding_elsewhere(item: Elsewhere, accepted: str | None) -> Finding:
-    return Finding(
+def _finding_elsewhere(item: Elsewhere, accepted: str | None) -> Annotation:
+    return Annotation(
         id=item.id,
         rule=RULES[item.touch],
         severity=item.severity,
@@ -262,11 +263,11 @@ def _finding_elsewhere(item: Elsewhere, accepted: str | None) -> Finding:
     )
 
 
-def _finding(row: Drift, accepted: str | None) -> Finding:
+def _finding(row: Drift, accepted: str | None) -> Annotation:
     home = f" Try {row.suggestion.target} ({row.suggestion.score:.2f})." if row.suggestion is not None else ""
     since = f" Since {row.culprit.hash[:10]} ({row.culprit.date}): {row.culprit.subject}." if row.culprit else ""
     why = f": {row.detail}" if row.detail else ""
-    return Finding(
+    return Annotation(
         id=row.id,
         rule=RULES[row.kind.value],
         severity=row.severity,
@@ -349,11 +350,11 @@ def encode_row(row: Drift, accepted: Accepted | None = None) -> dict[str, Any]:
             "subject": culprit.subject,
         },
         "detail": row.detail,
-        "problems": list(row.problems),
+        "problems": [say(item) for item in row.problems],
         "old_object_held_at": list(row.holders),
-        "risks": list(row.risks),
+        "risks": [say(item) for item in row.risks],
         "copied": row.copied,
-        "retire": row.retire,
+        "retire": say(row.retire) if row.retire is not None else None,
         "accepted": _encode_accepted(accepted),
     }
 

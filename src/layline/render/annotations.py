@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from layline.core.evidence import Severity
-from layline.core.report import Finding
+from layline.core.report import Annotation
 
 _WORDS = {Severity.BREAKS: "error", Severity.LOOK: "warning"}
 
 
-def render_annotations(findings: Sequence[Finding]) -> str:
+def render_annotations(findings: Sequence[Annotation]) -> str:
     """One `::error` or `::warning` line per finding that is neither fine nor accepted."""
     lines = [_line(finding) for finding in findings if finding.severity in _WORDS and finding.accepted is None]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _line(finding: Finding) -> str:
+def _line(finding: Annotation) -> str:
     link = finding.upstream.permalink if finding.upstream is not None else None
     message = f"{finding.message} {link}" if link else finding.message
     place = f"file={_property(finding.path)},line={finding.line},title={_property(finding.rule.title)}"

@@ -8,7 +8,7 @@ import json
 from typing import Any
 
 from layline.core.evidence import Evidence, Severity, quote_path
-from layline.core.report import Answer, Finding, Rule, Subject
+from layline.core.report import Annotation, Answer, Rule, Subject
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS = {Severity.BREAKS: "error", Severity.LOOK: "warning", Severity.OK: "note"}
@@ -65,7 +65,7 @@ def _invocation(answer: Answer) -> dict[str, Any]:
     return {"executionSuccessful": True} | ({"toolExecutionNotifications": notes} if notes else {})
 
 
-def _result(finding: Finding, rule: int) -> dict[str, Any]:
+def _result(finding: Annotation, rule: int) -> dict[str, Any]:
     place = {
         "artifactLocation": {"uri": quote_path(finding.path), "uriBaseId": _ROOT},
         "region": {"startLine": finding.line},

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from layline.core.evidence import Evidence, Severity, Skipped
-from layline.core.report import Answer, Finding, Report, Rule, Subject
+from layline.core.report import Annotation, Answer, Report, Rule, Subject
 from layline.render.sarif import render_sarif
 from sarif_rules import RULES, find_violations
 
@@ -21,15 +21,15 @@ REMOVED = Rule(id="DRIFT105", name="TargetRemoved", title="drift/removed", text=
 CALLS = Rule(id="DRIFT121", name="CallMisfits", title="drift/calls", text="A call does not bind.")
 
 
-def build_answer(*findings: Finding, repo: str = "https://example.org/harbour") -> Answer:
+def build_answer(*findings: Annotation, repo: str = "https://example.org/harbour") -> Answer:
     report = Report(title="t", sections=(), skipped=(Skipped("keel/odd.py", "not UTF-8"),))
     subject = Subject(repo=repo, commit=COMMIT, question="patches-drift/keel")
     return Answer(report=report, data={}, findings=findings, subject=subject)
 
 
-def finding(rule: Rule, severity: Severity, path: str = "harbour/a b.py", accepted: str | None = None) -> Finding:
+def finding(rule: Rule, severity: Severity, path: str = "harbour/a b.py", accepted: str | None = None) -> Annotation:
     upstream = Evidence(repo="https://example.org/keel", commit=COMMIT, path="keel/run.py", lines=(3, 9))
-    return Finding(
+    return Annotation(
         id="drift-1",
         rule=rule,
         severity=severity,
@@ -48,13 +48,13 @@ FINDINGS = (
 )
 
 
-def read_log(*findings: Finding) -> dict[str, Any]:
+def read_log(*findings: Annotation) -> dict[str, Any]:
     log: dict[str, Any] = json.loads(render_sarif(build_answer(*findings), version="0.1.0"))
     return log
 
 
 @pytest.mark.parametrize("findings", [(), FINDINGS[:1], FINDINGS], ids=["none", "one", "all"])
-def test_the_promised_rules_hold(findings: tuple[Finding, ...]) -> None:
+def test_the_promised_rules_hold(findings: tuple[Annotation, ...]) -> None:
     assert list(find_violations(read_log(*findings))) == []
 
 

@@ -1,0 +1,60 @@
+"""What a judge says about one place of ours, and what several findings make together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from layline.core.drift import DriftKind
+from layline.core.evidence import Evidence, Severity
+from layline.core.why import Why
+
+WORST_FIRST = (Severity.BREAKS, Severity.LOOK, Severity.OK)
+_TELLING = (DriftKind.UNCHANGED, DriftKind.BODY_CHANGED, DriftKind.SIGNATURE_CHANGED)
+_DECISIVE = (DriftKind.ANCHOR_LOST, DriftKind.DEAD_AT_PIN)
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A probable new home, with the reason a person can check."""
+
+    target: str
+    score: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing a judge says about an effect or a coupling."""
+
+    severity: Severity
+    """How bad this alone is; of a limit, how bad the whole can be at most."""
+    why: Why
+    kind: DriftKind | None = None
+    """What became of the target, where this finding is about that."""
+    is_limit: bool = False
+    """It is no worse than this, whatever the other findings say."""
+    retires: bool = False
+    """It says why the patch can go."""
+    suggestion: Suggestion | None = None
+    evidence: tuple[Evidence, ...] = ()
+
+
+def weigh(findings: Iterable[Finding]) -> Severity:
+    """The worst that is said, no worse than any limit allows."""
+    known = tuple(findings)
+    rank = WORST_FIRST.index
+    worst = min((rank(one.severity) for one in known), default=rank(Severity.OK))
+    return WORST_FIRST[max([worst, *(rank(one.severity) for one in known if one.is_limit)])]
+
+
+def name_kind(findings: Iterable[Finding]) -> DriftKind:
+    """The kind that tells most: that it is dead, then that its text is lost, then what became of the name."""
+    kinds = [one.kind for one in findings if one.kind is not None]
+    return max(kinds, key=_rank) if kinds else DriftKind.UNCHANGED
+
+
+def _rank(kind: DriftKind) -> int:
+    if kind in _DECISIVE:
+        return 10 + _DECISIVE.index(kind)
+    return _TELLING.index(kind) if kind in _TELLING else len(_TELLING)

@@ -1,0 +1,228 @@
+"""Why a judge says what it says: a reason with its fields. The one place where reasons become English.
+
+    why = Why(Reason.USES_GONE, name="keel.run.walk", other="keel.engine.walk")
+    say(why)    # "uses keel.run.walk, which is gone (keel.engine.walk now)"
+
+Programs ask for `why.reason` and its fields; only what is shown to a person is said. A reason's value is its sentence:
+`{names:3}` shows the first three, `{parts:3+}` also how many more there are, `{other:? (% now)}` nothing where it is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum, unique
+from string import Formatter
+from typing import Any
+
+from layline.core.evidence import Location
+
+
+@unique
+class Reason(Enum):
+    """Every reason of a comparison, a drift or a coupling."""
+
+    TEXT = "{text}"
+    """What another reader said in its own words (why a name cannot be resolved, why an effect is not certain)."""
+    KIND_ALONE = ""
+    """The kind says it all."""
+    # what became of the name
+    PIN_LACKS_IT = "the pin does not have it"
+    TIP_HAS_IT = "the tip has it"
+    NOT_OF_THIS_UPSTREAM = "it is not code of this upstream"
+    GONE = "it is gone"
+    NOT_DEFINED_HERE = "it is no longer defined here: {name}"
+    WAS_IS = "it was {name}, it is {other}"
+    ONLY_REEXPORTED = "the old path only re-exports it"
+    INHERITED = "it is inherited from {name} now"
+    COMES_FROM = "it comes from {other} now, {name} before"
+    OTHER_KIND = "the {name} became a {other}"
+    BASES = "bases {name} became {other}"
+    SIGNATURE = "{names:6;}"
+    NOW = "now {name}"
+    MEMBER_GONE = "class {name} stays, its member {other} is gone"
+    CLASS_GONE = "its class {name} is gone"
+    CLASS_LACKS_IT = "its class is {name} now and has no {other}"
+    MODULE_MOVED = "the module {name} is now {other}"
+    MODULE_GONE = "the module {name} is gone"
+    ONLY_IMPORTED = "it was only imported here, from {name}"
+    UNBOUND = "{name} no longer binds {other}"
+    STILL_THERE = "{name} still has it"
+    UNBOUND_AND_MOVED = "{name} no longer binds {other}, which moved to {text}"
+    ORIGIN_GONE = "{name}, which it imported, is gone"
+    MOVED_THEN_REMOVED = "{name} moved or renamed it, {other} removed it"
+    # whose it is
+    OTHER_BACKEND = "it belongs to another backend"
+    OWN_CODE = "it is our own code, not upstream's"
+    MEMBER_OF_VALUE = "a member of the value {name}, which is made as before"
+    FROM_OUTSIDE = "not defined in this upstream: inherited from outside, or an addition of ours; its class stays"
+    OF_A_FUNCTION = "an attribute of a function object"
+    FUNCTION_STAYS = "the function stays"
+    REMOVED_BEFORE = "the pin does not have it: {name} was removed"
+    OUR_ADDITION = "an addition of ours: upstream never had it, our own code reads it at {places}"
+    NEW_SINCE = "new since then"
+    NEVER_HAD = "upstream never had it: an addition, or a typo"
+    TYPO = "upstream never had it: a typo of {name}?"
+    HAD_UNTIL = "upstream had it until {name} ({other}): {text}"
+    UNREADABLE = "the target cannot be read from the code"
+    NOT_CERTAIN = "not certain: {text}"
+    # keys of the configuration and of the environment
+    KEY_DROPPED = "upstream no longer mentions {names}"
+    KEY_UNKNOWN = "upstream does not mention it: it is ours or another library's"
+    KEY_STAYS = "upstream mentions it at both refs"
+    KEY_NEEDED = "the patch depends on the config key {name}, which upstream no longer mentions"
+    # whether our replacement takes what is passed; said of it, so without a subject
+    REFUSES = "does not take {text}"
+    REFUSES_KEYWORD = "does not take the keyword {name}"
+    REFUSES_NAME = "does not take {text} by name, {name} stands in its place"
+    TOO_MANY = "takes {counts[0]} positional arguments, {counts[1]} are passed"
+    TWICE = "gets {name} twice, by position and by keyword"
+    NOT_PASSED = "needs {name}, which is not passed"
+    NEEDS_EXTRA = "needs {name}, which upstream does not pass"
+    NEEDS_RENAMED = "needs {name}, which upstream calls {other}"
+    NEEDS_REMOVED = "needs {name}, which upstream no longer has"
+    LANDS_IN_ANOTHER = "takes what we pass as {name} for {other}"
+    SWAPPED = "takes {name} where upstream has {other}"
+    LACKS_NATURE = "is no {name}, as upstream's is at the tip"
+    HAS_NATURE = "is a {name}, which upstream's is not at the tip"
+    NOT_ASYNC = "is not async, as upstream's is at the tip"
+    ASYNC = "is async, which upstream's is not at the tip"
+    RETURNS_OLD = "returns {counts[0]} values, upstream's callers take {counts[1]}"
+    TAKES_OLD = "takes {counts[0]} values from the original, which returns {counts[1]} now"
+    MAKES_OLD = "returns what it makes itself on some paths, made for {counts[0]} values"
+    # what our replacement reads
+    READS_LOST = "reads {name}, which {other} does not have at the tip"
+    USES_GONE = "uses {name}, which is gone{other:? (% now)}"
+    NOT_REACHED = "is not reached: the import of {name} at line {counts[0]} fails{other:? (% now)}"
+    NEEDS_GONE = "needs {name}, imported at {places}, which is gone{other:? (% now)}"
+    # the fit of our replacement as a whole
+    MISFITS = "our replacement {parts:4}"
+    MISFITS_UNSHOWN = "our replacement {parts:4}, but no upstream call shows it"
+    MISFITS_UNPASSED = "our replacement {parts:4}, but no upstream call passes that"
+    MISFITS_PASSED = "our replacement {parts:4}; upstream passes it at {places:4}"
+    MISFITS_LEFT_OUT = "our replacement {parts:4}; upstream leaves it out at {places:4}"
+    MISFITS_MAYBE = "our replacement {parts:4}; it may be passed at {places:4}"
+    MISFITS_SLOT = "our replacement {parts:4}; upstream passes it where it builds from a slot, as at {places:2}"
+    MISREADS = "our replacement {parts:3+}"
+    MISRETURNS = "our replacement {parts}"
+    TAKES_ALL = "our replacement {text} still takes what upstream passes"
+    UNCALLED = "no upstream code calls it at the tip"
+    UNREAD_SIGNATURE = "our replacement's signature cannot be read"
+    NO_INIT = "our class writes no __init__ of its own"
+    CALLS_SOMETIMES = "we call the original on some paths only"
+    CALLS_ORIGINAL = "we still call the original"
+    RETURN_COUNT = "it returned {counts[0]} values and returns {counts[1]} now"
+    RETURN_TYPE = "it returned {name} and returns {other} now"
+    READS_OF_RETURNED = "our wrapper reads {names} of it"
+    # whether the write arrives
+    CANNOT_LOAD = "{name} cannot be imported today: {places} imports {other}, which the pin does not have"
+    BYPASSED = "no code of {name} uses it at the tip: rebinding it there reaches nobody, {other} is what runs"
+    STILL_REACHES = "the same patch rebinds {name}, which the tip uses at {names:3}: it still reaches them"
+    SHADOWED = "attribute access finds {name} instead of the submodule: reached so, the write is lost"
+    LATE_DEFAULT = "{name} is a dataclass: its __init__ was made with the old default of {other}, which every object it makes keeps"
+    LATE_FIELD = (
+        "{name} is a dataclass: {other}, set after the class is made, is no field of it (not in __init__, fields(), "
+        "replace(), ==)"
+    )
+    HELD = "imported by value at {names}"
+    TEXT_STAYS = "the text it searches for is still there"
+    TEXT_GONE = "the text it searches for is gone: {text}"
+    TEXT_MISSING = "the text it searches for is not in upstream's source today: {text}"
+    # when it applies
+    GUARD_UNDECIDED = "undecided whether {name} can still be true: {parts:;}"
+    GUARD_NEVER = "{name} cannot be true at the pin already: {parts:;}"
+    GUARD_FOLLOWS = "{name} is false at the tip until it follows the move to {other}"
+    GUARD_OVER = "{name} can no longer be true: {parts:;}; it can go"
+    GUARD_OVER_UNLESS = "{name} can no longer be true: {parts:;}; it can go, unless its purpose has moved elsewhere"
+    GATE_NO_VERSION = "undecided whether its version gate {name} holds: the tip declares no version"
+    GATE_OVER = "its version gate {name} is false at the tip ({other}): the patch can go"
+    GATE_UNDECIDED = "undecided whether its version gate {name} holds at the tip ({other})"
+    SIDE_HAS = "the {other} has {name}"
+    SIDE_LACKS = "the {other} has no {name}"
+    KEY_FALSE = "upstream dropped the config key {name}, and no config file of ours sets it"
+    KEY_STILL_SET = "upstream dropped the config key {name}, which our configuration still sets"
+    VERSION_IS = "{text} is {names} at the {other} ({name})"
+    INACTIVE = "the patch is not active: {text}"
+    EQUAL_NOW = "upstream's body at the tip equals ours: the patch can go"
+    EQUAL_THEN = "upstream's body equals ours at the pin already: the patch can go"
+
+    @property
+    def code(self) -> str:
+        """As programs read it: `module-gone`."""
+        return self.name.lower().replace("_", "-")
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """One reason and what it is about; which fields count is told by the sentence of the reason."""
+
+    reason: Reason
+    name: str = ""
+    other: str = ""
+    text: str = ""
+    """Words of the analysed code or its history."""
+    names: tuple[str, ...] = ()
+    places: tuple[Location, ...] = ()
+    counts: tuple[int, ...] = ()
+    parts: tuple[Why, ...] = ()
+    """Reasons that this one sums up."""
+
+    def __str__(self) -> str:
+        return say(self)
+
+
+def say(why: Why) -> str:
+    """The reason as a clause: no capital, no full stop."""
+    return _WORDS.vformat(
+        why.reason.value,
+        (),
+        {
+            "name": why.name,
+            "other": why.other,
+            "text": why.text,
+            "names": why.names,
+            "places": why.places,
+            "counts": why.counts,
+            "parts": why.parts,
+        },
+    )
+
+
+def say_all(reasons: Iterable[Why]) -> str:
+    return "; ".join(filter(None, map(say, reasons)))
+
+
+class _Words(Formatter):
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if format_spec.startswith("?"):
+            return format_spec[1:].replace("%", str(value)) if value else ""
+        if not isinstance(value, tuple):
+            return str(value)
+        most = int(format_spec.rstrip("+;") or len(value))
+        shown = [str(item) for item in value[:most]]
+        if format_spec.endswith(";"):
+            return "; ".join([*shown, "…"] if len(value) > most else shown)
+        more = [f"and {len(value) - most} more"] if format_spec.endswith("+") and len(value) > most else []
+        return ", ".join([*shown, *more])
+
+
+_WORDS = _Words()
+
+PROBLEMS = frozenset(
+    {
+        Reason.MISFITS,
+        Reason.MISFITS_UNSHOWN,
+        Reason.MISFITS_UNPASSED,
+        Reason.MISFITS_PASSED,
+        Reason.MISFITS_LEFT_OUT,
+        Reason.MISFITS_MAYBE,
+        Reason.MISFITS_SLOT,
+        Reason.MISREADS,
+        Reason.MISRETURNS,
+    }
+)
+"""Sums of what is wrong with our replacement; their parts are the single problems."""
+RISKS = frozenset({Reason.SHADOWED, Reason.LATE_DEFAULT, Reason.LATE_FIELD, Reason.BYPASSED})
+"""Why a write may not be seen by the code it is meant for."""
+ASIDE = (RISKS - {Reason.BYPASSED}) | {Reason.HELD, Reason.EQUAL_NOW, Reason.EQUAL_THEN}
+"""Told beside a row, not as its reason."""

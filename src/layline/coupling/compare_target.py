@@ -1,0 +1,75 @@
+"""The comparison of one target, as far as it is this upstream's: what is ours, another backend's or inherited."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from layline.change.compare import Comparison
+from layline.core.drift import DriftKind
+from layline.core.finding import Suggestion
+from layline.core.patch import Effect
+from layline.core.why import Reason, Why
+from layline.coupling.drift_model import LOST, Sides
+from layline.source import SymbolKind
+from layline.source.definitions import DefinitionKind
+from layline.source.names import longest_root
+
+
+def compare_target(target: str, effect: Effect, sides: Sides) -> Comparison:
+    """What became of it; a name that history removed before the pin is dead."""
+    found = _compare(target, sides)
+    if found.kind is DriftKind.EXTERNAL and effect.removal is not None and effect.target == target:
+        why = Why(Reason.REMOVED_BEFORE, effect.removal.what)
+        return replace(found, kind=DriftKind.DEAD_AT_PIN, why=(why,))
+    return found
+
+
+def _compare(target: str, sides: Sides) -> Comparison:
+    """The comparison; a member that the class only inherits from outside stands and falls with its class."""
+    found = sides.comparer.compare(target)
+    before = found.before
+    packages = sides.pin.index.parts[sides.part].packages
+    if longest_root(target, sides.foreign) > longest_root(target, packages):
+        return _outside(found, Reason.OTHER_BACKEND)
+    if target.partition(".")[0] in sides.own and not longest_root(target, packages) and not before.exists:
+        return _outside(found, Reason.OWN_CODE)
+    if found.kind is DriftKind.DEAD_AT_PIN:
+        found = _follow_function(found, sides)
+    if found.kind is DriftKind.UNRESOLVED and "." in target:
+        holder = sides.comparer.compare(target.rpartition(".")[0])
+        if holder.kind is DriftKind.UNCHANGED and holder.before.kind is SymbolKind.MODULE_ASSIGNMENT:
+            return replace(found, kind=DriftKind.UNCHANGED, why=(Why(Reason.MEMBER_OF_VALUE, holder.name),))
+    home = sides.pin.index.entries.get(before.bound_in or before.module or "")
+    if found.kind is DriftKind.EXTERNAL and sides.pin.index.owns(target):
+        owner = sides.comparer.compare(target.rpartition(".")[0])
+        if owner.kind not in LOST:
+            return _outside(found, Reason.FROM_OUTSIDE)
+        return replace(found, kind=owner.kind, suggestions=_move(owner, target), why=owner.why, commits=owner.commits)
+    if home is not None and home.part != sides.part:
+        return _outside(found, Reason.OTHER_BACKEND)
+    return found
+
+
+def _outside(found: Comparison, reason: Reason) -> Comparison:
+    return replace(found, kind=DriftKind.EXTERNAL, why=(Why(reason),))
+
+
+def _follow_function(found: Comparison, sides: Sides) -> Comparison:
+    """An attribute of a function object (`serve.is_distributed = True`) is set by nobody's definition: it goes with its
+    function.
+    """
+    holder = found.name.rpartition(".")[0]
+    symbol = sides.pin.resolve(holder)
+    if symbol.definition is None or symbol.definition.kind is not DefinitionKind.FUNCTION:
+        return found
+    owner = sides.comparer.compare(holder)
+    attribute = Why(Reason.OF_A_FUNCTION)
+    if owner.kind not in LOST or owner.after.exists:
+        return replace(found, kind=DriftKind.UNCHANGED, why=(attribute, Why(Reason.FUNCTION_STAYS)))
+    return replace(owner, suggestions=_move(owner, found.name), why=(attribute, *owner.why))
+
+
+def _move(owner: Comparison, target: str) -> tuple[Suggestion, ...]:
+    """Where the owner went, the member with it."""
+    name = target.rpartition(".")[2]
+    return tuple(replace(item, target=f"{item.target}.{name}") for item in owner.suggestions)
