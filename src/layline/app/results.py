@@ -25,7 +25,20 @@ if TYPE_CHECKING:
     from layline.app.workspace import Workspace
     from layline.git import TreeEntry
 
-_ROOMS = ("core", "git", "history", "source", "change", "interpreter", "coupling", "executors", "patches", "gap", "app")
+_ROOMS = (
+    "core",
+    "git",
+    "history",
+    "source",
+    "change",
+    "interpreter",
+    "coupling",
+    "executors",
+    "patches",
+    "gap",
+    "upgrade",
+    "app",
+)
 """The packages that can change an answer about code; an edit in any other keeps all answers."""
 _NOT_ASKED = ("campaign", "dashboard", "periodic", "lessons", "bench", "demo", "skills", "pdf")
 """Commands of `app` that these answers do not pass through."""

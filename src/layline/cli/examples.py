@@ -30,6 +30,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "patches diff": ("patches diff e-3f9a1c2", "patches diff Attention.forward --to main"),
     "patches retarget": ("patches retarget keel | git apply",),
+    "upgrade": ("upgrade check",),
+    "upgrade check": ("upgrade check keel", "upgrade check keel --pin v1.2.0"),
     "campaign": ("campaign status", "campaign operators"),
     "campaign audit": ("campaign audit campaigns/gemm",),
     "campaign new": ("campaign new gemm --operator gemm --kernel kernels/gemm.c --target '>= +20 %'",),

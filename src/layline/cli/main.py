@@ -21,6 +21,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "schema": ("layline.cli.project:schema", "Print a JSON Schema: `config` describes layline.toml."),
     "gap": ("layline.cli.gap:gap", "How far is each pinned backend behind its upstream?"),
     "patches": ("layline.cli.patches:patches", "What does each monkey patch replace, and when is it on?"),
+    "upgrade": ("layline.cli.upgrade:upgrade", "What does moving a pin take, and does everything fit afterwards?"),
     "campaign": ("layline.cli.campaign_run:campaign", "Is this kernel change really an improvement?"),
     "lessons": ("layline.cli.lessons:lessons", "What earlier campaigns learned."),
     "bench": ("layline.cli.bench:bench", "Read benchmark files of kernel campaigns."),

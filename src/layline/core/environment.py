@@ -23,9 +23,16 @@ OPTIONAL = {
     "campaign": {"numpy": "numpy>=1.26", "scipy": "scipy>=1.11"},
     "mcp": {"mcp": "mcp>=2"},
     "lsp": {"pygls": "pygls>=2"},
+    "upgrade": {"libcst": "libcst>=1.5"},
 }
 """Extra → module → what pip installs."""
-_USED_FOR = {"pdf": "PDFs", "campaign": "campaigns", "mcp": "the server for agents", "lsp": "the server for editors"}
+_USED_FOR = {
+    "pdf": "PDFs",
+    "campaign": "campaigns",
+    "mcp": "the server for agents",
+    "lsp": "the server for editors",
+    "upgrade": "edits of upgrades",
+}
 _ALTERNATIVES = {"weasyprint": "weasyprint"}
 """Not in any extra: another engine for PDFs."""
 _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM})

@@ -1,0 +1,121 @@
+"""`upgrade check`: whether every place of ours fits the upstream commit it will meet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from layline.app.uncommitted import tell_uncommitted
+from layline.app.upgrade_judging import Standing, judge_at
+from layline.core.evidence import Severity
+from layline.core.listing import Diagnostic, Group, Listing
+from layline.core.progress import Progress, silent
+from layline.core.prose import count
+from layline.core.report import Annotation, Answer, Paragraph, Report, Rule, Section, Subject, Table
+from layline.coupling.drift_model import finding_id
+from layline.history import read_commit
+from layline.upgrade.absolute import Judged
+from layline.upgrade.trailers import Promise, parse_promise
+
+if TYPE_CHECKING:
+    from layline.app.workspace import Workspace
+
+SCHEMA = "layline.upgrade-check/1"
+_RULE = Rule(
+    id="UPGRADE101",
+    name="DoesNotFit",
+    title="upgrade/does-not-fit",
+    text="A place of ours does not fit the upstream commit that the downstream pins.",
+)
+
+
+def upgrade_check(workspace: Workspace, key: str, *, pin: str | None = None, progress: Progress = silent) -> Answer:
+    """Say of every import, target, call and anchor of ours whether it fits the pin, or another commit."""
+    upstream = workspace.open_backend(key)
+    commit = upstream.resolve_upstream(pin) if pin is not None else workspace.find_pinned(key).commit
+    standing = judge_at(workspace, key, commit, progress)
+    promise = None if pin is not None else read_promise(workspace)
+    label = workspace.settings.backend(key).label or key
+    there = read_commit(upstream, commit)
+    title = _say(label, standing, f"{commit[:8]} ({there.date})", promise)
+    data: dict[str, Any] = {
+        "schema": SCHEMA,
+        "backend": key,
+        "commit": workspace.commit,
+        "pin": commit,
+        "places": [encode_judged(one) for one in standing.places],
+        "does_not_fit": len(standing.misfits),
+        "planned": promise.left if promise is not None else None,
+        "skipped": [{"what": one.what, "why": one.why} for one in standing.skipped],
+    }
+    answer = Answer(
+        report=_build_report(title, standing),
+        data=data,
+        needs_person=bool(standing.misfits),
+        findings=tuple(_annotate(key, one) for one in standing.misfits),
+        subject=Subject(repo=workspace.downstream.name, commit=workspace.commit, question=f"upgrade-check/{key}"),
+        listing=Listing(title=title, groups=_group(standing), skipped=standing.skipped),
+    )
+    return tell_uncommitted(workspace, answer, [key])
+
+
+def read_promise(workspace: Workspace) -> Promise | None:
+    """What the plan promised, where the commit looked at is a step of an upgrade."""
+    text = workspace.downstream.git("log", "-1", "--format=%B", workspace.commit)
+    return parse_promise(text.decode("utf-8", "replace"))
+
+
+def encode_judged(one: Judged) -> dict[str, Any]:
+    return {
+        "file": one.location.path,
+        "line": one.location.line,
+        "target": one.target,
+        "way": one.way,
+        "fits": one.fits,
+        "why": one.why,
+        "evidence": str(one.evidence) if one.evidence is not None else None,
+    }
+
+
+def _say(label: str, standing: Standing, where: str, promise: Promise | None) -> str:
+    bad, total = len(standing.misfits), len(standing.places)
+    said = (
+        f"{label}: {bad} of {count(total, 'place')} {'does' if bad == 1 else 'do'} not fit {where}."
+        if bad
+        else f"{label}: all {count(total, 'place')} fit {where}."
+    )
+    if promise is None:
+        return said
+    return f"{said} The plan promised {promise.left} left at step {promise.step} of {promise.steps}."
+
+
+def _group(standing: Standing) -> tuple[Group, ...]:
+    items = tuple(
+        Diagnostic(
+            location=one.location,
+            severity=Severity.BREAKS,
+            code="does-not-fit",
+            message=f"{one.way} {one.target}",
+            details=(("why", one.why),),
+        )
+        for one in standing.misfits
+    )
+    return (Group(items=items),) if items else ()
+
+
+def _build_report(title: str, standing: Standing) -> Report:
+    rows = tuple((str(one.location), one.way, one.target, one.why) for one in standing.misfits)
+    table = Table(columns=("place", "how", "target", "why"), rows=rows)
+    section = Section(title="Does not fit", blocks=(table,) if rows else (Paragraph("Everything fits."),))
+    return Report(title=title, sections=(section,), skipped=standing.skipped)
+
+
+def _annotate(key: str, one: Judged) -> Annotation:
+    return Annotation(
+        id=finding_id("upgrade-check", key, *one.key),
+        rule=_RULE,
+        severity=Severity.BREAKS,
+        message=f"{one.way} {one.target}: {one.why}",
+        path=one.location.path,
+        line=one.location.line,
+        upstream=one.evidence,
+    )

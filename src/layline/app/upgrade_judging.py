@@ -1,0 +1,145 @@
+"""The one door from upgrades to the judges: what fits one upstream commit, and what breaks between two.
+
+Everything that `upgrade`, `patches matrix`, `gap trend`, `watch` and `impact` know about our places comes through here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from layline import codec
+from layline.app.patches import find_inputs
+from layline.app.patches_drift import OpenedDrift, open_drift
+from layline.app.results import Results, result_key
+from layline.app.workspace import cache_directory, know_packages
+from layline.config import Pin
+from layline.core.evidence import Skipped
+from layline.core.ours import is_own
+from layline.core.progress import Progress, silent
+from layline.coupling.additions import accept_additions
+from layline.coupling.culprit import find_last_seen, find_unheard
+from layline.coupling.drift import find_drifts
+from layline.coupling.reading import Finder, find_roots, read_uses
+from layline.coupling.uses import ANALYSER
+from layline.git.overlay import Overlay
+from layline.source import Cache, Definition, DefinitionKind, Part, Tree, build_indexes, open_cache
+from layline.upgrade.absolute import Judged, OwnGround, find_judged
+from layline.upgrade.patched import find_judged_effects
+
+if TYPE_CHECKING:
+    from layline.app.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Every place of ours at one upstream commit."""
+
+    commit: str
+    places: tuple[Judged, ...]
+    """Misfits first, then by place."""
+    skipped: tuple[Skipped, ...] = ()
+
+    @property
+    def misfits(self) -> tuple[Judged, ...]:
+        return tuple(one for one in self.places if not one.fits)
+
+
+def pin_to(workspace: Workspace, key: str, commit: str) -> Workspace:
+    """The same downstream, as if it pinned this upstream commit."""
+    backend = replace(workspace.settings.backend(key), pin=Pin(revision=commit))
+    settings = replace(workspace.settings, backends={**workspace.settings.backends, key: backend})
+    return replace(workspace, settings=settings)
+
+
+def edit_to(workspace: Workspace, files: Mapping[str, str]) -> Workspace:
+    """The same downstream with these files in the place of its own."""
+    data = {path: text.encode("utf-8", "surrogatepass") for path, text in files.items()}
+    return replace(workspace, downstream=Overlay(workspace.downstream, workspace.commit, data)) if data else workspace
+
+
+def judge_at(workspace: Workspace, key: str, commit: str, progress: Progress = silent) -> Standing:
+    """Every import, target, call and anchor of ours at one upstream commit; kept, because nothing of it changes."""
+    known = know_packages(workspace)
+    results, inputs = Results("standing"), (key, commit, *find_inputs(pin_to(known, key, commit)))
+    digest = result_key("standing", *inputs)
+    kept = results.load(digest, lambda plain: codec.decode(Standing, plain, where="cache"))
+    if kept is None:
+        kept = _judge(known, key, commit, progress)
+        results.store(digest, codec.encode(kept))
+    return kept
+
+
+def _judge(known: Workspace, key: str, commit: str, progress: Progress) -> Standing:
+    opened = open_drift(pin_to(known, key, commit), key, commit, progress, since=commit)
+    finder = _read_ours(known, opened)
+    progress("looking at our imports and calls", 0, 0)
+    ours = find_judged(finder.find_places(), opened.sides.tip, _read_ground(finder, opened))
+    patches = {patch.id: patch for patch in opened.inventory.patches}
+    progress("looking at our patches", 0, 0)
+    rows = list(find_drifts(opened.inventory, opened.sides))
+    rows = list(find_last_seen(rows, opened.sides, opened.upstream, opened.pin))
+    unheard = find_unheard(rows)
+    rows = list(accept_additions(rows, unheard, Tree(known.downstream, known.commit)))
+    effects = find_judged_effects(rows, patches, opened.sides, unheard)
+    places = sorted(_merge((*ours, *effects)), key=_misfits_first)
+    return Standing(commit=commit, places=tuple(places), skipped=opened.skipped)
+
+
+def _read_ours(workspace: Workspace, opened: OpenedDrift) -> Finder:
+    theirs = opened.sides.tip.index.parts[opened.sides.part]
+    ours = Part(tree=Tree(workspace.downstream, workspace.commit), source_roots=workspace.settings.project.source_roots)
+    cache = open_cache(cache_directory())
+    (both,) = build_indexes([[ours, theirs]], cache)
+    cache.close()
+    roots = find_roots(both, theirs.packages)
+    uses, _ = read_uses(both, roots, Cache(cache_directory(), ANALYSER))
+    return Finder(index=both, packages=roots, uses=uses)
+
+
+def _read_ground(finder: Finder, opened: OpenedDrift) -> OwnGround:
+    modules = [
+        (entry, module)
+        for entry in finder.index.entries.values()
+        if entry.part == 0 and (module := finder.index.module(entry.name)) is not None
+    ]
+    indirect = (
+        (entry.path, line)
+        for entry, module in modules
+        for one in module.definitions
+        if one.kind is DefinitionKind.CLASS and one.bases and not _has_upstream_base(finder, entry.name, one)
+        for line in range(one.lines[0], one.lines[1] + 1)
+    )
+    return OwnGround(
+        alternatives=frozenset(
+            (entry.path, item.line) for entry, module in modules for item in module.imports if item.group
+        ),
+        indirect=frozenset(indirect),
+        replaced=frozenset(
+            name
+            for effect in opened.inventory.every_effect()
+            if effect.replacement is not None
+            for name in (effect.target, effect.alias_of)
+            if name is not None
+        ),
+    )
+
+
+def _has_upstream_base(finder: Finder, module: str, definition: Definition) -> bool:
+    symbol = finder.resolver.resolve_in(module, definition.bases[0].partition("[")[0])
+    return symbol.home is not None and finder.owns(symbol.home)
+
+
+def _merge(rows: Iterable[Judged]) -> Iterable[Judged]:
+    """Each place once; of what several readers say of it the worst."""
+    found: dict[tuple[str, int, str, str], Judged] = {}
+    for row in rows:
+        key = (row.location.path, row.location.line, row.target, row.way)
+        if is_own(row.location.path) and (key not in found or found[key].fits):
+            found[key] = row
+    return found.values()
+
+
+def _misfits_first(row: Judged) -> tuple[bool, str, int, str, str]:
+    return row.fits, row.location.path, row.location.line, row.target, row.way

@@ -1,0 +1,213 @@
+"""Does each place of ours fit one upstream commit? Absolute: nothing is compared with an older one.
+
+After an upgrade pin and tip are the same commit, so that a comparison of the two is empty and proves nothing. Here every
+import, attribute, call and override of ours is looked up in the one tree that it will meet.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from layline.change.binding import CallSite, check_call, find_call_sites
+from layline.core.evidence import Evidence, Location
+from layline.core.ours import is_test_module
+from layline.coupling.callee import find_callee
+from layline.coupling.model import Touch
+from layline.coupling.reading import Place
+from layline.source import DefinitionKind, Resolver, Symbol, SymbolKind
+from layline.source.names import parents
+
+_IMPORTS = {Touch.IMPORT, Touch.MODULE, Touch.SCRIPT}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """One place of ours at one upstream commit."""
+
+    location: Location
+    target: str
+    way: str
+    """How we touch it, such as `imports the name`."""
+    fits: bool
+    why: str = ""
+    """Of a misfit the reason; of a place that fits, why a missing name does not matter."""
+    evidence: Evidence | None = None
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """The same after lines moved."""
+        return self.location.path, self.target, self.way
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnGround:
+    """What our own code says of places that upstream's tree alone would misjudge."""
+
+    alternatives: frozenset[tuple[str, int]] = frozenset()
+    """File and line of imports that stand in one branch of several: only one of them runs."""
+    indirect: frozenset[tuple[str, int]] = frozenset()
+    """Lines of classes of ours whose base is another class of ours: `super()` means that one."""
+    replaced: frozenset[str] = frozenset()
+    """Upstream names that our patches put something else in the place of."""
+
+
+def find_judged(places: Iterable[Place], there: Resolver, ground: OwnGround) -> Iterator[Judged]:
+    """One row for each place that can be decided; what only a run knows gives none."""
+    listed = list(places)
+    missing = {
+        (one.location.path, one.target)
+        for one in listed
+        if one.touch in _IMPORTS and there.resolve(one.target).kind is SymbolKind.ABSENT
+    }
+    calls = _read_calls(listed, there)
+    written = {one.target for one in listed if one.touch is Touch.PATCH} | ground.replaced
+    overrides = _collect_overrides(listed)
+    for place in listed:
+        if place.touch in _IMPORTS:
+            row = _judge_import(place, there, ground)
+        elif place.target.startswith("args.") or place.instance or place.touch is Touch.PATCH:
+            continue  # flags and attributes need something to be compared with; patches are judged as such
+        elif any((place.location.path, name) in missing for name in (place.imported, *parents(place.target))):
+            continue  # the import fails first, and is told
+        elif place.touch is Touch.OVERRIDE:
+            row = _judge_override(place, there, calls, overrides)
+        elif place.target in written or (place.bound and _at(place) in ground.indirect):
+            continue  # what is called there is ours
+        else:
+            row = _judge_use(place, there)
+        if row is not None:
+            yield row
+
+
+def _at(place: Place) -> tuple[str, int]:
+    return place.location.path, place.location.line
+
+
+def _row(place: Place, there: Resolver, *, fits: bool, why: str = "", symbol: Symbol | None = None) -> Judged:
+    found = symbol if symbol is not None else there.resolve(place.target)
+    return Judged(
+        location=place.location,
+        target=place.target,
+        way=place.touch.value,
+        fits=fits,
+        why=why,
+        evidence=_evidence(there, found),
+    )
+
+
+def _judge_import(place: Place, there: Resolver, ground: OwnGround) -> Judged | None:
+    symbol = there.resolve(place.target)
+    if symbol.exists:
+        return _row(place, there, fits=True)
+    if symbol.kind is not SymbolKind.ABSENT:
+        return None
+    if place.type_checking:
+        return _row(place, there, fits=True, why="imported for type checking only")
+    if place.guarded:
+        return _row(place, there, fits=True, why="missing, and our code expects that")
+    if _at(place) in ground.alternatives:
+        return _row(place, there, fits=True, why="missing, in one branch of several")
+    return _row(place, there, fits=False, why=_say_missing(place.target, there))
+
+
+def _say_missing(target: str, there: Resolver) -> str:
+    """The innermost part that is there, and what it lacks."""
+    holder = next((name for name in parents(target) if there.resolve(name).exists), None)
+    if holder is None:
+        return f"there is no {target}"
+    return f"{holder} has no {target[len(holder) + 1 :]}"
+
+
+def _judge_use(place: Place, there: Resolver) -> Judged | None:
+    """An attribute or call through an import, `super()` or `self`."""
+    symbol = there.resolve(place.target)
+    if not symbol.exists:
+        return _judge_missing(place, there, symbol)
+    if place.call is None:
+        return _row(place, there, fits=True)
+    callee = find_callee(there, symbol)
+    if callee is None:
+        return None
+    bound = (place.bound or callee[1]) and "staticmethod" not in callee[0].decorators
+    problems = check_call(place.call, callee[0].parameters or (), bound=bound)
+    sure = [one.message for one in problems if one.certain]
+    if not sure:
+        return _row(place, there, fits=True)
+    if place.guarded:
+        return _row(place, there, fits=True, why="does not bind, and our code expects that")
+    return _row(place, there, fits=False, why=f"{place.target.rpartition('.')[2]} {'; '.join(sure[:3])}")
+
+
+def _judge_missing(place: Place, there: Resolver, symbol: Symbol) -> Judged | None:
+    """A name that its module or class does not have; what hangs on a value, only a run knows."""
+    if symbol.kind is not SymbolKind.ABSENT or place.bound:
+        return None
+    owner = there.resolve(place.target.rpartition(".")[0])
+    is_class = owner.definition is not None and owner.definition.kind is DefinitionKind.CLASS
+    if owner.kind is not SymbolKind.SUBMODULE and not is_class:
+        return None
+    if place.guarded or place.type_checking:
+        return _row(place, there, fits=True, why="missing, and our code expects that")
+    return _row(place, there, fits=False, why=_say_missing(place.target, there))
+
+
+def _read_calls(places: Iterable[Place], there: Resolver) -> dict[str, list[CallSite]]:
+    """Upstream's own calls of the methods that we override; one pass over its files."""
+    names = {
+        place.target
+        for place in places
+        if place.override is not None and place.override.name != "__init__" and there.resolve(place.target).exists
+    }
+    return find_call_sites(there, names)
+
+
+def _collect_overrides(places: Iterable[Place]) -> dict[tuple[str, str], set[str]]:
+    """File and class of ours → the methods that it overrides."""
+    found: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for place in places:
+        if place.override is not None:
+            found[place.location.path, place.override.owner].add(place.override.name)
+    return found
+
+
+def _judge_override(
+    place: Place, there: Resolver, calls: dict[str, list[CallSite]], overrides: dict[tuple[str, str], set[str]]
+) -> Judged | None:
+    """Fits unless a call of upstream's that surely reaches it passes what it does not take."""
+    ours = place.override
+    symbol = there.resolve(place.target)
+    if ours is None or ours.parameters is None or not symbol.exists:
+        return None
+    theirs = symbol.definition.parameters if symbol.definition is not None else None
+    beside = overrides[place.location.path, ours.owner]
+    for site in calls.get(place.target, ()):
+        if not site.certain or is_test_module(site.module) or check_call(site.shape, theirs or (), bound=True):
+            continue  # a call that does not even fit upstream's own method means another one
+        if _find_caller(site, there) in beside:
+            continue  # our class has its own method in the place of the caller
+        problems = [one.message for one in check_call(site.shape, ours.parameters, bound=True) if one.certain]
+        if problems:
+            why = f"our override {'; '.join(problems[:3])}; upstream calls it at {site.location}"
+            return _row(place, there, fits=False, why=why)
+    return _row(place, there, fits=True)
+
+
+def _find_caller(site: CallSite, there: Resolver) -> str | None:
+    """The name of the method that holds a call."""
+    module = there.index.module(site.module)
+    around = [
+        one
+        for one in (module.definitions if module is not None else ())
+        if one.owner and one.kind is DefinitionKind.FUNCTION and one.lines[0] <= site.location.line <= one.lines[1]
+    ]
+    return min(around, key=lambda one: one.lines[1] - one.lines[0]).name if around else None
+
+
+def _evidence(there: Resolver, symbol: Symbol) -> Evidence | None:
+    module = symbol.bound_in or symbol.module
+    if not symbol.exists or module is None or module not in there.index.entries:
+        return None
+    line = symbol.location.line if symbol.location is not None else 1
+    return there.index.evidence(module, (line, line))

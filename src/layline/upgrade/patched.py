@@ -1,0 +1,83 @@
+"""Whether each patch fits one upstream commit: its target, its anchors, what it reads, and who calls what it puts there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from layline.change.compare import Comparison
+from layline.core.drift import DriftKind
+from layline.core.patch import Effect, Patch, Premise, PremiseKind, Style
+from layline.core.why import say_all
+from layline.coupling.decide import decide, judge_gates
+from layline.coupling.drift_model import Drift, Sides
+from layline.coupling.fit import Fitter
+from layline.source import Symbol, SymbolKind
+from layline.upgrade.absolute import Judged
+
+WAY = "patches"
+_CALLED = {Style.BINDING_REPLACEMENT, Style.FUNCTION_WRAPPING}
+
+
+def find_judged_effects(
+    rows: Iterable[Drift], patches: dict[str, Patch], sides: Sides, unheard: frozenset[str]
+) -> Iterator[Judged]:
+    """One row for each effect that can be decided; both sides of `sides` are the commit asked about.
+
+    `unheard`: names that upstream never had; adding one raises nothing and is mostly meant.
+    """
+    fitter = Fitter(sides.comparer)
+    for row in rows:
+        if row.target in unheard:
+            continue
+        if row.kind in {DriftKind.EXTERNAL, DriftKind.UNRESOLVED} or row.target is None or row.effect is None:
+            continue
+        off = _find_off(row, patches.get(row.patch), sides)
+        why = off or _find_misfit(row, row.effect, sides, fitter)
+        yield Judged(
+            location=row.location,
+            target=row.target,
+            way=WAY,
+            fits=off is not None or not why,
+            why=why or "",
+            evidence=row.pin_evidence,
+        )
+
+
+def _find_off(row: Drift, patch: Patch | None, sides: Sides) -> str | None:
+    """Why the patch does not apply at this commit, where that can be read."""
+    if not row.active:
+        return "the patch is never active"
+    ground = sides.ground
+    premises = [one for one in (patch.guard.premise if patch else None, row.effect and row.effect.premise) if one]
+    if ground is not None:
+        gates = judge_gates(patch.version_gates, ground) if patch is not None else None
+        if gates is not None and gates.can_go:
+            return "its version gate is false here"
+        if any(decide(premise, ground, 1).holds is False for premise in premises):
+            return "its condition is false here"
+    asked = any(_asks_for(premise, row.target or "") for premise in premises)
+    return "missing, and the patch asks for it first" if asked and row.dead_today else None
+
+
+def _asks_for(premise: Premise, target: str) -> bool:
+    """True if the condition needs the target, or something it stands in, to be there."""
+    if premise.kind is PremiseKind.NAME:
+        return f"{target}.".startswith(f"{premise.text}.")
+    return premise.kind is PremiseKind.ALL and any(_asks_for(part, target) for part in premise.parts)
+
+
+def _find_misfit(row: Drift, effect: Effect, sides: Sides, fitter: Fitter) -> str:
+    if row.dead_today:
+        return row.detail
+    comparison, ours = row.comparison, sides.replacements.read(effect.replacement_at)
+    if comparison is None or ours is None or effect.style not in _CALLED or effect.anchors:
+        return ""
+    fit = fitter.check(_alone(comparison), ours)
+    return say_all(fit.why) if fit.passed is not None else ""
+
+
+def _alone(comparison: Comparison) -> Comparison:
+    """The same symbol compared with nothing: every problem counts, not only the new ones."""
+    nothing = Symbol(name=comparison.name, kind=SymbolKind.ABSENT)
+    return replace(comparison, before=nothing, changes=(), kind=DriftKind.SIGNATURE_CHANGED)

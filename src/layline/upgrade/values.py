@@ -1,0 +1,121 @@
+"""The values of an upgrade: what breaks, what mends it, in which steps."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from enum import StrEnum
+
+from layline.core.evidence import Evidence, Location
+from layline.core.revision import Commit
+
+
+class MendKind(StrEnum):
+    """What an edit of ours follows."""
+
+    IMPORT_MOVED = "import-moved"
+    """The name is elsewhere, or only no longer re-exported."""
+    IMPORT_RENAMED = "import-renamed"
+    TARGET_MOVED = "target-moved"
+    """What a patch replaces is elsewhere, or has another name."""
+    PARAMETER_PASSED = "parameter-passed"
+    """An override or wrapper takes a new optional parameter and hands it on."""
+    BODY_CHANGED = "body-changed"
+    """Our copy of upstream's body is to follow it."""
+    CALL_REFUSED = "call-refused"
+    REMOVED = "removed"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Break:
+    """One place of ours that an upgrade breaks, whoever found it."""
+
+    location: Location
+    target: str
+    way: str
+    """How we touch it: `imports the name`, `patches`, `calls` …"""
+    why: str
+    new_target: str | None = None
+    culprit: str | None = None
+    """The upstream commit that did it, where it can be told."""
+    evidence: Evidence | None = None
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        return self.location.path, self.target, self.way
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mend:
+    """One edit of ours: made where judging again proves it, proposed where a person must decide."""
+
+    file: str
+    lines: tuple[int, int]
+    kind: MendKind
+    mechanical: bool
+    diff: str
+    """Of a mechanical mend the edit; of a proposed one what helps to make it."""
+    why: str
+    target: str
+    evidence: Evidence | None = None
+    example: str = ""
+    """How upstream changed its own callers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileEdit:
+    """One file of ours before and after the mechanical mends of a step."""
+
+    path: str
+    before: str
+    """Digest of the bytes that the plan read."""
+    after: str
+    """The whole new text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One move of the pin, with what it asks for."""
+
+    to: str
+    date: str
+    culprit: Commit | None
+    """The commit that breaks our places; None: the last step, to where the upgrade ends."""
+    mends: tuple[Mend, ...] = ()
+    edits: tuple[FileEdit, ...] = ()
+    left: int = 0
+    """Places that no mechanical mend fits, up to this step."""
+
+    @property
+    def lines(self) -> int:
+        """Size of the work: lines of ours that the proposed mends stand on."""
+        return sum(one.lines[1] - one.lines[0] + 1 for one in self.mends if not one.mechanical)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """From one pin to another."""
+
+    backend: str
+    commit: str
+    """The downstream commit it was made for."""
+    start: str
+    to: str
+    steps: tuple[Step, ...]
+    safe_pin: str | None = None
+    left: tuple[Break, ...] = ()
+    """What no mechanical mend fits at the end."""
+    before: int = 0
+    """Places that would not fit at the end without any mend."""
+
+    @property
+    def digest(self) -> str:
+        """The same for the same plan; names it in the commits that carry it out."""
+        words = [self.backend, self.commit, self.start, self.to]
+        words += [word for step in self.steps for word in (step.to, *(edit.after for edit in step.edits))]
+        return hashlib.sha256("\0".join(words).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def digest_text(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -1,0 +1,98 @@
+"""Every place of ours at one upstream commit: what fits, what does not, and what must not be called a misfit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from layline.app.upgrade_judging import Standing, judge_at
+from upgrading import Files, make_project
+
+UPSTREAM: Files = {
+    "keel/run.py": (
+        "def run(x, *, speed=1):\n    return x\n\n\n"
+        "class Ship:\n"
+        "    def __init__(self, name):\n        self.name = name\n\n"
+        "    @staticmethod\n    def weigh(one, two):\n        return one\n\n"
+        "    def steer(self, wind, *, depth):\n        return wind\n\n"
+        "    def sail(self, wind):\n        return self.steer(wind, depth=1)\n"
+    ),
+    "keel/text.py": "def speak():\n    return 1\n\n\ndef speak_loudly():\n    return 2\n",
+}
+CASES = [
+    # (what it shows, our code, targets that do not fit)
+    ("import", "from keel.run import run\n", []),
+    ("import_gone", "from keel.run import fly\n", ["keel.run.fly"]),
+    ("module_gone", "import keel.wings\n", ["keel.wings"]),
+    ("caught", "try:\n    from keel.run import fly\nexcept ImportError:\n    fly = None\n", []),
+    ("branch", "import sys\nif sys.argv:\n    from keel.run import fly\nelse:\n    from keel.run import run\n", []),
+    ("typing", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from keel.run import fly\n", []),
+    ("attribute", "import keel.run as r\nprint(r.Ship)\n", []),
+    ("attribute_gone", "import keel.run as r\nprint(r.Boat)\n", ["keel.run.Boat"]),
+    ("asked_first", "import keel.run as r\nif hasattr(r, 'Boat'):\n    print(r.Boat)\n", []),
+    ("call", "from keel.run import run\nrun(1, speed=2)\n", []),
+    ("call_refused", "from keel.run import run\nrun(1, pace=2)\n", ["keel.run.run"]),
+    ("call_hidden", "from keel.run import run\nrun(*[], **{})\n", []),
+    ("made", "from keel.run import Ship\nShip()\n", ["keel.run.Ship"]),
+    (
+        "static_through_super",
+        "from keel.run import Ship\nclass Own(Ship):\n    def a(self):\n        return super().weigh(1, 2)\n",
+        [],
+    ),
+    (
+        "override_refuses",
+        "from keel.run import Ship\nclass Own(Ship):\n    def steer(self, wind):\n        return wind\n",
+        ["keel.run.Ship.steer"],
+    ),
+    (
+        "override_whose_caller_is_ours",
+        (
+            "from keel.run import Ship\nclass Own(Ship):\n    def steer(self, wind):\n        return wind\n\n"
+            "    def sail(self, wind):\n        return self.steer(wind)\n"
+        ),
+        [],
+    ),
+    (
+        "super_is_ours",
+        (
+            "from keel.run import Ship\nclass Mid(Ship):\n    def __init__(self, name, crew):\n        super().__init__(name)\n\n\n"
+            "class Low(Mid):\n    def __init__(self):\n        super().__init__('a', crew=2)\n"
+        ),
+        [],
+    ),
+    ("patch", "import keel.text\ndef own():\n    return 1\ndef install():\n    keel.text.speak = own\n", []),
+    (
+        "patch_gone",
+        "import keel.text\ndef own():\n    return 1\nkeel.text.speak_loudy = own\n",
+        ["keel.text.speak_loudy"],
+    ),
+    (
+        "our_stash",
+        "import keel.text as t\ndef install():\n    t._own_first = t.speak\n    return t._own_first()\n",
+        [],
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def standing(tmp_path_factory: pytest.TempPathFactory) -> Standing:
+    ours: Files = {f"own/{name}.py": text for name, text, _ in CASES}
+    project = make_project(tmp_path_factory.mktemp("absolute"), [("all", UPSTREAM)], ours)
+    return judge_at(project.open(), "keel", project.upstream.commits[0])
+
+
+@pytest.mark.parametrize(("name", "wanted"), [(name, wanted) for name, _, wanted in CASES])
+def test_a_place_fits_one_commit_or_does_not(standing: Standing, name: str, wanted: list[str]) -> None:
+    found = [one.target for one in standing.misfits if one.location.path == f"own/{name}.py"]
+    assert found == wanted
+
+
+def test_a_call_of_what_our_patch_puts_there_is_ours(tmp_path: Path) -> None:
+    """The keyword is taken by our replacement, whatever upstream's function takes."""
+    ours: Files = {
+        "own/patch.py": "import keel.run\ndef mine(x, pace=1):\n    return x\ndef install():\n    keel.run.run = mine\n",
+        "own/use.py": "from keel.run import run\nrun(1, pace=2)\n",
+    }
+    project = make_project(tmp_path, [("all", UPSTREAM)], ours)
+    assert not judge_at(project.open(), "keel", project.upstream.commits[0]).misfits
