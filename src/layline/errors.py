@@ -23,6 +23,10 @@ class GitError(Error):
     """A repository, ref or object cannot be read."""
 
 
+class SilentGitError(GitError):
+    """Git ended with a failure and said nothing: how `grep` and `merge-base` tell that there is nothing."""
+
+
 class MissingObject(GitError):
     """A repository is fine but does not hold this object (shallow, partial or not fetched)."""
 

@@ -5,22 +5,22 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from layline.app.gap_coupling import read_impact
-from layline.app.patches_drift import DriftOptions, patches_drift
-from layline.core.evidence import Evidence, Skipped
+from layline.app.patches_drift import DriftOptions, find_drift
+from layline.core.evidence import Skipped
 from layline.core.policy import recommend
 from layline.core.progress import Progress, silent
+from layline.coupling.agree import agree_on_patches
 from layline.errors import Error
-from layline.gap.agree import agree_on_patches
 from layline.gap.areas import area_classes, find_package_changes, measure_areas
 from layline.gap.causes import find_causes
 from layline.gap.changes import build_changes
 from layline.gap.churn import measure_churn
 from layline.gap.dependencies import compare_declarations, find_conflicts, read_declarations
 from layline.gap.effort import measure_effort
-from layline.gap.model import Dependencies, Gap, PatchRow
+from layline.gap.model import Dependencies, Gap
 from layline.gap.overview import (
     find_broken_places,
     measure_footprint,
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from layline.app.workspace import Workspace
     from layline.config import Backend
     from layline.core.revision import Commit
+    from layline.coupling.drift_model import Drift
     from layline.gap.model import Side
     from layline.git import Repository
     from layline.history import Diff, Distance
@@ -153,39 +154,13 @@ def _read_history(upstream: Repository, backend: Backend, ends: Endpoints) -> Hi
     )
 
 
-def read_patches(workspace: Workspace, key: str, tip: str) -> tuple[tuple[PatchRow, ...] | None, tuple[Skipped, ...]]:
-    """The drift of our patches, in the patch explorer's own words; a registry that cannot be read is said, not
-    fatal.
-    """
+def read_patches(workspace: Workspace, key: str, tip: str) -> tuple[tuple[Drift, ...] | None, tuple[Skipped, ...]]:
+    """The drift of our patches; a registry that cannot be read is said, not fatal."""
     try:
-        rows = patches_drift(workspace, key, DriftOptions(to=tip, culprits=True, elsewhere=False)).data["rows"]
+        _, found = find_drift(workspace, key, DriftOptions(to=tip, culprits=True, elsewhere=False))
     except Error as error:
         return None, (Skipped("patches", error.message),)
-    return tuple(_patch_row(row) for row in rows), ()
-
-
-def _patch_row(row: dict[str, Any]) -> PatchRow:
-    evidence = tuple(
-        Evidence(
-            repo=one["repo"],
-            commit=one["commit"],
-            path=one["path"],
-            lines=tuple(one["lines"]) if one.get("lines") else None,
-        )
-        for one in (row["pin_evidence"], row["tip_evidence"])
-        if one is not None
-    )
-    return PatchRow(
-        patch=row["patch"] or "",
-        target=row["target"] or "",
-        kind=row["kind"],
-        severity=row["severity"],
-        location=row["location"],
-        detail=row["detail"] or "",
-        active=row.get("active") is not False,
-        evidence=evidence,
-        culprit=row["culprit"]["commit"] if row["culprit"] is not None else None,
-    )
+    return found.rows, ()
 
 
 def read_dependencies(pin: Tree, tip: Tree, only: tuple[str, ...]) -> tuple[Dependencies, tuple[Skipped, ...]]:

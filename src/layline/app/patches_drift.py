@@ -103,8 +103,7 @@ class OpenedDrift:
 def patches_drift(workspace: Workspace, backend: str, options: DriftOptions, *, progress: Progress = silent) -> Answer:
     """Say, for every effect of every patch of `backend`, what became of its target between pin and tip."""
     baseline = _read_baseline(options.baseline)
-    asked = _ask(know_packages(workspace), backend, options)
-    found = read_kept(asked.inputs, lambda: _find(asked, options, progress))
+    asked, found = find_drift(workspace, backend, options, progress)
     rows = tuple(row for row in found.rows if options.wanted.keeps_row(row))
     places = tuple(item for item in found.elsewhere if options.wanted.keeps_elsewhere(item))
     counted, accepted = split_accepted(rows, baseline, options.today)
@@ -140,6 +139,14 @@ def patches_drift(workspace: Workspace, backend: str, options: DriftOptions, *, 
         subject=Subject(repo=workspace.downstream.name, commit=workspace.commit, question=f"patches-drift/{backend}"),
     )
     return tell_uncommitted(workspace, answer, [backend])
+
+
+def find_drift(
+    workspace: Workspace, backend: str, options: DriftOptions, progress: Progress = silent
+) -> tuple[Asked, KeptDrift]:
+    """The rows themselves, before a baseline or a filter: what other analysers build on."""
+    asked = _ask(know_packages(workspace), backend, options)
+    return asked, read_kept(asked.inputs, lambda: _find(asked, options, progress))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,9 +17,9 @@ from layline.core.evidence import Skipped
 from layline.core.period import Cadence
 from layline.core.records import encode_record
 from layline.core.report import Answer
+from layline.coupling.agree import agree_on_patches
 from layline.dashboard.records import GAP_FOLDER, load_records
 from layline.errors import ConfigError, Error
-from layline.gap.agree import agree_on_patches
 from layline.gap.areas import area_classes
 from layline.gap.changes import build_changes
 from layline.gap.overview import find_broken_places

@@ -4,7 +4,7 @@
     say(why)    # "uses keel.run.walk, which is gone (keel.engine.walk now)"
 
 Programs ask for `why.reason` and its fields; only what is shown to a person is said. A reason's value is its sentence:
-`{names:3}` shows the first three, `{parts:3+}` also how many more there are, `{other:? (% now)}` nothing where it is empty.
+`{names:3}` shows the first three, `{parts:3+}` also how many more there are, `{names:6&}` ends with "and", `{other:? (% now)}` nothing where it is empty.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from string import Formatter
 from typing import Any
 
 from layline.core.evidence import Location
+from layline.core.prose import listed
 
 
 @unique
@@ -128,6 +129,29 @@ class Reason(Enum):
     TEXT_STAYS = "the text it searches for is still there"
     TEXT_GONE = "the text it searches for is gone: {text}"
     TEXT_MISSING = "the text it searches for is not in upstream's source today: {text}"
+    # places outside patches
+    HOLDS_ANOTHER = "it held {name} and holds {other} now"
+    NOT_SET = "no method of {name} sets self.{other} at the tip"
+    ABSENT_ALREADY = "absent at the pin already"
+    NOT_CALLED = "upstream no longer has this method, so our override is not called"
+    PYTHON_CALLS = "upstream no longer has this method; Python still calls ours, check what is passed to it"
+    NEVER_CALLED = "assigning to it raises nothing: what we install is never called"
+    TYPES_ONLY = "imported for type checking only"
+    NEVER_BOUND = "the call does not bind at the pin either"
+    MUST_AWAIT = "at the tip it is async: its caller must await it"
+    CANNOT_AWAIT = "at the tip it is no longer async: it cannot be awaited"
+    CALL_MISFITS = "at the tip {name} {parts:4;}"
+    OVERRIDE_MISFITS = "our override {parts:4;}"
+    PASSED_AT = "upstream passes it at {places:3}"
+    PASSED_SLOT = "upstream passes it where it builds from a slot, as at {places:2}"
+    METHOD_RETURNS = "upstream's method returned {name} and returns {other} now"
+    CLASS_NO_MORE = "the class is a function at the tip: isinstance and subclassing fail"
+    OLD_ADDRESS = "the old address still leads there"
+    NO_FLAG = "the tip has no flag that sets {name}"
+    FLAG_NOW = "at the tip {name}"
+    DEFAULT = "default {name} became {other}"
+    ALSO = "also line {names:6&}"
+    ALSO_LINES = "also lines {names:6&}"
     # when it applies
     GUARD_UNDECIDED = "undecided whether {name} can still be true: {parts:;}"
     GUARD_NEVER = "{name} cannot be true at the pin already: {parts:;}"
@@ -198,10 +222,12 @@ class _Words(Formatter):
             return format_spec[1:].replace("%", str(value)) if value else ""
         if not isinstance(value, tuple):
             return str(value)
-        most = int(format_spec.rstrip("+;") or len(value))
+        most = int(format_spec.rstrip("+;&") or len(value))
         shown = [str(item) for item in value[:most]]
         if format_spec.endswith(";"):
             return "; ".join([*shown, "…"] if len(value) > most else shown)
+        if format_spec.endswith("&"):
+            return listed(list(map(str, value)), most=most)
         more = [f"and {len(value) - most} more"] if format_spec.endswith("+") and len(value) > most else []
         return ", ".join([*shown, *more])
 

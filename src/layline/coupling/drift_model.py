@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from layline.change.compare import Comparer, Comparison
@@ -48,6 +49,11 @@ class Drift:
     """How many rows before this one say the same of another place."""
 
     @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """Where the target is at pin and tip."""
+        return tuple(one for one in (self.pin_evidence, self.tip_evidence) if one is not None)
+
+    @property
     def kind(self) -> DriftKind:
         return name_kind(self.findings)
 
@@ -62,7 +68,8 @@ class Drift:
     @property
     def reasons(self) -> tuple[Why, ...]:
         """Why it is so, in the order in which it is told."""
-        return tuple(one.why for one in self.findings if one.why.reason not in ASIDE)
+        untold = {*ASIDE, Reason.KIND_ALONE}
+        return tuple(one.why for one in self.findings if one.why.reason not in untold)
 
     @property
     def detail(self) -> str:
@@ -118,6 +125,11 @@ class Drift:
             self.location.line,
             self.target or "",
         )
+
+
+def find_breaking(patches: Iterable[Drift]) -> Iterator[Drift]:
+    """Patches that an upgrade breaks; what nobody installs breaks nothing."""
+    yield from (row for row in patches if row.severity is Severity.BREAKS and row.active)
 
 
 def finding_id(*words: str) -> str:

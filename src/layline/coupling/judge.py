@@ -11,8 +11,8 @@ from layline.change.signatures import returns_another
 from layline.change.slots import find_refusing, find_slot_calls
 from layline.change.surface import SurfaceChange, SurfaceRow
 from layline.core.drift import DriftKind
-from layline.core.evidence import Evidence
-from layline.core.prose import listed
+from layline.core.evidence import Evidence, Location
+from layline.core.why import Reason, Why
 from layline.coupling.callee import find_callee, find_refusal, find_refused
 from layline.coupling.model import Consequence, Coupling, State, Touch, breaks_first
 from layline.coupling.reading import Place
@@ -40,7 +40,7 @@ _DEEP = {Touch.SUBCLASS, Touch.OVERRIDE, Touch.PATCH}
 class Verdict:
     state: State
     consequence: Consequence
-    detail: str = ""
+    why: tuple[Why, ...] = ()
     new_target: str | None = None
 
 
@@ -141,39 +141,35 @@ class Judge:
                 return Verdict(
                     state=State.SIGNATURE,
                     consequence=Consequence.LOOK,
-                    detail=f"it held {held.kind} and holds {stays.kind} now",
+                    why=(Why(Reason.HOLDS_ANOTHER, held.kind, stays.kind),),
                 )
             return Verdict(state=State.OK, consequence=Consequence.OK)
         doubt = place.guarded or self._instances[1].mentions(home, name)
         consequence = Consequence.MAY_BREAK if doubt else Consequence.WILL_BREAK
-        return Verdict(
-            state=State.REMOVED, consequence=consequence, detail=f"no method of {home} sets self.{name} at the tip"
-        )
+        return Verdict(state=State.REMOVED, consequence=consequence, why=(Why(Reason.NOT_SET, home, name),))
 
     @staticmethod
     def _judge_unknown(place: Place, found: Comparison) -> Verdict | None:
         if place.touch not in {Touch.IMPORT, Touch.MODULE, Touch.SCRIPT} or found.kind is DriftKind.EXTERNAL:
             return None
-        why = "absent at the pin already" if found.kind is DriftKind.DEAD_AT_PIN else found.detail
-        return Verdict(state=State.UNDECIDED, consequence=Consequence.OK, detail=why)
+        why = (Why(Reason.ABSENT_ALREADY),) if found.kind is DriftKind.DEAD_AT_PIN else found.why
+        return Verdict(state=State.UNDECIDED, consequence=Consequence.OK, why=why)
 
     def _judge_gone(self, place: Place, found: Comparison) -> Verdict:
         state = _find_gone_state(found)
         new = found.new_home
-        detail = "" if new else found.detail
+        why = () if new else found.why
         if place.touch is Touch.OVERRIDE:
-            text = "upstream no longer has this method, so our override is not called"
-            if place.target.rpartition(".")[2].startswith("__"):  # Python itself calls these
-                text = "upstream no longer has this method; Python still calls ours, check what is passed to it"
-            return Verdict(state=state, consequence=Consequence.MAY_BREAK, detail=text, new_target=new)
+            special = place.target.rpartition(".")[2].startswith("__")  # Python itself calls these
+            why = (Why(Reason.PYTHON_CALLS if special else Reason.NOT_CALLED),)
+            return Verdict(state=state, consequence=Consequence.MAY_BREAK, why=why, new_target=new)
         if place.touch is Touch.PATCH:
-            detail = "assigning to it raises nothing: what we install is never called"
+            why = (Why(Reason.NEVER_CALLED),)
         if place.type_checking:
-            return Verdict(
-                state=state, consequence=Consequence.LOOK, detail="imported for type checking only", new_target=new
-            )
+            why = (Why(Reason.TYPES_ONLY),)
+            return Verdict(state=state, consequence=Consequence.LOOK, why=why, new_target=new)
         consequence = Consequence.MAY_BREAK if place.guarded or not place.certain else Consequence.WILL_BREAK
-        return Verdict(state=state, consequence=consequence, detail=detail, new_target=new)
+        return Verdict(state=state, consequence=consequence, why=why, new_target=new)
 
     def _judge_call(self, place: Place, found: Comparison) -> Verdict:
         call = place.call
@@ -182,18 +178,12 @@ class Judge:
         if call is None or before is None or after is None:
             return self._judge_present(place, found)
         if check_call(call, before[0].parameters or (), bound=place.bound or before[1]):
-            return Verdict(
-                state=State.UNDECIDED, consequence=Consequence.OK, detail="the call does not bind at the pin either"
-            )
+            return Verdict(state=State.UNDECIDED, consequence=Consequence.OK, why=(Why(Reason.NEVER_BOUND),))
         problems = check_call(call, after[0].parameters or (), bound=place.bound or after[1])
         if before[0].is_async != after[0].is_async:
-            words = (
-                "is async: its caller must await it"
-                if after[0].is_async
-                else "is no longer async: it cannot be awaited"
-            )
+            why = Why(Reason.MUST_AWAIT if after[0].is_async else Reason.CANNOT_AWAIT)
             consequence = Consequence.MAY_BREAK if place.guarded else Consequence.WILL_BREAK
-            return Verdict(state=State.SIGNATURE, consequence=consequence, detail=f"at the tip it {words}")
+            return Verdict(state=State.SIGNATURE, consequence=consequence, why=(why,))
         shifted = (
             ()
             if problems
@@ -205,39 +195,38 @@ class Judge:
             return self._judge_present(place, found)
         problems = problems or shifted
         certain = any(problem.certain for problem in problems) and not place.guarded
-        detail = f"at the tip {found.name.rpartition('.')[2]} {_listed(problems)}"
+        why = _sum_up(Reason.CALL_MISFITS, problems, found.name.rpartition(".")[2])
         consequence = Consequence.WILL_BREAK if certain else Consequence.MAY_BREAK
-        return Verdict(state=State.NO_LONGER_BINDS, consequence=consequence, detail=detail)
+        return Verdict(state=State.NO_LONGER_BINDS, consequence=consequence, why=(why,))
 
     def _judge_override(self, place: Place, ours: Definition, found: Comparison) -> Verdict:
         before, after = found.before.definition, found.after.definition
         if before is None or after is None or after.kind is not DefinitionKind.FUNCTION:
-            return Verdict(state=_STATES[found.kind], consequence=Consequence.LOOK, detail=found.detail)
+            return Verdict(state=_STATES[found.kind], consequence=Consequence.LOOK, why=found.why)
         problems = find_refused(ours, found)
         if problems:
             # who constructs our class is mostly our own code: a constructor is certain only where upstream is seen to
             certain = any(problem.certain for problem in problems) and ours.name != "__init__"
             passed = self._find_passing(ours, found, problems)
-            built = [] if passed else self._find_building(place, ours, found)
-            detail = f"our override {_listed(problems)}"
-            detail += f"; upstream passes it at {', '.join(passed[:3])}" if passed else ""
-            detail += f"; upstream passes it where it builds from a slot, as at {', '.join(built[:2])}" if built else ""
+            built = () if passed else self._find_building(place, ours, found)
+            why = [_sum_up(Reason.OVERRIDE_MISFITS, problems)]
+            why += [Why(Reason.PASSED_AT, places=passed)] if passed else []
+            why += [Why(Reason.PASSED_SLOT, places=built)] if built else []
             consequence = Consequence.WILL_BREAK if certain or passed or built else Consequence.MAY_BREAK
-            return Verdict(state=State.CANNOT_ACCEPT, consequence=consequence, detail=detail)
+            return Verdict(state=State.CANNOT_ACCEPT, consequence=consequence, why=tuple(why))
         if returns_another(before.returns, after.returns):
-            text = f"upstream's method returned {before.returns} and returns {after.returns} now"
-            return Verdict(state=State.SIGNATURE, consequence=Consequence.MAY_BREAK, detail=text)
+            returns = Why(Reason.METHOD_RETURNS, str(before.returns), str(after.returns))
+            return Verdict(state=State.SIGNATURE, consequence=Consequence.MAY_BREAK, why=(returns,))
         state = _STATES[found.kind]
-        detail = "; ".join(map(str, found.changes[:4])) if state is State.SIGNATURE else ""
-        return Verdict(
-            state=state, consequence=Consequence.OK if state is State.OK else Consequence.LOOK, detail=detail
-        )
+        changes = Why(Reason.SIGNATURE, names=tuple(map(str, found.changes[:4])))
+        consequence = Consequence.OK if state is State.OK else Consequence.LOOK
+        return Verdict(state=state, consequence=consequence, why=(changes,) if state is State.SIGNATURE else ())
 
-    def _find_passing(self, ours: Definition, found: Comparison, problems: list[Problem]) -> list[str]:
+    def _find_passing(self, ours: Definition, found: Comparison, problems: list[Problem]) -> tuple[Location, ...]:
         """Upstream calls at the tip that surely reach our override and that it does not accept."""
         arguments = {problem.argument for problem in problems}
-        return [
-            str(site.location)
+        return tuple(
+            site.location
             for site in self._sites.get(found.after.home or found.name, ())
             if site.certain
             and not site.module.startswith("tests.")
@@ -245,7 +234,7 @@ class Judge:
                 one.argument in arguments or one.argument.startswith("#")
                 for one in check_call(site.shape, ours.parameters or (), bound=True)
             )
-        ]
+        )
 
     def _find_refused_arguments(self, places: Iterable[Place]) -> Iterator[str]:
         """What constructors of classes that upstream may build refuse of the tip's signature."""
@@ -254,36 +243,29 @@ class Judge:
                 for problem in find_refused(place.override, self._comparer.compare(place.target)):
                     yield problem.argument
 
-    def _find_building(self, place: Place, ours: Definition, found: Comparison) -> list[str]:
+    def _find_building(self, place: Place, ours: Definition, found: Comparison) -> tuple[Location, ...]:
         """Upstream calls at the tip that build what stands in a slot, fit upstream's class and not ours, which we hand
         on.
         """
         theirs = found.after.definition
         if ours.name != "__init__" or not place.handed or theirs is None or ours.parameters is None:
-            return []
+            return ()
         refused = {problem.argument for problem in find_refused(ours, found)}
         sites = find_refusing(self._slots, ours.parameters, theirs.parameters or (), refused)
-        return [str(site.location) for site in sites]
+        return tuple(site.location for site in sites)
 
     def _judge_present(self, place: Place, found: Comparison) -> Verdict:
         """The name is still there; how much that matters depends on how deep we rely on it."""
         state = _STATES[found.kind]
         if place.touch in {Touch.IMPORT, Touch.SUBCLASS} and _is_class_no_more(found):
             consequence = Consequence.WILL_BREAK if place.touch is Touch.SUBCLASS else Consequence.MAY_BREAK
-            text = "the class is a function at the tip: isinstance and subclassing fail"
-            return Verdict(state=State.SIGNATURE, consequence=consequence, detail=text)
+            return Verdict(state=State.SIGNATURE, consequence=consequence, why=(Why(Reason.CLASS_NO_MORE),))
         if found.kind is DriftKind.MOVED:
-            return Verdict(
-                state=state,
-                consequence=Consequence.LOOK,
-                detail="the old address still leads there",
-                new_target=found.new_home,
-            )
+            old = Why(Reason.OLD_ADDRESS)
+            return Verdict(state=state, consequence=Consequence.LOOK, why=(old,), new_target=found.new_home)
         if place.touch in _DEEP:
-            detail = found.detail if state is State.SIGNATURE else ""
-            return Verdict(
-                state=state, consequence=Consequence.OK if state is State.OK else Consequence.LOOK, detail=detail
-            )
+            why = found.why if state is State.SIGNATURE else ()
+            return Verdict(state=state, consequence=Consequence.OK if state is State.OK else Consequence.LOOK, why=why)
         return Verdict(state=state, consequence=Consequence.OK)
 
     def _judge_flag(self, place: Place) -> Verdict | None:
@@ -296,20 +278,16 @@ class Judge:
                 certain = place.certain and not place.guarded
                 consequence = Consequence.WILL_BREAK if certain else Consequence.MAY_BREAK
                 state = State.REMOVED if row.now is None else State.RENAMED
-                detail = f"the tip has no flag that sets {name}" if row.now is None else f"at the tip {row.now}"
-                return Verdict(state=state, consequence=consequence, detail=detail)
+                why = Why(Reason.NO_FLAG, name) if row.now is None else Why(Reason.FLAG_NOW, row.now)
+                return Verdict(state=state, consequence=consequence, why=(why,))
             case SurfaceChange.DEFAULT:
-                return Verdict(
-                    state=State.SIGNATURE, consequence=Consequence.LOOK, detail=f"default {row.was} became {row.now}"
-                )
+                why = Why(Reason.DEFAULT, str(row.was), str(row.now))
+                return Verdict(state=State.SIGNATURE, consequence=Consequence.LOOK, why=(why,))
         return Verdict(state=State.OK, consequence=Consequence.OK)
 
     def _couple(self, items: list[tuple[Place, Verdict]]) -> Coupling:
         place, verdict = items[0]
-        lines = list(
-            dict.fromkeys(other.location.line for other, _ in items[1:] if other.location.line != place.location.line)
-        )
-        more = f"also line{'s' if len(lines) > 1 else ''} {listed(list(map(str, lines)), most=6)}" if lines else ""
+        lines = (other.location.line for other, _ in items[1:] if other.location.line != place.location.line)
         pin, tip = self._attribute_evidence(place) if place.instance else self._evidence(place.target, verdict)
         return Coupling(
             touch=place.touch,
@@ -317,7 +295,8 @@ class Judge:
             location=place.location,
             state=verdict.state,
             consequence=verdict.consequence,
-            detail="; ".join(part for part in (verdict.detail, more) if part),
+            why=verdict.why,
+            lines=tuple(dict.fromkeys(lines)),
             new_target=verdict.new_target,
             guarded=place.guarded,
             pin_evidence=pin,
@@ -388,5 +367,5 @@ def _place_of(resolver: Resolver, symbol: Symbol) -> Evidence | None:
     return index.evidence(module, (line, line))
 
 
-def _listed(problems: Iterable[Problem]) -> str:
-    return "; ".join(problem.message for problem in list(problems)[:4])
+def _sum_up(reason: Reason, problems: Iterable[Problem], name: str = "") -> Why:
+    return Why(reason, name, parts=tuple(problem.why for problem in problems))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from layline.core.evidence import Evidence, Location
+from layline.core.why import Reason, Why, say_all
 
 
 class Touch(StrEnum):
@@ -62,8 +63,10 @@ class Coupling:
     location: Location
     state: State
     consequence: Consequence
-    detail: str
-    """One sentence for a person; empty where the state says it all."""
+    why: tuple[Why, ...] = ()
+    """Empty where the state says it all."""
+    lines: tuple[int, ...] = ()
+    """Further lines of the file that do the same."""
     new_target: str | None = None
     """Where the name is now, for moved and renamed."""
     guarded: bool = False
@@ -72,6 +75,12 @@ class Coupling:
     tip_evidence: Evidence | None = None
     culprit: str | None = None
     """The upstream commit that first took the name away from where we use it."""
+
+    @property
+    def detail(self) -> str:
+        """The reasons in words, for a person."""
+        more = Why(Reason.ALSO if len(self.lines) == 1 else Reason.ALSO_LINES, names=tuple(map(str, self.lines)))
+        return say_all((*self.why, more) if self.lines else self.why)
 
 
 _RANK = {Consequence.WILL_BREAK: 0, Consequence.MAY_BREAK: 1, Consequence.LOOK: 2, Consequence.OK: 3}

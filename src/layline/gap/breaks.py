@@ -6,12 +6,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from layline.core.drift import DriftKind
+from layline.core.why import say
+from layline.coupling.drift_model import find_breaking
 from layline.coupling.model import Consequence, State
 from layline.gap.overview import find_broken_places
 
 if TYPE_CHECKING:
+    from layline.coupling.drift_model import Drift
     from layline.coupling.model import Coupling
-    from layline.gap.model import Gap, PatchRow
+    from layline.gap.model import Gap
 
 
 def find_places(gap: Gap) -> tuple[str, ...]:
@@ -19,16 +23,16 @@ def find_places(gap: Gap) -> tuple[str, ...]:
     return tuple(sorted(find_broken_places(gap.couplings, gap.patches or ())))
 
 
-def find_further_patches(gap: Gap) -> list[PatchRow]:
+def find_further_patches(gap: Gap) -> list[Drift]:
     """Patches that break at places where no use of the upstream is listed as broken, one for each place."""
-    told = {str(one.location) for one in gap.couplings if one.consequence is Consequence.WILL_BREAK}
-    rows = [row for row in gap.patches or () if row.severity == "breaks" and row.active and row.location not in told]
+    told = {one.location for one in gap.couplings if one.consequence is Consequence.WILL_BREAK}
+    rows = [row for row in find_breaking(gap.patches or ()) if row.location not in told]
     return list({row.location: row for row in reversed(rows)}.values())[::-1]
 
 
 def count_touched(gap: Gap) -> int:
     """Places of ours that touch the upstream at all."""
-    return len({str(one.location) for one in gap.couplings} | {row.location for row in gap.patches or ()})
+    return len({one.location for one in gap.couplings} | {row.location for row in gap.patches or ()})
 
 
 _STATES = {
@@ -55,7 +59,10 @@ def group_broken(gap: Gap) -> list[BrokenName]:
         for one in gap.couplings
         if one.consequence is Consequence.WILL_BREAK
     ]
-    rows += [(row.target, row.location, _say_patch(row), row.culprit) for row in find_further_patches(gap)]
+    rows += [
+        (row.target or row.patch, str(row.location), _say_patch(row), row.culprit.hash if row.culprit else None)
+        for row in find_further_patches(gap)
+    ]
     groups: dict[str, list[tuple[str, tuple[int, str], str | None]]] = {}
     for target, place, said, culprit in rows:
         groups.setdefault(target, []).append((place, said, culprit))
@@ -78,13 +85,18 @@ def _say_coupling(one: Coupling) -> tuple[int, str]:
         return 0, f"{state} to {one.new_target}"
     if one.state in {State.REMOVED, State.UNBOUND} or not one.detail:
         return 2, state
-    return 1, f"{state}: {one.detail.partition(';')[0]}"
+    return 1, f"{state}: {say(one.why[0]) if one.why else one.detail}"
 
 
-def _say_patch(row: PatchRow) -> tuple[int, str]:
-    kind = "replacement fails" if row.kind == "unchanged" else row.kind.replace("-", " ")
-    first = row.detail.partition(";")[0]
-    return (2, kind) if row.kind == "removed" or not first else (1, f"{kind}: {first}")
+def _say_patch(row: Drift) -> tuple[int, str]:
+    kind = say_kind(row)
+    alone = row.kind is DriftKind.REMOVED or not row.reasons
+    return (2, kind) if alone else (1, f"{kind}: {say(row.reasons[0])}")
+
+
+def say_kind(row: Drift) -> str:
+    """The drift of a patch that breaks: where its target stays it is our replacement that fails."""
+    return "replacement fails" if row.kind is DriftKind.UNCHANGED else row.kind.value.replace("-", " ")
 
 
 def common_folder(places: Iterable[str]) -> str:

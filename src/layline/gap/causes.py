@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from layline.coupling.drift_model import find_breaking
 from layline.coupling.model import Consequence
 from layline.gap.model import Cause
 
 if TYPE_CHECKING:
     from layline.core.revision import Commit
+    from layline.coupling.drift_model import Drift
     from layline.coupling.model import Coupling
-    from layline.gap.model import PatchRow
 
 
-def find_causes(log: Iterable[Commit], couplings: Iterable[Coupling], patches: Iterable[PatchRow]) -> tuple[Cause, ...]:
+def find_causes(log: Iterable[Commit], couplings: Iterable[Coupling], patches: Iterable[Drift]) -> tuple[Cause, ...]:
     """Causes, the weightiest first; the log is newest first. A place whose commit nobody found has no cause."""
     commits = list(log)
     order = {commit.hash: index for index, commit in enumerate(reversed(commits))}
@@ -41,10 +42,9 @@ def find_causes(log: Iterable[Commit], couplings: Iterable[Coupling], patches: I
     return tuple(sorted(causes, key=lambda cause: (-len(cause.places), order.get(cause.commit, len(order)))))
 
 
-def _find_broken(couplings: Iterable[Coupling], patches: Iterable[PatchRow]) -> Iterable[tuple[str, str, str | None]]:
+def _find_broken(couplings: Iterable[Coupling], patches: Iterable[Drift]) -> Iterable[tuple[str, str, str | None]]:
     for one in couplings:
         if one.consequence is Consequence.WILL_BREAK:
             yield str(one.location), one.target, one.culprit
-    for row in patches:
-        if row.severity == "breaks" and row.active:
-            yield row.location, row.target, row.culprit
+    for row in find_breaking(patches):
+        yield str(row.location), row.target or row.patch, row.culprit.hash if row.culprit is not None else None

@@ -31,11 +31,15 @@ def find_facts(gap: Gap) -> Iterator[Fact[Any]]:
 def _find_patches(gap: Gap) -> Iterator[Fact[Any]]:
     seen: dict[str, int] = {}
     for row in gap.patches or ():
-        base = f"patch.{row.patch}.{row.location}.{row.target}"
+        base = f"patch.{row.patch}.{row.location}.{row.target or ''}"
         seen[base] = seen.get(base, 0) + 1
-        path, _, line = row.location.rpartition(":")
-        own = _place(gap.downstream, gap.downstream_commit.hash, path, int(line) if line.isdigit() else 1)
-        value = {"kind": row.kind, "severity": row.severity, "detail": row.detail, "since": row.culprit}
+        own = _place(gap.downstream, gap.downstream_commit.hash, row.location.path, row.location.line)
+        value = {
+            "kind": row.kind.value,
+            "severity": row.severity.value,
+            "detail": row.detail,
+            "since": row.culprit.hash if row.culprit is not None else None,
+        }
         yield Fact(name=base if seen[base] == 1 else f"{base}.{seen[base]}", value=value, evidence=(own, *row.evidence))
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from layline.core.evidence import Evidence, Skipped
     from layline.core.policy import Recommendation
     from layline.core.revision import Commit
+    from layline.coupling.drift_model import Drift
     from layline.coupling.model import Coupling
     from layline.gap.areas import AreaChange, PackageChange
     from layline.gap.changes import Changes
@@ -72,24 +73,6 @@ class PlanStep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PatchRow:
-    """One patch of ours as `app` hands it over: the patch explorer's own words."""
-
-    patch: str
-    target: str
-    kind: str
-    severity: str
-    """breaks, look or ok."""
-    location: str
-    detail: str
-    active: bool = True
-    evidence: tuple[Evidence, ...] = ()
-    """Where the target is at pin and tip."""
-    culprit: str | None = None
-    """The upstream commit that made it so."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
     """One upstream commit, and the places of ours that work before it and not after."""
 
@@ -144,7 +127,7 @@ class Gap:
     """Upstream changes that break places of ours, the weightiest first; each place has one."""
     effort: Effort | None = None
     """The size of the work; None where our code was not compared."""
-    patches: tuple[PatchRow, ...] | None = None
+    patches: tuple[Drift, ...] | None = None
     """None: the patch explorer was not asked."""
     skipped: tuple[Skipped, ...] = field(default=())
 

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from layline.core.policy import Inputs
+from layline.coupling.drift_model import find_breaking
 from layline.coupling.model import Consequence
 from layline.gap.dependencies import Kind, Rank
 from layline.gap.dependencies.bounds import Change as BoundChange
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from layline.config import Backend
+    from layline.coupling.drift_model import Drift
     from layline.coupling.model import Coupling
     from layline.gap.dependencies import Difference, LockedSet
-    from layline.gap.model import PatchRow
     from layline.git import Repository
 
 _RAISES = {BoundChange.RAISED, BoundChange.FLOORED, BoundChange.PINNED, BoundChange.REPINNED}
@@ -75,10 +76,10 @@ def policy_inputs(behind: int, age_days: int, broken: int | None, differences: I
     return Inputs(behind=behind, age_days=age_days, will_break=broken, dependency_floor=floor)
 
 
-def find_broken_places(couplings: Iterable[Coupling], patches: Iterable[PatchRow]) -> frozenset[str]:
+def find_broken_places(couplings: Iterable[Coupling], patches: Iterable[Drift]) -> frozenset[str]:
     """Places of ours (`file:line`) that an upgrade breaks, whatever stands there: the one figure for breakage."""
     used = {str(one.location) for one in couplings if one.consequence is Consequence.WILL_BREAK}
-    return frozenset(used | {row.location for row in patches if row.severity == "breaks" and row.active})
+    return frozenset(used | {str(row.location) for row in find_breaking(patches)})
 
 
 def slug_of(ref: str) -> str:

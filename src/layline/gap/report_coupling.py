@@ -12,13 +12,14 @@ from layline.core.prose import count, listed, shorten
 from layline.core.report import Cell, Paragraph, Section, Table
 from layline.coupling.model import Consequence
 from layline.gap import statements
-from layline.gap.breaks import BrokenName, common_folder, find_further_patches, find_places, group_broken
+from layline.gap.breaks import BrokenName, common_folder, find_further_patches, find_places, group_broken, say_kind
 from layline.gap.cells import diff_command, evidence_cell, own_place, place_cell, span
 
 if TYPE_CHECKING:
     from layline.core.report import Block, Inline
+    from layline.coupling.drift_model import Drift
     from layline.coupling.model import Coupling
-    from layline.gap.model import Gap, PatchRow
+    from layline.gap.model import Gap
 
 MOST_COUPLINGS = 8
 MOST_FOLDED = 40
@@ -120,16 +121,16 @@ def _where(most: int) -> str:
     return "the appendix" if most == MOST_COUPLINGS else "the evidence file"
 
 
-def _patch_row(gap: Gap, row: PatchRow) -> tuple[Inline, ...]:
+def _patch_row(gap: Gap, row: Drift) -> tuple[Inline, ...]:
     ends = {
         one.commit: evidence_cell(one, text="pin" if one.commit == gap.pin.commit.hash else "tip")
         for one in row.evidence
     }
     return (
-        own_place(gap, row.location),
+        own_place(gap, str(row.location)),
         "patches",
-        Cell(row.target, code=True),
-        "replacement fails" if row.kind == "unchanged" else row.kind.replace("-", " "),
+        Cell(row.target or row.patch, code=True),
+        say_kind(row),
         shorten(row.detail, 160),
         ends.get(gap.pin.commit.hash, "—"),
         ends.get(gap.tip.commit.hash, "—"),
@@ -154,7 +155,7 @@ def _files(gap: Gap) -> Section:
     """Places of each file of ours: all that use the upstream, those that break, those to look at; patches included."""
     broken = set(find_places(gap))
     look = {str(one.location) for one in gap.couplings if one.consequence in {Consequence.MAY_BREAK, Consequence.LOOK}}
-    touched = {str(one.location) for one in gap.couplings} | {row.location for row in gap.patches or ()}
+    touched = {str(one.location) for one in gap.couplings} | {str(row.location) for row in gap.patches or ()}
     counted: dict[str, Counter[str]] = {}
     for place in sorted(touched | broken):
         kind = "break" if place in broken else "look" if place in look else "fit"

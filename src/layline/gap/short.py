@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from layline.core.prose import count, listed, sentence, verb
 from layline.core.report import Bullets, Cell, Paragraph, Section
+from layline.coupling.drift_model import find_breaking
 from layline.coupling.model import Touch
 from layline.gap import statements
 from layline.gap.breaks import find_places
@@ -77,7 +78,7 @@ def cost_sentence(gap: Gap) -> str:
 def _how(gap: Gap, places: tuple[str, ...]) -> str:
     """What the places are: patches may fail in silence, the others tell."""
     all_places = set(places)
-    patches = {row.location for row in gap.patches or () if row.severity == "breaks" and row.active} & all_places
+    patches = {str(row.location) for row in find_breaking(gap.patches or ())} & all_places
     early = {Touch.IMPORT, Touch.MODULE, Touch.SUBCLASS}
     taken = {str(one.location) for one in gap.couplings if one.touch in early} & all_places - patches
     rest = len(all_places) - len(patches) - len(taken)

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from layline.change.surface import SurfaceChange
+from layline.core.evidence import Severity
 from layline.core.ours import is_packaged
 from layline.core.prose import count, listed, sentence, share, shorten, verb
 from layline.core.revision import Relation
@@ -194,7 +195,8 @@ def _coupling_sentences(gap: Gap) -> Iterator[str]:
         names = listed([f"{coupling.target} ({coupling.state.value})" for coupling in imports], most=3)
         gone = count(len(imports), "imported name") + " " + verb(len(imports), "is") + " no longer there"
         yield f"{sentence(gone)[:-1]}: {names}."
-    breaking = list(dict.fromkeys(row.target for row in gap.patches or () if row.severity == "breaks"))
+    broken = (row for row in gap.patches or () if row.severity is Severity.BREAKS)
+    breaking = list(dict.fromkeys(row.target or row.patch for row in broken))
     if breaking:
         told = count(len(breaking), "patch target") + " of ours " + verb(len(breaking), "breaks")
         yield f"{sentence(told)[:-1]} at the tip: {listed(breaking, most=3)}."
@@ -230,7 +232,7 @@ def integration_risks(gap: Gap, most: int = 5) -> tuple[str, ...]:
     found += [
         f"The patch {row.patch} targets {row.target}: {row.kind} at the tip ({row.location})."
         for row in gap.patches or ()
-        if row.severity == "breaks"
+        if row.severity is Severity.BREAKS
     ][:2]
     found += [coupling_sentence(coupling) for coupling in _one_per_target(gap, Consequence.MAY_BREAK)]
     if gap.stale_keys:
@@ -286,7 +288,7 @@ def breaks_in(gap: Gap, path: str) -> bool:
     """True if a name that we take from this module of the upstream breaks at the tip."""
     module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     broken = [one.target for one in gap.couplings if one.consequence is Consequence.WILL_BREAK]
-    broken += [row.target for row in gap.patches or () if row.severity == "breaks"]
+    broken += [row.target or "" for row in gap.patches or () if row.severity is Severity.BREAKS]
     return any(f".{module}." in f".{target}." for target in broken)
 
 

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
-from layline.errors import GitError
+from layline.errors import GitError, SilentGitError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,7 +80,8 @@ def run(
     except subprocess.TimeoutExpired:
         raise GitError(f"`{show_command(command)}` did not end within {timeout_s:.0f} s.") from None
     if done.returncode != 0:
-        raise GitError(f"`{show_command(command)}` failed: {last_complaint(done.stderr)}")
+        kind = GitError if done.stderr.strip() else SilentGitError
+        raise kind(f"`{show_command(command)}` failed: {last_complaint(done.stderr)}")
     return done.stdout
 
 

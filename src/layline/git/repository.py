@@ -8,7 +8,7 @@ import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layline.errors import GitError, MissingObject
+from layline.errors import GitError, MissingObject, SilentGitError
 from layline.git.commands import argv, run
 from layline.git.objects import Blob, ObjectReader, TreeEntry
 from layline.git.shadow import Shadow
@@ -185,7 +185,8 @@ class Repository:
             return GitError(
                 f"{self.name}: {text}", hint=f"Some object is not in {self.git_dir}. {self._missing_hint()}"
             )
-        return GitError(f"{self.name}: {text}", hint=error.hint)
+        kind = SilentGitError if isinstance(error, SilentGitError) else GitError
+        return kind(f"{self.name}: {text}", hint=error.hint)
 
 
 def open_repository(path: Path, name: str | None = None) -> Repository:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layline.core.revision import Commit, Relation, relate
-from layline.errors import GitError
+from layline.errors import SilentGitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -65,11 +65,8 @@ def find_merge_base(repository: Repository, one: str, other: str) -> str | None:
     """The best common ancestor; None where the histories share nothing."""
     try:
         return repository.git("merge-base", one, other).decode("ascii").strip()
-    except GitError as error:
-        # git says nothing and exits with 1 where there is no common ancestor
-        if "it said nothing" in error.message:
-            return None
-        raise
+    except SilentGitError:  # there is no common ancestor
+        return None
 
 
 def compare_commits(repository: Repository, pin: str, tip: str) -> Distance:

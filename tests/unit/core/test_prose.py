@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from drift_rows import drift_row
 from layline.core.evidence import Location
 from layline.core.prose import count, listed, sentence, share, shorten
 from layline.core.revision import Commit
+from layline.coupling.drift_model import Drift
 from layline.coupling.model import Consequence, Coupling, State, Touch
 from layline.gap.causes import find_causes
-from layline.gap.model import PatchRow
 from layline.gap.overview import find_broken_places, slug_of
 from layline.gap.plan import build_plan
 
@@ -85,7 +86,6 @@ def coupling(target: str, culprit: int, consequence: Consequence = Consequence.W
         location=Location(f"{target}.py", culprit),
         state=State.REMOVED,
         consequence=consequence,
-        detail="",
         culprit=f"{culprit:040x}",
     )
 
@@ -138,10 +138,8 @@ def test_nothing_between_needs_no_plan() -> None:
 
 
 def test_a_patch_at_the_place_of_a_broken_coupling_counts_once() -> None:
-    def patch(location: str, *, active: bool = True) -> PatchRow:
-        return PatchRow(
-            patch="p", target="up.f", kind="removed", severity="breaks", location=location, detail="", active=active
-        )
+    def patch(location: str, *, active: bool = True) -> Drift:
+        return drift_row("breaks", "removed", location, "up.f", active=active)
 
     found = find_broken_places(
         [coupling("up.f", 4)], [patch("up.f.py:4"), patch("b.py:1"), patch("c.py:1", active=False)]

@@ -6,16 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from drift_rows import drift_row
 from histories import History
 from layline.change.binding import CallShape
 from layline.change.compare import Comparer
 from layline.change.trace import Tracer
 from layline.core.evidence import Location
+from layline.coupling.agree import agree_on_patches
+from layline.coupling.drift_model import Drift
 from layline.coupling.judge import Judge, build_couplings
 from layline.coupling.model import Coupling, Touch
 from layline.coupling.reading import Finder, Place, read_uses
-from layline.gap.agree import agree_on_patches
-from layline.gap.model import PatchRow
 from layline.gap.surface.compare import compare_surface, read_options
 from layline.git import open_repository
 from layline.source import Part, Resolver, Tree, build_index
@@ -420,10 +421,8 @@ def test_a_call_on_another_class_proves_nothing(tmp_path: Path) -> None:
     assert row.consequence.value == "may break"
 
 
-def patch_row(severity: str, kind: str, location: str = "harbour/keel.py:2") -> PatchRow:
-    return PatchRow(
-        patch="p", target="keel.run.run", kind=kind, severity=severity, location=location, detail="does not take mode"
-    )
+def patch_row(severity: str, kind: str, location: str = "harbour/keel.py:2") -> Drift:
+    return drift_row(severity, kind, location, "keel.run.run")
 
 
 @pytest.mark.parametrize(
@@ -437,7 +436,7 @@ def patch_row(severity: str, kind: str, location: str = "harbour/keel.py:2") -> 
     ],
     ids=["breaks", "looks", "wraps", "another line", "undecided"],
 )
-def test_a_patch_has_one_verdict(tmp_path: Path, row: PatchRow, expected: tuple[str, str]) -> None:
+def test_a_patch_has_one_verdict(tmp_path: Path, row: Drift, expected: tuple[str, str]) -> None:
     ours = "import keel.run as r\nr.run = print\n"
     couplings = couple(tmp_path, ours, {"keel/run.py": RUN}, {"keel/run.py": RUN.replace("+=", "-=")})
     (found,) = [one for one in agree_on_patches(couplings, [row]) if one.touch.value == "patches"]

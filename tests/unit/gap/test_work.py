@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from drift_rows import drift_row
 from layline.core.evidence import Location
 from layline.core.revision import Commit
 from layline.coupling.model import Consequence, Coupling, State, Touch
 from layline.gap.causes import find_causes
 from layline.gap.dependencies.model import Declaration, Kind, Rank
 from layline.gap.effort import find_lines, measure_effort
-from layline.gap.model import PatchRow
 from layline.gap.platform import find_platform_changes
 from layline.gap.reach import find_beyond
 
@@ -30,15 +30,12 @@ def broken(line: int, target: str, culprit: int | None) -> Coupling:
         location=Location("a.py", line),
         state=State.REMOVED,
         consequence=Consequence.WILL_BREAK,
-        detail="",
         culprit=f"{culprit:040x}" if culprit else None,
     )
 
 
 def test_a_place_belongs_to_the_first_change_that_breaks_it() -> None:
-    patch = PatchRow(
-        patch="p", target="up.h", kind="removed", severity="breaks", location="a.py:1", detail="", culprit=f"{2:040x}"
-    )
+    patch = drift_row("breaks", "removed", "a.py:1", "up.h", culprit=commit(2))
     found = find_causes(LOG, [broken(1, "up.f", 7), broken(2, "up.g", 7), broken(3, "up.x", None)], [patch])
     assert [(cause.name, cause.places) for cause in found] == [("#2", ("a.py:1",)), ("#7", ("a.py:2",))]
     assert found[0].targets == ("up.f", "up.h")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layline.errors import GitError
+from layline.errors import GitError, SilentGitError
 from layline.source.tree import MAX_BLOB_BYTES
 
 if TYPE_CHECKING:
@@ -17,9 +17,9 @@ def find_written(repository: Repository, commit: str, text: str) -> tuple[str | 
     """The first place, `path:line:words`, and how many files could not be looked into."""
     try:
         out = repository.git("grep", "-n", "-I", "-F", "--no-color", "-e", text, commit)
-    except GitError as error:
-        if "it said nothing" in error.message:
-            return None, 0
+    except SilentGitError:
+        return None, 0
+    except GitError:
         return _search(repository, commit, text.encode())  # git gives up at the first blob that is not here
     return out.decode("utf-8", "replace").split("\n", 1)[0].removeprefix(f"{commit}:")[:_LONGEST], 0
 

@@ -15,7 +15,7 @@ from typing import Any
 from layline.change.surface import SurfaceChange, SurfaceRow
 from layline.core.evidence import Evidence, Skipped
 from layline.core.ours import is_test_module
-from layline.errors import GitError
+from layline.errors import SilentGitError
 from layline.gap.surface.fields import ConfigField, all_fields
 from layline.source import Index, Resolver, Tree, is_within, parse_tree
 from layline.source.parsing import PARSING
@@ -112,10 +112,8 @@ def find_files_with(tree: Tree, text: str) -> Iterator[str]:
     command = ("grep", "-l", "-z", "-F", "--no-color", "--full-name", "-e", text, tree.commit, "--", "*.py")
     try:
         out = tree.repository.git(*command)
-    except GitError as error:
-        if "it said nothing" in error.message:
-            return  # nothing found
-        raise
+    except SilentGitError:
+        return  # nothing found
     prefix = f"{tree.commit}:"
     for row in out.decode("utf-8", "surrogateescape").split("\0"):
         if row.startswith(prefix):
