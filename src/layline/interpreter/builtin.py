@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, TypeAlias
 
+from layline.interpreter.containers import call_dict_method, call_list_method
 from layline.interpreter.libraries import LIBRARIES
 from layline.interpreter.objects import class_of
 from layline.interpreter.state import Machine, name_module, text_of
@@ -108,11 +109,23 @@ def _same(_: Machine, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value
     return arguments[0] if arguments else None
 
 
+def _copy(_: Machine, arguments: Arguments, __: Keywords, ___: ast.AST) -> Value | None:
+    """A copy of an upstream object is another object: what is set on it changes nothing upstream."""
+    match arguments:
+        case [Outside() as original, *_]:
+            return Called(Outside("copy.copy"), (original,))
+        case [Items(values=values, whole=whole), *_]:
+            return Items(list(values), whole)
+        case [Table(entries=entries, whole=whole), *_]:
+            return Table(list(entries), whole)
+    return arguments[0] if arguments else None
+
+
 def _items(machine: Machine, arguments: Arguments, _: Keywords, __: ast.AST) -> Value | None:
     if not arguments:
         return Items([])
     known = machine.iterate(arguments[0])
-    if known is None and isinstance(arguments[0], Called):
+    if known is None and isinstance(arguments[0], Called | Outside):
         return Items([Element(arguments[0], EACH)], whole=False)
     return Items(known) if known is not None else arguments[0]
 
@@ -301,8 +314,8 @@ KNOWN: dict[str, Known] = {
     "importlib.import_module": _import_module,
     "builtins.__import__": _dunder_import,
     "importlib.reload": _same,
-    "copy.copy": _same,
-    "copy.deepcopy": _same,
+    "copy.copy": _copy,
+    "copy.deepcopy": _copy,
     "builtins.iter": _same,
     "functools.partial": _partial,
     "functools.partialmethod": _partial,
@@ -356,9 +369,9 @@ def call_method(
     """A method of a list, dict, text or opaque object; None where nothing is known about it."""
     match callee.owner:
         case Items() as items:
-            return _call_list_method(machine, items, callee.name, arguments)
+            return call_list_method(machine, items, callee.name, arguments)
         case Table() as table:
-            return _call_dict_method(machine, table, callee.name, arguments, node)
+            return call_dict_method(machine, table, callee.name, arguments)
         case Literal(value=str(text)):
             return call_text_method(text, callee.name, arguments, keywords)
         case Source() as source:
@@ -371,49 +384,4 @@ def call_method(
         return Element(callee.owner, arguments[0], arguments[1] if len(arguments) > 1 else None)
     if callee.name in {"lower", "upper", "strip", "casefold"} and not arguments:
         return callee.owner  # for a test, the text itself
-    return None
-
-
-def _call_list_method(machine: Machine, items: Items, name: str, arguments: Arguments) -> Value | None:
-    match name, arguments:
-        case (("append" | "add"), [value]):
-            machine.journal.note_growth(items)
-            items.values.append(value)
-            return Literal(None)
-        case (("extend" | "update"), [more]):
-            known = machine.iterate(more)
-            machine.journal.note_growth(items)
-            items.values.extend(more.values if isinstance(more, Items) else known or [])
-            items.whole = items.whole and known is not None
-            return Literal(None)
-        case "pop", _:
-            return items.values[-1] if items.values else Unknown("an item")
-        case "copy", []:
-            return Items(list(items.values), whole=items.whole)
-    return None
-
-
-def _call_dict_method(machine: Machine, table: Table, name: str, arguments: Arguments, node: ast.AST) -> Value | None:
-    match name, arguments:
-        case "items", []:
-            return Items([Items([key, value]) for key, value in table.entries], whole=table.whole)
-        case "keys", []:
-            return Items([key for key, _ in table.entries], whole=table.whole)
-        case "values", []:
-            return Items([value for _, value in table.entries], whole=table.whole)
-        case (("get" | "pop"), [key, *default]):
-            return machine.read_item(table, key, default[0] if default else Literal(None))
-        case "setdefault", [key, value]:
-            found = machine.read_item(table, key, value)
-            if found is value:
-                machine.journal.note_growth(table)
-                table.entries.append((key, value))
-            return found
-        case "update", [Table(entries=entries, whole=whole)]:
-            machine.journal.note_growth(table)
-            table.entries.extend(entries)
-            table.whole = table.whole and whole
-            return Literal(None)
-        case "copy", []:
-            return Table(list(table.entries), whole=table.whole)
     return None

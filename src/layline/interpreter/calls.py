@@ -305,7 +305,7 @@ class Interpreter(Namings, Writes):
         parameters = function.node.args
         names = [arg.arg for arg in (*parameters.posonlyargs, *parameters.args)]
         rest = [_keep_function(name, function) for name in names[len(given) :] if name not in named]
-        keywords = {**{arg.arg: Argument(arg.arg) for arg in parameters.kwonlyargs}, **named}
+        keywords = {**{arg.arg: _keep_function(arg.arg, function) for arg in parameters.kwonlyargs}, **named}
         plain = Function(
             function.node,
             function.module,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from layline.interpreter.config_paths import Roots, read_chain
+from layline.interpreter.inner import find_parts, walk
 from layline.interpreter.statements import RAISES
 from layline.interpreter.values import (
     FALSE,
@@ -24,7 +25,6 @@ from layline.interpreter.values import (
     Literal,
     Member,
     Outside,
-    Partial,
     Table,
     Test,
     Unknown,
@@ -252,44 +252,6 @@ def find_chains(value: Value) -> Iterator[tuple[str, ...]]:
             yield chain
 
 
-def walk(value: Value, stops: Callable[[Value], bool]) -> Iterator[Value]:
-    """Every value inside, outermost first; not below one that `stops`, and each list or table once (they may be
-    cyclic).
-    """
-    waiting, seen = [value], set()
-    while waiting:
-        found = waiting.pop(0)
-        if isinstance(found, Items | Table):
-            if id(found) in seen:
-                continue
-            seen.add(id(found))
-        yield found
-        if not stops(found):
-            waiting[:0] = _parts(found)
-
-
-def _parts(value: Value) -> tuple[Value, ...]:
-    match value:
-        case Choice(test=test, yes=yes, no=no):
-            return (test, yes, no)
-        case Test(operands=operands):
-            return operands
-        case (
-            Called(callee=callee, arguments=arguments, keywords=keywords)
-            | Partial(function=callee, arguments=arguments, keywords=keywords)
-        ):
-            return (callee, *arguments, *(item for _, item in keywords))
-        case Member(owner=owner):
-            return (owner,)
-        case Element(owner=owner, key=key):
-            return (owner, key)
-        case Items(values=values):
-            return tuple(values)
-        case Table(entries=entries):
-            return tuple(item for entry in entries for item in entry)
-    return ()
-
-
 @dataclass(frozen=True, slots=True)
 class Reader:
     """Reads tests aloud: keys, other requirements, a readable expression."""
@@ -352,7 +314,7 @@ class Reader:
             case Items() | Table():
                 return
             case _:
-                for inner in _parts(value):
+                for inner in find_parts(value):
                     yield from self._find_names(inner)
 
     def _asks_key(self, operands: tuple[Value, ...]) -> bool:

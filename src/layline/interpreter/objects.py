@@ -75,7 +75,7 @@ def find_class_name(owner: Value, tests: Iterable[Value]) -> str | None:
     for test in tests:
         match test:
             case Test(operator="==", operands=(Member(owner=kind, name="__name__"), Literal(value=str(name)))):
-                if _is_class_of(kind, owner):
+                if is_class_of(kind, owner):
                     return name
         for kind in _find_equal(owner, test):
             if isinstance(kind, Member):
@@ -83,14 +83,14 @@ def find_class_name(owner: Value, tests: Iterable[Value]) -> str | None:
     return None
 
 
-def _is_class_of(kind: Value, owner: Value) -> bool:
+def is_class_of(kind: Value, owner: Value) -> bool:
     return kind in (Member(owner, "__class__"), Called(Outside("builtins.type"), (owner,)))
 
 
 def _find_equal(owner: Value, test: Value) -> Iterator[Value]:
     """`type(x) is C`, `x.__class__ == C`."""
     match test:
-        case Test(operator="==" | "is", operands=(kind, known)) if _is_class_of(kind, owner):
+        case Test(operator="==" | "is", operands=(kind, known)) if is_class_of(kind, owner):
             yield known
         case Test(operator="and", operands=operands):
             for operand in operands:

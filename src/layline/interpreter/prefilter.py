@@ -28,6 +28,8 @@ _SPOKEN = frozenset(["meta_path", "when_imported", "mock", "getsource", "patch_t
 _SPOKEN_FIRST = ("wrap_", "register_patch")
 _CALLED = frozenset(["apply_patch", "wrap", "_wrap", "_w"])
 _MAKES_CODE = re.compile(r"MethodType|__get__|partial|wrap|patch|make|create|build|compile|decorat|bind", re.IGNORECASE)
+_CLASS_LIKE = ("cls", "class", "klass")
+"""How parameters and variables are called that hold a class."""
 _MAY_WRITE = frozenset({ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Delete, ast.Call})
 
 
@@ -46,7 +48,7 @@ class Look:
 
 @lru_cache(maxsize=100_000)
 def look_at(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Look:
-    parameters = {arg.arg for arg in (*node.args.args, *node.args.kwonlyargs)} - {"self", "cls"}
+    parameters = _find_parameters(node)
     parts = list(walk(node))
     parameters |= _find_derived(parts, parameters)
     statements, calls, found, is_helper, inner = 0, set(), False, False, set(parameters)
@@ -61,6 +63,13 @@ def look_at(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Look:
             found = found or _is_write(part)
             is_helper = is_helper or _hands_over(part, parameters, inner)
     return Look(found, statements <= _SHORT or _makes_function(node), frozenset(calls), is_helper)
+
+
+def _find_parameters(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> set[str]:
+    """What callers decide: `cls` too, unless it is the class that a method belongs to."""
+    names = [arg.arg for arg in (*node.args.args, *node.args.kwonlyargs)]
+    is_method = getattr(node, "decorator_list", ()) or getattr(node, "name", "").startswith("__")
+    return set(names) - ({"self", "cls"} if is_method else {"self"})
 
 
 def _makes_function(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> bool:
@@ -106,6 +115,8 @@ def _is_write(node: ast.AST) -> bool:
             return _root(first) not in {"self", "cls"} or isinstance(first, ast.Attribute | ast.Subscript)
         case ast.Call(func=ast.Attribute(attr="register"), args=args, keywords=keywords):
             return len(args) + len(keywords) > 1
+        case ast.Call(func=ast.Attribute(value=owner, attr=name), args=[_, *_]) if name.startswith("register_"):
+            return _root(owner) not in {"self", "cls"}
         case ast.Call():
             name = _called(node)
             return name in _WRITERS or name.startswith("register_patch") or speaks_of_path(node)
@@ -116,7 +127,9 @@ def _hands_over(node: ast.AST, parameters: set[str], ours: set[str]) -> bool:
     match node:
         case ast.Assign(targets=targets, value=value):
             is_ours = isinstance(value, ast.Lambda | ast.Call) or (isinstance(value, ast.Name) and value.id in ours)
-            return is_ours and any(isinstance(t, ast.Attribute) and _root(t.value) in parameters for t in targets)
+            roots = {_root(t.value) for t in targets if isinstance(t, ast.Attribute)} & parameters
+            is_class = isinstance(value, ast.Name) and any(root.endswith(_CLASS_LIKE) for root in roots)
+            return bool(roots) and (is_ours or is_class)
         case ast.Call(func=ast.Name(id="setattr"), args=[_, ast.Name(), ast.Name(id=given)]) if given in ours:
             return True  # owner and name are variables, what is put there was handed over: `setattr(module, name, new)`
         case ast.Call(args=[first, *_]) if _called(node) in {"setattr", *_WRITERS}:
@@ -141,7 +154,7 @@ class Handed:
 @lru_cache(maxsize=20_000)
 def find_handed(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Handed:
     """Where a helper's callers decide: only such writes are listed where the helper is called."""
-    given = {arg.arg for arg in (*node.args.args, *node.args.kwonlyargs)} - {"self", "cls"}
+    given = _find_parameters(node)
     parts = list(walk(node))
     given |= _find_derived(parts, given)
     owner: set[int] = set()
@@ -233,6 +246,8 @@ def may_write(facts: Facts, packages: tuple[str, ...]) -> bool:
     bound = find_bound(facts, packages)
     if any(write.root in bound for write in facts.writes):
         return True
+    if bound and any(name.startswith("register") for name in facts.called):
+        return True
     anything = find_bound(facts, ()) if packages else frozenset()
     return any(write.root in anything and write.last and not write.plain for write in facts.writes)
 
@@ -255,8 +270,12 @@ def _is_telling(write: WriteLine, facts: Facts) -> bool:
         return write.root not in {"self", "cls"} or write.depth > 1
     if write.last in {"__class__", "forward"} or write.root == "call:type":
         return True
-    is_class = write.root.endswith(("cls", "class")) and write.root in facts.loops
-    return is_class or ("__class__" in facts.words and write.depth > 1)
+    is_class = write.root.endswith(_CLASS_LIKE) or write.root in facts.loops
+    is_set = bool(write.last) and not write.plain
+    is_inside = "__dict__" in facts.words and not write.last and not write.plain and write.depth > 1
+    if is_inside and write.root not in {"self", "cls"}:
+        return True
+    return (is_class and is_set) or ("__class__" in facts.words and write.depth > 1)
 
 
 def find_bound(facts: Facts, packages: tuple[str, ...]) -> frozenset[str]:

@@ -24,7 +24,7 @@ class Scope:
     is_class: bool = False
 
     def find(self, name: str) -> Value | None:
-        scope: Scope | None = self.outer.get(name, self)
+        scope: Scope | None = self if name in self.names else self.outer.get(name, self)
         while scope is not None:
             if name in scope.names and (scope is self or not scope.is_class):
                 return scope.names[name]
@@ -32,13 +32,23 @@ class Scope:
         return None
 
     def bind(self, name: str, value: Value) -> None:
-        self.outer.get(name, self).names[name] = value
+        if name in self.outer:
+            self.outer[name].names[name] = value
+        self.names[name] = value
+
+    def put(self, names: dict[str, Value]) -> None:
+        """The names after two branches; those of outer scopes too, where either may have run."""
+        self.names = names
+        for name, owner in self.outer.items():
+            if name in self.names:
+                owner.names[name] = self.names[name]
 
     def declare_global(self, names: list[str]) -> None:
         top = self
         while top.parent is not None:
             top = top.parent
         self.outer.update(dict.fromkeys(names, top))
+        self.names.update({name: top.names[name] for name in names if name in top.names and top is not self})
 
     def declare_nonlocal(self, names: list[str]) -> None:
         for name in names:

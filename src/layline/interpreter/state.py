@@ -98,7 +98,11 @@ class Machine(ABC):
         self.journal = Journal()
         """What the run in progress changes of the state that all runs share."""
         self.filters: ChainMap[Value, bool] = ChainMap()
-        """Filters of comprehensions that reading could not decide: of the reading in progress, then of imports."""
+        """Filters of comprehensions that reading could not decide: of the reading in progress, then of imports; False
+        for an `if` around what puts an item into a list.
+        """
+        self.gathered: ChainMap[Value, bool] = ChainMap()
+        """Tests under which items were put into lists."""
         self.circles: dict[str, tuple[str, ...]] = {}
         """Module → the modules that import one another with it, in the order they are read."""
         self.leaks: list[tuple[str, str]] = []
@@ -163,11 +167,12 @@ class Machine(ABC):
     def aside_from_others(self) -> Iterator[None]:
         """A reading that leaves no trace: the next one finds what imports made, whatever was read before it."""
         names = ("log", "frames", "deferred", "steps", "limit", "stored", "stashes", "aside", "chosen", "naming")
-        saved = {name: getattr(self, name) for name in (*names, "journal", "tests", "filters", "follows")}
+        saved = {name: getattr(self, name) for name in (*names, "journal", "tests", "filters", "gathered", "follows")}
         self.journal, self.log, self.frames, self.stored, self.chosen = Journal(), Log(), [], {}, []
         self.deferred, self.steps, self.limit, self.naming = False, 0, MOST_STEPS, 0
         self.stashes, self.aside = dict(self.stashes), set()
         self.tests, self.filters = self.tests.new_child(), self.filters.new_child()
+        self.gathered = self.gathered.new_child()
         try:
             yield
         finally:

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from layline.interpreter.comprehensions import MOST_ITEMS, unfilter
+from layline.interpreter.containers import open_filters
 from layline.interpreter.events import Imported
 from layline.interpreter.expressions import Expressions
 from layline.interpreter.loops import note_stop, settle_loop
@@ -191,13 +192,13 @@ class Statements(Expressions):
                 if flow is Flow.BREAK:
                     note_stop(self.frame.loops[-1], known, names)
         if yes[0] is Flow.FALL and no[0] is Flow.FALL:
-            scope.names = merge_names(test, yes[1], no[1])
+            scope.put(merge_names(test, yes[1], no[1]))
             return Flow.FALL
         if yes[0] is not Flow.FALL and no[0] is not Flow.FALL:
             scope.names = no[1]
             return min(yes[0], no[0])
         goes_on = test if yes[0] is Flow.FALL else negate(test)
-        scope.names = yes[1] if yes[0] is Flow.FALL else no[1]
+        scope.put(yes[1] if yes[0] is Flow.FALL else no[1])
         self.frame.conditions.append((goes_on, True))
         if Flow.RETURN in {yes[0], no[0]} and not self.deferred and self._may_install():
             self.log.gates.append(test)
@@ -221,8 +222,8 @@ class Statements(Expressions):
         values = self.iterate(source)
         some = source.values[:MOST_ITEMS] if isinstance(source, Items) else []
         for value in (some or [Element(source, EACH)]) if values is None else values:
-            tests, plain = unfilter(value)
-            self.filters.update(dict.fromkeys(tests, True))
+            found, plain = unfilter(value)
+            tests = open_filters(self, found)
             self.bind_target(node.target, plain, scope)
             self.frame.conditions.extend((test, False) for test in tests)
             flow = self.run_block(node.body, scope)

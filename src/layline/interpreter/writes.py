@@ -72,9 +72,10 @@ class Writes(Machine):
         """What an import does, it does for everyone, and in the same way wherever it stands."""
         module.state = "running"
         asked, self.modules.asked = self.modules.asked, module.asked
-        tests, filters = self.tests, self.filters
+        tests, filters, gathered = self.tests, self.filters, self.gathered
         with self.aside_from_others():
             self.tests, self.filters = ChainMap(tests.maps[-1]), ChainMap(filters.maps[-1])
+            self.gathered = ChainMap(gathered.maps[-1])
             self.stashes, self.aside, self.follows = {}, module.aside, lambda _: True
             self.log = Log(module.events)
             self.push(module, "")

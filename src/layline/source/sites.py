@@ -65,6 +65,8 @@ class SiteFinder:
                 case ast.Attribute(value=owner, attr=attr):
                     behaves = attr in _BEHAVES or _is_code(value)
                     self._raw.append((target.lineno, _root(owner), attr, behaves, _is_own(owner), plain))
+                case ast.Subscript(value=ast.Attribute(value=owner, attr="__dict__")):
+                    self._raw.append((target.lineno, _root(owner), "", not plain, _is_own(owner), plain))
                 case ast.Subscript(value=owner):
                     self._raw.append((target.lineno, _root(owner), "", False, _is_own(owner), plain))
 

@@ -37,7 +37,55 @@ FINDS: list[tuple[str, str, list[tuple[str, str]]]] = [
         ),
         [("function-wrapping", "up.a.C.m")],
     ),
-    ("another package", "import other\nother.f = print\n", []),
+    (
+        "a class handed to a helper",
+        "def give(cls):\n    cls.step = fast\ndef fast(self): pass\ndef go():\n    from up.a import C\n    give(C)\n",
+        [("binding-replacement", "up.a.C.step")],
+    ),
+    (
+        "a table of classes handed to a helper",
+        (
+            "from up.a import C, D\ndef fast(self): pass\ndef give(every):\n    for one in every:\n        one.step = fast\n"
+            "give([C, D])\n"
+        ),
+        [("binding-replacement", "up.a.C.step"), ("binding-replacement", "up.a.D.step")],
+    ),
+    (
+        "a foreign name on a foreign name",
+        "import torch\ntorch.cuda.Event = torch.npu.Event\n",
+        [("binding-replacement", "torch.cuda.Event")],
+    ),
+    ("a constant on a foreign name", "import torch\ntorch.cuda.LIMIT = torch.npu.LIMIT\n", []),
+    (
+        "a mock that a stack enters",
+        (
+            "from contextlib import ExitStack\nfrom unittest import mock\ndef go():\n    with ExitStack() as stack:\n"
+            "        stack.enter_context(mock.patch('up.a.f', print))\n"
+        ),
+        [("binding-replacement", "up.a.f")],
+    ),
+    (
+        "a list copied and put back larger",
+        (
+            "from up.a import C\ndef go():\n    old = getattr(C, '_keys', None)\n    more = list(old) if old else []\n"
+            "    more.append('x')\n    C._keys = more\n"
+        ),
+        [("binding-replacement", "up.a.C._keys")],
+    ),
+    (
+        "a copy is another object",
+        "import copy\nimport up.a as m\nmine = copy.copy(m.EMPTY)\nmine.f = print\nm.g = print\n",
+        [("binding-replacement", "up.a.g")],
+    ),
+    (
+        "the original kept in a default",
+        (
+            "import up.a as m\ndef go():\n    old = m.f\n    def new(*a, _old=old):\n        return _old(*a)\n"
+            "    m.f = new\n"
+        ),
+        [("function-wrapping", "up.a.f")],
+    ),
+    ("another package", "import other\nother.f = 1\n", []),
     ("own attribute", "class A:\n    def go(self):\n        self.x = print\n", []),
     ("restore", "import up.a as m\nold = m.f\ndef undo():\n    m.f = old\n", []),
 ]
@@ -200,3 +248,145 @@ def test_a_slot_that_is_empty_in_the_class_is_what_a_method_put_there(tmp_path: 
 def test_what_is_kept_with_a_request_is_data(tmp_path: Path) -> None:
     source = "import flask, up.a\ndef go(token):\n    flask.request.environ['up.token'] = token\n"
     assert read_files(tmp_path, {"own/boot.py": source}).unregistered == ()
+
+
+UNNAMED = [
+    # idiom, file, style, the reason begins with, the condition
+    (
+        "a parameter that defaults to None",
+        (
+            "from types import MethodType\ndef g(self): pass\ndef go(model=None):\n    if model is not None:\n"
+            "        model.forward = MethodType(g, model)\n"
+        ),
+        "binding-replacement",
+        "a method bound onto `forward` of `model`",
+        "model is not None",
+    ),
+    (
+        "a module found by an object",
+        "import sys\ndef g(): pass\ndef go(model):\n    module = sys.modules[model.__module__]\n    module.f = g\n",
+        "binding-replacement",
+        "`f` of what sys.modules[model.__module__] holds",
+        None,
+    ),
+    (
+        "the class called from the object",
+        "def go(x):\n    def new(*a):\n        return type(x).forward(x, *a)\n    x.forward = new\n",
+        "function-wrapping",
+        "wraps `forward` of `x`",
+        None,
+    ),
+    (
+        "through its dictionary",
+        "def g(self): pass\ndef go(model):\n    model.mlp.__dict__['forward'] = g\n",
+        "binding-replacement",
+        "`forward` of `model.mlp`",
+        None,
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "source", "style", "reason", "when"), UNNAMED, ids=[row[0] for row in UNNAMED])
+def test_objects_of_a_run_are_told_as_they_are_reached(
+    tmp_path: Path, name: str, source: str, style: str, reason: str, when: str | None
+) -> None:
+    (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert item.effect.style.value == style
+    assert (item.effect.reason or "").startswith(reason)
+    assert item.effect.when == when
+
+
+CONDITIONS = [
+    # idiom, file, target → condition
+    (
+        "an `if` around an extended list",
+        (
+            "import up.a as m\ndef go(fast):\n    names = ['f']\n    if fast:\n        names.extend(['g'])\n"
+            "    for n in names:\n        setattr(m, n, print)\n"
+        ),
+        {"up.a.f": None, "up.a.g": "fast"},
+    ),
+    (
+        "a list that asks itself",
+        "import up.a as m\ndef go(x):\n    seen = []\n    if x not in seen:\n        seen.append(x)\n    m.f = print\n",
+        {"up.a.f": None},
+    ),
+    (
+        "an import that succeeds goes on with the next",
+        (
+            "import importlib\nimport sys\ndef go():\n    for n in ('up.x',):\n        try:\n"
+            "            importlib.import_module(n)\n            continue\n        except ImportError:\n            pass\n"
+            "        sys.modules[n] = print\n"
+        ),
+        {"up.x": "`importlib.import_module(n)` raises ImportError"},
+    ),
+    (
+        "a flag that is found out once",
+        (
+            "import up.a as m\n_FLAG = None\ndef flag():\n    global _FLAG\n    if _FLAG is not None:\n        return _FLAG\n"
+            "    try:\n        _FLAG = m.ask()\n    except Exception:\n        _FLAG = False\n    return _FLAG\n"
+            "if flag():\n    m.f = print\n"
+        ),
+        {"up.a.f": "flag()"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "source", "expected"), CONDITIONS, ids=[row[0] for row in CONDITIONS])
+def test_conditions_of_lists_loops_and_flags(
+    tmp_path: Path, name: str, source: str, expected: dict[str, str | None]
+) -> None:
+    found = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert {item.effect.target: item.effect.when for item in found} == expected
+
+
+REGISTERED = [
+    # idiom, files, (registry call, what is registered)
+    (
+        "a class",
+        {"own/boot.py": "from up.a import REG\nclass Mine: pass\nREG.register_model('Arch', Mine)\n"},
+        [("up.a.REG.register_model('Arch')", "own.boot.Mine")],
+    ),
+    (
+        "a class by its path",
+        {
+            "own/boot.py": "from up.a import REG\ndef go():\n    REG.register_model('Arch', 'own.models:Mine')\n",
+            "own/models.py": "class Mine: pass\n",
+        },
+        [("up.a.REG.register_model('Arch')", "own.models.Mine")],
+    ),
+    (
+        "a table of classes",
+        {
+            "own/boot.py": (
+                "from up.a import REG\nclass A: pass\nclass B: pass\n"
+                "for k, v in {'a': A, 'b': B}.items():\n    REG.register_oot(v, name=k)\n"
+            )
+        },
+        [("up.a.REG.register_oot('a')", "own.boot.A"), ("up.a.REG.register_oot('b')", "own.boot.B")],
+    ),
+    (
+        "a buffer of our own",
+        {"own/boot.py": "class A:\n    def go(self):\n        self.register_buffer('x', print)\n"},
+        [],
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "files", "expected"), REGISTERED, ids=[row[0] for row in REGISTERED])
+def test_what_is_handed_to_a_registry_of_upstream(
+    tmp_path: Path, name: str, files: dict[str, str], expected: list[tuple[str, str]]
+) -> None:
+    found = read_files(tmp_path, files).unregistered
+    assert [(item.effect.mutates[0], item.effect.replacement) for item in found] == expected
+
+
+def test_what_a_handler_does_through_a_helper_is_told_once(tmp_path: Path) -> None:
+    helper = "def put(owner, name, new):\n    setattr(owner, name, new)\n"
+    source = (
+        "from own.engine.core import register_patch\nfrom own.helper import put\ndef _install():\n    import up.a as m\n"
+        "    put(m, 'f', print)\n@register_patch('the.id', backend='up')\ndef install(ctx):\n    _install()\n"
+    )
+    found = read_files(tmp_path, {"own/up_patches.py": source, "own/helper.py": helper})
+    assert [effect.target for patch in found.patches for effect in patch.effects] == ["up.a.f"]
+    assert found.unregistered == ()

@@ -19,6 +19,7 @@ COUNTS = [
     ("in a function", "def go():\n    import up.a as m\n    m.f = g\n", [(3, "up.a", "f")]),
     ("relative", "from . import own\nown.f = g\n", [(2, ".own", "f")]),
     ("behaviour of an object", "def go(model):\n    model.forward = g\n", [(2, "", "forward")]),
+    ("through a dictionary", "def go(x):\n    x.__dict__['f'] = g\n", [(2, "", "")]),
     ("a method bound", "def go(x):\n    x.step = MethodType(g, x)\n", [(2, "", "step")]),
     ("of what self holds", "class A:\n    def go(self):\n        self.model.forward = g\n", [(3, "", "forward")]),
 ]

@@ -25,7 +25,7 @@ _FILTERED = "only where the filter of its list lets it through"
 
 def apply_filters(event: Event, effect: Effect, installer: Installer) -> Effect | None:
     """The effect as the filters of its list leave it; None if they keep it out."""
-    tests = [test for test in getattr(event, "when", ()) if test in installer.machine.filters]
+    tests = [test for test in getattr(event, "when", ()) if installer.machine.filters.get(test)]
     if not tests or effect.target is None:
         return effect
     asked = [_asks_for(test, effect.target) for test in tests]

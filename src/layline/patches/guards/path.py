@@ -216,7 +216,11 @@ def _find_leaving(statement: ast.stmt) -> Gate:
             surely = [handler for handler, end in ends if end == ALWAYS]
             failed = [combine("and", (invert(_say_failure(statement, [h])), end)) for h, end in ends if end != ALWAYS]
             failed += [invert(_say_failure(statement, surely))] if surely else []
-            return combine("or", (_leaves([*body, *orelse]), *failed))
+            through = _leaves([*body, *orelse])
+            going_on = [handler for handler, end in ends if end != ALWAYS]
+            if going_on and through != NEVER:  # `try: import x; continue` … `except ImportError: pass`
+                through = combine("and", (_say_failure(statement, going_on), through))
+            return combine("or", (through, *failed))
     return NEVER
 
 

@@ -7,10 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layline.core.patch import Effect, Style, TargetKind
-from layline.interpreter.conditions import walk
 from layline.interpreter.events import Event, Write
+from layline.interpreter.inner import walk
+from layline.interpreter.objects import spell_object
 from layline.interpreter.state import text_of
 from layline.interpreter.values import (
+    EACH,
     Argument,
     Called,
     Class,
@@ -142,9 +144,17 @@ def _find_sweep(event: Write, installer: Installer) -> Iterator[Effect]:
         replacement_at=place,
         location=event.at,
         certain=False,
-        reason="rebinds a name in every loaded module; which ones is only known at run time",
+        reason=_name_loaded(event),
         moment=moment_of(event),
     )
+
+
+def _name_loaded(event: Write) -> str:
+    """`sys.modules[model.__module__].f = g`: one module, which only a run can tell."""
+    match event.owner:
+        case Element(owner=Outside(path="sys.modules"), key=key) if key != EACH and text_of(event.name):
+            return f"`{text_of(event.name)}` of what sys.modules[{spell_object(key) or '…'}] holds at run time"
+    return "rebinds a name in every loaded module; which ones is only known at run time"
 
 
 def _leaves_home_out(test: Value, original: str) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from layline.core.patch import Effect, Style, TargetKind
 from layline.interpreter.events import Event, Write
-from layline.interpreter.objects import class_of, find_class_name, find_classes, spell_object
+from layline.interpreter.objects import class_of, find_class_name, find_classes, is_class_of, spell_object
 from layline.interpreter.references import find_own_attributes
 from layline.interpreter.state import text_of
 from layline.interpreter.values import (
@@ -62,9 +62,9 @@ def find_instance_bindings(event: Event, installer: Installer) -> Iterator[Effec
 
 def _tell(event: Write, name: str, installer: Installer) -> Iterator[Effect]:
     """One row per class the object may be of, where the code tells; else one that says how the object is reached."""
-    value = event.value or Unknown("deleted")
+    value, owner = event.value or Unknown("deleted"), _find_holder(event.owner)
     replacement, place = installer.describe(value)
-    style = _judge_style(event.owner, name, value, installer)
+    style = _judge_style(owner, name, value, installer)
     effect = Effect(
         style=style,
         target=None,
@@ -74,10 +74,10 @@ def _tell(event: Write, name: str, installer: Installer) -> Iterator[Effect]:
         certain=False,
         moment=moment_of(event),
     )
-    made = class_of(event.owner)
+    made = class_of(owner)
     if isinstance(made, Outside) and made.path.partition(".")[0] in sys.stdlib_module_names:
         return  # a stand-in we made ourselves: `SimpleNamespace()`, `MagicMock()`
-    classes = [known for known in find_classes(event.owner, event.when) if not _is_vague(known, name, installer)]
+    classes = [known for known in find_classes(owner, event.when) if not _is_vague(known, name, installer)]
     if classes and all(isinstance(known, Class) for known in classes):
         return  # an object of a class of ours: nothing of upstream is changed
     for known in classes:
@@ -89,13 +89,18 @@ def _tell(event: Write, name: str, installer: Installer) -> Iterator[Effect]:
                 certain=True,
                 target_kind=found.kind,
                 alias_of=found.alias_of,
-                reason=f"{ON_OBJECTS} `{spell_object(event.owner) or '…'}`, not on the class",
+                reason=f"{ON_OBJECTS} `{spell_object(owner) or '…'}`, not on the class",
             )
     if not classes:
         how = _how(value) or ("wraps " if style is Style.FUNCTION_WRAPPING else "")
-        called = find_class_name(event.owner, event.when)
+        called = find_class_name(owner, event.when)
         kind = f", of a class called {called}" if called else ""
-        yield replace(effect, reason=f"{how}`{name}` of {_whose(event.owner)}{kind}")
+        yield replace(effect, reason=f"{how}`{name}` of {_whose(owner)}{kind}")
+
+
+def _find_holder(owner: Value) -> Value:
+    """`x.__dict__["forward"] = …` is written onto x."""
+    return owner.owner if isinstance(owner, Member) and owner.name == "__dict__" else owner
 
 
 def _is_vague(known: Value, name: str, installer: Installer) -> bool:
@@ -138,9 +143,14 @@ def _judge_style(owner: Value, name: str, value: Value, installer: Installer) ->
         if kept and isinstance(function, Function) and not kept.isdisjoint(find_own_attributes(function)):
             return Style.FUNCTION_WRAPPING
     for log in installer.read_replacement(value):
-        if any((used == name and whose == owner) or used in kept for whose, used in log.members):
+        if any((used == name and _is_whose(whose, owner)) or used in kept for whose, used in log.members):
             return Style.FUNCTION_WRAPPING
     return Style.BINDING_REPLACEMENT
+
+
+def _is_whose(whose: Value, owner: Value) -> bool:
+    """The object itself, or its class: `type(x).forward(x)` calls what the object had."""
+    return whose == owner or is_class_of(whose, owner)
 
 
 def _is_original(value: Value, owner: Value, name: str, kept: set[str]) -> bool:

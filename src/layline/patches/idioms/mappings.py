@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from layline.core.evidence import Location
 from layline.core.patch import Effect, Style, TargetKind
 from layline.interpreter.calls import IMPORT_HOOKS
 from layline.interpreter.events import Call, Event, Write
@@ -142,11 +143,12 @@ def _find_register_call(event: Call, path: str, installer: Installer) -> Iterato
     """A call that hands something of ours to a registry of upstream."""
     given = (*event.arguments, *event.keywords.values())
     ours = [v for value in given for v in find_alternatives(value) if isinstance(v, Function | Class | Partial)]
-    if not ours:
+    replacement, place = installer.describe(ours[0]) if ours else _find_named(given, installer)
+    if replacement is None:
         return
-    replacement, place = installer.describe(ours[0])
     known = installer.look_up(path)
-    keys = [str(value.value) for value in given if isinstance(value, Literal) and isinstance(value.value, str)]
+    texts = [str(value.value) for value in given if isinstance(value, Literal) and isinstance(value.value, str)]
+    keys = [text for text in texts if text.replace(":", ".") != replacement]
     yield Effect(
         style=Style.CONFIG_REWRITE,
         target=None,
@@ -158,3 +160,13 @@ def _find_register_call(event: Call, path: str, installer: Installer) -> Iterato
         target_kind=known.kind,
         reason=HANDED,
     )
+
+
+def _find_named(given: tuple[Value, ...], installer: Installer) -> tuple[str | None, Location | None]:
+    """`register_model("Arch", "own.models:Mine")`: a class or function of ours named by text."""
+    for value in given:
+        name = (text_of(value) or "").replace(":", ".")
+        place = installer.find_definition(Outside(name)) if "." in name else None
+        if place is not None:
+            return name, place
+    return None, None

@@ -39,6 +39,8 @@ def find_mocks(event: Event, installer: Installer) -> Iterator[Effect]:
             starts = how == "start"
         case Call(callee=Called() as made, arguments=(Function(),)):
             starts = False
+        case Call(callee=Member(name="enter_context"), arguments=(Called() as made,)):
+            starts = False
         case _:
             return
     path = made.callee.path if isinstance(made.callee, Outside) else ""

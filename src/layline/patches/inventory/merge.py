@@ -23,7 +23,7 @@ def settle(
     `enclose` names what is around a line, `tells` whether a row without a target is listed.
     """
     ordered = sorted(items, key=_order)
-    told = {_find_helper(item) for item in ordered if item.effect.target}
+    told = {find_helper(item) for item in ordered if item.effect.target}
     placed = sorted((_place(item, told, enclose) for item in ordered), key=_order)
     return list(_drop_marks(list(_drop_restores(list(_drop_copies(placed, told, tells))))))
 
@@ -44,12 +44,12 @@ def _drop_copies(
     ordered: list[Unregistered], told: set[str], tells: Callable[[Effect], bool]
 ) -> Iterator[Unregistered]:
     named = {item.effect.location for item in ordered if item.effect.target}
-    listed = [item for item in ordered if not _find_helper(item) and (item.effect.target or tells(item.effect))]
+    listed = [item for item in ordered if not find_helper(item) and (item.effect.target or tells(item.effect))]
     plain = {_describe(item, str(item.effect.location)) for item in listed}
-    decided = {_find_helper(item) for item in ordered if _describe(item, _find_helper(item)) not in plain}
+    decided = {find_helper(item) for item in ordered if _describe(item, find_helper(item)) not in plain}
     seen: set[tuple[object, ...]] = set()
     for item in ordered:
-        effect, helper = item.effect, _find_helper(item)
+        effect, helper = item.effect, find_helper(item)
         if _describe(item, helper) in plain and helper not in told | decided:
             continue  # a helper whose callers decide nothing: told once, where it stands
         if effect.target is None and not effect.mutates:
@@ -80,7 +80,7 @@ def weigh(item: Unregistered) -> tuple[int, int]:
     return rank, len(effect.when or "")
 
 
-def _find_helper(item: Unregistered) -> str:
+def find_helper(item: Unregistered) -> str:
     """The line of the helper that made an effect; empty where none did."""
     return (item.effect.reason or "").partition(HELPED)[2]
 

@@ -99,9 +99,18 @@ def run_function(machine: Interpreter, function: Function, given: list[Value]) -
     """Read one function from the outside; what it would do is in the machine's log."""
     machine.log, machine.frames, machine.deferred, machine.steps = Log(), [], False, 0
     machine.push(function.module, "")
-    machine.call_function(function, given, {}, function.node)
+    machine.call_function(function, given, _open_defaults(function, len(given)), function.node)
     machine.frames = []
     return machine.log.events
+
+
+def _open_defaults(function: Function, given: int) -> dict[str, Value]:
+    """Parameters that default to None: nobody called, so what they are given is not known to be nothing."""
+    parameters = function.node.args
+    bound = 1 if function.bound is not None and function.kind != "staticmethod" else 0
+    names = [arg.arg for arg in (*parameters.posonlyargs, *parameters.args)][given + bound :]
+    names += [arg.arg for arg in parameters.kwonlyargs]
+    return {name: Argument(name) for name in names if function.defaults.get(name) == Literal(None)}
 
 
 def _add_conditions(events: list[Event], installer: Installer) -> Iterator[Effect]:

@@ -27,7 +27,7 @@ from layline.patches.idioms.text_targets import NAMED
 from layline.patches.inventory.context_managers import Leavings
 from layline.patches.inventory.hook_tables import hand_over
 from layline.patches.inventory.inherited import find_inherited
-from layline.patches.inventory.merge import CALLED, HELPED
+from layline.patches.inventory.merge import CALLED, HELPED, find_helper
 from layline.patches.inventory.registrations import find_all_effects, run_function
 
 if TYPE_CHECKING:
@@ -90,8 +90,16 @@ class Read:
 
 def select(items: Iterable[Unregistered], scope: Scope, known: Iterable[Effect]) -> list[Unregistered]:
     """Those that concern one backend and no patch accounts for."""
-    taken = {effect.location for effect in known}
-    return [item for item in items if item.effect.location not in taken and _counts(item.effect, scope)]
+    effects = list(known)
+    taken = {effect.location for effect in effects}
+    told = {(str(effect.location), effect.target) for effect in effects if effect.target}
+    return [
+        item
+        for item in items
+        if item.effect.location not in taken
+        and (find_helper(item), item.effect.target) not in told  # what a handler does through the same helper
+        and _counts(item.effect, scope)
+    ]
 
 
 def count_left_out(items: Sequence[Unregistered], scope: Scope, known: Iterable[Effect]) -> Iterator[Skipped]:
@@ -145,7 +153,17 @@ def _behaves(effect: Effect) -> bool:
     """Code of ours, a module, a deletion, or whatever is put there by a call that speaks of patching."""
     if effect.replacement_at is not None or (effect.reason or "").startswith(NAMED):
         return True
+    if _is_foreign_name(effect):
+        return True
     return (effect.replacement or "").startswith(("deleted", "module "))
+
+
+def _is_foreign_name(effect: Effect) -> bool:
+    """`torch.cuda.Event = torch.npu.Event`: a name of a package bound to another name of a package, no constant."""
+    parts = (effect.replacement or "").split(".")
+    if effect.target is None or effect.mutates or effect.style is Style.CONFIG_REWRITE or len(parts) < 2:
+        return False
+    return all(map(str.isidentifier, parts)) and not parts[-1].isupper() and not _FLAGS.search(effect.target)
 
 
 def find_in_module(
