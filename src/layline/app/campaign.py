@@ -115,6 +115,9 @@ def _describe_origin(campaign: Campaign, manifest: Manifest, draft: str | None) 
         "identity": {"name": identity.name, "email": identity.email} if identity else None,
         "labels": list(campaign.bench.labels),
     }
+    sources = getattr(campaign.bench, "sources", {})
+    if sources:
+        origin["operator_files"] = sources  # what was judged by, whatever becomes of the files
     if draft is not None:
         origin["draft"] = draft  # it may go on lying there, in no round's way
     return {

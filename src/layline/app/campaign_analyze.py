@@ -64,7 +64,7 @@ def _is_due(campaign: Campaign) -> bool:
 
 def find_ceilings(operator: Operator) -> Ceilings | None:
     """Of one core, or of the device the operator is for."""
-    if operator.language != "triton":
+    if not operator.is_on_device:
         return measure_ceilings()
     found = measure_device_ceilings(find_device())
     return Ceilings(flops_per_s=choose_rate(operator, found), bytes_per_s=found.copy_bytes_per_s)

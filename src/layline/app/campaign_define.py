@@ -9,7 +9,9 @@ from typing import Any
 
 from layline.app.campaign_places import clock
 from layline.campaign.environment import find_gpu
-from layline.campaign.operators import load_operator
+from layline.campaign.operators import FILES
+from layline.campaign.operators.find import find_operator, read_named_file
+from layline.campaign.operators.own.foreign import SCHEMES, write_operator_file
 from layline.campaign.values.manifest import ExecutionMode, Manifest, Measuring, parse_manifest, render_manifest
 from layline.errors import ConfigError
 from layline.git.write import open_work_tree
@@ -34,14 +36,16 @@ def define_target(name: str, draft: Path | None, **chosen: Any) -> Manifest:
 
 
 def _from_operator(name: str, chosen: dict[str, Any]) -> Manifest:
-    operator = load_operator(chosen["operator"])
+    named = _name_operator(chosen["operator"])
+    root = open_work_tree(Path.cwd()).root
+    operator = find_operator(named, root).operator
     kernels = tuple(_from_root(Path(kernel)) for kernel in chosen["kernels"])
     return Manifest(
         name=name,
         target_op=operator.name,
         target_backend=operator.language.upper(),
         target_lang=operator.language.upper(),
-        target_gpu=_find_gpu() if operator.language == "triton" else "cpu",
+        target_gpu=_find_gpu() if operator.is_on_device else "cpu",
         execution_mode=ExecutionMode.REPO,
         project_skill=None,
         performance_target=chosen["target"],
@@ -52,8 +56,31 @@ def _from_operator(name: str, chosen: dict[str, Any]) -> Manifest:
         max_iterations=chosen["max_iterations"],
         created=clock(),
         measuring=Measuring.TRUSTED,
-        operator=operator.name,
+        operator=named,
     )
+
+
+def emit_operator(said: str | None, place: Path) -> str:
+    """Write an operator down as a file of the user's own; what to do next."""
+    scheme, _colon, rest = (said or "").partition(":")
+    if said in FILES:
+        text = read_named_file(said).sources[0][1].decode("utf-8")
+    elif scheme in SCHEMES:
+        text = write_operator_file(scheme, rest, Path.cwd())[0]
+    else:
+        raise ConfigError(
+            "--emit writes the operator file of a foreign problem, or of an operator that ships as one.",
+            hint=f"--operator kernelbench:DIR/level1/23, or one of {', '.join(FILES)}.",
+        )
+    if place.exists():
+        raise ConfigError(f"{place} exists.", hint="Choose another name.")
+    place.write_text(text, "utf-8")
+    return f"{place} is written. Correct it, then `layline campaign check-operator {place}`."
+
+
+def _name_operator(said: str) -> str:
+    """A name stays; the path of a file of this repository becomes that of the repository."""
+    return _from_root(Path(said)) if said.endswith(".py") and ":" not in said else said
 
 
 def _from_root(kernel: Path) -> str:

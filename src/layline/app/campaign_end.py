@@ -170,7 +170,7 @@ def _find_roof(campaign: Campaign) -> None:
     legs = ((Arm.BEST, "start"), (Arm.CANDIDATE, "best"))
     points = [point for leg, name in legs for point in find_points(campaign.bench.operator, run.measurement, leg, name)]
     listed = [{"label": point.label, "intensity": point.intensity, "rate": point.rate} for point in points]
-    what = "The accelerator" if campaign.bench.operator.language == "triton" else "One core"
+    what = "The accelerator" if campaign.bench.operator.is_on_device else "One core"
     campaign.record("ceilings", flops_per_s=found.flops_per_s, bytes_per_s=found.bytes_per_s, points=listed, what=what)
 
 

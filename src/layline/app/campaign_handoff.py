@@ -12,7 +12,8 @@ import yaml
 from layline.app.campaign_places import clock
 from layline.campaign.environment import check_environment
 from layline.campaign.handoff import Prerequisite, Request, find_disagreements, find_prerequisites
-from layline.campaign.operators import NAMES, load_operator
+from layline.campaign.operators import NAMES
+from layline.campaign.operators.find import find_operator
 from layline.campaign.values.manifest import LANGUAGES, SPECIFIED
 from layline.core.evidence import Alert, Severity
 from layline.core.report import Answer, Bullets, Cell, Paragraph, Report, Section, Table
@@ -89,7 +90,7 @@ def _find_metric(request: Request) -> str | None:
     """The metric of the CPU operator that ships under this name, for a kernel in C."""
     if request.language != "C" or request.gpu != "cpu" or request.operator not in NAMES:
         return None
-    operator = load_operator(request.operator)
+    operator = find_operator(request.operator).operator
     return operator.metric if operator.language == "c" else None
 
 

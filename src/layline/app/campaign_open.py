@@ -60,7 +60,7 @@ def choose_bench(
     if manifest.measuring is Measuring.COMMAND:
         where = folder if is_workspace(manifest) else root
         return CommandBench(manifest, where, find_kernel_root(manifest, folder, root), frozen)
-    return TrustedBench(manifest, progress)
+    return TrustedBench(manifest, progress, root)
 
 
 def read_campaign(chosen: str | None, progress: Callable[[str], None] = quiet) -> Campaign:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from layline.campaign.operators import NAMES, load_operator
+from layline.campaign.operators import NAMES
+from layline.campaign.operators.find import find_operator
 from layline.core.report import Answer, Bullets, Code, Report, Section, Table
 from layline.errors import ConfigError
 
@@ -10,14 +11,14 @@ from layline.errors import ConfigError
 def campaign_operators(name: str | None = None, start: str | None = None) -> Answer:
     """All operators; or one with its shapes; or the text of one of its starting kernels."""
     if name is None:
-        found = [load_operator(each) for each in NAMES]
+        found = [find_operator(each).operator for each in NAMES]
         rows = tuple(
             (item.name, item.title, item.metric, ", ".join(start for start, _ in item.starts)) for item in found
         )
         table = Table(columns=("operator", "what", "metric", "starting kernels"), rows=rows)
         report = Report(title="Operators", sections=(Section(title="", blocks=(table,)),))
         return Answer(report=report, data={"schema": "layline.operators/1", "operators": [item.name for item in found]})
-    operator = load_operator(name)
+    operator = find_operator(name).operator
     shapes = tuple(
         f"{shape.label}: " + ", ".join(f"{key}={value}" for key, value in shape.sizes) for shape in operator.shapes
     )
@@ -36,7 +37,7 @@ def campaign_operators(name: str | None = None, start: str | None = None) -> Ans
 
 def find_start(name: str, start: str) -> str:
     """The text of a starting kernel."""
-    operator = load_operator(name)
+    operator = find_operator(name).operator
     if start not in dict(operator.starts):
         raise ConfigError(
             f"{name} has no starting kernel {start!r}.",

@@ -7,12 +7,13 @@ from __future__ import annotations
 import hashlib
 import inspect
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layline.campaign.bench import Measured
 from layline.campaign.measure.accelerator import plan_device
 from layline.campaign.measure.run import Request, measure_baseline, measure_pair
-from layline.campaign.operators import load_operator
+from layline.campaign.operators.find import find_operator
 from layline.campaign.values.figures import build_csv, build_header
 from layline.campaign.values.judge import judge
 from layline.campaign.values.manifest import shape_list
@@ -34,9 +35,13 @@ if TYPE_CHECKING:
 class TrustedBench:
     """Best and candidate in workers that own nothing but their output bytes."""
 
-    def __init__(self, manifest: Manifest, progress: Callable[[str], None] = lambda _said: None) -> None:
+    def __init__(
+        self, manifest: Manifest, progress: Callable[[str], None] = lambda _said: None, root: Path = Path()
+    ) -> None:
         self.manifest = manifest
-        self.operator: Operator = load_operator(manifest.operator or "")
+        found = find_operator(manifest.operator or "", root)
+        self.operator: Operator = found.operator
+        self._file = found.file
         self._progress = progress
 
     @property
@@ -45,11 +50,7 @@ class TrustedBench:
 
     def measure(self, trial: Trial) -> Measured:
         shapes = tuple(shape for shape in self.operator.shapes if shape.label in trial.labels)
-        plan = (
-            plan_device(trial.alpha, self.manifest.min_effect)
-            if self.operator.language == "triton"
-            else Plan(alpha=trial.alpha, min_effect=self.manifest.min_effect)
-        )
+        plan = choose_plan(self.operator, trial.alpha, self.manifest.min_effect)
         request = Request(
             operator=self.operator,
             shapes=shapes,
@@ -73,8 +74,26 @@ class TrustedBench:
         return judge(measurement, bucket=bucket, weight_share=self.manifest.weight_share)
 
     def frozen(self) -> dict[str, str]:
-        """The operator's definition: what is fed, checked and counted; starting kernels may come and go."""
+        """The operator's definition: what is fed, checked and counted; starting kernels may come and go.
+
+        Of an operator file every byte counts, and of what it imports from beside it.
+        """
+        if self._file is not None:
+            return self._file.hashes
         return {f"operator:{self.operator.name}": hashlib.sha256(describe_operator(self.operator).encode()).hexdigest()}
+
+    @property
+    def sources(self) -> dict[str, str]:
+        """The operator's files as text, for the ledger; none where it ships in another form."""
+        files = self._file.sources if self._file is not None else ()
+        return {name: data.decode("utf-8", "replace") for name, data in files}
+
+
+def choose_plan(operator: Operator, alpha: float, min_effect: float) -> Plan:
+    """A module of torch may call what torch has: it is compared with one that does."""
+    if not operator.is_on_device:
+        return Plan(alpha=alpha, min_effect=min_effect)
+    return replace(plan_device(alpha, min_effect), vendor_allowed=operator.language == "torch")
 
 
 def describe_operator(operator: Operator) -> str:

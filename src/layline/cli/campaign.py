@@ -58,7 +58,15 @@ def _progress(said: str) -> None:
     help="A manifest (a draft of `campaign handoff`).",
 )
 @click.option(
-    "--operator", default=None, help="Operator to optimise with trusted measuring: gemm, softmax, grouped_gemm."
+    "--operator",
+    default=None,
+    help="Operator to optimise with trusted measuring: a shipped one, an operator file, kernelbench:DIR/level1/23.",
+)
+@click.option(
+    "--emit",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=None,
+    help="Write the operator file to correct it by hand, and begin nothing.",
 )
 @click.option("--kernel", "kernels", multiple=True, help="Kernel file a round may change; repeat for several.")
 @click.option(
@@ -72,11 +80,16 @@ def _progress(said: str) -> None:
 @click.option("--branch", default="auto", show_default=True, help="auto, none or a branch name.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation of the target.")
 @format_option("text", "json", "md")
-def new(name: str, draft: Path | None, yes: bool, format_: str, output: Path | None, **chosen: Any) -> int:
+def new(
+    name: str, draft: Path | None, yes: bool, emit: Path | None, format_: str, output: Path | None, **chosen: Any
+) -> int:
     """Begin a campaign: target, branch, folder, manifest."""
     from layline.app.campaign import campaign_new
-    from layline.app.campaign_define import define_target, describe_target
+    from layline.app.campaign_define import define_target, describe_target, emit_operator
 
+    if emit is not None:
+        click.echo(emit_operator(chosen["operator"], emit))
+        return 0
     manifest = define_target(name, draft, **chosen)
     click.echo(describe_target(manifest), err=True)
     if not yes:
@@ -323,6 +336,37 @@ def operators(name: str | None, start: str | None, format_: str, output: Path | 
         deliver(find_start(name, start), output)
         return 0
     return show(campaign_operators(name, start), format_, output)
+
+
+@campaign.command("check-operator")
+@click.argument("operator")
+@format_option("text", "json", "md")
+def check_operator(operator: str, format_: str, output: Path | None) -> int:
+    """Check an operator FILE of your own before any kernel runs."""
+    from layline.app.campaign_judge import campaign_check_operator
+
+    return show(campaign_check_operator(operator, progress=_progress), format_, output)
+
+
+@campaign.command()
+@click.argument("candidate", type=click.Path(dir_okay=False, path_type=Path))
+@click.option(
+    "--against", required=True, help="The kernel to compare with: a file, or a start of the operator by name."
+)
+@click.option("--operator", required=True, help="A shipped operator, an operator file, or kernelbench:DIR/level1/23.")
+@click.option("--shape", "shapes", multiple=True, help="Shape to measure on; repeat for several. All by default.")
+@click.option(
+    "--save", type=click.Path(dir_okay=False, path_type=Path), default=None, help="Also write the answer as JSON."
+)
+@format_option("text", "json", "md")
+def judge(candidate: Path, save: Path | None, format_: str, output: Path | None, **chosen: Any) -> int:
+    """Judge one kernel against another, without a campaign."""
+    from layline.app.campaign_judge import campaign_judge
+
+    answer = campaign_judge(candidate, progress=_progress, **chosen)
+    if save is not None:
+        show(answer, "json", save)
+    return show(answer, format_, output)
 
 
 @campaign.command()

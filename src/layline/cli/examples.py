@@ -49,6 +49,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "campaign verify": ("campaign verify",),
     "campaign accept": ("campaign accept --suite 'pytest -q'",),
     "campaign operators": ("campaign operators", "campaign operators softmax"),
+    "campaign check-operator": ("campaign check-operator operators/rope.py",),
+    "campaign judge": ("campaign judge fast.c --against naive --operator rope",),
     "campaign handoff": ("campaign handoff --op gemm_fp8_blockwise --backend TRITON --gpu gfx950 --draft draft.toml",),
     "campaign run": ("campaign run --proposer search --rounds 5",),
     "lessons": ("lessons list",),

@@ -133,7 +133,7 @@ def find_points(operator: Operator, measurement: Measurement, leg: Arm, name: st
         pairs = {sample.pair for sample in times}
         # an accelerator's wall times hold the request's way there and back; its events tell how near the roof the
         # kernel is
-        is_own = measurement.plan.clock == "cpu" or operator.language == "triton"
+        is_own = measurement.plan.clock == "cpu" or operator.is_on_device
         seconds = sum((sample.cpu if is_own else sample.wall).low for sample in times) / len(pairs) * 1e-3
         flops = sum(step.flops(shape) for step in operator.passes)
         moved = sum(step.bytes_moved(shape) for step in operator.passes)

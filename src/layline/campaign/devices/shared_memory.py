@@ -92,8 +92,8 @@ class Arena:
         raw = self._raw
         guard = self._rng.bytes(GUARD)
         band = np.frombuffer(guard, dtype=np.uint8)
-        sentinel = 0x7FC00000 | int(self._rng.integers(1, 1 << 22))
         rooms = self._lengths(step, shape)
+        poison = {name: draw_poison(rooms[name].dtype, self._rng) for name in step.outputs}
         for name, at in place:
             room = rooms[name]
             end = at + room.rounded
@@ -104,8 +104,7 @@ class Arena:
             if name in step.inputs:
                 self._view(room, at)[...] = inputs[name]
             else:
-                raw[at : at + room.length].view(np.uint32)[...] = sentinel
-        poison = dict.fromkeys(step.outputs, sentinel)
+                raw[at : at + room.length].view(find_words(room.dtype))[...] = poison[name]
         return Filled(step=step, shape=shape, place=place, inputs=inputs, poison=poison, guard=guard)
 
     def numbers(self, filled: Filled, *, with_lengths: bool) -> tuple[int, ...]:
@@ -139,14 +138,13 @@ class Arena:
 
     def find_touched(self, filled: Filled) -> Iterator[str]:
         """Outputs of a call that was not made which are no longer poisoned."""
-        import numpy as np
-
         offsets, rooms = dict(filled.place), self._lengths(filled.step, filled.shape)
         for name in filled.step.outputs:
             if name in filled.step.inputs:
                 continue
             now = self._view(rooms[name], offsets[name])
-            touched = int((now.ravel().view(np.uint32) != filled.poison[name]).sum()) if now.size else 0
+            words = now.ravel().view(find_words(now.dtype))
+            touched = int((words != filled.poison[name]).sum()) if now.size else 0
             if touched:
                 yield f"{touched} of {now.size} elements of {name}"
 
@@ -211,6 +209,23 @@ def _find_room(operator: Operator, name: str, shape: Shape) -> Room:
     dtype = np.dtype(buffer.dtype)
     length = count * dtype.itemsize
     return Room(dtype=dtype, extent=extent, count=count, length=length, rounded=-(-length // LINE) * LINE)
+
+
+def find_words(dtype: np.dtype[Any]) -> str:
+    """Unsigned integers as wide as an element: in these poison is written and compared."""
+    return f"uint{8 * dtype.itemsize}"
+
+
+def draw_poison(dtype: np.dtype[Any], rng: np.random.Generator) -> int:
+    """A quiet NaN with a secret payload; for integers any secret number, and for truth values one that is neither.
+
+    A single byte is met by chance as well: there an element that was never written shows as a wrong one.
+    """
+    bits = 8 * dtype.itemsize
+    if dtype.kind == "f":
+        quiet = {16: 0x7E00, 32: 0x7FC00000, 64: 0x7FF8000000000000}[bits]
+        return quiet | int(rng.integers(1, min(1 << 22, 1 << {16: 8, 32: 22, 64: 40}[bits])))
+    return int(rng.integers(2, 1 << min(bits, 62)))
 
 
 def _view_bytes(memory: mmap.mmap) -> Array:

@@ -60,6 +60,19 @@ START_LIMIT_S = 120.0
 """For a process of our own to start, on whatever machine."""
 
 
+FORMATS = {
+    "float32": "f",
+    "float64": "d",
+    "int64": "q",
+    "int32": "i",
+    "int16": "h",
+    "int8": "b",
+    "uint8": "B",
+    "bool": "B",
+}
+"""Element types as Python's memory views name them; a truth value is a byte there."""
+
+
 class Worker:
     """A process that runs one kernel. It only ever runs while a call is due; all its CPU time is charged."""
 
@@ -236,7 +249,7 @@ class Worker:
             names = step.buffers
             sizes = len(operator.shapes[0].sizes)
             width = len(names) * (2 if is_python else 1) + sizes
-            formats = ["q" if operator.buffer(name).dtype == "int64" else "f" for name in names]
+            formats = [FORMATS[operator.buffer(name).dtype] for name in names]
             entry = {"symbol": step.symbol, "buffers": len(names), "sizes": sizes, "numbers": width, "formats": formats}
             entries.append(entry)
         return {

@@ -255,10 +255,20 @@ class LiveArm:
 
     def _hold(self, filled: Filled, outputs: Arrays, right: Arrays, *, is_exact: bool) -> list[Error | Wrong]:
         check, poison = self._values.check, filled.poison
-        return [
+        found = [
             check(self.operator, name, outputs[name], right[name], is_exact=is_exact, poison=poison.get(name, 0))
             for name in filled.step.outputs
+            if name in right
         ]
+        return [*found, *self._examine(filled, outputs)]
+
+    def _examine(self, filled: Filled, outputs: Arrays) -> Iterator[Wrong]:
+        """What the operator itself says of outputs that have no one right answer."""
+        if self.operator.examine is None:
+            return
+        told = self.operator.examine(filled.step.name, filled.inputs, outputs)
+        if told:
+            yield Wrong(property="correct", reason=f"The operator's own check refuses it: {told}", evidence=())
 
     def _diagnose(self, wrong: Wrong, filled: Filled, outputs: Arrays, given: Given, taken: Taken) -> Fault:
         """The most telling name for a wrong answer."""
@@ -348,7 +358,7 @@ class LiveArm:
         return "repeatable"
 
     def _are_close(self, left: Arrays, right: Arrays) -> bool:
-        return all(self._values.are_close(left[name], right[name]) for name in left)
+        return all(self._values.are_close(left[name], right[name]) for name in left if name in right)
 
     def _context(self, property_: str, given: Given) -> str:
         if given.kind == "nudged":

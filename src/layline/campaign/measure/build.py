@@ -19,7 +19,7 @@ from layline.campaign.values.measurement import Build
 from layline.campaign.values.operator import Operator, Snapshot
 from layline.errors import BenchError
 
-SOURCES = {"c": (".c", ".h"), "python": (".py",), "triton": (".py",)}
+SOURCES = {"c": (".c", ".h"), "python": (".py",), "triton": (".py",), "torch": (".py",)}
 ALIGNED = ("-falign-functions=64", "-falign-loops=64")
 """Where a loop lies inside a line of the cache no longer depends on what stands before it in the file."""
 FLAGS: tuple[str, ...] = (
@@ -70,8 +70,12 @@ def workshop() -> Iterator[Path]:
 
 def build_kernel(snapshot: Snapshot, operator: Operator, shop: Path, *, timeout_s: float = 120) -> Built | NotBuilt:
     """Compile the snapshot's sources; whatever else it holds is dropped, not punished."""
-    kept = tuple((name, text) for name, text in snapshot.files if Path(name).suffix in SOURCES[operator.language])
-    dropped = tuple(name for name, _text in snapshot.files if (name, _text) not in kept)
+    kept = tuple(
+        (name, add_shim(operator, text))
+        for name, text in snapshot.files
+        if Path(name).suffix in SOURCES[operator.language]
+    )
+    dropped = tuple(name for name, _text in snapshot.files if name not in dict(kept))
     folder = Path(tempfile.mkdtemp(dir=shop))
     for name, text in kept:
         path = folder / name
@@ -101,6 +105,20 @@ def build_kernel(snapshot: Snapshot, operator: Operator, shop: Path, *, timeout_
     return Built(build=build, path=folder / "kernel.so", units=objects)
 
 
+def add_shim(operator: Operator, text: str) -> str:
+    """A kernel in a foreign form gets what turns it into ours; one that has the function already does not."""
+    return (
+        text
+        if not operator.shim or f"def {operator.passes[0].symbol}(" in _drop_methods(text)
+        else text + operator.shim
+    )
+
+
+def _drop_methods(text: str) -> str:
+    """Only what begins at the margin: a method called forward is not the pass."""
+    return "\n".join(line for line in text.splitlines() if not line.startswith((" ", "\t")))
+
+
 def chain(*commands: tuple[str, ...]) -> tuple[str, ...]:
     """Several commands as one, for one visit to the sandbox."""
     return ("sh", "-c", " && ".join(shlex.join(command) for command in commands))
@@ -117,8 +135,9 @@ def _take_python(kept: tuple[tuple[str, str], ...], folder: Path, dropped: tuple
             compile(text, name, "exec")
     except (SyntaxError, ValueError) as error:
         return NotBuilt(reason=str(error))
-    if not (folder / "kernel.py").is_file():
-        return NotBuilt(reason="there is no kernel.py in the snapshot")
+    main = "kernel.py" if (folder / "kernel.py").is_file() else kept[0][0] if len(kept) == 1 else ""
+    if not main:
+        return NotBuilt(reason="there is no kernel.py in the snapshot, and not one Python file alone")
     identity = _hash(repr((kept, sys.version)).encode())
     build = Build(
         build_id=identity,
@@ -127,7 +146,7 @@ def _take_python(kept: tuple[tuple[str, str], ...], folder: Path, dropped: tuple
         compiler=f"Python {sys.version.split()[0]}",
         dropped=dropped,
     )
-    return Built(build=build, path=folder / "kernel.py")
+    return Built(build=build, path=folder / main)
 
 
 def compile_confined(

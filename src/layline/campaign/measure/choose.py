@@ -14,7 +14,7 @@ from layline.campaign.values.operator import Operator, Shape
 
 def choose_device(operator: Operator) -> Device:
     """An accelerator for Triton and torch, the processor for everything else."""
-    if operator.language == "triton":
+    if operator.is_on_device:
         return Accelerator(operator, find_device())
     return Processor(operator.language)
 

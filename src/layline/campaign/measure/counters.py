@@ -29,7 +29,7 @@ SECONDS = 0.5
 
 def measure_counters(operator: Operator, snapshot: Snapshot, shape: Shape) -> Counted:
     """Counters over half a second of calls on one shape; on an accelerator those of one call, by its own profiler."""
-    if operator.language == "triton":
+    if operator.is_on_device:
         return count_kernel(operator, snapshot, shape)
     if shutil.which("perf") is None:
         return Counted(missing=("no counters: `perf` is not installed",))

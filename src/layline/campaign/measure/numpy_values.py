@@ -26,7 +26,7 @@ class NumpyValues:
     def is_real(self, array: Any) -> bool:
         import numpy as np
 
-        return bool(array.dtype == np.float32)
+        return bool(array.dtype.kind == "f" and array.dtype != np.float16)
 
     def find_extremes(self, flat: Any) -> tuple[int, int]:
         return int(flat.argmin()), int(flat.argmax())
@@ -55,15 +55,23 @@ class NumpyValues:
     def are_close(self, left: Any, right: Any) -> bool:
         import numpy as np
 
-        return bool(np.allclose(left, right, rtol=1e-3, atol=1e-3 * float(np.abs(right).max(initial=0))))
+        if left.dtype.kind != "f":
+            return bool(np.array_equal(left, right))
+        finite = right[np.isfinite(right)]
+        return bool(
+            np.allclose(left, right, rtol=1e-3, atol=1e-3 * float(np.abs(finite).max(initial=0)), equal_nan=True)
+        )
 
     def find_distance(self, left: Any, right: Any) -> float:
         """The largest difference, in units of the right one's root mean square."""
         import numpy as np
 
-        first = right.astype(np.float64)
+        if left.tobytes() == right.tobytes():
+            return 0.0
+        first = np.where(np.isfinite(right), right, 0).astype(np.float64)
         scale = float(np.sqrt(np.mean(first * first))) or 1.0
-        return float(np.abs(left - first).max()) / scale
+        same = (left == right) | (np.isnan(left) & np.isnan(right))
+        return float(np.abs(np.where(same, 0.0, left - first)).max()) / scale
 
     def find_differing(self, ours: Any, theirs: Any) -> tuple[int, tuple[int, ...], float, float] | None:
         """Where one is a number and the other is none, or infinite the other way: how many, and the first.
@@ -72,6 +80,8 @@ class NumpyValues:
         """
         import numpy as np
 
+        if ours.dtype.kind != "f":
+            return None
         differs = np.isfinite(ours) != np.isfinite(theirs)
         differs |= np.isinf(ours) & np.isinf(theirs) & (np.signbit(ours) != np.signbit(theirs))
         if not differs.any():

@@ -65,6 +65,8 @@ class Held:
     """One over the root mean square of each row."""
     units: Array
     """One over the unit in the last place of f32; 0 for elements that are small for their row."""
+    special: Array | None = None
+    """Which elements are no finite numbers in the right answer, if any: there the output must be the same."""
 
 
 class _Holding:
@@ -96,12 +98,15 @@ _HOLDING = _Holding(96 << 20)
 def _hold(want: Array, tolerance: Tolerance) -> Held:
     import numpy as np
 
-    size = np.abs(want)
-    scale = np.sqrt(np.mean(want * want, axis=-1, keepdims=True))
+    special = None if np.isfinite(want).all() else ~np.isfinite(want)
+    safe = want if special is None else np.where(special, 0.0, want)
+    size = np.abs(safe)
+    scale = np.sqrt(np.mean(safe * safe, axis=-1, keepdims=True)) if want.ndim else size
     scaled = np.where(scale > 0, scale, 1.0)
     band = tolerance.rtol * size
     band += tolerance.atol * scale
-    return Held(want=want, band=band, rows=1 / scaled, units=np.where(size >= scaled, _invert_spacing(size), 0.0))
+    units = np.where(size >= scaled, _invert_spacing(size), 0.0)
+    return Held(want=want, band=band, rows=1 / scaled, units=units, special=special)
 
 
 def _invert_spacing(size: Array) -> Array:
@@ -122,19 +127,74 @@ def check_output(
 
     if not got.size:
         return Error(output=name, rms=0.0, worst=0.0)
-    held = _HOLDING.take(want, operator.tolerance)
+    if got.dtype.kind != "f":
+        return _check_integers(name, got, want, poison)
+    tolerance = operator.find_tolerance(name)
+    held = _HOLDING.take(want, tolerance)
+    if held.special is not None:
+        differing = _find_differing_special(got, want)
+        if differing.any():
+            return _name_special(name, got, want, differing, poison)
     with np.errstate(invalid="ignore", over="ignore"):
         off = np.subtract(got, want, dtype=np.float64)
         np.abs(off, out=off)
+        if held.special is not None:
+            off[held.special] = 0.0
         is_close = bool((off <= held.band).all())
     if not is_close or (is_exact and off.any()):
         return _name_wrong(name, got, held, off, is_exact=is_exact, poison=poison)
     found = _measure(name, off, held)
-    wanted = operator.tolerance.snr_db
+    wanted = tolerance.snr_db
     if wanted is not None and not found.snr_db >= wanted:
         told = f"{name} has a signal-to-noise ratio of {found.snr_db:.1f} dB; {wanted:g} dB are needed."
         return Wrong(property="snr", reason=told, evidence=())
     return found
+
+
+def _check_integers(name: str, got: Array, want: Array, poison: int) -> Error | Wrong:
+    """Integers and truth values are right or wrong."""
+    bad = got != want
+    if not bad.any():
+        return Error(output=name, rms=0.0, worst=0.0)
+    words = got.view(f"uint{8 * got.dtype.itemsize}")
+    if got.dtype.itemsize > 1 and (words == poison).any():
+        return Wrong(
+            property="writes-every-output",
+            reason=f"{int((words == poison).sum())} of {got.size} elements of {name} were never written.",
+            evidence=(_where(name, words == poison), f"poison 0x{poison:x} still there"),
+        )
+    first = tuple(int(i) for i in (bad.nonzero()[at][0] for at in range(bad.ndim)))
+    return Wrong(
+        property="correct",
+        reason=f"{int(bad.sum())} of {got.size} elements of {name} are not the right ones.",
+        evidence=(_where(name, bad), f"{name}{list(first)} is {got[first]} where the reference has {want[first]}"),
+    )
+
+
+def _find_differing_special(got: Array, want: Array) -> Array:
+    """NaN for NaN, infinity for the same infinity, a number for a number."""
+    import numpy as np
+
+    same = (np.isnan(got) & np.isnan(want)) | (np.isinf(want) & (got == want)) | (np.isfinite(got) & np.isfinite(want))
+    found: Array = ~same
+    return found
+
+
+def _name_special(name: str, got: Array, want: Array, differing: Array, poison: int) -> Wrong:
+    unwritten = got.view(f"uint{8 * got.dtype.itemsize}") == poison
+    if unwritten.any():
+        return Wrong(
+            property="writes-every-output",
+            reason=f"{int(unwritten.sum())} of {got.size} elements of {name} were never written.",
+            evidence=(_where(name, unwritten), f"poison 0x{poison:x} still there"),
+        )
+    first = tuple(int(i) for i in (differing.nonzero()[at][0] for at in range(differing.ndim)))
+    return Wrong(
+        property="finite",
+        reason=f"{int(differing.sum())} of {got.size} elements of {name} are NaN or infinite where the reference is not so, or the "
+        "other way round.",
+        evidence=(f"{name}{list(first)} is {got[first]:g} where the reference has {want[first]:g}",),
+    )
 
 
 def _measure(name: str, off: Array, held: Held) -> Error:
@@ -150,14 +210,14 @@ def _measure(name: str, off: Array, held: Held) -> Error:
 def _name_wrong(name: str, got: Array, held: Held, off: Array, *, is_exact: bool, poison: int) -> Wrong:
     import numpy as np
 
-    unwritten = got.view(np.uint32) == poison
+    unwritten = got.view(f"uint{8 * got.dtype.itemsize}") == poison
     if unwritten.any():
         return Wrong(
             property="writes-every-output",
             reason=f"{int(unwritten.sum())} of {got.size} elements of {name} were never written.",
             evidence=(_where(name, unwritten), f"poison 0x{poison:08x} still there"),
         )
-    bad = ~np.isfinite(got)
+    bad = ~np.isfinite(got) if held.special is None else ~np.isfinite(got) & ~held.special
     if bad.any():
         return Wrong(
             property="finite",
@@ -185,7 +245,8 @@ def find_lost(got: Array, want: Array) -> Array:
     import numpy as np
 
     size = np.abs(want)
-    found: Array = (size >= SMALLEST) & ~(np.abs(got.astype(np.float64) - want) <= LOST * size)
+    with np.errstate(invalid="ignore"):
+        found: Array = np.isfinite(want) & (size >= SMALLEST) & ~(np.abs(got.astype(np.float64) - want) <= LOST * size)
     return found
 
 
@@ -193,6 +254,8 @@ def compare_lost(name: str, got: tuple[Array, Array], want: Array) -> Iterator[W
     """The outputs of the candidate and of the starting kernel: neither may lose more of the small elements."""
     import numpy as np
 
+    if got[0].dtype.kind != "f":
+        return
     ours, theirs = (find_lost(one, want) for one in got)
     only = ours & ~theirs
     at = np.unravel_index(int(np.argmax(np.where(only, np.abs(want), -1))), want.shape) if want.size else ()

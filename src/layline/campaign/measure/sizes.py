@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layline.campaign.values.operator import Operator, Shape
@@ -26,14 +28,33 @@ _AWAY = (0.6, 1.5)
 _STEPS = (1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129)
 
 
-def fit_shapes(operator: Operator, shapes: Iterable[Shape]) -> Iterator[Shape]:
-    """Each as near as the operator allows, none twice: a head size, a group, a tie between axes rule what may be invented."""
+def fit_shapes(operator: Operator, shapes: Iterable[Shape], most_bytes: float = math.inf) -> Iterator[Shape]:
+    """Each as near as the operator allows, none twice: a head size, a group, a tie between axes rule what may be invented.
+
+    Where an operator has a rule it may have any number of axes: a shape that would not fit the memory is made smaller.
+    """
     seen: set[tuple[object, ...]] = set()
     for shape in shapes:
-        fitted = operator.fit(shape) if operator.fit else shape
+        fitted = _fit_memory(operator, shape, most_bytes) if operator.fit else shape
         if fitted is not None and (operator.fit is None or (fitted.sizes, fitted.groups) not in seen):
             seen.add((fitted.sizes, fitted.groups))
             yield fitted
+
+
+def _fit_memory(operator: Operator, shape: Shape, most_bytes: float) -> Shape | None:
+    assert operator.fit is not None  # noqa: S101  the caller looked
+    fitted = operator.fit(shape)
+    while fitted is not None and max(step.bytes_moved(fitted) for step in operator.passes) > most_bytes:
+        sizes = dict(fitted.sizes)
+        before = fitted.sizes
+        for name in sorted(sizes, key=lambda one: -sizes[one]):  # the largest that can be made smaller
+            smaller = operator.fit(replace(fitted, sizes=tuple({**sizes, name: sizes[name] // 2}.items())))
+            if smaller is not None and smaller.size(name) < sizes[name]:
+                fitted = smaller
+                break
+        if fitted.sizes == before:
+            return None
+    return fitted
 
 
 def find_far_shapes(shapes: tuple[Shape, ...], rng: np.random.Generator) -> Iterator[Shape]:

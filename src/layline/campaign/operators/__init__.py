@@ -12,14 +12,18 @@ from pathlib import Path
 from layline.campaign.values.operator import Operator
 from layline.errors import ConfigError
 
-NAMES = ("gemm", "softmax", "grouped_gemm", "gemm_bf16", "rmsnorm_bf16", "gemm_fp8", "grouped_gemm_bf16")
-"""The last four run on an accelerator, with the torch and Triton of the machine."""
+FILES = ("rope", "cross_entropy", "swiglu")
+"""Written as a user writes an operator of their own, in `files/`."""
+NAMES = ("gemm", "softmax", "grouped_gemm", "gemm_bf16", "rmsnorm_bf16", "gemm_fp8", "grouped_gemm_bf16", *FILES)
+"""Those with a number format in their names run on an accelerator, with the torch and Triton of the machine."""
 
 
 def load_operator(name: str) -> Operator:
-    """One of the operators by name."""
+    """One of the operators that ship, by name."""
     if name not in NAMES:
-        raise ConfigError(f"There is no operator {name!r}.", hint=f"Operators: {', '.join(NAMES)}.")
+        raise ConfigError(
+            f"There is no operator {name!r}.", hint=f"Operators: {', '.join(NAMES)}; or the path of an operator file."
+        )
     operator: Operator = importlib.import_module(f"{__name__}.{name}").OPERATOR
     return operator
 

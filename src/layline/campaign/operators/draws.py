@@ -44,8 +44,8 @@ def draw_f32(extent: tuple[int, ...], rng: np.random.Generator, distribution: st
 
 def add_spikes(x: Array, rng: np.random.Generator, size: float) -> Array:
     """One element of about half the rows becomes ±`size`; one row at least has one."""
-    rows = x.reshape(-1, x.shape[-1])
-    if rows.size:
+    if x.size:
+        rows = x.reshape(-1, x.shape[-1])
         chosen = np.flatnonzero(rng.random(len(rows)) < 0.5)
         chosen = chosen if chosen.size else np.array([int(rng.integers(0, len(rows)))])
         at = rng.integers(0, rows.shape[1], size=chosen.size)

@@ -58,8 +58,8 @@ def _add_spikes(x: Any, generator: Any) -> Any:
     """One element of about half the rows becomes ±SPIKE."""
     import torch
 
-    rows = x.view(-1, x.shape[-1])
-    if rows.numel():
+    if x.numel():
+        rows = x.view(-1, x.shape[-1])
         device = find_device()
         at = torch.randint(0, rows.shape[1], (rows.shape[0], 1), generator=generator, device=device)
         draws = torch.rand((rows.shape[0], 1), generator=generator, device=device)

@@ -36,7 +36,7 @@ def screen(
     may_go_on: Callable[[], bool] = lambda: True,
 ) -> list[Screened]:
     """Successive halving: a short look at all, longer ones at the better third; fastest first, failures last."""
-    if operator.language == "triton":
+    if operator.is_on_device:
         return screen_device(operator, shapes, candidates, may_go_on)
     remaining, failed = dict(candidates), []
     ranked: list[Screened] = []

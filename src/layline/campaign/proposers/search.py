@@ -79,7 +79,7 @@ class Search:
 
     @property
     def _is_on_device(self) -> bool:
-        return self.operator.language == "triton"
+        return self.operator.is_on_device
 
     def _spaces(self, brief: Brief) -> Iterator[Space]:
         today = dict(brief.kernel)[brief.allowed_files[0]]

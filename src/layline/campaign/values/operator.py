@@ -74,7 +74,7 @@ class Operator:
     name: str
     title: str
     language: str
-    """Kernel language of the candidates: `c`, `python`, or `triton` (torch and Triton, on an accelerator)."""
+    """Kernel language of the candidates: `c`, `python`, or `triton` and `torch` (with torch, on an accelerator)."""
     buffers: tuple[Buffer, ...]
     passes: tuple[Pass, ...]
     shapes: tuple[Shape, ...]
@@ -108,6 +108,27 @@ class Operator:
     """The nearest shape the operator allows to one somebody invented; None where there is none. Without it all are allowed."""
     steady: tuple[str, ...] = ()
     """Inputs whose values obey a rule of their own (indices, offsets, masks): nobody changes single elements of them."""
+
+    free: tuple[str, ...] = ()
+    """Outputs without one right answer: only `examine` judges them."""
+    tolerances: tuple[tuple[str, Tolerance], ...] = ()
+    """Outputs with a tolerance of their own."""
+    examine: Callable[[str, Arrays, Arrays], object] | None = None
+    """What is wrong with a pass's outputs, by its inputs: text, or nothing."""
+    returns: bool = False
+    """Kernels return their outputs; the worker copies them where they belong."""
+    shim: str = ""
+    """Put behind a Python kernel that does not define the first pass's function itself."""
+    mutants: tuple[str, ...] = ()
+    """Kernels made wrong from the start, which a check of the operator must see refused."""
+
+    @property
+    def is_on_device(self) -> bool:
+        """Whether its kernels run with torch on an accelerator."""
+        return self.language in ("triton", "torch")
+
+    def find_tolerance(self, name: str) -> Tolerance:
+        return dict(self.tolerances).get(name, self.tolerance)
 
     def buffer(self, name: str) -> Buffer:
         return next(buffer for buffer in self.buffers if buffer.name == name)

@@ -32,7 +32,7 @@ def show_between(on: Trial) -> Shown:
         if claimed < CARRY_FROM:
             return
         lost = []
-        for shape in fit_shapes(stage.operator, find_shapes_between(listed, stage.rng)):
+        for shape in fit_shapes(stage.operator, find_shapes_between(listed, stage.rng), stage.arena_bytes / 4):
             found = find_gain(CARRY_SHARE * claimed, stage, arms, shape)
             if found >= CARRY_SHARE * claimed:
                 return

@@ -72,11 +72,12 @@ def _show_far(stage: Stage, arm: LiveArm) -> tuple[str, ...]:
     operator, pace = stage.operator, stage.device.pace
     normal = operator.distributions[0]
     empty = tuple(find_empty_shapes(operator)) if EMPTY in stage.device.gives else ()
-    for shape in fit_shapes(operator, (*find_far_shapes((*stage.shapes, *operator.shapes), stage.rng), *empty)):
+    far = (*find_far_shapes((*stage.shapes, *operator.shapes), stage.rng), *empty)
+    for shape in fit_shapes(operator, far, stage.arena_bytes / 4):
         _run_held_out(stage, arm, shape, normal)
     # the walk has rows of one element, which rounding alone can spoil: exact values where the operator has them
     exact = operator.exact if pace.whole else None
-    for shape in fit_shapes(operator, walk_sizes(operator, pace.walk, pace.aside)):
+    for shape in fit_shapes(operator, walk_sizes(operator, pace.walk, pace.aside), stage.arena_bytes / 4):
         _run_held_out(stage, arm, shape, exact or normal)
     return ("far extents", *(("each extent empty",) if empty else ()), "a walk through sizes")
 

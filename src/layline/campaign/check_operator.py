@@ -1,0 +1,318 @@
+"""Check an operator before any kernel is judged by it: its shapes, its reference, its tolerance, its cost, its start."""
+
+from __future__ import annotations
+
+import secrets
+import time
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from layline.campaign.devices.faults import Disturbed, Fault
+from layline.campaign.measure.build import NotBuilt, build_kernel, workshop
+from layline.campaign.measure.choose import set_stage
+from layline.campaign.measure.controls import wrap
+from layline.campaign.measure.crew import open_arm
+from layline.campaign.measure.inputs import draw, nudge
+from layline.campaign.measure.oracle import Error, Wrong
+from layline.campaign.measure.probes.inputs import show_held_out, show_inputs
+from layline.campaign.measure.probes.probe import Trial
+from layline.campaign.values.describe import describe_inputs, describe_shape
+from layline.campaign.values.measurement import Arm, Plan
+from layline.errors import Error as LaylineError
+
+if TYPE_CHECKING:
+    from layline.campaign.measure.arm import LiveArm
+    from layline.campaign.measure.stage import Stage
+    from layline.campaign.operators.own.read import OperatorFile
+    from layline.campaign.values.operator import Operator, Pass, Shape
+
+NEIGHBOURS = 8
+CALLS_PER_SHAPE = 700
+"""Right answers that a measuring run asks for, each shape, all its process pairs together."""
+LONG_S, TOO_LONG_S = 120.0, 900.0
+ROOM = 8.0
+"""How many times the noise floor a proposed tolerance is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was looked at."""
+
+    what: str
+    passed: bool
+    told: str
+
+
+def check_operator(
+    operator: Operator, file: OperatorFile | None = None, *, progress: Callable[[str], None] = lambda _said: None
+) -> tuple[Finding, ...]:
+    """Everything there is to say; what builds on something that failed is left out."""
+    found = list(_check_shapes(operator))
+    if any(not one.passed for one in found):
+        return tuple(found)
+    with workshop() as shop:
+        stage = set_stage(operator, operator.shapes, Plan(), shop, secrets.token_bytes(32))
+        for check in (_check_cost, _check_reference, _check_sizes, _check_tolerance, _check_start):
+            progress(check.__name__.removeprefix("_check_"))
+            found += _guard(check, stage, file)
+            if any(not one.passed for one in found):
+                break
+    return tuple(found)
+
+
+def _guard(check: Callable[[Stage], Iterator[Finding]], stage: Stage, file: OperatorFile | None) -> list[Finding]:
+    """What the user's own functions raise is an answer, with its line in their file."""
+    found: list[Finding] = []
+    what = check.__name__.removeprefix("_check_")
+    try:
+        found.extend(check(stage))
+    except LaylineError as error:
+        found.append(Finding(what=what, passed=False, told=error.message))
+    except (Fault, Disturbed) as error:
+        found.append(Finding(what=what, passed=False, told=str(error)))
+    except Exception as error:  # noqa: BLE001  the reference is the user's code
+        found.append(
+            Finding(what=what, passed=False, told=f"{_find_place(error, file)}{type(error).__name__}: {error}")
+        )
+    return found
+
+
+def _find_place(error: BaseException, file: OperatorFile | None) -> str:
+    names = [name for name, _data in file.sources] if file else []
+    lines = [one for one in traceback.extract_tb(error.__traceback__) if one.filename in names]
+    return f"{lines[-1].filename}:{lines[-1].lineno}: " if lines else ""
+
+
+def _check_shapes(operator: Operator) -> Iterator[Finding]:
+    """Listed shapes are legal, and enough others exist."""
+    import numpy as np
+
+    for shape in operator.shapes:
+        fitted = operator.fit(shape) if operator.fit else shape
+        if fitted is None or fitted.sizes != shape.sizes:
+            other = f"; {describe_shape(fitted)} would be" if fitted else ""
+            told = f"The listed shape {describe_shape(shape)} is not legal by the axes' domains and `legal`{other}."
+            yield Finding(what="shapes", passed=False, told=told)
+            return
+    rng = np.random.default_rng(1)
+    near = {one.sizes for shape in operator.shapes for _ in range(4) for one in operator.neighbours(shape, rng)}
+    told = f"{len(operator.shapes)} listed shapes are legal, {len(near)} neighbours of them exist ({NEIGHBOURS} are needed)."
+    yield Finding(what="shapes", passed=len(near) >= NEIGHBOURS, told=told)
+
+
+def _check_reference(stage: Stage) -> Iterator[Finding]:
+    """Deterministic, leaves its inputs alone, follows every input, is no constant."""
+    operator, shape = stage.operator, stage.by_work[0]
+    for step in operator.passes:
+        inputs = operator.draw(shape, stage.rng, operator.distributions[0])
+        kept = {name: stage.device.values.copy(array) for name, array in inputs.items()}
+        first, second = (operator.oracle(step.name, shape, inputs) for _ in range(2))
+        if not _are_same(first, second):
+            yield _refuse("reference", f"{step.name} gives two answers for the same inputs: it is random.")
+            return
+        if not _are_same(inputs, kept):
+            yield _refuse("reference", f"{step.name} changes its inputs.")
+            return
+        problems = [*_find_constant(stage, step, shape, first), *_find_ignored(stage, step, shape)]
+        yield from problems[:1]
+        if problems:
+            return
+    yield Finding(what="reference", passed=True, told="deterministic, leaves its inputs alone, follows every input")
+
+
+def _refuse(what: str, told: str) -> Finding:
+    return Finding(what=what, passed=False, told=told)
+
+
+def _are_same(left: Mapping[str, Any], right: Mapping[str, Any]) -> bool:
+    return all(
+        bool(((left[name] == right[name]) | ((left[name] != left[name]) & (right[name] != right[name]))).all())
+        for name in left
+    )
+
+
+def _find_constant(stage: Stage, step: Pass, shape: Shape, first: Mapping[str, Any]) -> Iterator[Finding]:
+    """An output that is the same for other inputs can be known by heart."""
+    other = stage.operator.oracle(
+        step.name, shape, stage.operator.draw(shape, stage.rng, stage.operator.distributions[0])
+    )
+    for name, array in first.items():
+        if stage.device.values.count(array) and _are_same({name: array}, {name: other[name]}):
+            zeros = " It is 0 everywhere." if bool((array == 0).all()) else ""
+            told = f"{step.name}: {name} is the same for other inputs.{zeros} A kernel need not compute it: it cannot be judged."
+            yield _refuse("reference", told)
+
+
+def _find_ignored(stage: Stage, step: Pass, shape: Shape) -> Iterator[Finding]:
+    """Each input in turn is another one: some output must be another, too."""
+    operator = stage.operator
+    for name in step.inputs:
+        base = operator.draw(shape, stage.rng, operator.distributions[0])
+        before = operator.oracle(step.name, shape, base)
+        after = operator.oracle(
+            step.name, shape, {**base, name: operator.draw(shape, stage.rng, operator.distributions[0])[name]}
+        )
+        if before and _are_same(before, after):
+            yield _refuse(
+                "reference", f"{step.name} does not depend on its input {name}: leave it out, or correct the reference."
+            )
+
+
+def _check_sizes(stage: Stage) -> Iterator[Finding]:
+    """The reference can do every neighbour, the single and the empty ones too; and every distribution."""
+    operator, tried = stage.operator, 0
+    for shape in (*stage.by_work[:1], *operator.neighbours(stage.by_work[0], stage.rng)):
+        for kind in operator.distributions:
+            inputs = operator.draw(shape, stage.rng, kind)
+            for step in operator.passes:
+                try:
+                    operator.oracle(step.name, shape, inputs)
+                except LaylineError:
+                    raise
+                except Exception as error:
+                    error.add_note("")
+                    told = f"on {describe_shape(shape)}, inputs {describe_inputs(kind)}. If that size makes no sense, say so by Axis(low=…) or `legal`"
+                    raise type(error)(f"{error} ({told})") from error
+                tried += 1
+    yield Finding(what="sizes", passed=True, told=f"{tried} calls on neighbours and hard inputs had an answer")
+
+
+def _check_tolerance(stage: Stage) -> Iterator[Finding]:
+    """Zeros, an input, the mean must be refused; and how far working precision itself is off."""
+    shape = stage.by_work[0]
+    worst = 0.0
+    for step in stage.operator.passes:
+        given = draw(stage, shape)
+        inputs, right = given.inputs[0], dict(given.right)[step.name][0]
+        for name, want in right.items():
+            for what, fake in _make_fakes(stage, name, want, {one: inputs[one] for one in step.inputs}):
+                verdict = _hold(stage, name, fake, want)
+                if isinstance(verdict, Error):
+                    told = f"{step.name}: {what} pass for {name}: the tolerance is too wide, or the values too small for it."
+                    yield _refuse("tolerance", told)
+                    return
+            rounded = _hold(stage, name, _to_buffer(stage, name, want), want)
+            if isinstance(rounded, Wrong):
+                yield _refuse(
+                    "tolerance", f"{step.name}: the right {name}, rounded to its own type, is refused: {rounded.reason}"
+                )
+                return
+            worst = max(worst, rounded.worst)
+    told = (
+        f"zeros, the inputs and the mean are refused; rounding the right answer costs up to {worst:.1e} of a row's size"
+    )
+    proposed = (
+        f", so atol = {ROOM * max(worst, 1e-7):.0e} is a tight tolerance; it is {stage.operator.tolerance.atol:.0e}"
+    )
+    yield Finding(what="tolerance", passed=True, told=told + proposed)
+
+
+def _hold(stage: Stage, name: str, got: Any, want: Any) -> Error | Wrong:
+    return stage.device.values.check(stage.operator, name, got, want, is_exact=False, poison=0)
+
+
+def _to_buffer(stage: Stage, name: str, want: Any) -> Any:
+    """As the kernel would write it, if it were as right as its type allows."""
+    dtype = stage.operator.buffer(name).dtype
+    if hasattr(want, "astype"):
+        return want.astype(dtype)
+    import torch
+
+    return want.to(getattr(torch, dtype))
+
+
+def _make_fakes(stage: Stage, name: str, want: Any, inputs: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What must never pass: nothing, the inputs themselves, the mean."""
+    if not stage.device.values.count(want):
+        return
+    yield "zeros", _to_buffer(stage, name, want * 0)
+    for one, array in inputs.items():
+        if tuple(array.shape) == tuple(want.shape) and not _are_same(
+            {one: array}, {one: _to_buffer(stage, name, want)}
+        ):
+            yield f"the values of {one}", _to_buffer(stage, name, array + want * 0)
+    if stage.operator.buffer(name).dtype.startswith(("float", "bfloat")) and stage.device.values.count(want) > 1:
+        yield "its mean everywhere", _to_buffer(stage, name, want * 0 + want.mean())
+
+
+def _check_cost(stage: Stage) -> Iterator[Finding]:
+    """Seconds of right answers in one measuring run."""
+    operator, whole = stage.operator, 0.0
+    for shape in operator.shapes:
+        began = time.process_time() if not operator.is_on_device else time.perf_counter()
+        inputs = operator.draw(shape, stage.rng, operator.distributions[0])
+        for step in operator.passes:
+            operator.oracle(step.name, shape, inputs)
+        took = (time.process_time() if not operator.is_on_device else time.perf_counter()) - began
+        whole += took * CALLS_PER_SHAPE
+        if whole > TOO_LONG_S:
+            break
+    told = f"drawing inputs and right answers takes about {whole:.0f} s of one measuring run"
+    if whole > TOO_LONG_S:
+        yield _refuse("cost", f"{told}, more than {TOO_LONG_S:.0f} s: use smaller shapes or a faster reference.")
+        return
+    slow = "; smaller shapes would make rounds shorter" if whole > LONG_S else ""
+    yield Finding(what="cost", passed=True, told=told + slow)
+
+
+def _check_start(stage: Stage) -> Iterator[Finding]:
+    """The start is right everywhere; kernels made wrong from it are refused."""
+    operator = stage.operator
+    if not operator.starts:
+        yield Finding(what="start", passed=True, told="no start is given: bring your own kernel, which baseline checks")
+        return
+    with _open(stage, operator.starts[0][1], Arm.BEST) as arm:
+        on = _describe_trial(stage, arm)
+        for show in (show_inputs, show_held_out):
+            dict(show(on))
+    refused = [_find_refusal(stage, text) for text in operator.mutants]
+    passed = sum(one is None for one in refused)
+    if passed:
+        yield _refuse(
+            "start",
+            f"{passed} of {len(refused)} kernels made wrong from the start are not refused: the tolerance is too wide.",
+        )
+        return
+    listed = ", ".join(str(one) for one in refused)
+    yield Finding(
+        what="start",
+        passed=True,
+        told=f"{operator.starts[0][0]} passes; {len(refused)} kernels made wrong from it are refused ({listed})",
+    )
+
+
+def _open(stage: Stage, text: str, arm: Arm) -> Any:
+    built = build_kernel(wrap(stage.operator, text), stage.operator, stage.shop)
+    if isinstance(built, NotBuilt):
+        raise Fault("builds", f"The start does not compile: {built.reason}")
+    return open_arm(stage, arm, built, cache=secrets.token_hex(4)).loaded()
+
+
+def _describe_trial(stage: Stage, arm: LiveArm) -> Trial:
+    def open_none(*_asked: object) -> LiveArm:
+        raise Fault("survives", "no further process is needed here")
+
+    return Trial(
+        stage=stage,
+        trial=arm,
+        open_start=open_none,
+        open_again=open_none,
+        open_best=open_none,
+        snapshot=wrap(stage.operator, ""),
+    )
+
+
+def _find_refusal(stage: Stage, text: str) -> str | None:
+    """Why a wrong kernel is refused on the listed shapes; None where it is not."""
+    try:
+        with _open(stage, text, Arm.CANDIDATE) as arm:
+            for shape in stage.by_work:
+                given = draw(stage, shape)
+                for step in stage.operator.passes:
+                    arm.run(step, given)
+                    arm.run(step, replace(nudge(stage, given), on_same_place=False))
+    except Fault as fault:
+        return fault.property
+    return None

@@ -1,0 +1,211 @@
+"""Make an operator of what a file says: buffers, passes, draws, the oracle in fp64, shapes nobody listed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from layline.campaign.operators.own.arrays import Numbers, choose_numbers
+from layline.campaign.operators.own.draws import draw_structure, find_structure
+from layline.campaign.operators.own.mutants import write_mutants
+from layline.campaign.operators.own.read import OperatorFile, read_axes
+from layline.campaign.operators.own.sizes import build_shape, find_neighbours, fit
+from layline.campaign.values.operator import Buffer, Operator, Pass, Shape
+from layline.campaign.values.operator_file import FLOATS, Tensor, Uniform
+from layline.errors import ConfigError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+KINDS = ("normal", "scaled", "uneven", "offset", "sparse", "outliers", "spike")
+INTEGERS = "integers"
+BYTES = {"float16": 2, "bfloat16": 2, "float64": 8, "int16": 2, "int32": 4, "int64": 8, "float32": 4}
+"""Of one element; all others are single bytes."""
+
+
+class Inputs(dict[str, Any]):
+    """A call's inputs by name, and as attributes."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+def build_operator(file: OperatorFile) -> Operator:
+    """The value every measuring run works with."""
+    said = file.said
+    tensors, axes = said.tensors, said.axes
+    legal = file.say("legal", lambda _sizes: True)
+    numbers = choose_numbers(said.language)
+    passes = tuple(_build_passes(file))
+    starts = tuple(_read_texts(file, "starts"))
+    mutants = write_mutants(said.language, passes, tensors, axes, starts[0][1]) if starts else ()
+    own_wrong = dict(_read_texts(file, "wrong")) if file.say("wrong") else {}
+    kinds = tuple(file.say("kinds") or KINDS)
+    exact = file.say("exact")
+    check = file.say("check")
+    return Operator(
+        name=Path(file.path).stem.partition("#")[0],
+        title=said.title,
+        language=said.language,
+        buffers=tuple(
+            Buffer(name=name, dtype=tensor.dtype, extent=_find_extent(tensor)) for name, tensor in tensors.items()
+        ),
+        passes=passes,
+        shapes=tuple(build_shape(label, sizes, axes) for label, sizes in said.shapes.items()),
+        tolerance=said.tolerance,
+        metric=_choose_metric(file),
+        draw=_Draw(file, numbers),
+        distributions=(*kinds, *((INTEGERS,) if exact else ())),
+        oracle=_Oracle(file, numbers, passes),
+        neighbours=lambda near, rng: find_neighbours(near, rng, axes, legal),
+        starts=starts,
+        wrong=next(iter(own_wrong.values()), mutants[0] if mutants else ""),
+        mutants=mutants,
+        weights=tuple(name for name, tensor in tensors.items() if tensor.role == "weight"),
+        variants=tuple(_read_texts(file, "variants")),
+        exact=INTEGERS if exact else None,
+        fit=lambda shape: fit(shape, axes, legal),
+        steady=tuple(name for name, tensor in tensors.items() if tensor.draw is not None or name in _own_inputs(file)),
+        free=tuple(name for name, tensor in tensors.items() if tensor.role == "free"),
+        tolerances=tuple((name, tensor.tolerance) for name, tensor in tensors.items() if tensor.tolerance),
+        examine=(lambda step, inputs, outputs: check(step, Inputs(inputs), Inputs(outputs))) if check else None,
+        returns=bool(file.say("returns", False)),
+        shim=str(file.say("shim", "")),
+    )
+
+
+def _own_inputs(file: OperatorFile) -> tuple[str, ...]:
+    """Where the file draws its inputs itself, nobody else knows what they may be."""
+    said = file.say("inputs")
+    return tuple(said) if isinstance(said, Mapping) else tuple(file.said.tensors) if said else ()
+
+
+def _choose_metric(file: OperatorFile) -> str:
+    """GB/s unless the file says otherwise and how much arithmetic there is."""
+    metric = str(file.say("metric", "GB/s"))
+    if metric != "GB/s" and file.say("flops") is None:
+        raise ConfigError(
+            f"{file.path}: the metric is {metric}, but `flops` is not given.", hint="Give it, or use GB/s."
+        )
+    if metric == "TFLOPS":
+        return "Combined Step TFLOPS" if "backward" in file.said.passes else "Forward TFLOPS"
+    return metric
+
+
+def _read_texts(file: OperatorFile, what: str) -> Iterator[tuple[str, str]]:
+    """Kernels by name: text, or the path of a file beside the operator's."""
+    said = file.say(what) or {}
+    for name, text in (said if isinstance(said, Mapping) else {what: said}).items():
+        if isinstance(text, Path):
+            try:
+                yield name, text.read_text("utf-8")
+            except OSError as error:
+                raise ConfigError(f"{file.path}: {what}[{name!r}] {text} cannot be read: {error.strerror}.") from None
+        else:
+            yield name, str(text)
+
+
+def _find_extent(tensor: Tensor) -> Callable[[Shape], tuple[int, ...]]:
+    if callable(tensor.axes):
+        made = tensor.axes
+        return lambda shape: tuple(int(one) for one in made(SimpleNamespace(**dict(shape.sizes))))
+    axes = read_axes(tensor.axes)
+    return lambda shape: tuple(shape.size(name) + more for name, more in axes)
+
+
+def _build_passes(file: OperatorFile) -> Iterator[Pass]:
+    for name, text in file.said.passes.items():
+        inputs, _arrow, outputs = (part.split() for part in text.partition("->"))
+        yield Pass(
+            name=name,
+            symbol=name,
+            inputs=tuple(inputs),
+            outputs=tuple(outputs),
+            flops=_find_work(file, "flops", name, tuple(outputs)),
+            bytes_moved=_find_work(file, "bytes", name, tuple(dict.fromkeys((*inputs, *outputs)))),
+        )
+
+
+def _find_work(file: OperatorFile, what: str, step: str, names: tuple[str, ...]) -> Callable[[Shape], float]:
+    """What the file says; else every buffer once, or one operation for each element of the outputs."""
+    said = file.say(what)
+    tensors = file.said.tensors
+    if said is None:
+        sizes = [
+            (_find_extent(tensors[name]), BYTES.get(tensors[name].dtype, 1) if what == "bytes" else 1) for name in names
+        ]
+        return lambda shape: float(sum(wide * math.prod(extent(shape)) for extent, wide in sizes))
+    counts = said[step] if isinstance(said, Mapping) else said
+    return lambda shape: float(counts(SimpleNamespace(**dict(shape.sizes))))
+
+
+class _Draw:
+    """Fresh inputs of a shape: ordinary numbers by distribution, the others by their own kind."""
+
+    def __init__(self, file: OperatorFile, numbers: Numbers) -> None:
+        self._file, self._numbers = file, numbers
+        said = file.said
+        self._names = tuple(
+            dict.fromkeys(name for text in said.passes.values() for name in text.partition("->")[0].split())
+        )
+
+    def __call__(self, shape: Shape, rng: np.random.Generator, kind: str) -> dict[str, Any]:
+        said, numbers = self._file.said, self._numbers
+        own = self._file.say("inputs") or {}
+        made = dict.fromkeys(own.values()) if isinstance(own, Mapping) else {own: None}
+        sizes = SimpleNamespace(**dict(shape.sizes))
+        given = {name: value for function in made for name, value in function(kind, sizes, rng).items()}
+        drawn = {name: numbers.convert(value, said.tensors[name].dtype) for name, value in given.items()}
+        rest = {name: self._draw_one(name, shape, rng, kind) for name in self._names if name not in drawn}
+        return {name: {**drawn, **rest}[name] for name in self._names}
+
+    def _draw_one(self, name: str, shape: Shape, rng: np.random.Generator, kind: str) -> Any:
+        tensor, numbers = self._file.said.tensors[name], self._numbers
+        extent = _find_extent(tensor)(shape)
+        if tensor.draw is not None:
+            structure = "balanced" if isinstance(tensor.draw, Uniform) else find_structure(kind)
+            return numbers.convert(draw_structure(tensor.draw, extent, dict(shape.sizes), rng, structure), tensor.dtype)
+        if tensor.dtype not in FLOATS:
+            raise ConfigError(
+                f"{self._file.path}: tensors[{name!r}] is {tensor.dtype} and has no draw: index, offsets, mask, permutation, routing."
+            )
+        if kind == INTEGERS:
+            limit = self._file.say("exact")
+            return numbers.draw_integers(
+                extent, rng, limit[name] if isinstance(limit, Mapping) else int(limit), tensor.dtype
+            )
+        return numbers.draw_floats(extent, rng, kind, tensor.dtype)
+
+
+class _Oracle:
+    """The file's reference on copies in fp64; what it returns is held to the passes' outputs."""
+
+    def __init__(self, file: OperatorFile, numbers: Numbers, passes: tuple[Pass, ...]) -> None:
+        self._file, self._numbers = file, numbers
+        self._passes = {step.name: step for step in passes}
+
+    def __call__(self, step: str, shape: Shape, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        said, numbers = self._file.said, self._numbers
+        wanted = [name for name in self._passes[step].outputs if said.tensors[name].role != "free"]
+        if not wanted:
+            return {}
+        given = Inputs({name: numbers.widen(inputs[name]) for name in self._passes[step].inputs})
+        told = self._file.say("reference")(step, given)
+        missing = [name for name in wanted if name not in told]
+        if missing:
+            raise ConfigError(f"{self._file.path}: reference({step!r}) does not return {missing[0]}.")
+        found = {}
+        for name in wanted:
+            extent = _find_extent(said.tensors[name])(shape)
+            if tuple(told[name].shape) != extent:
+                raise ConfigError(
+                    f"{self._file.path}: reference({step!r}) returns {name} as {tuple(told[name].shape)}; by its axes it is {extent}."
+                )
+            found[name] = numbers.take_answer(told[name], said.tensors[name].dtype)
+        return found

@@ -1,0 +1,96 @@
+"""Draw what is no ordinary number: indices, offsets, masks, permutations, routing. Made with numpy, whatever the device."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from layline.campaign.values.operator_file import (
+    Draw,
+    Index,
+    Mask,
+    Offsets,
+    Permutation,
+    Routing,
+    Uniform,
+)
+
+Array = np.ndarray[Any, Any]
+SKEWED = ("uneven", "outliers", "offset")
+CLUSTERED = ("sparse", "spike", "scaled")
+"""Which structure goes with which distribution of the numbers beside it; balanced with all others."""
+
+
+def find_structure(kind: str) -> str:
+    """`balanced` with the timed distribution."""
+    return "skewed" if kind in SKEWED else "clustered" if kind in CLUSTERED else "balanced"
+
+
+def draw_structure(
+    draw: Draw, extent: tuple[int, ...], sizes: dict[str, int], rng: np.random.Generator, structure: str
+) -> Array:
+    """One array; `structure` is how unevenly it may lie."""
+
+    def number(what: str | int) -> int:
+        return what if isinstance(what, int) else sizes[what]
+
+    match draw:
+        case Index(n):
+            return _draw_index(extent, number(n), rng, structure)
+        case Offsets(total, parts):
+            return draw_offsets(number(total), number(parts), rng, structure)
+        case Mask(p):
+            return (
+                rng.random(extent) < (p if structure == "balanced" else float(rng.uniform(p / 2, (1 + p) / 2)))
+            ).astype(np.int64)
+        case Permutation():
+            rows = math.prod(extent[:-1])
+            return (
+                np.stack([rng.permutation(extent[-1]) for _ in range(rows)]).reshape(extent)
+                if rows
+                else np.zeros(extent)
+            )
+        case Routing(experts, k):
+            return draw_routing(math.prod(extent[:-1]), number(experts), number(k), rng, structure).reshape(extent)
+        case Uniform(low, high):
+            return rng.uniform(low, high, extent)
+
+
+def _draw_index(extent: tuple[int, ...], n: int, rng: np.random.Generator, structure: str) -> Array:
+    if n <= 0:
+        return np.zeros(extent, np.int64)
+    if structure == "clustered":  # neighbours point to the same few, and to both ends
+        few = rng.choice((0, n - 1, int(rng.integers(0, n))), size=3)
+        return rng.choice(few, size=extent).astype(np.int64)
+    if structure == "skewed":  # most point to the first ones
+        return np.minimum((n * rng.random(extent) ** 4).astype(np.int64), n - 1)
+    return rng.integers(0, n, extent)
+
+
+def draw_offsets(total: int, parts: int, rng: np.random.Generator, structure: str) -> Array:
+    """Non-decreasing from 0 to the total: even parts, ragged ones with empty ones among them, or all in one."""
+    if parts <= 0:
+        return np.zeros(1, np.int64)
+    if structure == "balanced":
+        cuts = np.sort(rng.integers(0, total + 1, parts - 1))
+    elif structure == "skewed":
+        cuts = np.full(parts - 1, 0 if rng.random() < 0.5 else total)
+    else:
+        cuts = np.arange(1, parts) * total // parts
+    return np.concatenate(([0], cuts, [total])).astype(np.int64)
+
+
+def draw_routing(rows: int, experts: int, k: int, rng: np.random.Generator, structure: str) -> Array:
+    """Rows of k different experts: each as likely, a few much likelier, or whole stretches of rows to the same ones."""
+    if structure == "clustered":
+        few = rng.permutation(experts)[: min(experts, max(k, 2))]
+        weights = np.where(np.isin(np.arange(experts), few), 1.0, 1e-6)
+    elif structure == "skewed":
+        weights = 1.0 / (1 + np.arange(experts)) ** 2
+    else:
+        weights = np.ones(experts)
+    keys = rng.exponential(size=(rows, experts)) / weights  # the k smallest of these are k draws without replacement
+    found: Array = np.argsort(keys, axis=1)[:, :k].astype(np.int64)
+    return found

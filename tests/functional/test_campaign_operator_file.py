@@ -1,0 +1,94 @@
+"""A campaign with an operator of the user's own: its bytes are in the ledger, and once it is edited nothing is measured."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from campaign_project import inside, now, start_project
+from layline.app.campaign import campaign_baseline, campaign_new
+from layline.app.campaign_define import define_target, emit_operator
+from layline.app.campaign_judge import campaign_check_operator
+from layline.errors import BenchError, ConfigError
+
+CHOSEN = {"kernels": ("kernel.c",), "shapes": (), "target": None, "branch": "auto", "max_iterations": None}
+KERNELBENCH = """import torch
+import torch.nn as nn
+
+class Model(nn.Module):
+    def __init__(self, num_features, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+
+    def forward(self, x):
+        return x / torch.sqrt(torch.mean(x**2, dim=1, keepdim=True) + self.eps)
+
+batch_size = 112
+features = 64
+dim1 = 512 * 2
+
+def get_inputs():
+    return [torch.rand(batch_size, features, dim1)]
+
+def get_init_inputs():
+    return [features]
+"""
+
+
+def test_an_edited_operator_file_is_refused(tmp_path: Path) -> None:
+    project = start_project(tmp_path / "project")
+    with inside(project.path):
+        emit_operator("rope", Path("rope_own.py"))
+        text = Path("rope_own.py").read_text()
+        Path("kernel.c").write_text("int forward(void) { return 0; }\n")
+        project.git("add", ".")
+        project.git("commit", "-qm", "An operator of our own")
+        manifest = define_target("demo", None, operator="rope_own.py", **CHOSEN)
+        assert (manifest.operator, manifest.target_op) == ("rope_own.py", "rope_own")
+        campaign_new(manifest, now=now)
+        ledger = next(project.path.glob("agent/workspace/demo/*.jsonl")).read_text().splitlines()
+        assert json.loads(ledger[0])["data"]["origin"]["operator_files"] == {"rope_own.py": text}
+        Path("rope_own.py").write_text(text.replace("rtol=1e-5", "rtol=1e-1"))
+        project.git("commit", "-qam", "A wider tolerance")
+        with pytest.raises(BenchError, match=r"operator:rope_own\.py is not what it was when the campaign began"):
+            campaign_baseline(now=now)
+
+
+def test_a_shipped_operator_can_be_checked_and_taken_over(tmp_path: Path) -> None:
+    with inside(tmp_path):
+        said = emit_operator("swiglu", Path("own.py"))
+        assert "check-operator own.py" in said
+        answer = campaign_check_operator("own.py")
+        assert answer.data["passed"]
+        assert not answer.needs_person
+        with pytest.raises(ConfigError, match=r"own\.py exists"):
+            emit_operator("swiglu", Path("own.py"))
+
+
+def test_a_kernelbench_problem_becomes_an_operator_file_without_being_run(tmp_path: Path) -> None:
+    (tmp_path / "level1").mkdir()
+    (tmp_path / "level1/36_RMSNorm_.py").write_text(KERNELBENCH)
+    with inside(tmp_path):
+        emit_operator("kernelbench:level1/36", Path("own.py"))
+        text = Path("own.py").read_text()
+        compile(text, "own.py", "exec")
+        assert "PLACES = {'batch_size': (0, 0), 'features': (0, 1), 'dim1': (0, 2)}" in text
+        assert "'dim1': 1024}" in text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("def get_init_inputs", "def get_them", "has no get_init_inputs"),
+        ("torch.rand(batch_size, features, dim1)", "torch.rand(3, 4)", "no input has a size with a name"),
+        ("import torch\n", "import torch(\n", "level1/36_RMSNorm_.py:1"),
+    ],
+)
+def test_a_foreign_problem_that_lacks_something_says_what(tmp_path: Path, old: str, new: str, told: str) -> None:
+    (tmp_path / "level1").mkdir()
+    (tmp_path / "level1/36_RMSNorm_.py").write_text(KERNELBENCH.replace(old, new))
+    with inside(tmp_path), pytest.raises(ConfigError) as caught:
+        emit_operator("kernelbench:level1/36", Path("own.py"))
+    assert told in caught.value.message

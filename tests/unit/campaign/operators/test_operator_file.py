@@ -1,0 +1,219 @@
+"""Operators of the user's own: what a file must say, what is drawn, which shapes are allowed, what a check refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from layline.campaign.check_operator import check_operator
+from layline.campaign.measure.oracle import Error, Wrong, check_output
+from layline.campaign.operators.own.build import build_operator
+from layline.campaign.operators.own.draws import draw_structure
+from layline.campaign.operators.own.read import OperatorFile, read_operator_file, run_text
+from layline.campaign.operators.own.sizes import find_neighbours, fit
+from layline.campaign.values.operator import Operator, Shape
+from layline.campaign.values.operator_file import Axis, index, mask, offsets, permutation, routing, uniform
+from layline.errors import ConfigError
+
+FILE = """
+import numpy as np
+from layline.operators import Axis, Tensor, Tolerance
+
+title = "Scaled rows"
+language = "c"
+axes = {"R": Axis(), "C": Axis(low=1)}
+tensors = {"x": Tensor("R C"), "w": Tensor("C", role="weight"), "y": Tensor("R C")}
+passes = {"forward": "x w -> y"}
+shapes = {"small": {"R": 8, "C": 16}, "odd": {"R": 5, "C": 33}}
+tolerance = Tolerance(rtol=1e-5, atol=1e-6)
+
+
+def reference(step, x):
+    return {"y": x.x * x.w}
+
+
+starts = {"naive": '''#include <stdint.h>
+int forward(const float *x, const float *w, float *y, int64_t R, int64_t C) {
+    for (int64_t i = 0; i < R * C; i++) y[i] = x[i] * w[i % C];
+    return 0;
+}
+'''}
+"""
+
+
+def read(text: str, folder: Path | None = None) -> OperatorFile:
+    return run_text(text, "scaled.py", folder or Path("/nowhere"))
+
+
+def build(text: str) -> Operator:
+    return build_operator(read(text))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('title = "Scaled rows"', "", "title is missing"),
+        ('language = "c"', 'language = "rust"', "is none of c, python, triton, torch"),
+        ('"w": Tensor("C", role="weight")', '"w": Tensor("Z")', "has the axis Z, which is not in axes"),
+        ('Tensor("R C"), "w"', 'Tensor("R C", "float31"), "w"', "has the dtype 'float31'"),
+        ('Tensor("R C"), "w"', 'Tensor("R C", "bfloat16"), "w"', "which numpy does not have"),
+        ('"x w -> y"', '"x v -> y"', "names v, which is not in tensors"),
+        ('"x w -> y"', '"x w"', "is not `inputs -> outputs`"),
+        ('{"forward": "x w -> y"}', '{"backward": "x w -> y"}', "passes are `forward`"),
+        ('"odd": {"R": 5, "C": 33}', '"odd": {"R": 5}', "shapes['odd'] does not give C"),
+        ('"odd": {"R": 5, "C": 33}', '"odd": {"R": 5, "C": 33, "Q": 1}', "gives Q, which is no axis"),
+        ('{"R": Axis(), "C": Axis(low=1)}', '{"R": Axis(const=8), "C": Axis(const=16)}', "every axis is const"),
+        ("import numpy as np", "import nonumpy", "scaled.py:2: ModuleNotFoundError"),
+        ("def reference", "def referenced", "neither a reference nor a check"),
+        ('role="weight"', 'role="heavy"', "has the role 'heavy'"),
+    ],
+)
+def test_a_file_that_does_not_say_enough_says_what_and_where(old: str, new: str, told: str) -> None:
+    assert old in FILE
+    with pytest.raises(ConfigError, match=r"scaled\.py") as caught:
+        read(FILE.replace(old, new))
+    assert told in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('{"y": x.x * x.w}', '{"y": x.x * x.w + np.random.default_rng().random(x.x.shape)}', "it is random"),
+        ('{"y": x.x * x.w}', '{"y": x.x * 0}', "It is 0 everywhere"),
+        ('{"y": x.x * x.w}', '{"y": x.x * 2.0}', "does not depend on its input w"),
+        ('{"y": x.x * x.w}', '{"z": x.x * x.w}', "does not return y"),
+        ('{"y": x.x * x.w}', '{"y": (x.x * x.w)[:, :1]}', "by its axes it is"),
+        ('{"y": x.x * x.w}', '{"y": x.x * x.nothing}', "scaled.py:15: AttributeError: nothing"),
+        ('{"y": x.x * x.w}', '{"y": x.x * x.w + x.x.max() * 0}', "If that size makes no sense"),
+        ("rtol=1e-5, atol=1e-6", "rtol=1e-5, atol=10.0", "zeros pass for y"),
+        ('"C": Axis(low=1)', '"C": Axis(multiple=2)', "The listed shape odd (R=5, C=33) is not legal"),
+        ("return {", "import time; time.sleep(0.7); return {", "use smaller shapes or a faster reference"),
+        ("y[i] = x[i] * w[i % C]", "y[i] = x[i] * w[0]", "outside the tolerance"),
+        ("int64_t C) {", "int64_t C {", "does not compile"),
+    ],
+)
+def test_an_operator_that_cannot_judge_says_why(monkeypatch: pytest.MonkeyPatch, old: str, new: str, told: str) -> None:
+    assert old in FILE
+    monkeypatch.setattr("layline.campaign.check_operator.time.process_time", __import__("time").perf_counter)
+    file = read(FILE.replace(old, new))
+    findings = check_operator(build_operator(file), file)
+    assert not findings[-1].passed
+    assert told in findings[-1].told
+
+
+def test_a_good_operator_passes_and_its_mutants_are_refused() -> None:
+    findings = check_operator(build(FILE))
+    assert [(one.what, one.passed) for one in findings] == [
+        (what, True) for what in ("shapes", "cost", "reference", "sizes", "tolerance", "start")
+    ]
+    assert "3 kernels made wrong from it are refused (correct, writes-every-output, correct)" in findings[-1].told
+
+
+SIZES = {"T": 60, "P": 7, "E": 8, "K": 2, "B": 5}
+
+
+@pytest.mark.parametrize("structure", ["balanced", "skewed", "clustered"])
+def test_indices_lie_inside(structure: str) -> None:
+    drawn = draw_structure(index("P"), (60,), SIZES, np.random.default_rng(0), structure)
+    assert 0 <= drawn.min() <= drawn.max() < 7
+    assert len(set(drawn.tolist())) <= (3 if structure == "clustered" else 7)
+
+
+@pytest.mark.parametrize("structure", ["balanced", "skewed", "clustered"])
+def test_offsets_rise_from_nothing_to_the_total(structure: str) -> None:
+    drawn = draw_structure(offsets("T", "B"), (6,), SIZES, np.random.default_rng(0), structure)
+    assert (drawn[0], drawn[-1], len(drawn)) == (0, 60, 6)
+    assert (np.diff(drawn) >= 0).all()
+    assert ((np.diff(drawn) == 60).any()) == (structure == "skewed")
+
+
+@pytest.mark.parametrize("structure", ["balanced", "skewed", "clustered"])
+def test_routing_gives_every_row_different_experts(structure: str) -> None:
+    drawn = draw_structure(routing("E", "K"), (60, 2), SIZES, np.random.default_rng(0), structure)
+    assert (drawn[:, 0] != drawn[:, 1]).all()
+    counts = np.bincount(drawn.ravel(), minlength=8)
+    assert {"balanced": counts.max() < 30, "skewed": counts.max() > 40, "clustered": (counts > 0).sum() == 2}[structure]
+
+
+def test_permutations_masks_and_bounds() -> None:
+    rng = np.random.default_rng(0)
+    rows = draw_structure(permutation(), (3, 9), SIZES, rng, "balanced")
+    assert np.array_equal(np.sort(rows, axis=1), np.tile(np.arange(9), (3, 1)))
+    bits = draw_structure(mask(0.3), (1000,), SIZES, rng, "balanced")
+    assert set(bits.tolist()) == {0, 1}
+    assert 0.2 < bits.mean() < 0.4
+    within = draw_structure(uniform(2.0, 3.0), (100,), SIZES, rng, "skewed")
+    assert 2.0 <= within.min() <= within.max() <= 3.0
+
+
+AXES = {"H": Axis(low=1), "G": Axis(low=1), "D": Axis(const=64), "T": Axis(multiple=8, high=4096)}
+
+
+@pytest.mark.parametrize(
+    ("sizes", "fitted"),
+    [
+        ((37, 8, 3, 130), (40, 8, 64, 128)),
+        ((8, 8, 64, 5000), (8, 8, 64, 4096)),
+        ((0, 0, 0, 0), (1, 1, 64, 0)),
+    ],
+)
+def test_a_shape_is_moved_to_where_the_operator_allows_it(sizes: tuple[int, ...], fitted: tuple[int, ...]) -> None:
+    shape = Shape(label="s", sizes=tuple(zip(AXES, sizes, strict=True)))
+    found = fit(shape, AXES, lambda s: s.H % s.G == 0)
+    assert found is not None
+    assert tuple(value for _name, value in found.sizes) == fitted
+    assert fit(shape, AXES, lambda _s: False) is None
+
+
+def test_every_neighbour_is_legal() -> None:
+    near = Shape(label="s", sizes=(("H", 32), ("G", 8), ("D", 64), ("T", 512)))
+    rng = np.random.default_rng(0)
+    found = [one for _ in range(5) for one in find_neighbours(near, rng, AXES, lambda s: s.H % s.G == 0)]
+    assert len(found) > 10
+    for shape in found:
+        sizes = dict(shape.sizes)
+        assert sizes["D"] == 64
+        assert sizes["H"] % sizes["G"] == 0
+        assert sizes["T"] % 8 == 0
+
+
+INF = float("inf")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "want", "got", "property_"),
+    [
+        ("int64", [1, 2, 3], [1, 2, 3], ""),
+        ("int64", [1, 2, 3], [1, 2, 4], "correct"),
+        ("bool", [True, False, True], [True, True, True], "correct"),
+        ("float64", [1.0, 2.0, 3.0], [1.0, 2.0, 3.0], ""),
+        ("float32", [1.0, -INF, 3.0], [1.0, -INF, 3.0], ""),
+        ("float32", [1.0, -INF, 3.0], [1.0, INF, 3.0], "finite"),
+        ("float32", [1.0, -INF, 3.0], [1.0, -3e38, 3.0], "finite"),
+        ("float32", [1.0, 2.0, 3.0], [1.0, -INF, 3.0], "finite"),
+        ("float32", [1.0, float("nan"), 3.0], [1.0, float("nan"), 3.5], "correct"),
+        ("float16", [1.0, 2.0, 3.0], [1.0, 2.0, 3.0], ""),
+    ],
+)
+def test_outputs_of_every_type_are_held_against_the_reference(
+    dtype: str, want: list[Any], got: list[Any], property_: str
+) -> None:
+    answer = np.array(want, dtype=dtype if dtype in ("int64", "bool") else np.float64)
+    found = check_output(build(FILE), "y", np.array(got, dtype=dtype), answer, is_exact=False, poison=77)
+    assert (found.property if isinstance(found, Wrong) else "") == property_
+    assert property_ or isinstance(found, Error)
+
+
+def test_what_lies_beside_the_file_belongs_to_it(tmp_path: Path) -> None:
+    (tmp_path / "beside_it.py").write_text("FACTOR = 2.0\n")
+    (tmp_path / "own.py").write_text(
+        FILE.replace("import numpy as np", "import numpy as np\nfrom beside_it import FACTOR")
+    )
+    before = read_operator_file(tmp_path / "own.py").hashes
+    assert [name.rpartition("/")[2] for name in before] == ["own.py", "operator:beside_it.py"]
+    (tmp_path / "beside_it.py").write_text("FACTOR = 3.0\n")
+    after = read_operator_file(tmp_path / "own.py").hashes
+    assert [name for name in before if before[name] != after[name]] == ["operator:beside_it.py"]
