@@ -5,31 +5,35 @@ Everything that `upgrade`, `patches matrix`, `gap trend`, `watch` and `impact` k
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from layline import codec
 from layline.app.patches import find_inputs
-from layline.app.patches_drift import OpenedDrift, open_drift
+from layline.app.patches_drift import OpenedDrift, find_couplings, open_drift
 from layline.app.results import Results, result_key
 from layline.app.workspace import cache_directory, know_packages
 from layline.config import Pin
-from layline.core.evidence import Skipped
+from layline.core.evidence import Evidence, Severity, Skipped
 from layline.core.ours import is_own
 from layline.core.progress import Progress, silent
 from layline.coupling.additions import accept_additions
-from layline.coupling.culprit import find_last_seen, find_unheard
+from layline.coupling.culprit import find_culprits, find_last_seen, find_unheard
 from layline.coupling.drift import find_drifts
+from layline.coupling.drift_model import Drift
+from layline.coupling.model import Consequence, Coupling, Touch
 from layline.coupling.reading import Finder, find_roots, read_uses
 from layline.coupling.uses import ANALYSER
 from layline.git.overlay import Overlay
-from layline.source import Cache, Definition, DefinitionKind, Part, Tree, build_indexes, open_cache
+from layline.source import Cache, Definition, DefinitionKind, Part, Resolver, Tree, build_indexes, open_cache
 from layline.upgrade.absolute import Judged, OwnGround, find_judged
 from layline.upgrade.patched import find_judged_effects
+from layline.upgrade.values import Break
 
 if TYPE_CHECKING:
     from layline.app.workspace import Workspace
+    from layline.git import Repository
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,3 +147,126 @@ def _merge(rows: Iterable[Judged]) -> Iterable[Judged]:
 
 def _misfits_first(row: Judged) -> tuple[bool, str, int, str, str]:
     return row.fits, row.location.path, row.location.line, row.target, row.way
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Between:
+    """What becomes of our places from the pin to another commit."""
+
+    opened: OpenedDrift
+    rows: tuple[Drift, ...]
+    """One for each effect, worst first, with culprits."""
+    couplings: tuple[Coupling, ...]
+
+    def find_breaks(self, misfits: Iterable[Judged] = ()) -> Iterator[Break]:
+        """Each place once: those that surely do not fit there, then those that only a comparison shows."""
+        rows = {(row.location, row.target): row for row in self.rows}
+        ours = {(one.location.path, one.target): one for one in self.couplings}
+        seen: set[tuple[str, int]] = set()
+        for one in misfits:
+            seen.add((one.location.path, one.location.line))
+            row = rows.get((one.location, one.target))
+            coupling = ours.get((one.location.path, one.target))
+            yield find_break(self.opened, one, row, coupling)
+        for row in self.rows:
+            place = (row.location.path, row.location.line)
+            if row.severity is Severity.BREAKS and row.target is not None and place not in seen:
+                seen.add(place)
+                yield _break_of_row(row)
+        for item in self.couplings:
+            place = (item.location.path, item.location.line)
+            if item.consequence is Consequence.WILL_BREAK and item.touch is not Touch.PATCH and place not in seen:
+                seen.add(place)
+                yield _break_of_coupling(item)
+
+
+def find_break(opened: OpenedDrift, one: Judged, row: Drift | None = None, coupling: Coupling | None = None) -> Break:
+    """A place that does not fit, with where its target went and who did it."""
+    comparer = opened.sides.comparer
+    found = comparer.compare(one.target)
+    culprit = row.culprit.hash if row is not None and row.culprit is not None else None
+    culprit = culprit or (coupling.culprit if coupling is not None else None)
+    if culprit is None and not found.after.exists:
+        culprit = comparer.find_loss(found) or (found.commits[0] if found.commits else None)
+    return Break(
+        location=one.location,
+        target=one.target,
+        way=one.way,
+        why=one.why,
+        new_target=found.new_home,
+        culprit=culprit,
+        evidence=_tip_evidence(opened, found.new_home) or one.evidence,
+    )
+
+
+def _break_of_row(row: Drift) -> Break:
+    home = row.comparison.new_home if row.comparison is not None else None
+    return Break(
+        location=row.location,
+        target=row.target or "",
+        way=Touch.PATCH.value,
+        why=row.detail,
+        new_target=home,
+        culprit=row.culprit.hash if row.culprit is not None else None,
+        evidence=row.tip_evidence,
+    )
+
+
+def _break_of_coupling(item: Coupling) -> Break:
+    return Break(
+        location=item.location,
+        target=item.target,
+        way=item.touch.value,
+        why=item.detail or item.state.value,
+        new_target=item.new_target,
+        culprit=item.culprit,
+        evidence=item.tip_evidence,
+    )
+
+
+def _tip_evidence(opened: OpenedDrift, name: str | None) -> Evidence | None:
+    tip = opened.sides.tip
+    symbol = tip.resolve(name) if name is not None else None
+    module = (symbol.bound_in or symbol.module) if symbol is not None else None
+    if symbol is None or module is None or module not in tip.index.entries:
+        return None
+    line = symbol.location.line if symbol.location is not None else 1
+    return tip.index.evidence(module, (line, line))
+
+
+def judge_between(workspace: Workspace, key: str, to: str, progress: Progress = silent) -> Between:
+    """Our patches, imports, calls and overrides from the pin to another commit, with who did it."""
+    known = know_packages(workspace)
+    opened = open_drift(known, key, to, progress)
+    progress("comparing targets", 0, 0)
+    rows = list(find_drifts(opened.inventory, opened.sides))
+    rows = list(find_last_seen(rows, opened.sides, opened.upstream, opened.pin))
+    rows = list(accept_additions(rows, find_unheard(rows), Tree(known.downstream, known.commit)))
+    progress("looking for culprits", 0, 0)
+    rows = sorted(find_culprits(rows, opened.sides, opened.upstream), key=lambda row: row.order)
+    return Between(opened, tuple(rows), find_couplings(known, opened))
+
+
+def pin_of(workspace: Workspace, key: str) -> tuple[Repository, str]:
+    pinned = workspace.find_pinned(key)
+    return pinned.repository, pinned.commit
+
+
+class Stops:
+    """Upstream at the commits where an upgrade stops; each is read when it is first asked about."""
+
+    def __init__(self, upstream: Repository, commits: tuple[str, ...], opened: OpenedDrift) -> None:
+        self._upstream = upstream
+        self._commits = commits
+        self._parts = opened.sides.tip.index.parts[opened.sides.part]
+        self._known: dict[str, Resolver] = {opened.tip: opened.sides.tip}
+
+    def has(self, step: int, name: str) -> bool:
+        commit = self._commits[step]
+        if commit not in self._known:
+            cache = open_cache(cache_directory())
+            part = replace(self._parts, tree=Tree(self._upstream, commit))
+            (index,) = build_indexes([[part]], cache)
+            cache.close()
+            self._known[commit] = Resolver(index)
+        return self._known[commit].resolve(name).exists

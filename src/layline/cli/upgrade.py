@@ -8,12 +8,81 @@ import click
 
 from layline.cli.complete import backend_argument
 from layline.cli.group import group
-from layline.cli.show import at_option, config_option, format_option, show, worktree_option
+from layline.cli.show import at_option, config_option, format_option, show, to_option, worktree_option
 
 
 @group()
 def upgrade() -> None:
     """What does moving a pin take, and does everything fit afterwards?"""
+
+
+@upgrade.command("plan")
+@backend_argument
+@to_option
+@click.option("--safe", is_flag=True, help="Only go as far as nothing of ours breaks.")
+@at_option
+@format_option("text", "json", "md")
+@config_option
+def upgrade_plan(
+    backend: str | None,
+    to: str | None,
+    safe: bool,
+    at: str,
+    format_: str,
+    output: Path | None,
+    config: Path | None,
+) -> int:
+    """Plan the steps from the pin to another upstream commit.
+
+    Each step ends at a commit that breaks places of ours, with the edits that are proven and those a person must make.
+    """
+    from layline.app.upgrade_plan import upgrade_plan as answer_plan
+    from layline.app.workspace import open_workspace
+    from layline.cli.progress import show_progress
+
+    if safe and to is not None:
+        raise click.UsageError("Use --to or --safe, not both.")
+    workspace = open_workspace(config, at=at)
+    key = workspace.settings.choose(backend)
+    with show_progress() as progress:
+        answer = answer_plan(workspace, key, to=to, safe=safe, progress=progress)
+    return show(answer, format_, output)
+
+
+@upgrade.command("apply")
+@backend_argument
+@to_option
+@click.option("--step", type=click.IntRange(min=1), default=None, help="Stop after this step; default: the last.")
+@click.option("--branch", default=None, help="Branch to write; default: layline/upgrade-BACKEND.")
+@click.option("--test", default=None, metavar="COMMAND", help="Run this in a copy of each step's files.")
+@format_option("text", "json", "md")
+@config_option
+def upgrade_apply(
+    backend: str | None,
+    to: str | None,
+    step: int | None,
+    branch: str | None,
+    test: str | None,
+    format_: str,
+    output: Path | None,
+    config: Path | None,
+) -> int:
+    """Commit the proven edits of a plan to a branch of their own.
+
+    One commit for each culprit moves the pin and makes its edits; an interrupted run goes on where it stopped. The
+    current branch, its files and hooks are not touched. Exit 1 if something is left for a person.
+    """
+    from layline.app.upgrade_apply import ApplyOptions
+    from layline.app.upgrade_apply import upgrade_apply as answer_apply
+    from layline.app.workspace import open_workspace
+    from layline.cli.progress import show_progress
+
+    workspace = open_workspace(config)
+    key = workspace.settings.choose(backend)
+    options = ApplyOptions(to=to, step=step, branch=branch, test=test)
+    with show_progress() as progress:
+        answer = answer_apply(workspace, key, options, progress)
+    return show(answer, format_, output)
 
 
 @upgrade.command("check")

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 NO_COMMIT = "0" * 40
+GITLINK = "160000"
+"""The mode of a submodule; its content is a commit, not bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +161,8 @@ class WorkTree:
             name = path.encode("utf-8", "surrogateescape")
             if content is None:
                 rows.append(b"0 " + NO_COMMIT.encode() + b"\t" + name)
+            elif content[0] == GITLINK:
+                rows.append(content[0].encode() + b" " + content[1] + b"\t" + name)
             else:
                 oid = self.git("hash-object", "-w", "--stdin", stdin=content[1]).strip()
                 rows.append(content[0].encode() + b" " + oid + b"\t" + name)

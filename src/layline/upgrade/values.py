@@ -106,8 +106,12 @@ class Plan:
     safe_pin: str | None = None
     left: tuple[Break, ...] = ()
     """What no mechanical mend fits at the end."""
+    today: int = 0
+    """Places that do not fit at the pin."""
     before: int = 0
     """Places that would not fit at the end without any mend."""
+    after: int = 0
+    """Places that do not fit at the end with the mechanical mends."""
 
     @property
     def digest(self) -> str:

@@ -1,0 +1,140 @@
+"""How a plan is told: one line for each mend, file and line of ours first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from layline.core.evidence import Location, Severity
+from layline.core.listing import Diagnostic, Group, Listing
+from layline.core.prose import count
+from layline.core.report import Answer, Block, Bullets, Code, Paragraph, Report, Section
+from layline.core.revision import Commit
+from layline.upgrade.values import Break, Mend, Plan, Step
+
+SCHEMA = "layline.upgrade/1"
+
+
+def build_answer(plan: Plan, label: str) -> Answer:
+    title = say_plan(plan, label)
+    return Answer(
+        report=_build_report(plan, title),
+        data=encode_plan(plan),
+        listing=Listing(
+            title=title, groups=tuple(_group(plan, number, step) for number, step in enumerate(plan.steps, 1))
+        ),
+    )
+
+
+def say_plan(plan: Plan, label: str) -> str:
+    mends = [mend for step in plan.steps for mend in step.mends]
+    made = sum(mend.mechanical for mend in mends)
+    if not mends:
+        return f"{label}: nothing of ours breaks on the way to {plan.to[:8]}; 1 step moves the pin."
+    left = len(mends) - made
+    return (
+        f"{label}: {count(len(mends), 'place')} of ours {'breaks' if len(mends) == 1 else 'break'} on the way to "
+        f"{plan.to[:8]}; {made} mended mechanically, {left} left for a person, in {count(len(plan.steps), 'step')}."
+    )
+
+
+def say_culprit(commit: Commit | None) -> str:
+    if commit is None:
+        return "the end of the upgrade"
+    number = (
+        f" (#{commit.pull_request})" if commit.pull_request and f"#{commit.pull_request}" not in commit.subject else ""
+    )
+    return f"{commit.subject}{number}"
+
+
+def _group(plan: Plan, number: int, step: Step) -> Group:
+    made = sum(mend.mechanical for mend in step.mends)
+    rest = len(step.mends) - made
+    size = f", {count(step.lines, 'line')} of ours to look at" if rest else ""
+    title = (
+        f"Step {number} of {len(plan.steps)}: to {step.to[:8]} ({step.date}), {say_culprit(step.culprit)}: "
+        f"{made} mechanical, {rest} proposed{size}"
+    )
+    return Group(title=title, items=tuple(_diagnose(mend) for mend in step.mends))
+
+
+def _diagnose(mend: Mend) -> Diagnostic:
+    details: tuple[tuple[str, str], ...] = (("fix" if mend.mechanical else "why", mend.why),)
+    if mend.example:
+        details = (*details, ("example", mend.example.replace("\n", " ⏎ ")))
+    return Diagnostic(
+        location=Location(mend.file, mend.lines[0]),
+        severity=Severity.OK if mend.mechanical else Severity.BREAKS,
+        code=mend.kind.value,
+        message=f"{'mended' if mend.mechanical else 'for a person'}: {mend.target}",
+        details=details,
+    )
+
+
+def _build_report(plan: Plan, title: str) -> Report:
+    sections = []
+    for number, step in enumerate(plan.steps, 1):
+        blocks: list[Block] = [Paragraph(say_culprit(step.culprit))]
+        blocks += (
+            [Bullets(tuple(f"{one.file}:{one.lines[0]} {one.target}: {one.why}" for one in step.mends))]
+            if step.mends
+            else []
+        )
+        blocks += [Code(one.diff, "diff") for one in step.mends if one.diff]
+        sections.append(Section(title=f"Step {number}: to {step.to[:12]} ({step.date})", blocks=tuple(blocks)))
+    return Report(title=title, sections=tuple(sections))
+
+
+def encode_plan(plan: Plan) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "backend": plan.backend,
+        "commit": plan.commit,
+        "plan": plan.digest,
+        "from": plan.start,
+        "to": plan.to,
+        "safe_pin": plan.safe_pin,
+        "does_not_fit": {"today": plan.today, "before": plan.before, "after": plan.after},
+        "steps": [_encode_step(step) for step in plan.steps],
+        "left": [_encode_break(one) for one in plan.left],
+    }
+
+
+def _encode_step(step: Step) -> dict[str, Any]:
+    return {
+        "to": step.to,
+        "date": step.date,
+        "culprit": encode_commit(step.culprit),
+        "lines": step.lines,
+        "left": step.left,
+        "files": [{"path": one.path, "sha256": one.before} for one in step.edits],
+        "mends": [_encode_mend(mend) for mend in step.mends],
+    }
+
+
+def _encode_mend(mend: Mend) -> dict[str, Any]:
+    return {
+        "file": mend.file,
+        "lines": list(mend.lines),
+        "kind": mend.kind.value,
+        "mechanical": mend.mechanical,
+        "target": mend.target,
+        "diff": mend.diff,
+        "why": mend.why,
+        "example": mend.example,
+        "evidence": str(mend.evidence) if mend.evidence is not None else None,
+    }
+
+
+def _encode_break(one: Break) -> dict[str, Any]:
+    return {"file": one.location.path, "line": one.location.line, "target": one.target, "way": one.way, "why": one.why}
+
+
+def encode_commit(commit: Commit | None) -> dict[str, Any] | None:
+    if commit is None:
+        return None
+    return {
+        "commit": commit.hash,
+        "date": commit.date,
+        "pull_request": commit.pull_request,
+        "subject": commit.subject,
+    }

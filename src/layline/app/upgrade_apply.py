@@ -1,0 +1,268 @@
+"""`upgrade apply`: the mechanical mends of a plan on a branch of their own, one commit for each culprit."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from layline.app.upgrade_answer import say_culprit
+from layline.app.upgrade_plan import ask, make_plan
+from layline.core.progress import Progress, silent
+from layline.core.prose import count
+from layline.core.report import Answer, Bullets, Paragraph, Report, Section
+from layline.errors import ConfigError, GitError
+from layline.git import open_repository
+from layline.git.scratch import write_files
+from layline.git.write import NO_COMMIT, Identity, WorkTree, open_work_tree
+from layline.history import read_commit
+from layline.upgrade.pin_edit import PinEdit, build_pin_edit
+from layline.upgrade.trailers import Promise, parse_promise, render_trailers
+from layline.upgrade.values import Plan, Step, digest_text
+
+if TYPE_CHECKING:
+    from layline.app.workspace import Workspace
+    from layline.git import Repository
+
+SCHEMA = "layline.upgrade-apply/1"
+_TAIL = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplyOptions:
+    to: str | None = None
+    step: int | None = None
+    """The last step to make; None: all."""
+    branch: str | None = None
+    test: str | None = None
+    """The project's own tests, run after each step on request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """One commit of the upgrade."""
+
+    number: int
+    commit: str
+    tests: str | None
+    output: str = ""
+
+
+def upgrade_apply(workspace: Workspace, key: str, options: ApplyOptions, progress: Progress = silent) -> Answer:
+    """Put the pin's moves and their mechanical mends on a branch; what is there already is kept."""
+    label = workspace.settings.backend(key).label or key
+    tree = open_work_tree(workspace.root / workspace.settings.project.git)
+    name = options.branch or f"layline/upgrade-{key}"
+    _refuse_dirty(tree, workspace)
+    _refuse_branch(tree, name)
+    plan = make_plan(ask(workspace, key, options.to or workspace.settings.backend(key).ref, progress), progress)
+    upstream = workspace.open_backend(key)
+    worker = _Worker(workspace, key, plan, tree, upstream)
+    worker.refuse_pin()
+    done = worker.find_done(name)
+    last = min(options.step or len(plan.steps), len(plan.steps))
+    made: list[Made] = []
+    for number in range(done + 1, last + 1):
+        progress(f"step {number} of {len(plan.steps)}", number, len(plan.steps))
+        made.append(worker.make(name, number, options.test))
+    return _answer(plan, label, name, done, made)
+
+
+def _refuse_dirty(tree: WorkTree, workspace: Workspace) -> None:
+    changed = [one.path for one in tree.find_changes() if not one.is_untracked]
+    if changed:
+        raise ConfigError(
+            f"{count(len(changed), 'file')} of {workspace.downstream.name} {'has' if len(changed) == 1 else 'have'} "
+            f"uncommitted edits ({', '.join(changed[:3])}); nothing was changed.",
+            hint="Commit them or put them away first.",
+        )
+    if tree.head() != workspace.commit:
+        raise ConfigError("An upgrade is made from HEAD; nothing was changed.", hint="Leave --at out.")
+
+
+def _refuse_branch(tree: WorkTree, name: str) -> None:
+    try:
+        tree.git("check-ref-format", "--branch", name)
+    except GitError:
+        raise ConfigError(f"{name!r} is no name for a branch; nothing was changed.") from None
+    if name in {tree.branch(), *_find_checked_out(tree)}:
+        raise ConfigError(
+            f"The branch {name} is checked out; nothing was changed.", hint="Name another one with --branch."
+        )
+
+
+def _find_checked_out(tree: WorkTree) -> list[str]:
+    """Branches of other work trees of the same repository, read from their files."""
+    common = open_repository(tree.root).common_dir
+    heads = [common / "HEAD", *sorted((common / "worktrees").glob("*/HEAD"))] if (common / "worktrees").is_dir() else []
+    texts = [head.read_text(encoding="utf-8", errors="replace").strip() for head in heads if head.is_file()]
+    return [text.removeprefix("ref: refs/heads/") for text in texts if text.startswith("ref: refs/heads/")]
+
+
+class _Worker:
+    """Makes the commits of one plan; each is whole before the branch learns of it."""
+
+    def __init__(self, workspace: Workspace, key: str, plan: Plan, tree: WorkTree, upstream: Repository) -> None:
+        self._workspace = workspace
+        self._key = key
+        self._plan = plan
+        self._tree = tree
+        self._upstream = upstream
+        self._base = read_commit(workspace.downstream, workspace.commit)
+        tags: dict[str, set[str]] = {}
+        for ref, commit in upstream.refs("refs/tags").items():
+            tags.setdefault(commit, set()).add(ref.removeprefix("refs/tags/"))
+        self._tags = tags
+
+    def refuse_pin(self) -> None:
+        """The last step must be able to write the pin."""
+        edit = self._pin(self._workspace.commit, self._plan.steps[-1])
+        if isinstance(edit, str):
+            raise ConfigError(f"The pin of {self._key!r} cannot be moved: {edit}; nothing was changed.")
+
+    def find_done(self, name: str) -> int:
+        """Steps of this very plan that the branch holds; refused where it holds anything else."""
+        tip = self._tree.resolve_branch(name)
+        if tip is None:
+            return 0
+        out = self._tree.git(
+            "log", "--first-parent", "--reverse", "-z", "--format=%B", f"{self._base.hash}..{tip}", "--"
+        )
+        messages = [text for text in out.decode("utf-8", "replace").split("\0") if text.strip()]
+        promises = [parse_promise(text) for text in messages]
+        wanted = [(self._plan.digest, number) for number in range(1, len(messages) + 1)]
+        found = [(one.plan, one.step) for one in promises if one is not None]
+        ahead = self._tree.git("rev-list", "--count", f"{tip}..{self._base.hash}", "--").strip()
+        if found != wanted or ahead != b"0":
+            raise ConfigError(
+                f"The branch {name} holds commits that are no steps of this plan; nothing was changed.",
+                hint="Name another one with --branch, or delete it.",
+            )
+        return len(messages)
+
+    def make(self, name: str, number: int, test: str | None) -> Made:
+        """One commit; the branch moves when it is whole, in one step."""
+        parent = self._tree.resolve_branch(name) or self._base.hash
+        step = self._plan.steps[number - 1]
+        files = dict(self._find_files(parent, step))
+        who = self._identify()
+        commit = self._build(parent, files, number, who, None)
+        tests, output = None, ""
+        if test is not None:
+            tests, output = self._run(commit, test)
+            commit = self._build(parent, files, number, who, tests)
+        old = self._tree.resolve_branch(name) or NO_COMMIT[: len(commit)]
+        self._tree.git("update-ref", "-m", f"layline: upgrade step {number}", f"refs/heads/{name}", commit, old)
+        return Made(number, commit, tests, output)
+
+    def _identify(self) -> Identity:
+        try:
+            return self._tree.identity()
+        except ConfigError:
+            raise ConfigError("git does not know who you are.", hint="Set user.name and user.email.") from None
+
+    def _find_files(self, parent: str, step: Step) -> list[tuple[str, tuple[str, bytes]]]:
+        found: list[tuple[str, tuple[str, bytes]]] = []
+        for edit in step.edits:
+            held = self._tree.read_blob(parent, edit.path)
+            if held is None or held[0] not in {"100644", "100755"}:
+                raise ConfigError(f"{edit.path} is no plain file at {parent[:12]}; the branch stays where it is.")
+            if digest_text(held[1]) != edit.before:
+                raise ConfigError(
+                    f"{edit.path} is not what the plan read; the branch stays at {parent[:12]}.",
+                    hint="Run `layline upgrade plan` again.",
+                )
+            found.append((edit.path, (held[0], edit.after.encode("utf-8", "surrogatepass"))))
+        pin = self._pin(parent, step)
+        if isinstance(pin, PinEdit):
+            found.append((pin.path, (pin.mode, pin.data)))
+        return found
+
+    def _pin(self, commit: str, step: Step) -> PinEdit | str:
+        backend = self._workspace.settings.backend(self._key)
+        new = (step.to, frozenset(self._tags.get(step.to, ())))
+        return build_pin_edit(self._workspace.downstream, commit, self._key, backend, new)
+
+    def _build(
+        self, parent: str, files: dict[str, tuple[str, bytes]], number: int, who: Identity, tests: str | None
+    ) -> str:
+        message = render_message(
+            self._plan, number, self._workspace.settings.backend(self._key).label or self._key, tests
+        )
+        return self._tree.build_commit(parent, files, message, who, self._base.committed)
+
+    def _run(self, commit: str, test: str) -> tuple[str, str]:
+        """The project's own tests over the files of a commit, in a folder of their own."""
+        with tempfile.TemporaryDirectory(prefix="layline-upgrade-") as folder:
+            place = Path(folder) / "tree"
+            place.mkdir()
+            write_files(open_repository(self._tree.root), commit, place)
+            backend = self._workspace.settings.backend(self._key)
+            if backend.path is not None and backend.pin is None:
+                (place / backend.path).mkdir(parents=True, exist_ok=True)
+                entry = open_repository(self._tree.root).read_entry(commit, backend.path)
+                if entry is not None:
+                    write_files(self._upstream, entry.oid, place / backend.path)
+            done = subprocess.run(
+                ["sh", "-c", test], cwd=place, capture_output=True, check=False, stdin=subprocess.DEVNULL
+            )
+        text = (done.stdout + done.stderr).decode("utf-8", "replace")[-_TAIL:]
+        return ("passed" if done.returncode == 0 else f"failed (exit {done.returncode})"), text
+
+
+def render_message(plan: Plan, number: int, label: str, tests: str | None) -> str:
+    """What a step did and why, with its evidence; trailers let a later run go on from here."""
+    step = plan.steps[number - 1]
+    subject = f"Upgrade {label} to {step.to[:12]}"
+    lines = [subject, ""]
+    if step.culprit is not None:
+        lines += [f"{say_culprit(step.culprit)} ({step.culprit.hash[:12]}, {step.date}) breaks places of ours.", ""]
+    made = [mend for mend in step.mends if mend.mechanical]
+    lines += [f"- {mend.file}:{mend.lines[0]}: {mend.why}" for mend in made]
+    lines += [f"  at {mend.evidence}" for mend in made if mend.evidence is not None][:1] if made else []
+    rest = [mend for mend in step.mends if not mend.mechanical]
+    if rest:
+        lines += [
+            "",
+            "Left for a person:",
+            *(f"- {mend.file}:{mend.lines[0]}: {mend.target}: {mend.why}" for mend in rest),
+        ]
+    promise = Promise(plan=plan.digest, step=number, steps=len(plan.steps), left=promised(plan, number))
+    return "\n".join(lines).rstrip() + "\n\n" + render_trailers(promise, tests)
+
+
+def promised(plan: Plan, number: int) -> int:
+    """Places that do not fit after a step: at the end what was judged, on the way what no mend was found for."""
+    return plan.after if number == len(plan.steps) else plan.today + plan.steps[number - 1].left
+
+
+def _answer(plan: Plan, label: str, name: str, done: int, made: list[Made]) -> Answer:
+    failed = [one for one in made if one.tests is not None and one.tests != "passed"]
+    left = sum(not mend.mechanical for step in plan.steps for mend in step.mends)
+    mended = sum(mend.mechanical for step in plan.steps for mend in step.mends)
+    at = done + len(made)
+    title = (
+        f"{label}: {count(len(made), 'commit')} made on {name}, {at} of {len(plan.steps)} steps done; "
+        f"{count(mended, 'place')} mended in all, {left} left for a person."
+    )
+    lines = tuple(f"step {one.number}: {one.commit[:12]}{f', tests {one.tests}' if one.tests else ''}" for one in made)
+    blocks = (Bullets(lines),) if lines else (Paragraph("Every step was there already."),)
+    hints = (Paragraph(f"Look at it: git log --reverse -p HEAD..{name}; then `layline upgrade check --at {name}`."),)
+    data: dict[str, Any] = {
+        "schema": SCHEMA,
+        "backend": plan.backend,
+        "branch": name,
+        "plan": plan.digest,
+        "steps": len(plan.steps),
+        "done": at,
+        "commits": [
+            {"step": one.number, "commit": one.commit, "tests": one.tests, "output": one.output} for one in made
+        ],
+        "mended": mended,
+        "left": left,
+        "does_not_fit": {"today": plan.today, "before": plan.before, "after": plan.after},
+    }
+    report = Report(title=title, sections=(Section(title="Commits", blocks=(*blocks, *hints)),))
+    return Answer(report=report, data=data, needs_person=bool(left or failed))

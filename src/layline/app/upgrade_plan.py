@@ -1,0 +1,313 @@
+"""`upgrade plan`: the steps of an upgrade, what Layline can mend in each and what is left for a person."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from layline.app.uncommitted import tell_uncommitted
+from layline.app.upgrade_answer import build_answer
+from layline.app.upgrade_judging import Between, Standing, Stops, edit_to, find_break, judge_at, judge_between, pin_of
+from layline.core.evidence import Skipped
+from layline.core.progress import Progress, silent
+from layline.core.prose import count
+from layline.core.report import Answer
+from layline.core.revision import Relation
+from layline.coupling.drift_model import Drift
+from layline.errors import ConfigError
+from layline.history import read_commits
+from layline.history.commits import compare_commits
+from layline.source import Tree
+from layline.upgrade.imports import follow_names
+from layline.upgrade.moves import NameMove, find_move
+from layline.upgrade.plan import (
+    PATCHES,
+    Job,
+    find_healed,
+    find_jobs,
+    find_unproven,
+    group_breaks,
+    is_generated,
+    map_line,
+    mend_of,
+    split_carried,
+    unsure,
+)
+from layline.upgrade.proposals import propose
+from layline.upgrade.retarget import build_retarget, render_patch
+from layline.upgrade.safe import SafePin, Verdict, find_safe_pin
+from layline.upgrade.values import Break, FileEdit, Mend, Plan, Step, digest_text
+
+if TYPE_CHECKING:
+    from layline.app.workspace import Workspace
+    from layline.git import Repository
+
+_ROUNDS = 4
+"""So often what judging again refutes is taken out and the rest judged anew."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """An upgrade with everything read that a plan is made from."""
+
+    workspace: Workspace
+    key: str
+    upstream: Repository
+    between: Between
+    now: Standing
+    then: Standing
+    order: tuple[str, ...]
+    """First-parent commits after the pin, oldest first; the last one is where the upgrade ends."""
+    breaks: tuple[Break, ...]
+    moves: dict[str, NameMove]
+
+    @property
+    def to(self) -> str:
+        return self.then.commit
+
+
+def upgrade_plan(
+    workspace: Workspace, key: str, *, to: str | None = None, safe: bool = False, progress: Progress = silent
+) -> Answer:
+    """The steps from the pin to a ref, or to the newest commit that breaks nothing."""
+    settings = workspace.settings.backend(key)
+    end = to or settings.ref
+    label = settings.label or key
+    if not safe:
+        plan = make_plan(ask(workspace, key, end, progress), progress)
+        return tell_uncommitted(workspace, build_answer(plan, label), [key])
+    upstream, pin = pin_of(workspace, key)
+    found = find_safe(workspace, key, upstream.resolve_upstream(end), progress)
+    if found.commit == pin:
+        raise ConfigError(
+            f"The commit after the pin of {label} breaks {count(found.next_breaks, 'place')} of ours already: the pin is "
+            "the safe one.",
+            hint="Plan an upgrade with --to.",
+        )
+    plan = make_plan(ask(workspace, key, found.commit, progress), progress)
+    return tell_uncommitted(workspace, build_answer(replace(plan, safe_pin=found.commit), label), [key])
+
+
+def find_safe(workspace: Workspace, key: str, to: str, progress: Progress = silent) -> SafePin:
+    """The newest first-parent commit up to `to` at which nothing of ours breaks that does not break today."""
+    upstream, pin = pin_of(workspace, key)
+    order = find_order(upstream, pin, to, to)
+    today = {one.key for one in judge_at(workspace, key, pin, progress).misfits}
+    known: dict[str, Verdict] = {}
+
+    def judge(commit: str) -> Verdict:
+        if commit not in known:
+            progress(f"judging {commit[:12]}", order.index(commit) + 1, len(order))
+            then = judge_at(workspace, key, commit, progress)
+            between = judge_between(workspace, key, commit, progress)
+            breaks = list(between.find_breaks(one for one in then.misfits if one.key not in today))
+            culprits = frozenset(one.culprit for one in breaks if one.culprit is not None)
+            known[commit] = Verdict(broken=frozenset(" ".join(one.key) for one in breaks), culprits=culprits)
+        return known[commit]
+
+    return find_safe_pin(pin, order, judge)
+
+
+def find_order(upstream: Repository, pin: str, to: str, name: str) -> tuple[str, ...]:
+    """First-parent commits from the pin to where the upgrade ends; refused where that is no way forward."""
+    relation = compare_commits(upstream, pin, to).relation
+    if relation in {Relation.SAME, Relation.AHEAD}:
+        where = "the pin itself" if relation is Relation.SAME else "behind the pin"
+        raise ConfigError(f"{name} ({to[:12]}) is {where} ({pin[:12]}).", hint="Name a newer upstream ref with --to.")
+    if relation is Relation.UNRELATED:
+        raise ConfigError(
+            f"{name} ({to[:12]}) and the pin {pin[:12]} share no history.", hint="Is it the right upstream?"
+        )
+    out = upstream.git("rev-list", "--first-parent", "--reverse", f"{pin}..{to}")
+    return tuple(out.decode("ascii").split())
+
+
+def ask(workspace: Workspace, key: str, to: str, progress: Progress = silent) -> Question:
+    """Read and judge everything that a plan needs."""
+    upstream, pin = pin_of(workspace, key)
+    commit = upstream.resolve_upstream(to)
+    order = find_order(upstream, pin, commit, to)
+    progress("judging our places at the pin", 0, 0)
+    now = judge_at(workspace, key, pin, progress)
+    progress("judging our places where the upgrade ends", 0, 0)
+    then = judge_at(workspace, key, commit, progress)
+    between = judge_between(workspace, key, commit, progress)
+    today = {one.key for one in now.misfits}
+    breaks = tuple(between.find_breaks(one for one in then.misfits if one.key not in today))
+    comparer = between.opened.sides.comparer
+    found = {name: find_move(name, comparer) for name in {one.target for one in breaks}}
+    moves = {name: move for name, move in found.items() if move is not None}
+    return Question(workspace, key, upstream, between, now, then, order, breaks, moves)
+
+
+class Workshop:
+    """Our files as they are, and as the steps leave them."""
+
+    def __init__(self, question: Question) -> None:
+        self._question = question
+        self._tree = Tree(question.workspace.downstream, question.workspace.commit)
+        self._rows = {(row.location.path, row.location.line, row.target): row for row in question.between.rows}
+
+    def read(self, path: str) -> str | Skipped:
+        """The text of a file that may be edited, or why it may not."""
+        entry = self._tree.entries.get(path)
+        if entry is None or entry.is_symlink or not entry.is_file:
+            return Skipped(path, "it is a symbolic link")
+        text = self._tree.read_text(path)
+        if isinstance(text, str) and is_generated(text):
+            return Skipped(path, "a program writes this file")
+        return text
+
+    def carry_out(self, jobs: list[Job], steps: int) -> list[dict[str, str]]:
+        """The files that each step changes, as it leaves them."""
+        done: list[dict[str, str]] = []
+        texts: dict[str, str] = {}
+        for number in range(steps):
+            by_path: dict[str, list[Job]] = defaultdict(list)
+            for job in jobs:
+                if job.step == number:
+                    by_path[job.path].append(job)
+            changed = {path: text for path, mine in by_path.items() if (text := self._edit(path, mine, texts))}
+            texts |= changed
+            done.append(changed)
+        return done
+
+    def _edit(self, path: str, jobs: list[Job], texts: dict[str, str]) -> str | None:
+        original = self.read(path)
+        if isinstance(original, Skipped):
+            return None
+        current = texts.get(path, original)
+        rows = [row for job in jobs if job.broken.way == PATCHES and (row := self._find_row(job)) is not None]
+        edited = self._retarget(path, (original, current), rows, texts) if rows else current
+        names = {job.move.old: job.move.new for job in jobs if job.broken.way != PATCHES}
+        followed = follow_names(edited, names) if names else None
+        edited = followed.text if followed is not None else edited
+        return edited if edited != current else None
+
+    def _retarget(self, path: str, versions: tuple[str, str], rows: list[Drift], texts: dict[str, str]) -> str:
+        original, current = versions
+        moved = [
+            replace(row, location=replace(row.location, line=map_line(original, current, row.location.line)))
+            for row in rows
+        ]
+        sides = self._question.between.opened.sides
+        over = edit_to(self._question.workspace, {**texts, path: current})
+        found = build_retarget(moved, Tree(over.downstream, over.commit), sides.pin, sides.tip)
+        return next((one.after for one in found.files if one.path == path), current)
+
+    def _find_row(self, job: Job) -> Drift | None:
+        place = job.broken.location
+        return self._rows.get((place.path, place.line, job.broken.target))
+
+
+def make_plan(question: Question, progress: Progress = silent) -> Plan:
+    """Schedule the sure moves, carry them out in memory, judge the result, keep what that confirms."""
+    groups = group_breaks(question.breaks, question.order)
+    ends = [commit for commit, _ in groups if commit is not None]
+    commits = ends if ends and ends[-1] == question.to else [*ends, question.to]
+    stops = Stops(question.upstream, tuple(commits), question.between.opened)
+    jobs, carried = split_carried(find_jobs(groups, question.moves, stops.has, len(commits)))
+    workshop = Workshop(question)
+    refuted: dict[Break, str] = {}
+    after, texts = question.then, list[dict[str, str]]()
+    for number in range(_ROUNDS):
+        texts = workshop.carry_out(jobs, len(commits))
+        final = {path: text for changed in texts for path, text in changed.items()}
+        progress("judging the edited files again", 0, 0)
+        edited = edit_to(question.workspace, final)
+        after = judge_at(edited, question.key, question.to, progress) if final else question.then
+        wrong = find_unproven([*jobs, *carried], question.then.places, after.places)
+        if not wrong:
+            break
+        refuted |= {job.broken: why for job, why in wrong}
+        paths = {job.path for job, _ in wrong} if number else set[str]()  # a second time: not one edit of that file
+        jobs = [job for job in jobs if job.broken not in refuted and job.path not in paths]
+        carried = [job for job in carried if job.broken not in refuted and job.path not in paths]
+    return _assemble(question, (groups, commits), [*jobs, *carried], texts, (after, refuted))
+
+
+def _assemble(
+    question: Question,
+    course: tuple[list[tuple[str | None, list[Break]]], list[str]],
+    jobs: list[Job],
+    texts: list[dict[str, str]],
+    outcome: tuple[Standing, dict[Break, str]],
+) -> Plan:
+    groups, commits = course
+    after, refuted = outcome
+    known = {one.hash: one for one in read_commits(question.upstream, commits)}
+    mended = {job.broken for job in jobs}
+    healed = find_healed(question.breaks, mended, question.then.places, after.places)
+    mended |= healed.keys()
+    rows = {(row.location.path, row.location.line, row.target): row for row in question.between.rows}
+    steps: list[Step] = []
+    left = 0
+    previous: dict[str, str] = {}
+    for number, commit in enumerate(commits):
+        mine = [one for name, breaks in groups if (name or question.to) == commit for one in breaks]
+        proposals = [_propose(question, one, rows, refuted) for one in mine if one not in mended]
+        left += len(proposals)
+        edits = tuple(_find_edits(question, texts[number] if texts else {}, previous))
+        done = list(_find_mends([job for job in jobs if job.step == number], edits, previous, question))
+        done += [healed[one] for one in mine if one in healed]
+        previous |= texts[number] if texts else {}
+        culprit = known[commit] if any(name == commit for name, _ in groups) else None
+        steps.append(
+            Step(
+                to=commit,
+                date=known[commit].date,
+                culprit=culprit,
+                mends=(*done, *proposals),
+                edits=edits,
+                left=left,
+            )
+        )
+    today = {one.key for one in question.now.misfits}
+    known_keys = {one.key for one in question.breaks} | today
+    revealed = (find_break(question.between.opened, one) for one in after.misfits if one.key not in known_keys)
+    rest = (*(one for one in question.breaks if one not in mended), *revealed)
+    return Plan(
+        backend=question.key,
+        commit=question.workspace.commit,
+        start=question.now.commit,
+        to=question.to,
+        steps=tuple(steps),
+        left=rest,
+        before=len(question.then.misfits),
+        after=len(after.misfits),
+        today=len(question.now.misfits),
+    )
+
+
+def _propose(
+    question: Question, one: Break, rows: dict[tuple[str, int, str | None], Drift], refuted: dict[Break, str]
+) -> Mend:
+    row = rows.get((one.location.path, one.location.line, one.target))
+    mend = propose(one, row, question.between.opened.sides, question.upstream)
+    return unsure(mend, question.moves.get(one.target), refuted.get(one, ""))
+
+
+def _find_edits(question: Question, changed: dict[str, str], previous: dict[str, str]) -> list[FileEdit]:
+    tree = Tree(question.workspace.downstream, question.workspace.commit)
+    found = []
+    for path, text in sorted(changed.items()):
+        was = previous.get(path)
+        held = was if was is not None else tree.read_text(path)
+        if isinstance(held, str):
+            found.append(FileEdit(path=path, before=digest_text(held.encode("utf-8", "surrogatepass")), after=text))
+    return found
+
+
+def _find_mends(
+    jobs: list[Job], edits: tuple[FileEdit, ...], previous: dict[str, str], question: Question
+) -> list[Mend]:
+    """Each mend; the first of a file shows the edit of the whole file."""
+    tree = Tree(question.workspace.downstream, question.workspace.commit)
+    diffs: dict[str, str] = {}
+    for edit in edits:
+        was = previous.get(edit.path)
+        held = was if was is not None else tree.read_text(edit.path)
+        diffs[edit.path] = render_patch(edit.path, held, edit.after) if isinstance(held, str) else ""
+    ordered = sorted(jobs, key=lambda job: (job.path, job.broken.location.line, job.move.old))
+    return [mend_of(job, diffs.pop(job.path, "")) for job in ordered]

@@ -1,0 +1,106 @@
+"""Where a name of ours went, and whether that is sure enough to write it down without asking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from layline.change.compare import Comparer, Comparison
+from layline.change.similarity import SMALL, compare_names, read_shingles
+from layline.core.drift import DriftKind
+from layline.source import DefinitionKind, Resolver, Symbol, SymbolKind
+
+_ALIKE = 0.4
+"""Bodies of one name, gone from one place and new in one other, this alike: the same thing."""
+_RENAMED = 0.8
+"""Under another name it takes more."""
+_SURE = 0.85
+"""A score of the history: a commit took it from there and put it here."""
+_RIVAL = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class NameMove:
+    """One upstream name, as it was and as it is."""
+
+    old: str
+    new: str
+    sure: bool
+    why: str
+
+    @property
+    def is_renamed(self) -> bool:
+        return self.old.rpartition(".")[2] != self.new.rpartition(".")[2]
+
+
+def find_move(target: str, comparer: Comparer) -> NameMove | None:
+    """The new home of a name that its old address no longer has; None where nothing is known."""
+    found = comparer.compare(target)
+    home = found.new_home
+    if home is None or found.after.exists or not comparer.tip.resolve(home).exists:
+        return None
+    reason = found.suggestions[0].reason if found.suggestions else ""
+    return NameMove(target, home, _is_sure(found, home, comparer), reason)
+
+
+def _is_sure(found: Comparison, home: str, comparer: Comparer) -> bool:
+    there = comparer.tip.resolve(home)
+    if found.kind is DriftKind.BINDING_LOST:
+        return _is_same_object(found, home, comparer)
+    if found.before.kind is SymbolKind.SUBMODULE:
+        return there.kind is SymbolKind.SUBMODULE
+    best = found.suggestions[0].score
+    if any(one.score >= best - _RIVAL for one in found.suggestions[1:]):
+        return False
+    return _is_alike(found.before, there, best, comparer)
+
+
+def _is_same_object(found: Comparison, home: str, comparer: Comparer) -> bool:
+    """A module stopped importing it: the object is where it always was, or has itself surely moved there."""
+    origin = found.before.home
+    if origin is None or origin == found.name:
+        return False
+    if comparer.tip.resolve(home).home == origin:
+        return True
+    inner = comparer.compare(origin)
+    return (
+        inner.new_home is not None
+        and comparer.tip.resolve(home).home == comparer.tip.resolve(inner.new_home).home
+        and _is_sure(inner, inner.new_home, comparer)
+    )
+
+
+def _is_alike(before: Symbol, there: Symbol, score: float, comparer: Comparer) -> bool:
+    one, two = before.definition, there.definition
+    if one is None or two is None or one.kind is not two.kind or before.module is None or there.module is None:
+        return False
+    same_name = one.name == two.name
+    if one.kind in {DefinitionKind.ASSIGNMENT, DefinitionKind.FIELD}:
+        return same_name and one.value is not None and one.value == two.value  # two values are alike by chance
+    if not same_name and min(_size(comparer.pin, before), _size(comparer.tip, there)) < SMALL:
+        return False  # so are two short bodies
+    alike = comparer.homes.similarity(before.module, one, there.module, two)
+    enough = (alike >= _ALIKE or score >= _SURE) if same_name else alike >= _RENAMED
+    return enough and not _has_rival(before, there, alike, comparer)
+
+
+def _size(side: Resolver, symbol: Symbol) -> int:
+    definition, module = symbol.definition, symbol.module
+    node = side.index.read_node(module, definition) if definition is not None and module is not None else None
+    return read_shingles(node).total() if node is not None else 0
+
+
+def _has_rival(before: Symbol, there: Symbol, alike: float, comparer: Comparer) -> bool:
+    """Another place that is as alike, and whose address is as near to the old one."""
+    one, module = before.definition, before.module
+    if one is None or module is None or there.module is None or one.owner:
+        return False
+    near = compare_names(module.split("."), there.module.split("."))
+    for other in comparer.homes.find(module, one):
+        symbol = comparer.tip.resolve(other.target)
+        if symbol.home == there.home or symbol.definition is None or symbol.module is None:
+            continue
+        as_near = compare_names(module.split("."), symbol.module.split(".")) >= near
+        as_alike = comparer.homes.similarity(module, one, symbol.module, symbol.definition) >= alike - _RIVAL
+        if as_near and as_alike:
+            return True
+    return False

@@ -1,0 +1,99 @@
+"""What helps a person with a mend that nobody can prove: both bodies with upstream's change marked, and how upstream
+changed its own callers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from layline.coupling.threeway import build_three_way, render_diff
+from layline.upgrade.values import Break, Mend, MendKind
+
+if TYPE_CHECKING:
+    from layline.coupling.drift_model import Drift, Sides
+    from layline.git import Repository
+
+_LONGEST = 200
+"""Lines of a diff that a plan shows."""
+_EXAMPLE = 12
+_KINDS = {"calls": MendKind.CALL_REFUSED, "overrides": MendKind.CALL_REFUSED}
+
+
+def propose(broken: Break, row: Drift | None, sides: Sides, upstream: Repository) -> Mend:
+    """A mend that a person makes, with what is known."""
+    view = build_three_way(row, sides) if row is not None else None
+    first = broken.location.line
+    last = first
+    diff = ""
+    if view is not None:
+        diff = _cut(render_diff(view.then, view.now, ("upstream at the pin", "upstream there")))
+        last = first + max(0, len(view.ours.splitlines()) - 1)
+    return Mend(
+        file=broken.location.path,
+        lines=(first, last),
+        kind=_find_kind(broken, is_copy=view is not None and view.is_copy),
+        mechanical=False,
+        diff=diff,
+        why=broken.why,
+        target=broken.target,
+        evidence=broken.evidence,
+        example=find_example(upstream, broken.culprit, broken.target),
+    )
+
+
+def _find_kind(broken: Break, *, is_copy: bool) -> MendKind:
+    if broken.way in _KINDS:
+        return _KINDS[broken.way]
+    if broken.new_target is not None:
+        return MendKind.TARGET_MOVED if broken.way == "patches" else MendKind.IMPORT_MOVED
+    if is_copy:
+        return MendKind.BODY_CHANGED
+    return MendKind.REMOVED
+
+
+def _cut(diff: str) -> str:
+    lines = diff.splitlines()
+    if len(lines) <= _LONGEST:
+        return diff
+    return "\n".join([*lines[:_LONGEST], f"… {len(lines) - _LONGEST} more lines"])
+
+
+def find_example(upstream: Repository, culprit: str | None, target: str) -> str:
+    """One place where the commit changed a line of upstream's own that names the target; empty where there is none."""
+    if culprit is None:
+        return ""
+    name = target.rpartition(".")[2]
+    out = upstream.git(
+        "diff-tree", "-p", "-U0", "-r", "--root", "-m", "--first-parent", "--no-commit-id", "--no-color",
+        "--no-ext-diff", "--no-textconv", f"-G\\b{re.escape(name)}\\b" if name.isidentifier() else "-Gx^",
+        culprit, "--", "*.py",
+    )  # fmt: off
+    for path, hunk in _find_hunks(out.decode("utf-8", "replace")):
+        removed = [line for line in hunk if line.startswith("-") and _uses(line, name)]
+        added = [line for line in hunk if line.startswith("+")]
+        if removed and added and len(hunk) <= _EXAMPLE:
+            return "\n".join([f"{path}:", *hunk])
+    return ""
+
+
+def _uses(line: str, name: str) -> bool:
+    """Names it, and does not define it."""
+    words = line[1:].split()
+    return bool(re.search(rf"\b{re.escape(name)}\b", line)) and words[:1] not in (["def"], ["class"])
+
+
+def _find_hunks(text: str) -> Iterator[tuple[str, list[str]]]:
+    path, hunk = "", list[str]()
+    for line in text.splitlines():
+        if line.startswith(("diff --git", "@@")):
+            if hunk:
+                yield path, hunk
+            hunk = []
+        if line.startswith("+++ "):
+            path = line[4:].removeprefix("b/")
+        elif line.startswith(("+", "-")) and not line.startswith("--- "):
+            hunk.append(line)
+    if hunk:
+        yield path, hunk
