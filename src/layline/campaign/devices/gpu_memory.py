@@ -113,15 +113,9 @@ class DeviceMemory:
             if name in step.inputs:
                 self._view(name, shape, at).copy_(inputs[name])
             else:
-                poison[name] = self._draw_poison(width(self.operator, name))
+                poison[name] = draw_poison(self.operator.buffer(name).dtype, width(self.operator, name), self._rng)
                 self._words(name, shape, at).fill_(poison[name])
         return Filled(step=step, shape=shape, place=place, inputs=inputs, poison=poison, guard=bytes((guard,)))
-
-    def _draw_poison(self, wide: int) -> int:
-        """A quiet NaN: 0x7FC0 with a payload in bf16, 0x7FC00000 in f32."""
-        if wide == 2:
-            return 0x7FC0 | int(self._rng.integers(1, 62))
-        return 0x7FC00000 | int(self._rng.integers(1, 1 << 21))
 
     def describe(self, filled: Filled) -> list[list[Any]]:
         """The call's arguments as the worker wants them: dtype, offset in elements, extents."""
@@ -252,6 +246,17 @@ def width(operator: Operator, name: str) -> int:
     import torch
 
     return int(getattr(torch, operator.buffer(name).dtype).itemsize)
+
+
+def draw_poison(dtype: str, wide: int, rng: np.random.Generator) -> int:
+    """A quiet NaN with a payload: 0x7FC0 in bf16, 0x7FC00000 in f32; the one NaN of fp8; for integers any secret number."""
+    if "float" not in dtype:
+        return int(rng.integers(2, 1 << min(62, 8 * wide - 1)))
+    if wide == 1:
+        return 0x7F
+    if wide == 2:
+        return 0x7E00 | int(rng.integers(1, 256)) if dtype == "float16" else 0x7FC0 | int(rng.integers(1, 62))
+    return 0x7FC00000 | int(rng.integers(1, 1 << 21)) if wide == 4 else 0x7FF8 << 48 | int(rng.integers(1, 1 << 40))
 
 
 def footprint(operator: Operator, shape: Shape) -> int:

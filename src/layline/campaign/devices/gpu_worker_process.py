@@ -274,4 +274,5 @@ def _configuration(source: Source, arena: DeviceArena) -> dict[str, Any]:
         "dtypes": sorted({buffer.dtype for buffer in operator.buffers}),
         "kernel": str(source.path),
         "symbols": [step.symbol for step in operator.passes],
+        "returned": [len(step.outputs) if operator.returns else 0 for step in operator.passes],
     }

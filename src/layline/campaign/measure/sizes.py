@@ -62,24 +62,25 @@ def find_far_shapes(shapes: tuple[Shape, ...], rng: np.random.Generator) -> Iter
     all large.
     """
     names = [name for name, _value in shapes[0].sizes]
+    groups = _name_groups(shapes[0])
     for name in names:
         largest = max(shape.size(name) for shape in shapes)
-        least = 2 * largest if name == "G" else max(2 * largest, FAR)
-        yield _build(f"far~{name}", names, {name: least + 1 + 2 * int(rng.integers(0, 128))}, THIN)
-    plain = [name for name in names if name != "G"]
+        least = 2 * largest if name == groups else max(2 * largest, FAR)
+        yield _build(f"far~{name}", shapes[0], {name: least + 1 + 2 * int(rng.integers(0, 128))}, THIN)
+    plain = [name for name in names if name != groups]
     if len(plain) > 2:
         for first, second in zip(plain, (*plain[1:], plain[0]), strict=True):
             wide = {name: WIDE + 1 + 2 * int(rng.integers(0, 32)) for name in (first, second)}
-            yield _build(f"wide~{first}{second}", names, wide, BESIDE)
-    yield _build("large~all", names, {name: LARGE + 1 + 2 * int(rng.integers(0, 32)) for name in plain}, THIN)
+            yield _build(f"wide~{first}{second}", shapes[0], wide, BESIDE)
+    yield _build("large~all", shapes[0], {name: LARGE + 1 + 2 * int(rng.integers(0, 32)) for name in plain}, THIN)
 
 
 def find_empty_shapes(operator: Operator) -> Iterator[Shape]:
     """Each extent nothing, in turn: a sum over nothing is 0, and a result without rows is none."""
     names = [name for name, _value in operator.shapes[0].sizes]
     for name in names:
-        if name != "G":
-            yield _build(f"none~{name}", names, {name: 0}, ASIDE)
+        if name != _name_groups(operator.shapes[0]):
+            yield _build(f"none~{name}", operator.shapes[0], {name: 0}, ASIDE)
 
 
 def find_largest_shape(operator: Operator, most_bytes: float, most_flops: float) -> Shape | None:
@@ -87,7 +88,7 @@ def find_largest_shape(operator: Operator, most_bytes: float, most_flops: float)
     names = [name for name, _value in operator.shapes[0].sizes]
     largest = {name: max(shape.size(name) for shape in operator.shapes) + 1 for name in names}
     while True:
-        built = _build("beyond~all", names, {name: value | 1 for name, value in largest.items()}, THIN)
+        built = _build("beyond~all", operator.shapes[0], {name: value | 1 for name, value in largest.items()}, THIN)
         shape = next(fit_shapes(operator, (built,)), None)
         if shape is None:
             return None
@@ -95,7 +96,7 @@ def find_largest_shape(operator: Operator, most_bytes: float, most_flops: float)
         work = max(step.flops(shape) for step in operator.passes)
         if (moved <= most_bytes and work <= most_flops) or max(largest.values()) < THIN:
             return shape
-        name = max((one for one in names if one != "G"), key=lambda one: largest[one])
+        name = max((one for one in names if one != _name_groups(operator.shapes[0])), key=lambda one: largest[one])
         largest[name] = max(1, largest[name] * 3 // 4)
 
 
@@ -128,13 +129,18 @@ def walk_sizes(operator: Operator, steps: tuple[int, ...] | None = None, aside: 
     names = [name for name, _value in operator.shapes[0].sizes]
     for name in names:
         for value in steps or (*_STEPS, *reversed(_STEPS)):
-            yield _build(f"walk~{name}{value}", names, {name: value}, aside)
+            yield _build(f"walk~{name}{value}", operator.shapes[0], {name: value}, aside)
 
 
-def _build(label: str, names: list[str], chosen: dict[str, int], others: int) -> Shape:
+def _name_groups(shape: Shape) -> str:
+    """The axis that counts groups, where the operator has them."""
+    return "G" if shape.groups else ""
+
+
+def _build(label: str, like: Shape, chosen: dict[str, int], others: int) -> Shape:
     """A shape with some extents chosen; with groups, the rows are most of them in one group."""
-    sizes = {name: chosen.get(name, others) for name in names}
-    if "G" not in sizes:
+    sizes = {name: chosen.get(name, others) for name, _value in like.sizes}
+    if not like.groups:
         return Shape(label=label, sizes=tuple(sizes.items()))
     count = chosen.get("G", GROUPS)
     rows = sizes["M"]

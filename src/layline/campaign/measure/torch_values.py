@@ -29,7 +29,7 @@ class TorchValues:
     def is_real(self, array: Any) -> bool:
         import torch
 
-        return array.dtype in (torch.bfloat16, torch.float32)
+        return array.dtype in (torch.bfloat16, torch.float32, torch.float64)
 
     def find_extremes(self, flat: Any) -> tuple[int, int]:
         return int(flat.float().argmin()), int(flat.float().argmax())
@@ -60,10 +60,14 @@ class TorchValues:
         return count > 8 and bool(torch.equal(got[:count], given[:count]))
 
     def are_close(self, left: Any, right: Any) -> bool:
+        if not left.is_floating_point():
+            return bool((left == right).all())
         return not left.numel() or self.find_distance(left, right) < 1e-2
 
     def find_distance(self, left: Any, right: Any) -> float:
         """The largest difference, in units of the right one's root mean square, row by row."""
+        if not left.is_floating_point():
+            return float((left != right).any())
         return measure_error("", left, right.float()).worst
 
     def find_differing(self, ours: Any, theirs: Any) -> tuple[int, tuple[int, ...], float, float] | None:
@@ -71,6 +75,8 @@ class TorchValues:
 
         NaN for infinity is let pass: a number split into parts gives it, and it hides nothing.
         """
+        if not ours.is_floating_point():
+            return None
         a, b = ours.float(), theirs.float()
         differs = (a.isfinite() != b.isfinite()) | (a.isinf() & b.isinf() & (a != b))
         if not bool(differs.any()):
@@ -87,8 +93,10 @@ class TorchValues:
         wrong = next(_find_wrong(operator, name, got, want, is_exact=is_exact, poison=poison), None)
         if wrong is not None:
             return wrong
+        if not got.is_floating_point():
+            return Error(output=name, rms=0.0, worst=0.0)
         error = measure_error(name, got, want)
-        wanted = operator.tolerance.snr_db
+        wanted = operator.find_tolerance(name).snr_db
         if wanted is not None and not error.snr_db >= wanted:
             told = f"{name} has a signal-to-noise ratio of {error.snr_db:.1f} dB; {wanted:g} dB are needed."
             return Wrong(property="snr", reason=told, evidence=())
@@ -98,11 +106,12 @@ class TorchValues:
         """Elements that have nothing to do with the right ones; half a unit in the last place of bf16 is a part of any."""
         import torch
 
-        if not want.numel():
+        if not want.numel() or not want.is_floating_point():
             return
         part = LOST if got[0].dtype == torch.float32 else 16 * LOST
         size = want.abs()
-        ours, theirs = ((size >= SMALLEST) & ~((one.to(want.dtype) - want).abs() <= part * size) for one in got)
+        counted = (size >= SMALLEST) & size.isfinite()
+        ours, theirs = (counted & ~((one.to(want.dtype) - want).abs() <= part * size) for one in got)
         only = ours & ~theirs
         counts = int(ours.sum()), int(theirs.sum())
         at = tuple(int(one) for one in only.nonzero()[0].tolist()) if bool(only.any()) else ()
@@ -115,13 +124,16 @@ def _find_wrong(operator: Operator, name: str, got: Any, want: Any, *, is_exact:
     import torch
 
     unwritten = int((got.view(getattr(torch, WORDS[got.element_size()])) == poison).sum())
-    if unwritten:
+    if unwritten and (got.element_size() > 1 or got.is_floating_point()):
         yield Wrong(
             property="writes-every-output",
             reason=f"{unwritten} of {got.numel()} elements of {name} were never written.",
             evidence=(f"poison 0x{poison:x} still there",),
         )
-    infinite = int((~torch.isfinite(got)).sum())
+    if not got.is_floating_point():
+        yield from _find_other_integers(name, got, want)
+        return
+    infinite = int(_find_special(got, want).sum())
     if infinite:
         yield Wrong(
             property="finite",
@@ -136,10 +148,42 @@ def _find_wrong(operator: Operator, name: str, got: Any, want: Any, *, is_exact:
     yield from _find_distance(operator, name, got, want)
 
 
+def _find_other_integers(name: str, got: Any, want: Any) -> Iterator[Wrong]:
+    """Integers and truth values are right or wrong."""
+    differing = int((got != want).sum())
+    if differing:
+        told = f"{differing} of {got.numel()} elements of {name} are not the right ones."
+        yield Wrong(property="correct", reason=told, evidence=())
+
+
+def _find_special(got: Any, want: Any) -> Any:
+    """Where NaN or infinity stands and the reference has something else, or the other way round."""
+    some = widen(got)
+    same = (
+        (some.isfinite() & want.isfinite())
+        | (some.isnan() & want.isnan())
+        | (want.isinf() & (some == want.to(some.dtype)))
+    )
+    return ~same
+
+
+def widen(got: Any) -> Any:
+    """Arithmetic on fp8 is not there."""
+    return got.float() if got.element_size() == 1 else got
+
+
+def _drop_special(some: Any, right: Any) -> tuple[Any, Any]:
+    """Both 0 where the right answer is no finite number; whether they agree there was looked at before."""
+    finite = right.isfinite()
+    if bool(finite.all()):
+        return some, right
+    return some.masked_fill(~finite, 0), right.masked_fill(~finite, 0)
+
+
 def _find_distance(operator: Operator, name: str, got: Any, want: Any) -> Iterator[Wrong]:
     import torch
 
-    tolerance = operator.tolerance
+    tolerance = operator.find_tolerance(name)
     outside, worst = 0, 0.0
     for some, right in _chunks(got, want):
         scale = right.pow(2).mean(dim=-1, keepdim=True).sqrt()
@@ -175,7 +219,7 @@ def _chunks(got: Any, want: Any) -> Iterator[tuple[Any, Any]]:
     """Blocks of whole rows."""
     rows = max(1, CHUNK // max(1, got.shape[-1]))
     if got.dim() < 2:
-        yield got, want
+        yield _drop_special(widen(got).reshape(-1), want.reshape(-1))
         return
     for at in range(0, got.shape[0], rows):
-        yield got[at : at + rows], want[at : at + rows]
+        yield _drop_special(widen(got[at : at + rows]), want[at : at + rows])

@@ -12,7 +12,17 @@ from pathlib import Path
 from layline.campaign.values.operator import Operator
 from layline.errors import ConfigError
 
-FILES = ("rope", "cross_entropy", "swiglu")
+FILES = (
+    "rope",
+    "cross_entropy",
+    "swiglu",
+    "rope_bf16",
+    "cross_entropy_bf16",
+    "swiglu_bf16",
+    "rmsnorm_quant_bf16",
+    "moe_permute_bf16",
+    "attention_bf16",
+)
 """Written as a user writes an operator of their own, in `files/`."""
 NAMES = ("gemm", "softmax", "grouped_gemm", "gemm_bf16", "rmsnorm_bf16", "gemm_fp8", "grouped_gemm_bf16", *FILES)
 """Those with a number format in their names run on an accelerator, with the torch and Triton of the machine."""

@@ -232,6 +232,17 @@ def _load(path: str, symbols: list[str]) -> list[Callable[..., Any]]:
     return [getattr(module, symbol) for symbol in symbols]
 
 
+def take_returned(function: Callable[..., Any], count: int) -> Callable[..., Any]:
+    """A kernel that returns its outputs: they are copied where they belong, after it and within its time."""
+
+    def call(*given: Any) -> None:
+        found = function(*given[:-count])
+        for place, one in zip(given[-count:], found if isinstance(found, (tuple, list)) else (found,), strict=True):
+            place.copy_(one)
+
+    return call if count else function
+
+
 def serve(functions: list[Callable[..., Any]], device: Device, request: int, reply: int) -> None:
     """Calls and inspections until the parent closes the pipe."""
     pack, write, receive, tell = REPLY.pack, os.write, _receive, _tell
@@ -289,7 +300,8 @@ def main() -> None:
     _tell(reply, {"weaker": weaker, "versions": versions})
     _receive(request)  # "load": from here on nothing in this process is trusted
     try:
-        functions = _load(config["kernel"], config["symbols"])
+        loaded = _load(config["kernel"], config["symbols"])
+        functions = [take_returned(one, count) for one, count in zip(loaded, config["returned"], strict=True)]
     except Exception as error:  # noqa: BLE001  a kernel that cannot be loaded is an answer
         _tell(reply, {"failed": f"{type(error).__name__}: {error}"[:4000]})
         os._exit(3)

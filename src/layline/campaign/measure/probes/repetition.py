@@ -10,6 +10,7 @@ from layline.campaign.measure.inputs import draw, repeat
 from layline.campaign.measure.oracle import ERROR_FLOOR
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
+from layline.campaign.measure.sizes import fit_shapes
 from layline.campaign.measure.stage import ACCOUNT, Stage
 from layline.campaign.values.describe import describe_shape
 from layline.campaign.values.operator import Pass, Shape
@@ -41,6 +42,10 @@ def _enlarge(stage: Stage, shape: Shape) -> Shape:
     while True:
         sizes = tuple((name, value if name == "G" else 2 * value) for name, value in shape.sizes)
         wider = replace(shape, label=label, sizes=sizes, groups=tuple(2 * rows for rows in shape.groups))
+        fitted = next(fit_shapes(stage.operator, (wider,)), None)
+        if fitted is None or fitted.sizes == shape.sizes:
+            return shape
+        wider = fitted
         moved = max(step.bytes_moved(wider) for step in passes)
         if passes[0].flops(wider) > LARGE_FLOPS or 8 * moved > stage.arena_bytes:
             return shape

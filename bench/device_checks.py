@@ -1,0 +1,118 @@
+"""Operators of the user's form on an accelerator: check each, and judge candidates with a known fate.
+
+    python -m bench.device_checks OUT.jsonl [--problems DIR] [--seconds 500] [--only rope_bf16 …]
+
+Every line of the output is one operator or one candidate, with what was found. KernelBench's problems are read in place from
+DIR (`level1/…`); candidates are made here: the problem's own model compiled by torch, the identity, zeros.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from layline.app.campaign_judge import campaign_check_operator, campaign_judge
+from layline.campaign.operators import FILES
+from layline.errors import Error
+
+PROBLEMS = (
+    "level1/19",
+    "level1/23",
+    "level1/20",
+    "level1/25",
+    "level1/26",
+    "level1/36",
+    "level1/40",
+    "level2/80",
+    "level2/23",
+)
+CHEATS = {"level1/19": "x", "level1/20": "x", "level1/23": "torch.zeros_like(x)"}
+"""What passes KernelBench's own check: the identity for rectifiers whose inputs are positive, zeros for the softmax."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    asked = argparse.ArgumentParser()
+    asked.add_argument("out", type=Path)
+    asked.add_argument("--problems", type=Path)
+    asked.add_argument("--seconds", type=float, default=500.0)
+    asked.add_argument("--only", nargs="*", default=[])
+    options = asked.parse_args(arguments)
+    until = time.monotonic() + options.seconds
+    done = (
+        {json.loads(line)["what"] for line in options.out.read_text().splitlines()} if options.out.exists() else set()
+    )
+    names = [*(name for name in FILES if name.endswith("bf16"))]
+    names += [f"kernelbench:{options.problems}/{one}" for one in PROBLEMS] if options.problems else []
+    work: list[tuple[str, Callable[[], dict[str, Any]]]] = [(f"check {name}", partial(check, name)) for name in names]
+    if options.problems:
+        for one, cheat in CHEATS.items():
+            name = f"kernelbench:{options.problems}/{one}"
+            work.append((f"cheat {one}", partial(try_candidate, name, write_cheat(cheat))))
+        for one in ("level1/23", "level1/36"):
+            name = f"kernelbench:{options.problems}/{one}"
+            work.append((f"compiled {one}", partial(try_candidate, name, write_compiled(name))))
+    for what, ask in work:
+        if (
+            what in done
+            or time.monotonic() > until
+            or not (not options.only or any(one in what for one in options.only))
+        ):
+            continue
+        began = time.monotonic()
+        found = ask()
+        with options.out.open("a") as out:
+            out.write(json.dumps({"what": what, "seconds": round(time.monotonic() - began, 1), **found}) + "\n")
+        print(what, json.dumps(found)[:700], flush=True)
+    return 0
+
+
+def check(name: str) -> dict[str, Any]:
+    try:
+        answer = campaign_check_operator(name)
+    except Error as error:
+        return {"passed": False, "told": str(error)}
+    return {"passed": answer.data["passed"], "findings": [one["told"] for one in answer.data["findings"]]}
+
+
+def try_candidate(operator: str, text: str) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        candidate = Path(folder) / "kernel.py"
+        candidate.write_text(text)
+        try:
+            answer = campaign_judge(candidate, "model", operator)
+        except Error as error:
+            return {"verdict": "none", "told": str(error)}
+    failed = [f"{one['property']}: {one['reason']}" for one in answer.data["failed"]]
+    return {
+        "verdict": answer.data["verdict"]["outcome"],
+        "told": answer.data["verdict"]["reason"][:300],
+        "failed": failed,
+    }
+
+
+def write_cheat(returned: str) -> str:
+    return (
+        "import torch\nimport torch.nn as nn\n\n\nclass ModelNew(nn.Module):\n    def __init__(self, *given):\n        super().__init__()\n\n"
+        f"    def forward(self, x):\n        return {returned}\n\n\ndef get_init_inputs():\n    return []\n"
+    )
+
+
+def write_compiled(name: str) -> str:
+    """The problem's own model, by torch.compile: honest, and mostly faster."""
+    from layline.campaign.operators.own.foreign.kernelbench import find_problem
+
+    text = find_problem(name.partition(":")[2], Path.cwd()).read_text()
+    return (
+        text
+        + "\n\nclass ModelNew(Model):\n    def forward(self, *x):\n        return _compiled(Model.forward)(self, *x)\n\n\n_kept = {}\n\n\ndef _compiled(f):\n    if f not in _kept:\n        _kept[f] = torch.compile(f, dynamic=False)\n    return _kept[f]\n"
+    )
+
+
+if __name__ == "__main__":
+    main()

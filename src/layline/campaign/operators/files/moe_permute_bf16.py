@@ -1,0 +1,90 @@
+"""MoE permutation in bf16 on an accelerator: every token's row goes to the places its experts' rows have been given."""
+
+from layline.operators import Axis, Tensor, Tolerance, routing
+
+title = "MoE permute bf16 on an accelerator"
+language = "triton"
+metric = "GB/s"
+axes = {"T": Axis(low=1), "K": Axis(const=2), "D": Axis(multiple=8, low=8), "E": Axis(const=8)}
+tensors = {
+    "x": Tensor("T D", "bfloat16"),
+    "expert": Tensor("T K", "int64", draw=routing("E", "K")),
+    "out": Tensor(lambda s: (s.T * s.K, s.D), "bfloat16"),
+    "place": Tensor("T K", "int64"),
+}
+passes = {"forward": "x expert -> out place"}
+shapes = {"mixtral-8192x4096": {"T": 8192, "D": 4096}, "ragged-3001x2048": {"T": 3001, "D": 2048}}
+tolerance = Tolerance(rtol=1e-6, atol=1e-6)
+kinds = ("normal", "scaled", "uneven", "sparse", "outliers")
+
+
+def reference(step, x):
+    """Sorted by expert, and by token inside an expert: stable, so there is one right answer."""
+    import torch
+
+    order = torch.argsort(x.expert.reshape(-1), stable=True)
+    place = torch.empty_like(order)
+    place[order] = torch.arange(order.numel(), device=order.device)
+    return {"out": x.x[order // x.expert.shape[1]], "place": place.view(x.expert.shape)}
+
+
+starts = {
+    "naive": """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def _count(expert, counts, total, E: tl.constexpr, BLOCK: tl.constexpr):
+    block = tl.program_id(0)
+    at = block * BLOCK + tl.arange(0, BLOCK)
+    who = tl.load(expert + at, at < total, E)
+    for one in range(E):
+        tl.store(counts + one * tl.num_programs(0) + block, tl.sum((who == one).to(tl.int64)))
+
+
+@triton.jit
+def _place(expert, before, place, total, E: tl.constexpr, BLOCK: tl.constexpr):
+    block = tl.program_id(0)
+    at = block * BLOCK + tl.arange(0, BLOCK)
+    who = tl.load(expert + at, at < total, E)
+    found = tl.zeros((BLOCK,), tl.int64)
+    for one in range(E):
+        mine = (who == one).to(tl.int64)
+        first = tl.load(before + one * tl.num_programs(0) + block)
+        found = tl.where(who == one, first + tl.cumsum(mine) - mine, found)
+    tl.store(place + at, found, at < total)
+
+
+@triton.jit
+def _scan(counts, before, size, BLOCK: tl.constexpr):
+    whole = tl.zeros((), tl.int64)
+    for start in range(0, size, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        value = tl.load(counts + at, at < size, 0)
+        tl.store(before + at, whole + tl.cumsum(value) - value, at < size)
+        whole += tl.sum(value)
+
+
+@triton.jit
+def _move(x, place, out, columns, K: tl.constexpr, BLOCK: tl.constexpr):
+    slot = tl.program_id(0).to(tl.int64)
+    target = tl.load(place + slot) * columns
+    row = slot // K * columns
+    for start in range(0, columns, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        tl.store(out + target + at, tl.load(x + row + at, at < columns), at < columns)
+
+
+def forward(x, expert, out, place):
+    tokens, columns = x.shape
+    k, total = expert.shape[1], expert.numel()
+    blocks = triton.cdiv(total, 256)
+    counts = torch.empty(8 * blocks, dtype=torch.int64, device=x.device)
+    before = torch.empty_like(counts)
+    _count[(blocks,)](expert, counts, total, 8, 256)
+    _scan[(1,)](counts, before, 8 * blocks, 1024)
+    _place[(blocks,)](expert, before, place, total, 8, 256)
+    _move[(total,)](x, place, out, columns, k, 256, num_warps=1)
+"""
+}

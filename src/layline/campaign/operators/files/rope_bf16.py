@@ -1,0 +1,55 @@
+"""RoPE in bf16 on an accelerator, NeoX style."""
+
+from layline.operators import Axis, Tensor, Tolerance, index, uniform
+
+title = "RoPE bf16 on an accelerator, NeoX style"
+language = "triton"
+metric = "GB/s"
+axes = {"T": Axis(low=1), "H": Axis(low=1), "D": Axis(const=128), "P": Axis(low=1)}
+tensors = {
+    "q": Tensor("T H D", "bfloat16"),
+    "cosine": Tensor("P D", role="weight", draw=uniform(-1, 1)),
+    "sine": Tensor("P D", role="weight", draw=uniform(-1, 1)),
+    "position": Tensor("T", "int64", draw=index("P")),
+    "out": Tensor("T H D", "bfloat16"),
+}
+passes = {"forward": "q cosine sine position -> out"}
+shapes = {"llama8b-8192": {"T": 8192, "H": 32, "P": 8192}, "ragged-5003": {"T": 5003, "H": 8, "P": 8192}}
+tolerance = Tolerance(rtol=1.6e-2, atol=1e-2, snr_db=40)
+flops = {"forward": lambda s: 3.0 * s.T * s.H * s.D}
+
+
+def reference(step, x):
+    import torch
+
+    cosine, sine = x.cosine[x.position][:, None, :], x.sine[x.position][:, None, :]
+    half = x.q.shape[-1] // 2
+    turned = torch.cat((-x.q[..., half:], x.q[..., :half]), dim=-1)
+    return {"out": x.q * cosine + turned * sine}
+
+
+starts = {
+    "naive": """import triton
+import triton.language as tl
+
+
+@triton.jit
+def _turn(q, cosine, sine, position, out, heads, D: tl.constexpr):
+    token, head = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    at = tl.arange(0, D)
+    half: tl.constexpr = D // 2
+    row = (token * heads + head) * D
+    where = tl.load(position + token) * D + at
+    value = tl.load(q + row + at).to(tl.float32)
+    other = tl.load(q + row + (at + half) % D).to(tl.float32)
+    other = tl.where(at < half, -other, other)
+    found = value * tl.load(cosine + where) + other * tl.load(sine + where)
+    tl.store(out + row + at, found.to(tl.bfloat16))
+
+
+def forward(q, cosine, sine, position, out):
+    tokens, heads, size = q.shape
+    if tokens:
+        _turn[(tokens, heads)](q, cosine, sine, position, out, heads, size, num_warps=1)
+"""
+}
