@@ -27,7 +27,7 @@ BESIDES = {
     "mcp": ("functional/test_mcp.py",),
     "patches": (
         "functional/test_patches_upstream.py", "functional/test_namespaces.py", "functional/test_without_registry.py", "functional/test_retarget*.py", "functional/test_drift*.py", "functional/sample/test_drift.py",
-        "functional/sample/test_inventory.py", "functional/sample/test_kept_answers.py", "functional/sample/test_notes.py", "functional/sample/test_port*.py",
+        "functional/sample/test_inventory.py", "functional/sample/test_kept_answers.py", "functional/sample/test_notes.py", "functional/sample/test_port*.py", "functional/sample/test_trace.py",
         "functional/sample/test_retarget.py", "properties/test_shortcuts.py",
     ),
     "periodic": ("functional/test_periodic*.py",),

@@ -30,6 +30,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "patches diff": ("patches diff e-3f9a1c2", "patches diff Attention.forward --to main"),
     "patches retarget": ("patches retarget keel | git apply",),
+    "patches trace": (
+        "patches trace -- python -m mine.train --steps 1",
+        "patches trace --format json -- pytest -q tests",
+    ),
     "upgrade": ("upgrade plan", "upgrade check"),
     "upgrade plan": ("upgrade plan keel", "upgrade plan keel --to v1.2.0", "upgrade plan keel --safe"),
     "upgrade apply": ("upgrade apply keel", "upgrade apply keel --step 2 --test 'pytest -q'"),

@@ -11,6 +11,7 @@ from layline.cli.complete import backend_argument, backend_option, patch_argumen
 from layline.cli.filters import filter_options, read_filters
 from layline.cli.group import group
 from layline.cli.patches_drift import patches_diff, patches_drift, patches_retarget
+from layline.cli.patches_trace import patches_trace
 from layline.cli.progress import show_progress
 from layline.cli.show import at_option, config_option, deliver, format_option, show, worktree_option
 
@@ -160,5 +161,5 @@ def _key(workspace: Workspace, backend: str | None) -> str | None:
     return workspace.settings.choose(backend) if backend else None
 
 
-for command in (patches_drift, patches_diff, patches_retarget):
+for command in (patches_drift, patches_diff, patches_retarget, patches_trace):
     patches.add_command(command)
