@@ -3,6 +3,8 @@
 SHELL := /bin/sh
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
+# Hundreds of short processes are started below: compiling Layline anew in each costs more than what they do.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test lint types layers check slow packages bench docs clean
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,13 @@ import pytest
 from layline.sample import Sample, write_sample
 
 
-@pytest.fixture(autouse=True)
-def private_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test reads or writes the user's cache."""
-    monkeypatch.setenv("LAYLINE_CACHE", str(tmp_path_factory.mktemp("cache")))
+@pytest.fixture(scope="session", autouse=True)
+def tests_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test reads or writes the user's cache, and each worker reads the sample once: a kept answer equals a fresh
+    one (`LAYLINE_CHECK` shows it). A test of the cache itself, or of a cold answer, names a cache of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LAYLINE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 def real_repository(variable: str) -> Path:

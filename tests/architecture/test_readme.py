@@ -33,12 +33,6 @@ def harbor(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "harbor"
 
 
-@pytest.fixture(autouse=True)
-def shared_cache(harbor: Path, private_cache: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in one sitting: the second command finds what the first one read."""
-    monkeypatch.setenv("LAYLINE_CACHE", str(harbor.parent / "cache"))
-
-
 @pytest.mark.parametrize(("command", "shown"), _transcript(), ids=[command for command, _ in _transcript()])
 def test_the_transcript_is_true(harbor: Path, command: str, shown: list[str]) -> None:
     program, *arguments = shlex.split(command)

@@ -28,25 +28,20 @@ def harbor(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "harbor"
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    return {"LAYLINE_CACHE": str(tmp_path_factory.mktemp("cache"))}
-
-
-def test_drift_of_all_backends_is_one_answer(harbor: Path, cache: dict[str, str]) -> None:
-    answer = layline("patches", "drift", "--all", "--format", "json", cwd=harbor, env=cache)
+def test_drift_of_all_backends_is_one_answer(harbor: Path) -> None:
+    answer = layline("patches", "drift", "--all", "--format", "json", cwd=harbor)
     assert answer.code == 1
     assert [item["backend"] for item in answer.json["backends"]] == ["keel", "spar", "rivet"]
-    single = layline("patches", "drift", "keel", "--format", "json", cwd=harbor, env=cache)
+    single = layline("patches", "drift", "keel", "--format", "json", cwd=harbor)
     assert answer.json["backends"][0] == single.json
 
 
-def test_a_backend_without_objects_is_skipped_and_named(harbor: Path, cache: dict[str, str], tmp_path: Path) -> None:
+def test_a_backend_without_objects_is_skipped_and_named(harbor: Path, tmp_path: Path) -> None:
     config = tmp_path / "layline.toml"
     text = (harbor / "layline.toml").read_text().replace("[project]", f'[project]\ngit = "{harbor}"', 1)
     text = re.sub(r'objects = "\.\./', f'objects = "{harbor.parent}/', text).replace("spar.git", "gone.git")
     config.write_text(text)
-    answer = layline("patches", "drift", "--all", "-c", str(config), "--format", "json", cwd=harbor, env=cache)
+    answer = layline("patches", "drift", "--all", "-c", str(config), "--format", "json", cwd=harbor)
     assert answer.code == 1, answer.err
     assert [item["backend"] for item in answer.json["backends"]] == ["keel", "rivet"]
     assert answer.json["skipped"][0]["what"] == "backend spar"
@@ -62,8 +57,8 @@ def test_one_backend_or_all_must_be_said(harbor: Path) -> None:
         assert (answer.code, says in answer.err) == (2, True)
 
 
-def test_dead_patches_are_found_without_a_tip(harbor: Path, cache: dict[str, str], tmp_path: Path) -> None:
-    answer = layline("patches", "drift", "keel", "--dead", "--format", "json", cwd=harbor, env=cache)
+def test_dead_patches_are_found_without_a_tip(harbor: Path, tmp_path: Path) -> None:
+    answer = layline("patches", "drift", "keel", "--dead", "--format", "json", cwd=harbor)
     assert answer.code == 1
     dead = [(row["patch"], row["target"], row["kind"]) for row in answer.json["rows"]]
     assert ("keel.parallel.crew_size", "keel.core.parallel_state.get_word_size", "dead-at-pin") in dead
@@ -73,7 +68,7 @@ def test_dead_patches_are_found_without_a_tip(harbor: Path, cache: dict[str, str
     )
     baseline = tmp_path / "accepted.toml"
     baseline.write_text(accepted)
-    again = layline("patches", "drift", "keel", "--dead", "--baseline", str(baseline), cwd=harbor, env=cache)
+    again = layline("patches", "drift", "keel", "--dead", "--baseline", str(baseline), cwd=harbor)
     assert again.code == 0, again.out
 
 
@@ -106,10 +101,9 @@ def pull_request(harbor: Path, tmp_path: Path) -> Path:
     return clone
 
 
-def _run_action(folder: Path, out: Path, cache: dict[str, str], **settings: str) -> subprocess.CompletedProcess[str]:
+def _run_action(folder: Path, out: Path, **settings: str) -> subprocess.CompletedProcess[str]:
     env = {
         **os.environ,
-        **cache,
         "PYTHONPATH": _SOURCE,
         "RUNNER_TEMP": str(out),
         "GITHUB_STEP_SUMMARY": str(out / "step.md"),
@@ -121,10 +115,8 @@ def _run_action(folder: Path, out: Path, cache: dict[str, str], **settings: str)
     )
 
 
-def test_the_action_looks_at_the_pins_that_a_pull_request_moves(
-    pull_request: Path, tmp_path: Path, cache: dict[str, str]
-) -> None:
-    done = _run_action(pull_request, tmp_path, cache, LAYLINE_BASE="HEAD~1")
+def test_the_action_looks_at_the_pins_that_a_pull_request_moves(pull_request: Path, tmp_path: Path) -> None:
+    done = _run_action(pull_request, tmp_path, LAYLINE_BASE="HEAD~1")
     assert done.returncode == 1, done.stderr
     summary = (tmp_path / "step.md").read_text()
     assert "Keel is pinned 30 commits behind" in summary
@@ -136,14 +128,14 @@ def test_the_action_looks_at_the_pins_that_a_pull_request_moves(
     assert done.stdout.startswith("::error file=harbor/backends/keel/")
 
 
-def test_the_action_is_content_where_no_pin_moves(harbor: Path, tmp_path: Path, cache: dict[str, str]) -> None:
-    done = _run_action(harbor, tmp_path, cache, LAYLINE_BASE="HEAD")
+def test_the_action_is_content_where_no_pin_moves(harbor: Path, tmp_path: Path) -> None:
+    done = _run_action(harbor, tmp_path, LAYLINE_BASE="HEAD")
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     assert (tmp_path / "step.md").read_text() == "Pins that this pull request does not move: keel, spar, rivet.\n"
 
 
-def test_the_action_without_a_base_compares_with_upstream(harbor: Path, tmp_path: Path, cache: dict[str, str]) -> None:
-    done = _run_action(harbor, tmp_path, cache, LAYLINE_BACKENDS="spar", LAYLINE_FAIL_ON="none")
+def test_the_action_without_a_base_compares_with_upstream(harbor: Path, tmp_path: Path) -> None:
+    done = _run_action(harbor, tmp_path, LAYLINE_BACKENDS="spar", LAYLINE_FAIL_ON="none")
     assert done.returncode == 0, done.stderr
     assert "Spar is pinned" in (tmp_path / "step.md").read_text()
 
@@ -151,10 +143,11 @@ def test_the_action_without_a_base_compares_with_upstream(harbor: Path, tmp_path
 def test_the_action_says_how_much_it_kept(pull_request: Path, tmp_path: Path) -> None:
     """From the cache of the run before: nothing, some readings after a commit to one module, all."""
     clone = pull_request
-    cache = {"LAYLINE_CACHE": str(tmp_path / "cache")}
 
     def ask() -> str:
-        done = _run_action(clone, tmp_path, cache, LAYLINE_BACKENDS="spar", LAYLINE_FAIL_ON="none")
+        done = _run_action(
+            clone, tmp_path, LAYLINE_CACHE=str(tmp_path / "cache"), LAYLINE_BACKENDS="spar", LAYLINE_FAIL_ON="none"
+        )
         assert done.returncode == 0, done.stderr
         return next(line for line in done.stderr.splitlines() if line.startswith("spar: "))
 
@@ -170,8 +163,8 @@ def test_the_action_says_how_much_it_kept(pull_request: Path, tmp_path: Path) ->
     assert ask() == "spar: the drift is kept from an earlier run"
 
 
-def test_the_action_says_what_it_cannot_answer(harbor: Path, tmp_path: Path, cache: dict[str, str]) -> None:
-    done = _run_action(harbor, tmp_path, cache, LAYLINE_BACKENDS="spar", LAYLINE_TO="no-such-ref")
+def test_the_action_says_what_it_cannot_answer(harbor: Path, tmp_path: Path) -> None:
+    done = _run_action(harbor, tmp_path, LAYLINE_BACKENDS="spar", LAYLINE_TO="no-such-ref")
     assert done.returncode == 2
     assert "::warning title=layline spar::" in done.stdout
     assert "Not answered:" in (tmp_path / "step.md").read_text()
@@ -183,10 +176,10 @@ def _find_hooks() -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("hook", _find_hooks(), ids=[hook["id"] for hook in _find_hooks()])
-def test_the_entry_of_every_hook_runs(hook: dict[str, Any], harbor: Path, cache: dict[str, str]) -> None:
+def test_the_entry_of_every_hook_runs(hook: dict[str, Any], harbor: Path) -> None:
     program, *arguments = shlex.split(hook["entry"])
     assert program == "layline"
-    done = layline(*arguments, cwd=harbor, env=cache)
+    done = layline(*arguments, cwd=harbor)
     assert done.code == (1 if hook["id"] == "layline-patches" else 0), (
         done.err
     )  # the sample has dead patches on purpose

@@ -18,8 +18,7 @@ Facts = dict[str, dict[str, Any]]
 def world(tmp_path_factory: pytest.TempPathFactory) -> Sample:
     """The sample with the reports of all backends."""
     world = write_sample(tmp_path_factory.mktemp("gap") / "world")
-    cache = {"LAYLINE_CACHE": str(world.root / "cache")}
-    result = layline("gap", "report", "--all", "--date", DATE, cwd=world.harbor, env=cache)
+    result = layline("gap", "report", "--all", "--date", DATE, cwd=world.harbor)
     assert result.code == 0, result.err
     return world
 

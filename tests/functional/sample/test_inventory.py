@@ -14,10 +14,9 @@ from layline.sample import expected as truth
 
 
 @pytest.fixture(scope="module")
-def inventory(sample: Sample, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def inventory(sample: Sample) -> dict[str, Any]:
     """Every registration as the command tells it, by id and file."""
-    cache = {"LAYLINE_CACHE": str(tmp_path_factory.mktemp("cache"))}
-    result = layline("patches", "list", "--format", "json", cwd=sample.harbor, env=cache)
+    result = layline("patches", "list", "--format", "json", cwd=sample.harbor)
     assert result.code == 0, result.err
     found: dict[str, Any] = {}
     for backend in result.json["backends"]:
