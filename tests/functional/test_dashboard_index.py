@@ -44,6 +44,19 @@ def test_indexes_are_written_and_written_again_the_same(project: Path, capsys: p
     assert before == {path: (project / path).read_bytes() for path in indexes}
 
 
+def test_a_record_of_another_day_or_upstream_is_named(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    engine = '[backends.engine]\nlabel = "Engine"\nupstream = "https://github.com/example/motor"\n'
+    write(project / "layline.toml", SETTINGS + engine)
+    assert run(project, "--date", "2026-05-01", "--format", "json") == 0
+    doubtful = {item["what"]: item["why"] for item in json.loads(capsys.readouterr().out)["doubtful"]}
+    assert doubtful["engine-upstream-main"] == "is dated 2026-05-08, after the day it was looked at, 2026-05-01"
+    assert run(project, "--date", "2026-06-01") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    foreign = "compares with https://github.com/example/engine; layline.toml names https://github.com/example/motor"
+    assert f"engine-upstream-main {foreign}" in said
+    assert "looked at" not in said
+
+
 def test_only_one_kind_is_read_and_written(project: Path) -> None:
     write_record(project, "gap", "{")
     assert run(project, "--only", "weekly") == 0

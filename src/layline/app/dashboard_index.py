@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from layline import codec
 from layline.app.files import write_inside
 from layline.config import find_settings_file, load_settings
-from layline.core.evidence import Alert, Severity
+from layline.core.evidence import Alert, Severity, Skipped
 from layline.core.period import Cadence
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
 from layline.dashboard.index import build_cadence_index, build_combined_index, build_gap_index
 from layline.dashboard.records import GAP_FOLDER, Records, load_records, require_valid
+from layline.dashboard.unshown import find_doubtful
 from layline.errors import ConfigError, Error, RecordError
 from layline.periodic.presets import fill_preset
 
@@ -26,22 +28,28 @@ USUAL_DOCS = "docs"
 """The default of project.docs: a new project need not have it yet."""
 
 
-def dashboard_index(config: Path | None = None, *, only: str | None = None, check: bool = False) -> Answer:
+def dashboard_index(
+    config: Path | None = None, *, only: str | None = None, check: bool = False, today: date | None = None
+) -> Answer:
     """Name every invalid record at once, or (re)write the indexes below the project's `docs`.
 
     With `check` nothing is written: an index that is there and no longer what its records say asks for a person.
+    A record dated after `today`, of another upstream or against itself is indexed, and named.
     """
     loaded = load_settings(config or find_settings_file(Path.cwd()))
     records = load_project_records(loaded, only=only)
     docs = loaded.settings.project.docs
     indexes = {f"{docs}/{path}": plain for path, plain in build_indexes(records, only)}
+    backends = loaded.settings.backends.items()
+    upstreams = {key: backend.upstream for key, backend in backends if backend.upstream}
+    doubtful = tuple(find_doubtful(records, upstreams, today))
     for path in indexes:
         _refuse_foreign(loaded.root / path)
     if check:
-        return _build_answer(records, indexes, stale=tuple(_find_stale(loaded.root, indexes)))
+        return _build_answer(records, indexes, doubtful, stale=tuple(_find_stale(loaded.root, indexes)))
     for path, plain in indexes.items():
         write_inside(loaded.root, path, codec.to_json(plain))
-    return _build_answer(records, indexes)
+    return _build_answer(records, indexes, doubtful)
 
 
 def _find_stale(root: Path, indexes: dict[str, dict[str, Any]]) -> Iterator[str]:
@@ -97,7 +105,12 @@ def _refuse_foreign(path: Path) -> None:
         ) from None
 
 
-def _build_answer(records: Records, indexes: dict[str, dict[str, Any]], stale: tuple[str, ...] | None = None) -> Answer:
+def _build_answer(
+    records: Records,
+    indexes: dict[str, dict[str, Any]],
+    doubtful: tuple[Skipped, ...],
+    stale: tuple[str, ...] | None = None,
+) -> Answer:
     rows = tuple(
         (Cell(path, code=True), str(plain["summary"]["total_reports"]), plain["generated_at"] or "no report")
         for path, plain in indexes.items()
@@ -113,6 +126,7 @@ def _build_answer(records: Records, indexes: dict[str, dict[str, Any]], stale: t
         )
         for path in stale or ()
     ]
+    alerts += [Alert(severity=Severity.LOOK, message=f"{item.what} {item.why}") for item in doubtful]
     report = Report(
         title="Dashboard indexes" if stale is None else "Dashboard indexes: checked, nothing written",
         sections=(Section(title="", blocks=(Paragraph(f"{total} records, all valid."), table)),),
@@ -124,6 +138,7 @@ def _build_answer(records: Records, indexes: dict[str, dict[str, Any]], stale: t
         "written" if stale is None else "checked": {path: plain["summary"] for path, plain in indexes.items()},
         **({} if stale is None else {"stale": list(stale)}),
         "contradictions": found,
+        "doubtful": [{"what": item.what, "why": item.why} for item in doubtful],
         "skipped": [{"what": item.what, "why": item.why} for item in records.skipped],
     }
     return Answer(report=report, data=data, needs_person=bool(stale))

@@ -24,13 +24,14 @@ def dashboard() -> None:
     help="Only records of this kind.",
 )
 @click.option("--check", is_flag=True, help="Write nothing; exit 1 if an index is out of date.")
+@date_option
 @format_option("text", "json", "md")
 @config_option
-def index(only: str | None, check: bool, format_: str, output: Path | None, config: Path | None) -> int:
+def index(only: str | None, check: bool, today: date, format_: str, output: Path | None, config: Path | None) -> int:
     """Check every record and write the generated indexes."""
     from layline.app.dashboard_index import dashboard_index
 
-    return show(dashboard_index(config, only=only, check=check), format_, output)
+    return show(dashboard_index(config, only=only, check=check, today=today), format_, output)
 
 
 @dashboard.command("build")

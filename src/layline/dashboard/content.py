@@ -60,8 +60,7 @@ class Content:
         return not (records.gap or records.periodic or self.patches or self.drifts or self.campaigns)
 
     def is_future(self, stamp: str) -> bool:
-        """True for a day, or a time in some zone, that has not come anywhere on earth."""
-        return self.today is not None and stamp[:10] > (self.today + timedelta(days=1)).isoformat()
+        return is_future(stamp, self.today)
 
     @property
     def gaps(self) -> tuple[GapRecord, ...]:
@@ -70,6 +69,11 @@ class Content:
     @property
     def periodic(self) -> tuple[PeriodicRecord, ...]:
         return tuple(item.record for item in self.records.periodic)
+
+
+def is_future(stamp: str, today: date | None) -> bool:
+    """True for a day, or a time in some zone, that has not come anywhere on earth."""
+    return today is not None and stamp[:10] > (today + timedelta(days=1)).isoformat()
 
 
 def load_articles(root: Path, docs: str, records: Records) -> dict[str, str]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import date
 from typing import Any
 
 from layline.core.evidence import Skipped
 from layline.core.records import GapRecord
 from layline.dashboard.backend_status import web_address
 from layline.dashboard.breakage import find_mismatch
-from layline.dashboard.content import Content
+from layline.dashboard.content import Content, is_future
+from layline.dashboard.records import Records
 
 _LISTS = {"patches": ("patches", "unregistered", "skipped"), "drift": ("rows",), "campaign": ("rounds",)}
 
@@ -22,12 +24,7 @@ def find_unshown(content: Content) -> Iterator[Skipped]:
         mismatch = find_mismatch(record, plain) if plain is not None else None
         if mismatch is not None:
             yield Skipped(f"evidence of {label}", f"{mismatch}; it is not used")
-        yield from _find_contradictions(record, content.upstreams.get(record.backend.key))
-        if content.is_future(record.generated_at):
-            yield Skipped(record.id, f"is dated {record.generated_at}, after the day of this build")
-    for report in content.periodic:
-        if content.is_future(report.generated_at):
-            yield Skipped(report.report_id, f"is dated {report.generated_at[:10]}, after the day of this build")
+    yield from find_doubtful(content.records, content.upstreams, content.today)
     for kind, files in (("patches", content.patches), ("drift", content.drifts), ("campaign", content.campaigns)):
         for key, data in files.items():
             yield from (Skipped(f"{kind} of {key}", reason) for reason in _find_bad_lists(kind, data))
@@ -35,6 +32,17 @@ def find_unshown(content: Content) -> Iterator[Skipped]:
         reason = _find_other_commit(content.patches.get(key), drift)
         if reason is not None:
             yield Skipped(f"drift of {key}", reason)
+
+
+def find_doubtful(records: Records, upstreams: Mapping[str, str], today: date | None) -> Iterator[Skipped]:
+    """Valid records that cannot all be true: contradictions in one, another upstream, a day that has not come."""
+    for gap in records.gap:
+        yield from _find_contradictions(gap.record, upstreams.get(gap.record.backend.key))
+    dated = [(item.record.id, item.record.generated_at) for item in records.gap]
+    dated += [(item.record.report_id, item.record.generated_at[:10]) for item in records.periodic]
+    for name, stamp in dated:
+        if is_future(stamp, today):
+            yield Skipped(name, f"is dated {stamp}, after the day it was looked at, {today}")
 
 
 def _find_contradictions(record: GapRecord, upstream: str | None) -> Iterator[Skipped]:

@@ -48,7 +48,7 @@ def _check_site(session: Session, progress: Progress, asked: Asked) -> Answer:
 def _check_index(session: Session, progress: Progress, asked: Asked) -> Answer:
     from layline.app.dashboard_index import dashboard_index
 
-    return dashboard_index(session.config, check=True)
+    return dashboard_index(session.config, check=True, today=session.day())
 
 
 def _read_csv(session: Session, progress: Progress, asked: Asked) -> Answer:
@@ -81,7 +81,7 @@ def _write_monthly(session: Session, progress: Progress, asked: Asked) -> Answer
 def _write_index(session: Session, progress: Progress, asked: Asked) -> Answer:
     from layline.app.dashboard_index import dashboard_index
 
-    return dashboard_index(session.config)
+    return dashboard_index(session.config, today=session.day(asked["date"]))
 
 
 def _write_port(session: Session, progress: Progress, asked: Asked) -> Answer:
