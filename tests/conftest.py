@@ -20,6 +20,13 @@ def tests_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """For a test of what is done when nothing is kept."""
+    monkeypatch.setenv("LAYLINE_CACHE", str(tmp_path / "empty-cache"))
+    return tmp_path / "empty-cache"
+
+
 def real_repository(variable: str) -> Path:
     """The clone an environment variable names; the test is skipped where it is not set."""
     place = os.environ.get(variable)

@@ -67,6 +67,7 @@ def test_site_is_built_checked_and_the_source_untouched(project: Path) -> None:
     assert (checked.code, checked.err) == (0, "")
 
 
+@pytest.mark.usefixtures("empty_cache")
 def test_same_records_same_bytes_and_nothing_rendered_twice(project: Path) -> None:
     first = build(project, "--format", "json")
     made = read_site(project.parent / "site")
@@ -86,6 +87,7 @@ def test_same_records_same_bytes_and_nothing_rendered_twice(project: Path) -> No
     assert read_site(project.parent / "other") == made
 
 
+@pytest.mark.usefixtures("empty_cache")
 def test_one_changed_document_renders_only_itself(project: Path) -> None:
     build(project)
     write(project / "docs/backend-gap/reports/engine/upstream-main/summary.md", "# Other\n\nwords\n")

@@ -124,6 +124,7 @@ def _complete(words: str, cwd: Path) -> list[str]:
     return [line.partition(",")[2] for line in told.out.splitlines() if line]
 
 
+@pytest.mark.usefixtures("empty_cache")
 def test_backends_and_patches_complete(sample: Sample) -> None:
     assert _complete("gap show k", sample.harbor) == ["keel"]
     assert _complete("patches show keel.sched", sample.harbor) == [], "nothing is read for a shell that waits"
@@ -131,6 +132,7 @@ def test_backends_and_patches_complete(sample: Sample) -> None:
     assert _complete("patches show keel.sched", sample.harbor) == ["keel.schedule.tacks"]
 
 
+@pytest.mark.usefixtures("empty_cache")
 def test_interrupting_takes_less_than_a_second(sample: Sample) -> None:
     """Measured from the signal on, while worker processes and threads are at work."""
     command = [sys.executable, "-m", "layline", "patches", "drift", "--all", "-v"]
