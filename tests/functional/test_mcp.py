@@ -42,7 +42,7 @@ def _call(harbor: Path, tool: str, arguments: dict[str, Any]) -> Any:
     return _ask(harbor, lambda client: client.call_tool(tool, arguments))
 
 
-ASKED_FOR = {"doctor", "gap", "patches", "records", "write", "campaign", "campaign_round", "campaign_note"}
+ASKED_FOR = {"doctor", "gap", "patches", "upgrade", "records", "write", "campaign", "campaign_round", "campaign_note"}
 WRITING = {"write"}
 ADDING = {"campaign_note"}
 ACTING = {"campaign_round"}

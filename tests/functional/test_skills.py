@@ -12,7 +12,7 @@ from layline.cli.main import COMMANDS
 from layline.cli.main import layline as root
 from layline.errors import RecordError
 
-SKILLS = ["backend-gap-report", "backend-patch-explorer", "kernel-optimize", "optimize-handoff"]
+SKILLS = ["backend-gap-report", "backend-patch-explorer", "kernel-optimize", "optimize-handoff", "upgrade-backend"]
 
 
 def test_the_skills_are_valid() -> None:

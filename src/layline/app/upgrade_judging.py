@@ -5,6 +5,7 @@ Everything that `upgrade`, `patches matrix`, `gap trend`, `watch` and `impact` k
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -14,21 +15,27 @@ from layline.app.patches import find_inputs
 from layline.app.patches_drift import OpenedDrift, find_couplings, open_drift
 from layline.app.results import Results, result_key
 from layline.app.workspace import cache_directory, know_packages
+from layline.change.binding import check_replacement
+from layline.change.compare import Comparison
 from layline.config import Pin
 from layline.core.evidence import Evidence, Severity, Skipped
 from layline.core.ours import is_own
 from layline.core.progress import Progress, silent
+from layline.core.revision import Commit
 from layline.coupling.additions import accept_additions
 from layline.coupling.culprit import find_culprits, find_last_seen, find_unheard
 from layline.coupling.drift import find_drifts
 from layline.coupling.drift_model import Drift
 from layline.coupling.model import Consequence, Coupling, Touch
 from layline.coupling.reading import Finder, find_roots, read_uses
+from layline.coupling.surroundings import find_held
 from layline.coupling.uses import ANALYSER
 from layline.git.overlay import Overlay
 from layline.source import Cache, Definition, DefinitionKind, Part, Resolver, Tree, build_indexes, open_cache
 from layline.upgrade.absolute import Judged, OwnGround, find_judged
+from layline.upgrade.matrix import Cell, Fit
 from layline.upgrade.patched import find_judged_effects
+from layline.upgrade.plan import Handed
 from layline.upgrade.values import Break
 
 if TYPE_CHECKING:
@@ -270,3 +277,103 @@ class Stops:
             cache.close()
             self._known[commit] = Resolver(index)
         return self._known[commit].resolve(name).exists
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cells:
+    """What was found for one upstream commit, as it is kept."""
+
+    cells: tuple[Cell, ...]
+
+
+def judge_cells(workspace: Workspace, key: str, commit: str, progress: Progress = silent) -> tuple[Cell, ...]:
+    """Every effect at one upstream commit, with who broke it; kept by what the upstream packages hold there."""
+    known = know_packages(workspace)
+    upstream, pin = pin_of(known, key)
+    results = Results("cells")
+    digest = result_key("cells", key, pin, commit, upstream.is_shallow, *find_inputs(known))
+    kept = results.load(digest, lambda plain: codec.decode(Cells, plain, where="cache"))
+    if kept is None:
+        opened = open_drift(known, key, commit, progress)
+        rows = list(find_last_seen(find_drifts(opened.inventory, opened.sides), opened.sides, upstream, pin))
+        rows = list(accept_additions(rows, find_unheard(rows), Tree(known.downstream, known.commit)))
+        broken = [row for row in rows if row.severity is Severity.BREAKS]
+        culprits = {
+            id(old): new.culprit for old, new in zip(broken, find_culprits(broken, opened.sides, upstream), strict=True)
+        }
+        kept = Cells(cells=tuple(_cell(row, opened, culprits.get(id(row))) for row in rows if row.target is not None))
+        results.store(digest, codec.encode(kept))
+    return kept.cells
+
+
+def _cell(row: Drift, opened: OpenedDrift, culprit: Commit | None) -> Cell:
+    effect = row.effect.id if row.effect is not None and row.effect.id else f"{row.patch} {row.location}"
+    return Cell(
+        effect=f"{effect} {row.target}",
+        patch=row.patch,
+        target=row.target or "",
+        location=row.location,
+        fit=Fit.ABSENT if _has_no_module(row, opened) else Fit(row.severity.value),
+        broken=row.severity is Severity.BREAKS,
+        culprit=culprit,
+    )
+
+
+def _has_no_module(row: Drift, opened: OpenedDrift) -> bool:
+    """True if the module that the pin found the target in does not exist at the other commit."""
+    if row.comparison is None or row.comparison.after.exists:
+        return False
+    module = row.comparison.before.bound_in or row.comparison.before.module
+    return module is not None and module not in opened.sides.tip.index.entries
+
+
+def judge_commit(workspace: Workspace, key: str, base: str, tip: str) -> tuple[Break, ...]:
+    """What breaks between two upstream commits, whatever the pin is: places that fit the first and not the second."""
+    known = know_packages(pin_to(workspace, key, base))
+    return tuple(judge_between(known, key, tip).find_breaks())
+
+
+def find_handed(breaks: Iterable[Break], between: Between) -> dict[Break, Handed]:
+    """Breaks of wrappers and overrides that only lack optional parameters which upstream added."""
+    rows = {(row.location, row.target): row for row in between.rows}
+    found = {}
+    for one in breaks:
+        handed = None
+        if one.way == Touch.PATCH.value and (row := rows.get((one.location, one.target))) is not None:
+            handed = _handed_by_wrapper(row, between.opened)
+        elif one.way == Touch.OVERRIDE.value:
+            handed = _handed_by_override(one, between.opened)
+        if handed is not None:
+            found[one] = handed
+    return found
+
+
+def _handed_by_wrapper(row: Drift, opened: OpenedDrift) -> Handed | None:
+    sides, comparison = opened.sides, row.comparison
+    ours = sides.replacements.read(row.effect.replacement_at) if row.effect is not None else None
+    if ours is None or comparison is None or not isinstance(ours.node, ast.FunctionDef):
+        return None
+    tree = sides.replacements.read_tree(ours.location.path)
+    originals = find_held(tree, ours.node, row.target or "")
+    if ours.location.path != row.location.path:
+        return None  # the function stands in another file than the place
+    return _handed(ours.node.lineno, ours.definition, comparison, originals)
+
+
+def _handed_by_override(one: Break, opened: OpenedDrift) -> Handed | None:
+    ours = opened.sides.replacements.read(one.location)
+    if ours is None or not isinstance(ours.node, ast.FunctionDef):
+        return None
+    return _handed(ours.node.lineno, ours.definition, opened.sides.comparer.compare(one.target), frozenset())
+
+
+def _handed(line: int, ours: Definition, found: Comparison, originals: frozenset[str]) -> Handed | None:
+    before, after = found.before.definition, found.after.definition
+    if before is None or after is None or before.parameters is None or after.parameters is None:
+        return None
+    old, mine = {one.name for one in before.parameters}, {one.name for one in ours.parameters or ()}
+    new = [one for one in after.parameters if one.name not in old | mine]
+    refused = {problem.argument for problem in check_replacement(ours.parameters or (), after.parameters)}
+    if not new or refused - {one.name for one in new} or any(one.default is None for one in new):
+        return None
+    return Handed(line, tuple((one.name, one.default or "") for one in new), originals)

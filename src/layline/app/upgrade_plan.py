@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 
 from layline.app.uncommitted import tell_uncommitted
 from layline.app.upgrade_answer import build_answer
-from layline.app.upgrade_judging import Between, Standing, Stops, edit_to, find_break, judge_at, judge_between, pin_of
+from layline.app.upgrade_judging import (
+    Between,
+    Standing,
+    Stops,
+    edit_to,
+    find_break,
+    find_handed,
+    judge_at,
+    judge_between,
+    pin_of,
+)
 from layline.core.evidence import Skipped
 from layline.core.progress import Progress, silent
 from layline.core.prose import count
@@ -21,9 +31,12 @@ from layline.history.commits import compare_commits
 from layline.source import Tree
 from layline.upgrade.imports import follow_names
 from layline.upgrade.moves import NameMove, find_move
+from layline.upgrade.parameters import pass_parameter
 from layline.upgrade.plan import (
     PATCHES,
+    Handed,
     Job,
+    find_handing_jobs,
     find_healed,
     find_jobs,
     find_unproven,
@@ -61,6 +74,7 @@ class Question:
     """First-parent commits after the pin, oldest first; the last one is where the upgrade ends."""
     breaks: tuple[Break, ...]
     moves: dict[str, NameMove]
+    handed: dict[Break, Handed]
 
     @property
     def to(self) -> str:
@@ -138,7 +152,8 @@ def ask(workspace: Workspace, key: str, to: str, progress: Progress = silent) ->
     comparer = between.opened.sides.comparer
     found = {name: find_move(name, comparer) for name in {one.target for one in breaks}}
     moves = {name: move for name, move in found.items() if move is not None}
-    return Question(workspace, key, upstream, between, now, then, order, breaks, moves)
+    handed = find_handed(breaks, between)
+    return Question(workspace, key, upstream, between, now, then, order, breaks, moves, handed)
 
 
 class Workshop:
@@ -178,11 +193,17 @@ class Workshop:
         if isinstance(original, Skipped):
             return None
         current = texts.get(path, original)
-        rows = [row for job in jobs if job.broken.way == PATCHES and (row := self._find_row(job)) is not None]
+        rows = [
+            row
+            for job in jobs
+            if job.broken.way == PATCHES and job.handed is None and (row := self._find_row(job)) is not None
+        ]
         edited = self._retarget(path, (original, current), rows, texts) if rows else current
-        names = {job.move.old: job.move.new for job in jobs if job.broken.way != PATCHES}
+        names = {job.move.old: job.move.new for job in jobs if job.broken.way != PATCHES and job.handed is None}
         followed = follow_names(edited, names) if names else None
         edited = followed.text if followed is not None else edited
+        for handed in dict.fromkeys(job.handed for job in jobs if job.handed is not None):
+            edited = _hand_on(original, edited, handed)
         return edited if edited != current else None
 
     def _retarget(self, path: str, versions: tuple[str, str], rows: list[Drift], texts: dict[str, str]) -> str:
@@ -201,6 +222,13 @@ class Workshop:
         return self._rows.get((place.path, place.line, job.broken.target))
 
 
+def _hand_on(original: str, text: str, handed: Handed) -> str:
+    for name, default in handed.parameters:
+        line = map_line(original, text, handed.line)
+        text = pass_parameter(text, line, name, default, handed.originals) or text
+    return text
+
+
 def make_plan(question: Question, progress: Progress = silent) -> Plan:
     """Schedule the sure moves, carry them out in memory, judge the result, keep what that confirms."""
     groups = group_breaks(question.breaks, question.order)
@@ -208,6 +236,7 @@ def make_plan(question: Question, progress: Progress = silent) -> Plan:
     commits = ends if ends and ends[-1] == question.to else [*ends, question.to]
     stops = Stops(question.upstream, tuple(commits), question.between.opened)
     jobs, carried = split_carried(find_jobs(groups, question.moves, stops.has, len(commits)))
+    jobs += find_handing_jobs(groups, question.handed, len(commits))
     workshop = Workshop(question)
     refuted: dict[Break, str] = {}
     after, texts = question.then, list[dict[str, str]]()

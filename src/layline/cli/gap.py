@@ -21,6 +21,7 @@ from layline.cli.show import (
     to_option,
     worktree_option,
 )
+from layline.cli.upgrade_watch import gap_trend
 
 
 @group()
@@ -77,3 +78,4 @@ def gap_show(
 gap.add_command(gap_report)
 gap.add_command(gap_verify)
 gap.add_command(gap_audit)
+gap.add_command(gap_trend)

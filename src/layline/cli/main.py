@@ -22,6 +22,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "gap": ("layline.cli.gap:gap", "How far is each pinned backend behind its upstream?"),
     "patches": ("layline.cli.patches:patches", "What does each monkey patch replace, and when is it on?"),
     "upgrade": ("layline.cli.upgrade:upgrade", "What does moving a pin take, and does everything fit afterwards?"),
+    "watch": ("layline.cli.upgrade_watch:watch", "Tell only what is new since the last answer."),
+    "impact": ("layline.cli.upgrade_watch:impact", "Say which downstreams an upstream commit breaks, and where."),
     "campaign": ("layline.cli.campaign_run:campaign", "Is this kernel change really an improvement?"),
     "lessons": ("layline.cli.lessons:lessons", "What earlier campaigns learned."),
     "bench": ("layline.cli.bench:bench", "Read benchmark files of kernel campaigns."),

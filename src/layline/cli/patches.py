@@ -14,6 +14,7 @@ from layline.cli.patches_drift import patches_diff, patches_drift, patches_retar
 from layline.cli.patches_trace import patches_trace
 from layline.cli.progress import show_progress
 from layline.cli.show import at_option, config_option, deliver, format_option, show, worktree_option
+from layline.cli.upgrade_watch import patches_matrix
 
 if TYPE_CHECKING:
     from layline.app.workspace import Workspace
@@ -163,3 +164,4 @@ def _key(workspace: Workspace, backend: str | None) -> str | None:
 
 for command in (patches_drift, patches_diff, patches_retarget, patches_trace):
     patches.add_command(command)
+patches.add_command(patches_matrix)

@@ -100,6 +100,14 @@ def _write_campaign(session: Session, progress: Progress, asked: Asked) -> Answe
     return campaign_report(asked["campaign"], progress=lambda said: progress(said, 0, 0))
 
 
+def _write_upgrade(session: Session, progress: Progress, asked: Asked) -> Answer:
+    from layline.app.upgrade_apply import ApplyOptions, upgrade_apply
+
+    workspace = session.workspace()
+    options = ApplyOptions(to=asked["to"], branch=asked["branch"])
+    return upgrade_apply(workspace, workspace.settings.choose(asked["backend"]), options, progress)
+
+
 TOOLS = (
     Tool(
         name="doctor",
@@ -141,7 +149,8 @@ TOOLS = (
         name="write",
         says="Write files. ask=gap: report, summary, dashboard record and evidence of a backend. weekly, monthly: the "
         "engineering report of a period. index: the generated indexes. port: a bundle that installs one patch elsewhere. "
-        "campaign: the report of a kernel campaign. Files that Layline did not make are never replaced.",
+        "campaign: the report of a kernel campaign. upgrade: the proven edits of a plan, on a branch "
+        "of their own. Files that Layline did not make are never replaced.",
         does=WRITES,
         questions={
             "gap": _write_gap,
@@ -150,6 +159,7 @@ TOOLS = (
             "index": _write_index,
             "port": _write_port,
             "campaign": _write_campaign,
+            "upgrade": _write_upgrade,
         },
         inputs=(
             BACKEND,
@@ -157,6 +167,7 @@ TOOLS = (
             Input(name="date", says="The day it is written on, or counted until, YYYY-MM-DD."),
             Input(name="patch", says="port: id, target or file:line."),
             Input(name="folder", says="port: a new folder for the bundle."),
+            Input(name="branch", says="upgrade: default layline/upgrade-BACKEND."),
             Input(name="campaign", says="campaign: its name; default: the one that is going on."),
             TO,
             AT,

@@ -32,9 +32,10 @@ def register(server: MCPServer[Any]) -> None:
     def upgrade_a_backend(backend: str) -> str:
         """What breaks at the newest upstream, why, and the edits."""
         return (
-            f"Call gap, then patches with ask=drift, backend={backend!r}, severity=breaks and culprits=true. Group the rows "
-            "by cause. For each call ask=diff with its id and propose the smallest edit; ask=retarget gives the edits for "
-            "moved and renamed names. After editing, call ask=drift again and report what is left."
+            f"Call upgrade with ask=plan and backend={backend!r} and tell its steps. After the user agrees call "
+            "write with ask=upgrade. On its branch make each mend that is not mechanical, in the order of the steps, following its "
+            "`why`, `diff` and `example`; after each call upgrade with ask=check: the place must fit and nothing may be new. "
+            "Report what is left."
         )
 
     @server.prompt(title="Port this patch")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from layline.errors import Error
-from layline.mcp import campaign_tools, gap_tools, patch_tools
+from layline.mcp import campaign_tools, gap_tools, patch_tools, upgrade_tools
 from layline.mcp.tool import Tool
 
-TOOLS = (*gap_tools.TOOLS, *patch_tools.TOOLS, *campaign_tools.TOOLS)
+TOOLS = (*gap_tools.TOOLS, *patch_tools.TOOLS, *upgrade_tools.TOOLS, *campaign_tools.TOOLS)
 
 
 def find_tool(name: str) -> Tool:

@@ -23,12 +23,26 @@ _HEAD = 10
 
 
 @dataclass(frozen=True, slots=True)
+class Handed:
+    """New optional parameters of upstream's, and the function of ours that can hand them on."""
+
+    line: int
+    """Of its `def`."""
+    parameters: tuple[tuple[str, str], ...]
+    """Name and default."""
+    originals: frozenset[str] = frozenset()
+    """What it calls upstream's function by."""
+
+
+@dataclass(frozen=True, slots=True)
 class Job:
     """One mechanical edit: in this file, that name becomes this one, at that step."""
 
     broken: Break
     move: NameMove
     step: int
+    handed: Handed | None = None
+    """What a wrapper or override takes and hands on, instead of another name."""
 
     @property
     def path(self) -> str:
@@ -65,6 +79,20 @@ def find_jobs(
             step = next((at for at in range(number, steps) if has(at, move.new)), None)
             if step is not None:
                 found.append(Job(one, move, step))
+    return found
+
+
+def find_handing_jobs(
+    groups: Sequence[tuple[str | None, list[Break]]], handed: Mapping[Break, Handed], steps: int
+) -> list[Job]:
+    """Parameters to hand on, each at the step of the commit that added them."""
+    found: list[Job] = []
+    for number, (_, breaks) in enumerate(groups):
+        for one in breaks:
+            if one in handed:
+                told = ", ".join(f"{name}={default}" for name, default in handed[one].parameters)
+                move = NameMove(one.target, one.target, sure=True, why=f"takes {told} and hands it on")
+                found.append(Job(one, move, min(number, steps - 1), handed[one]))
     return found
 
 
@@ -156,13 +184,15 @@ def mend_of(job: Job, diff: str) -> Mend:
         kind=_find_kind(job),
         mechanical=True,
         diff=diff,
-        why=f"{job.move.old} → {job.move.new} ({job.move.why})",
+        why=job.move.why if job.handed is not None else f"{job.move.old} → {job.move.new} ({job.move.why})",
         target=job.move.old,
         evidence=broken.evidence,
     )
 
 
 def _find_kind(job: Job) -> MendKind:
+    if job.handed is not None:
+        return MendKind.PARAMETER_PASSED
     if job.broken.way == PATCHES:
         return MendKind.TARGET_MOVED
     return MendKind.IMPORT_RENAMED if job.move.is_renamed else MendKind.IMPORT_MOVED

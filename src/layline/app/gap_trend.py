@@ -1,0 +1,144 @@
+"""`gap trend`: how far behind a backend was, how many patches there were and how many broke, month by month."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from layline.app.upgrade_judging import judge_cells, pin_of
+from layline.core.evidence import Skipped
+from layline.core.progress import Progress, silent
+from layline.core.prose import count
+from layline.core.report import Answer, Chart, Report, Section, Table
+from layline.errors import ConfigError, Error
+from layline.history import read_commit
+from layline.history.commits import compare_commits, find_tip_at
+
+if TYPE_CHECKING:
+    from layline.app.workspace import Workspace
+
+SCHEMA = "layline.trend/1"
+_MONTHS = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One day: the downstream, its pin and upstream as they were."""
+
+    date: str
+    commit: str
+    pin: str
+    tip: str
+    behind: int
+    patches: int
+    """Effects of patches on this upstream."""
+    breaks: int
+    """Places of ours whose patch broke at the tip of that day."""
+    moved: bool = False
+    """The pin is another than at the point before."""
+
+
+def gap_trend(workspace: Workspace, key: str, *, since: date | None = None, progress: Progress = silent) -> Answer:
+    """Commits behind, patches and places that break on the first day of each month, and now."""
+    days = find_days(workspace, since)
+    points: list[Point] = []
+    skipped: list[Skipped] = []
+    for number, day in enumerate(days, 1):
+        progress(f"reading {day.date().isoformat()}", number, len(days))
+        try:
+            found = _measure(workspace, key, day, points[-1].pin if points else None)
+        except Error as error:
+            skipped.append(Skipped(day.date().isoformat(), error.message))
+            continue
+        points += [found] if found is not None else []
+    if not points:
+        raise ConfigError(f"Nothing is known about {key!r} since then.", hint="Choose an earlier --since.")
+    label = workspace.settings.backend(key).label or key
+    title = _say(points, label)
+    data: dict[str, Any] = {
+        "schema": SCHEMA,
+        "backend": key,
+        "points": [_encode(point) for point in points],
+        "skipped": [{"what": one.what, "why": one.why} for one in skipped],
+    }
+    return Answer(report=_build_report(points, title, tuple(skipped)), data=data)
+
+
+def find_days(workspace: Workspace, since: date | None) -> list[datetime]:
+    """The first moment of each month from `since` (default: a year back) on, and the moment of the commit itself."""
+    last = datetime.fromisoformat(read_commit(workspace.downstream, workspace.commit).committed).astimezone(UTC)
+    first = since or (last - timedelta(days=365)).date()
+    days = []
+    year, month = first.year, first.month
+    while (year, month) <= (last.year, last.month):
+        days.append(datetime(year, month, 1, tzinfo=UTC))
+        year, month = (year, month + 1) if month < _MONTHS else (year + 1, 1)
+    return [day for day in days if first <= day.date() and day < last] + [last]
+
+
+def _measure(workspace: Workspace, key: str, day: datetime, before: str | None) -> Point | None:
+    commit = find_tip_at(workspace.downstream, workspace.commit, day)
+    if commit is None:
+        return None
+    then = replace(workspace, commit=commit)
+    upstream, pin = pin_of(then, key)
+    tip = find_tip_at(upstream, upstream.resolve_upstream(workspace.settings.backend(key).ref), day)
+    if tip is None:
+        return None
+    cells = judge_cells(then, key, tip)
+    broken = {cell.location for cell in cells if cell.broken}
+    return Point(
+        date=day.date().isoformat(),
+        commit=commit,
+        pin=pin,
+        tip=tip,
+        behind=compare_commits(upstream, pin, tip).behind,
+        patches=len(cells),
+        breaks=len(broken),
+        moved=before is not None and before != pin,
+    )
+
+
+def _say(points: list[Point], label: str) -> str:
+    first, last = points[0], points[-1]
+    moves = sum(point.moved for point in points)
+    return (
+        f"{label}: {count(last.behind, 'commit')} behind and {count(last.breaks, 'place')} that break on {last.date}; "
+        f"{first.behind} and {first.breaks} on {first.date}; the pin moved {'once' if moves == 1 else f'{moves} times'} in between."
+    )
+
+
+def _encode(point: Point) -> dict[str, Any]:
+    return {
+        "date": point.date,
+        "commit": point.commit,
+        "pin": point.pin,
+        "tip": point.tip,
+        "behind": point.behind,
+        "patches": point.patches,
+        "breaks": point.breaks,
+        "moved": point.moved,
+    }
+
+
+def _build_report(points: list[Point], title: str, skipped: tuple[Skipped, ...]) -> Report:
+    rows = tuple(
+        (one.date, one.pin[:8] + (" (moved)" if one.moved else ""), str(one.behind), str(one.patches), str(one.breaks))
+        for one in points
+    )
+    columns = ("date", "pin", "commits behind", "effects of patches", "places that break")
+    table = Table(columns=columns, rows=rows, numeric=frozenset({2, 3, 4}))
+    charts = (
+        Chart(kind="trend", title="Commits behind", series=_cut(points, "behind"), unit="commits"),
+        Chart(kind="trend", title="Places that break", series=_cut(points, "breaks"), unit="places"),
+    )
+    return Report(title=title, sections=(Section(title="By month", blocks=(table, *charts)),), skipped=skipped)
+
+
+def _cut(points: list[Point], field: str) -> tuple[tuple[str, tuple[tuple[float | str, float], ...]], ...]:
+    """One line for each pin: it is broken where the pin moved."""
+    lines: dict[str, list[tuple[float | str, float]]] = {}
+    for one in points:
+        lines.setdefault(one.pin[:8], []).append((one.date, float(getattr(one, field))))
+    return tuple((name, tuple(found)) for name, found in lines.items())

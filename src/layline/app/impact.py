@@ -1,0 +1,123 @@
+"""`impact`: which downstreams of a fleet an upstream commit breaks, and where; for upstream's maintainers."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from layline.app.upgrade_judging import judge_commit
+from layline.app.workspace import Workspace, open_workspace
+from layline.core.evidence import Severity, Skipped
+from layline.core.listing import Diagnostic, Group, Listing
+from layline.core.progress import Progress, silent
+from layline.core.prose import count
+from layline.core.report import Answer, Bullets, Paragraph, Report, Section
+from layline.errors import ConfigError, Error
+from layline.upgrade.values import Break
+
+SCHEMA = "layline.impact/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """What the commit breaks in one project."""
+
+    project: str
+    backend: str
+    breaks: tuple[Break, ...]
+
+
+def impact(ref: str, fleet: Path, *, progress: Progress = silent) -> Answer:
+    """Judge the commit against its first parent (or B against A for `A..B`) in every project that has it."""
+    hits: list[Hit] = []
+    skipped: list[Skipped] = []
+    for number, config in enumerate(read_fleet(fleet), 1):
+        try:
+            workspace = open_workspace(config)
+        except Error as error:
+            skipped.append(Skipped(str(config), error.message))
+            continue
+        for key in workspace.settings.backends:
+            progress(f"asking {workspace.settings.project.name}", number, 0)
+            found = _ask(workspace, key, ref)
+            if isinstance(found, Skipped):
+                skipped.append(found)
+            else:
+                hits.append(found)
+    if not hits:
+        raise ConfigError(
+            f"No project of {fleet} has an upstream with {ref!r}.", hint="Fetch it in their clones first."
+        )
+    return _answer(ref, hits, tuple(skipped))
+
+
+def read_fleet(file: Path) -> list[Path]:
+    """`projects = ["path/to/layline.toml", …]`, relative to the file; a folder means its layline.toml."""
+    try:
+        listed = tomllib.loads(file.read_text(encoding="utf-8")).get("projects")
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"The fleet file {file} cannot be read: {error}.") from None
+    if not isinstance(listed, list) or not listed or not all(isinstance(one, str) for one in listed):
+        raise ConfigError(f"{file} names no projects.", hint='Write projects = ["path/to/layline.toml"].')
+    places = [file.parent / Path(one).expanduser() for one in listed]
+    return [place / "layline.toml" if place.is_dir() else place for place in places]
+
+
+def _ask(workspace: Workspace, key: str, ref: str) -> Hit | Skipped:
+    name = workspace.settings.project.name
+    try:
+        upstream = workspace.open_backend(key)
+        start, dots, end = ref.partition("..")
+        tip = upstream.resolve_upstream(end if dots else ref)
+        base = upstream.resolve_upstream(start) if dots else upstream.resolve(f"{tip}^1")
+        return Hit(name, key, judge_commit(workspace, key, base, tip))
+    except Error as error:
+        return Skipped(f"{name} {key}", error.message)
+
+
+def _answer(ref: str, hits: list[Hit], skipped: tuple[Skipped, ...]) -> Answer:
+    broken = [hit for hit in hits if hit.breaks]
+    total = sum(len(hit.breaks) for hit in broken)
+    title = (
+        f"{ref} breaks {count(total, 'place')} in {len(broken)} of {count(len({hit.project for hit in hits}), 'project')}."
+        if broken
+        else f"{ref} breaks nothing in {count(len({hit.project for hit in hits}), 'project')}."
+    )
+    groups = tuple(
+        Group(title=f"{hit.project} ({hit.backend})", items=tuple(map(_diagnose, hit.breaks))) for hit in broken
+    )
+    lines = tuple(
+        f"{hit.project}: {one.location} {one.way} {one.target}: {one.why}" for hit in broken for one in hit.breaks
+    )
+    data: dict[str, Any] = {
+        "schema": SCHEMA,
+        "ref": ref,
+        "projects": [
+            {"project": hit.project, "backend": hit.backend, "breaks": [_encode(one) for one in hit.breaks]}
+            for hit in hits
+        ],
+        "skipped": [{"what": one.what, "why": one.why} for one in skipped],
+    }
+    blocks = (Bullets(lines),) if lines else (Paragraph("Nothing breaks."),)
+    return Answer(
+        report=Report(title=title, sections=(Section(title="Where", blocks=blocks),), skipped=skipped),
+        data=data,
+        needs_person=bool(broken),
+        listing=Listing(title=title, groups=groups, skipped=skipped),
+    )
+
+
+def _diagnose(one: Break) -> Diagnostic:
+    return Diagnostic(
+        location=one.location,
+        severity=Severity.BREAKS,
+        code="breaks",
+        message=f"{one.way} {one.target}",
+        details=(("why", one.why),),
+    )
+
+
+def _encode(one: Break) -> dict[str, Any]:
+    return {"place": str(one.location), "target": one.target, "way": one.way, "why": one.why}

@@ -1,0 +1,170 @@
+"""`patches matrix`: each patch against many upstream commits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from layline.app.upgrade_answer import encode_commit
+from layline.app.upgrade_judging import judge_cells, pin_of
+from layline.core.evidence import Severity
+from layline.core.listing import Diagnostic, Group, Listing
+from layline.core.progress import Progress, silent
+from layline.core.prose import count, listed
+from layline.core.report import Answer, Chart, Paragraph, Report, Section, Table
+from layline.errors import ConfigError
+from layline.upgrade.matrix import Fit, Matrix, Row, build_matrix
+from layline.upgrade.refs import Ref, date_refs, find_listed, find_span, find_tags, find_weekly, thin
+
+if TYPE_CHECKING:
+    from layline.app.workspace import Workspace
+    from layline.git import Repository
+
+SCHEMA = "layline.matrix/1"
+_HEAT = {Fit.OK: 0.0, Fit.LOOK: 1.0, Fit.ABSENT: 2.0, Fit.BREAKS: 3.0}
+_SHOWN = 6
+
+
+def patches_matrix(
+    workspace: Workspace, key: str, *, refs: str | None = None, every: int | None = None, progress: Progress = silent
+) -> Answer:
+    """Say of every patch at which of these upstream commits it fits, needs a look, breaks, or has no module to patch."""
+    upstream, pin = pin_of(workspace, key)
+    settings = workspace.settings.backend(key)
+    chosen = choose_refs(upstream, refs, (pin, settings.ref), every)
+    answers = []
+    for number, ref in enumerate(chosen, 1):
+        progress(f"judging {ref.name}", number, len(chosen))
+        answers.append(judge_cells(workspace, key, ref.commit))
+    matrix = build_matrix(chosen, answers)
+    label = settings.label or key
+    title = _say(matrix, label)
+    return Answer(
+        report=_build_report(matrix, title),
+        data=_encode(matrix, key, _find_safe(upstream, pin, matrix)),
+        listing=Listing(title=title, meta=(_say_legend(matrix),), groups=_group(matrix)),
+    )
+
+
+def choose_refs(upstream: Repository, words: str | None, ends: tuple[str, str], every: int | None) -> list[Ref]:
+    """`tags`, `weekly`, `A..B`, or a file with one ref on each line; default: releases, else weeks."""
+    pin, ref = ends
+    match words:
+        case "tags":
+            named = find_tags(upstream)
+        case "weekly":
+            named = find_weekly(upstream, pin, upstream.resolve_upstream(ref))
+        case None:
+            named = find_tags(upstream) or find_weekly(upstream, pin, upstream.resolve_upstream(ref))
+        case _ if Path(words).is_file():
+            named = find_listed(upstream, Path(words).read_text(encoding="utf-8", errors="replace"))
+        case _ if ".." in words:
+            return [
+                Ref(name, commit, date)
+                for name, commit, date in _dated(upstream, thin(find_span(upstream, words), every))
+            ]
+        case _:
+            raise ConfigError(f"--refs {words!r} is neither tags, weekly, A..B nor a file.")
+    if not named:
+        raise ConfigError(f"{upstream.name} has no such refs.", hint="Use --refs weekly, A..B or a file of refs.")
+    found = date_refs(upstream, named)
+    return thin(found, every)
+
+
+def _dated(upstream: Repository, named: list[tuple[str, str]]) -> list[tuple[str, str, str]]:
+    """In the order of history, not of dates."""
+    dates = {ref.commit: ref.date for ref in date_refs(upstream, named)}
+    return [(name, commit, dates[commit]) for name, commit in named]
+
+
+def _find_safe(upstream: Repository, pin: str, matrix: Matrix) -> dict[str, Any] | None:
+    """The newest of these commits that comes after the pin and breaks nothing."""
+    for ref in reversed(matrix.usable):
+        ahead = upstream.git("rev-list", "--left-right", "--count", f"{pin}...{ref.commit}").split()
+        if ahead[0] == b"0":
+            return {"commit": ref.commit, "ref": ref.name, "date": ref.date, "commits_ahead": int(ahead[1])}
+    return None
+
+
+def _say(matrix: Matrix, label: str) -> str:
+    usable = [ref.name for ref in matrix.usable]
+    where = f" ({listed(usable, most=_SHOWN)})" if usable else ""
+    last = matrix.refs[-1].name
+    broken = sum(row.cells[-1] is Fit.BREAKS for row in matrix.rows)
+    return (
+        f"{label}: {count(len(matrix.rows), 'effect')} of patches at {count(len(matrix.refs), 'upstream commit')}; as it is it "
+        f"can be used with {len(usable)}{where}; {broken} break at {last}."
+    )
+
+
+def _say_legend(matrix: Matrix) -> str:
+    first, last = matrix.refs[0], matrix.refs[-1]
+    return (
+        f"Columns: {first.name} ({first.date}) to {last.name} ({last.date}). · ok, ? needs a look, X breaks, - absent."
+    )
+
+
+def _group(matrix: Matrix) -> tuple[Group, ...]:
+    worst = sorted(
+        matrix.rows, key=lambda row: (row.first_break is None, -_weigh(row), row.location.path, row.location.line)
+    )
+    return (Group(items=tuple(_diagnose(row) for row in worst)),)
+
+
+def _weigh(row: Row) -> float:
+    return sum(_HEAT[cell] for cell in row.cells)
+
+
+def _diagnose(row: Row) -> Diagnostic:
+    severity = Severity.BREAKS if row.first_break is not None else Severity.LOOK if _weigh(row) else Severity.OK
+    picture = "".join(cell.letter for cell in row.cells)
+    details: tuple[tuple[str, str], ...] = ()
+    if row.first_break is not None:
+        who = f", {row.culprit.hash[:8]} {row.culprit.subject}" if row.culprit is not None else ""
+        details = (("since", f"{row.first_break.name} ({row.first_break.date}){who}"),)
+    return Diagnostic(
+        location=row.location, severity=severity, code="matrix", message=f"{picture} {row.target}", details=details
+    )
+
+
+def _build_report(matrix: Matrix, title: str) -> Report:
+    columns = tuple(ref.name for ref in matrix.refs)
+    series = tuple(
+        (row.target, tuple((name, _HEAT[cell]) for name, cell in zip(columns, row.cells, strict=True)))
+        for row in matrix.rows
+    )
+    rows = tuple((row.target, "".join(cell.letter for cell in row.cells), _since(row)) for row in matrix.rows)
+    table = Table(columns=("target", "fits", "breaks since"), rows=rows)
+    chart = Chart(kind="heat", title="0 ok, 1 look, 2 absent, 3 breaks", series=series)
+    blocks = (Paragraph(_say_legend(matrix)), table, *((chart,) if 0 < len(series) <= MOST_DRAWN else ()))
+    return Report(title=title, sections=(Section(title="Patches and refs", blocks=blocks),))
+
+
+MOST_DRAWN = 60
+
+
+def _since(row: Row) -> str:
+    if row.first_break is None:
+        return "–"
+    return f"{row.first_break.name}{f': {row.culprit.subject}' if row.culprit is not None else ''}"
+
+
+def _encode(matrix: Matrix, key: str, safe: dict[str, Any] | None) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "backend": key,
+        "refs": [{"ref": ref.name, "commit": ref.commit, "date": ref.date} for ref in matrix.refs],
+        "rows": [
+            {
+                "patch": row.patch,
+                "target": row.target,
+                "location": str(row.location),
+                "cells": [cell.value for cell in row.cells],
+                "first_break": row.first_break.name if row.first_break is not None else None,
+                "culprit": encode_commit(row.culprit),
+            }
+            for row in matrix.rows
+        ],
+        "usable": [ref.name for ref in matrix.usable],
+        "safe_pin": safe,
+    }

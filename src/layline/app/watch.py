@@ -1,0 +1,200 @@
+"""`watch`: what is new about every backend since the last answer, for a scheduled job."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from layline import codec
+from layline.app.files import write_named
+from layline.app.upgrade_judging import judge_between, pin_of
+from layline.app.workspace import cache_directory
+from layline.core.evidence import Location, Severity, Skipped
+from layline.core.listing import Diagnostic, Group, Listing
+from layline.core.progress import Progress, silent
+from layline.core.prose import count
+from layline.core.report import Annotation, Answer, Bullets, Paragraph, Report, Rule, Section, Subject
+from layline.coupling.drift_model import finding_id
+from layline.errors import ConfigError, Error, RecordError
+from layline.history.commits import find_tip_at
+from layline.render.charts import shields_endpoint
+from layline.upgrade.news import Event, News, Place, Remembered, find_news
+
+if TYPE_CHECKING:
+    from layline.app.workspace import Workspace
+
+SCHEMA = "layline.news/1"
+_WORDS = {
+    News.BROKE: "breaks at the tip now",
+    News.MENDED: "does not break any more",
+    News.SAFE: "nothing of ours breaks at the tip any more",
+    News.CAN_GO: "the patch can go",
+}
+_RULE = Rule(
+    id="WATCH101", name="NewSinceLastAnswer", title="watch/news", text="Something changed since the last answer."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """What the last answer said, by backend."""
+
+    schema: str = "layline.watch-state/1"
+    date: str = ""
+    backends: dict[str, Remembered]
+
+
+def watch(
+    workspace: Workspace,
+    *,
+    today: date,
+    state: Path | None = None,
+    badge: Path | None = None,
+    progress: Progress = silent,
+) -> Answer:
+    """Ask every backend, compare with the last answer, remember this one."""
+    place = state or default_state(workspace)
+    last = _load(place)
+    now: dict[str, Remembered] = {}
+    skipped: list[Skipped] = []
+    for key in workspace.settings.backends:
+        try:
+            now[key] = remember(workspace, key, today, progress)
+        except Error as error:
+            skipped.append(Skipped(key, error.message))
+            now |= {key: last.backends[key]} if last is not None and key in last.backends else {}
+    known = last.backends if last is not None else {}
+    events = [event for key, one in now.items() if key in known for event in find_news(key, known[key], one)]
+    write_named(place, codec.to_json(codec.encode(State(date=today.isoformat(), backends=now))))
+    if badge is not None:
+        write_named(badge, json.dumps(_badge(now), indent=2) + "\n")
+    return _answer(workspace, events, (last, now, tuple(skipped)), today)
+
+
+def remember(workspace: Workspace, key: str, today: date, progress: Progress = silent) -> Remembered:
+    """One backend at the last commit that its ref had on a day."""
+    upstream, pin = pin_of(workspace, key)
+    ref = upstream.resolve_upstream(workspace.settings.backend(key).ref)
+    tip = find_tip_at(upstream, ref, datetime.combine(today, time.max, UTC)) or ref
+    between = judge_between(workspace, key, tip, progress)
+    broken = {
+        " ".join(one.key): Place(place=str(one.location), target=one.target, culprit=one.culprit)
+        for one in between.find_breaks()
+    }
+    can_go = {
+        f"{row.location.path} {row.target} {row.patch}": Place(place=str(row.location), target=row.target or "")
+        for row in between.rows
+        if row.retire is not None
+    }
+    return Remembered(pin=pin, tip=tip, broken=broken, can_go=can_go)
+
+
+def default_state(workspace: Workspace) -> Path:
+    """One file for each project in Layline's cache; a job that loses its cache names one with --state."""
+    name = hashlib.sha256(str(workspace.root.resolve()).encode()).hexdigest()[:16]
+    return cache_directory() / "watch" / f"{name}.json"
+
+
+def _load(place: Path) -> State | None:
+    try:
+        return codec.decode(State, json.loads(place.read_text(encoding="utf-8")), where=str(place))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecordError) as error:
+        raise ConfigError(f"{place} cannot be read: {error}.", hint="Delete it to begin anew.") from None
+
+
+def _badge(now: dict[str, Remembered]) -> dict[str, object]:
+    total = sum(len(one.broken) for one in now.values())
+    return shields_endpoint(
+        "upstream", "fits" if not total else f"{count(total, 'place')} will break", "bad" if total else "good"
+    )
+
+
+def _answer(
+    workspace: Workspace,
+    events: list[Event],
+    seen: tuple[State | None, dict[str, Remembered], tuple[Skipped, ...]],
+    today: date,
+) -> Answer:
+    last, now, skipped = seen
+    title = _say(events, last, now)
+    data: dict[str, Any] = {
+        "schema": SCHEMA,
+        "since": last.date if last is not None else None,
+        "upto": today.isoformat(),
+        "tips": {key: one.tip for key, one in now.items()},
+        "events": [
+            {
+                "kind": one.kind.value,
+                "backend": one.backend,
+                "place": one.place,
+                "target": one.target,
+                "culprit": one.culprit,
+            }
+            for one in events
+        ],
+        "skipped": [{"what": one.what, "why": one.why} for one in skipped],
+    }
+    lines = tuple(f"{one.backend}: {one.place} {one.target}: {_WORDS[one.kind]}{_blame(one)}" for one in events)
+    blocks = (Bullets(lines),) if lines else (Paragraph("Nothing is new."),)
+    return Answer(
+        report=Report(title=title, sections=(Section(title="News", blocks=blocks),), skipped=skipped),
+        data=data,
+        needs_person=bool(events),
+        findings=tuple(_annotate(one) for one in events if one.place),
+        subject=Subject(repo=workspace.downstream.name, commit=workspace.commit, question="watch"),
+        listing=Listing(title=title, groups=_group(events), skipped=skipped),
+    )
+
+
+def _say(events: list[Event], last: State | None, now: dict[str, Remembered]) -> str:
+    if last is None:
+        total = sum(len(one.broken) for one in now.values())
+        return f"This is the first answer: {count(total, 'place')} of ours break at the tips. The next one tells what is new."
+    if not events:
+        return f"Nothing is new since {last.date}."
+    told = [
+        f"{sum(one.kind is kind for one in events)} {kind.value}"
+        for kind in News
+        if any(one.kind is kind for one in events)
+    ]
+    return f"{count(len(events), 'message')} since {last.date}: {', '.join(told)}."
+
+
+def _group(events: list[Event]) -> tuple[Group, ...]:
+    items = tuple(
+        Diagnostic(
+            location=_locate(one),
+            severity=Severity.BREAKS if one.kind is News.BROKE else Severity.OK,
+            code=one.kind.value,
+            message=f"{one.target}: {_WORDS[one.kind]}{_blame(one)}",
+        )
+        for one in events
+    )
+    return (Group(items=items),) if items else ()
+
+
+def _blame(event: Event) -> str:
+    return f" since {event.culprit[:12]}" if event.culprit else ""
+
+
+def _locate(event: Event) -> Location:
+    path, _, line = event.place.rpartition(":")
+    return Location(path, int(line)) if line.isdigit() else Location(event.backend, 1)
+
+
+def _annotate(event: Event) -> Annotation:
+    where = _locate(event)
+    return Annotation(
+        id=finding_id("watch", event.kind.value, event.backend, where.path, event.target),
+        rule=_RULE,
+        severity=Severity.BREAKS if event.kind is News.BROKE else Severity.LOOK,
+        message=f"{event.target}: {_WORDS[event.kind]}{_blame(event)}",
+        path=where.path,
+        line=where.line,
+    )

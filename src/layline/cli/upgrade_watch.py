@@ -1,0 +1,128 @@
+"""`layline watch|impact`, `patches matrix` and `gap trend`: the same judgements over many commits and projects."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import click
+
+from layline.cli.complete import backend_argument
+from layline.cli.group import command
+from layline.cli.show import at_option, config_option, date_option, fetch_option, format_option, parse_date, show
+
+
+@command("matrix")
+@backend_argument
+@at_option
+@click.option("--refs", default=None, metavar="WHICH", help="tags, weekly, A..B or a file of refs; default: tags.")
+@click.option("--every", type=click.IntRange(min=1), default=None, metavar="N", help="Only each N-th of them.")
+@click.option("--limit", type=click.IntRange(min=1), default=None, help="Show at most so many effects.")
+@format_option("text", "json", "md", "html")
+@config_option
+def patches_matrix(
+    backend: str | None,
+    at: str,
+    refs: str | None,
+    every: int | None,
+    limit: int | None,
+    format_: str,
+    output: Path | None,
+    config: Path | None,
+) -> int:
+    """Show each patch against many upstream commits.
+
+    `weekly` is the last first-parent commit of each ISO week (UTC); of A..B at most 60 are taken, spread evenly.
+    """
+    from layline.app.patches_matrix import patches_matrix as answer_matrix
+    from layline.app.workspace import open_workspace
+    from layline.cli.progress import show_progress
+
+    workspace = open_workspace(config, at=at)
+    key = workspace.settings.choose(backend)
+    with show_progress() as progress:
+        answer = answer_matrix(workspace, key, refs=refs, every=every, progress=progress)
+    return show(answer, format_, output, limit=limit)
+
+
+@command("trend")
+@backend_argument
+@click.option("--since", default=None, metavar="YYYY-MM-DD", help="First day; default: a year back.")
+@format_option("text", "json", "md", "html")
+@config_option
+def gap_trend(backend: str | None, since: str | None, format_: str, output: Path | None, config: Path | None) -> int:
+    """Show commits behind, patches and what breaks, month by month."""
+    from layline.app.gap_trend import gap_trend as answer_trend
+    from layline.app.workspace import open_workspace
+    from layline.cli.progress import show_progress
+
+    workspace = open_workspace(config)
+    key = workspace.settings.choose(backend)
+    with show_progress() as progress:
+        answer = answer_trend(workspace, key, since=parse_date(since) if since else None, progress=progress)
+    return show(answer, format_, output)
+
+
+@command("watch")
+@click.option(
+    "--state",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=None,
+    help="Where the last answer is kept; default: the cache.",
+)
+@click.option(
+    "--badge",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=None,
+    help="Also write a shields.io endpoint here.",
+)
+@fetch_option
+@date_option
+@format_option("text", "json", "md", "github")
+@config_option
+def watch(
+    state: Path | None,
+    badge: Path | None,
+    fetch: bool,
+    today: date,
+    format_: str,
+    output: Path | None,
+    config: Path | None,
+) -> int:
+    """Tell only what is new since the last answer.
+
+    Places that broke or were mended, tips that became safe, patches that can go. Exit 1 if something is new.
+    """
+    from layline.app.watch import watch as answer_watch
+    from layline.app.workspace import fetch_backend, open_workspace
+    from layline.cli.progress import show_progress
+
+    workspace = open_workspace(config)
+    for key in workspace.settings.backends if fetch else ():
+        fetch_backend(workspace, key)
+    with show_progress() as progress:
+        answer = answer_watch(workspace, today=today, state=state, badge=badge, progress=progress)
+    return show(answer, format_, output)
+
+
+@command("impact")
+@click.argument("ref", metavar="UPSTREAM-REF")
+@click.option(
+    "--fleet",
+    type=click.Path(dir_okay=False, path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="TOML file: projects = [paths of layline.toml].",
+)
+@format_option("text", "json", "md")
+def impact(ref: str, fleet: Path, format_: str, output: Path | None) -> int:
+    """Say which downstreams an upstream commit breaks, and where.
+
+    UPSTREAM-REF is compared with its first parent; A..B compares two commits. Exit 1 if something breaks.
+    """
+    from layline.app.impact import impact as answer_impact
+    from layline.cli.progress import show_progress
+
+    with show_progress() as progress:
+        answer = answer_impact(ref, fleet, progress=progress)
+    return show(answer, format_, output)

@@ -1,0 +1,59 @@
+"""The tool about upgrades: what moving a pin takes, the edits that are proven, and whether everything fits."""
+
+from __future__ import annotations
+
+from layline.core.progress import Progress
+from layline.core.report import Answer
+from layline.mcp.inputs import AT, BACKEND, TO
+from layline.mcp.tool import READS, Asked, Input, Session, Tool
+
+
+def _plan(session: Session, progress: Progress, asked: Asked) -> Answer:
+    from layline.app.upgrade_plan import upgrade_plan
+
+    workspace = session.workspace(asked["at"])
+    key = workspace.settings.choose(asked["backend"])
+    return upgrade_plan(workspace, key, to=asked["to"], safe=bool(asked["safe"]), progress=progress)
+
+
+def _check(session: Session, progress: Progress, asked: Asked) -> Answer:
+    from layline.app.upgrade_check import upgrade_check
+
+    workspace = session.workspace(asked["at"])
+    key = workspace.settings.choose(asked["backend"])
+    found = upgrade_check(workspace, key, pin=asked["to"], progress=progress)
+    data = {**found.data, "places": [one for one in found.data["places"] if not one["fits"]]}
+    return Answer(report=found.report, data=data, needs_person=found.needs_person, listing=found.listing)
+
+
+def _matrix(session: Session, progress: Progress, asked: Asked) -> Answer:
+    from layline.app.patches_matrix import patches_matrix
+
+    workspace = session.workspace(asked["at"])
+    return patches_matrix(workspace, workspace.settings.choose(asked["backend"]), refs=asked["refs"], progress=progress)
+
+
+def _trend(session: Session, progress: Progress, asked: Asked) -> Answer:
+    from layline.app.gap_trend import gap_trend
+
+    workspace = session.workspace(asked["at"])
+    return gap_trend(workspace, workspace.settings.choose(asked["backend"]), progress=progress)
+
+
+TOOLS = (
+    Tool(
+        name="upgrade",
+        says="Moving a pin. ask=plan: steps, proven edits, what is left. check: places that do not fit the pin, or `to`. "
+        "matrix: patches at many commits. trend: by month.",
+        does=READS,
+        questions={"plan": _plan, "check": _check, "matrix": _matrix, "trend": _trend},
+        inputs=(
+            BACKEND,
+            Input(name="safe", says="plan: until something breaks.", kind="boolean", default=False),
+            Input(name="refs", says="matrix: tags, weekly or A..B."),
+            TO,
+            AT,
+        ),
+        of={"plan": "steps", "check": "places", "matrix": "rows", "trend": "points"},
+    ),
+)

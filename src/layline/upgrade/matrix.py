@@ -1,0 +1,89 @@
+"""Each patch against many upstream commits: from the answer for each commit to rows, first breaks and usable refs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from layline.core.evidence import Location
+from layline.core.revision import Commit
+from layline.upgrade.refs import Ref
+
+
+class Fit(StrEnum):
+    """How one patch does at one commit."""
+
+    OK = "ok"
+    LOOK = "look"
+    BREAKS = "breaks"
+    ABSENT = "absent"
+    """The module of its target does not exist there."""
+
+    @property
+    def letter(self) -> str:
+        return {"ok": "·", "look": "?", "breaks": "X", "absent": "-"}[self.value]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One effect at one commit."""
+
+    effect: str
+    patch: str
+    target: str
+    location: Location
+    fit: Fit
+    broken: bool = False
+    """It breaks there; so does one whose module is absent, where it was there at the pin."""
+    culprit: Commit | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One effect at every commit."""
+
+    patch: str
+    target: str
+    location: Location
+    cells: tuple[Fit, ...]
+    first_break: Ref | None
+    culprit: Commit | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrix:
+    refs: tuple[Ref, ...]
+    rows: tuple[Row, ...]
+
+    @property
+    def usable(self) -> tuple[Ref, ...]:
+        """Where nothing breaks and nothing is absent: the downstream could be used with them as it is."""
+        bad = {Fit.BREAKS, Fit.ABSENT}
+        return tuple(
+            ref for number, ref in enumerate(self.refs) if not any(row.cells[number] in bad for row in self.rows)
+        )
+
+
+def build_matrix(refs: Sequence[Ref], answers: Sequence[Sequence[Cell]]) -> Matrix:
+    """Rows in the order of the first answer; an effect that an answer does not have is fine there."""
+    found: dict[str, list[Cell | None]] = {}
+    for number, cells in enumerate(answers):
+        for cell in cells:
+            found.setdefault(cell.effect, [None] * len(refs))[number] = cell
+    rows = tuple(_build_row(refs, cells) for cells in found.values())
+    return Matrix(refs=tuple(refs), rows=rows)
+
+
+def _build_row(refs: Sequence[Ref], cells: Sequence[Cell | None]) -> Row:
+    some = next(cell for cell in cells if cell is not None)
+    first = next((number for number, cell in enumerate(cells) if cell is not None and cell.broken), None)
+    broken = cells[first] if first is not None else None
+    return Row(
+        patch=some.patch,
+        target=some.target,
+        location=some.location,
+        cells=tuple(cell.fit if cell is not None else Fit.OK for cell in cells),
+        first_break=refs[first] if first is not None else None,
+        culprit=broken.culprit if broken is not None else None,
+    )

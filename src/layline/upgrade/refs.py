@@ -1,0 +1,80 @@
+"""Which upstream commits a matrix asks about: releases, one a week, a span, or a list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, TypeVar
+
+from layline.errors import ConfigError
+from layline.history import is_version, read_commits
+
+if TYPE_CHECKING:
+    from layline.git import Repository
+
+MOST = 60
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """One upstream commit under the name it was asked by."""
+
+    name: str
+    commit: str
+    date: str
+
+
+def find_tags(upstream: Repository) -> list[tuple[str, str]]:
+    """Release tags with their commits, also on branches that left the main line."""
+    found = upstream.refs("refs/tags")
+    names = ((name.removeprefix("refs/tags/"), commit) for name, commit in found.items())
+    return [(name, commit) for name, commit in names if is_version(name)]
+
+
+def find_weekly(upstream: Repository, pin: str, tip: str) -> list[tuple[str, str]]:
+    """The last first-parent commit of each ISO week (UTC) after the pin."""
+    out = upstream.git("log", "--first-parent", "--reverse", "--format=%H %ct", f"{pin}..{tip}", "--")
+    weeks: dict[str, str] = {}
+    for line in out.decode("ascii").splitlines():
+        commit, seconds = line.split()
+        year, week, _ = datetime.fromtimestamp(int(seconds), UTC).isocalendar()
+        weeks[f"{year}-W{week:02}"] = commit
+    return sorted(weeks.items())
+
+
+def find_span(upstream: Repository, span: str) -> list[tuple[str, str]]:
+    """First-parent commits of `A..B`, oldest first, B and A's successor included."""
+    start, _, end = span.partition("..")
+    if not start or not end or end.startswith("."):
+        raise ConfigError(f"{span!r} is no span of commits.", hint="Write A..B with two upstream refs.")
+    first, last = upstream.resolve_upstream(start), upstream.resolve_upstream(end)
+    out = upstream.git("rev-list", "--first-parent", "--reverse", f"{first}..{last}", "--")
+    commits = out.decode("ascii").split()
+    if not commits:
+        raise ConfigError(f"{span} holds no commits: {end} does not come after {start}.")
+    return [(commit[:10], commit) for commit in commits]
+
+
+def find_listed(upstream: Repository, text: str) -> list[tuple[str, str]]:
+    """One ref on each line; blank lines and what follows # do not count."""
+    names = [line.partition("#")[0].strip() for line in text.splitlines()]
+    return [(name, upstream.resolve_upstream(name)) for name in names if name]
+
+
+def date_refs(upstream: Repository, named: Iterable[tuple[str, str]]) -> list[Ref]:
+    """By date, then by name; what is no commit is left out."""
+    listed = list(named)
+    dates = {one.hash: one.date for one in read_commits(upstream, dict.fromkeys(commit for _, commit in listed))}
+    found = [Ref(name, commit, dates[commit]) for name, commit in listed if commit in dates]
+    return sorted(found, key=lambda ref: (ref.date, ref.name))
+
+
+def thin(refs: Sequence[Item], every: int | None, *, most: int = MOST) -> list[Item]:
+    """Each N-th and the last one; without N at most so many, spread evenly, the first and the last among them."""
+    if every is not None:
+        return [ref for number, ref in enumerate(refs, 1) if number % every == 0 or number == len(refs)]
+    if len(refs) <= most:
+        return list(refs)
+    return [refs[round(number * (len(refs) - 1) / (most - 1))] for number in range(most)]

@@ -1,0 +1,87 @@
+"""Which refs a matrix asks about, and what its rows say."""
+
+from __future__ import annotations
+
+import pytest
+
+from histories import History
+from layline.app.patches_matrix import patches_matrix
+from layline.errors import ConfigError
+from layline.git import open_repository
+from layline.upgrade import refs
+from upgrading import Files, Project, make_project
+
+DAY = 86_400
+MONDAY = 1_767_571_200
+"""2026-01-05T00:00:00Z, the first day of an ISO week."""
+
+
+@pytest.fixture(scope="module")
+def weeks(tmp_path_factory: pytest.TempPathFactory) -> History:
+    """Two commits in the first week, none in the second, one at the last second of the third, one right after."""
+    history = History.start(tmp_path_factory.mktemp("weeks") / "up")
+    for name, at in (("pin", -1), ("a", 0), ("b", DAY), ("c", 21 * DAY - 1), ("d", 21 * DAY)):
+        history.commit(name, {"x.py": name}, at=MONDAY + at)
+    return history
+
+
+def test_one_commit_for_each_week_that_has_one(weeks: History) -> None:
+    pin, _, second, third, fourth = weeks.commits
+    found = refs.find_weekly(open_repository(weeks.path), pin, fourth)
+    assert found == [("2026-W02", second), ("2026-W04", third), ("2026-W05", fourth)]
+
+
+def test_tags_count_on_branches_that_left_and_by_date(weeks: History) -> None:
+    weeks.git("tag", "v1.1", weeks.commits[3])
+    weeks.git("tag", "nightly-x", weeks.commits[2])
+    weeks.git("checkout", "-q", "-b", "release", weeks.commits[1])
+    side = weeks.commit("fix", {"y.py": ""}, at=MONDAY + 2 * DAY)
+    weeks.git("tag", "-a", "-m", "x", "v1.0.1", side)
+    weeks.git("checkout", "-q", "main")
+    repository = open_repository(weeks.path)
+    assert [ref.name for ref in refs.date_refs(repository, refs.find_tags(repository))] == ["v1.0.1", "v1.1"]
+
+
+@pytest.mark.parametrize("span", ["a", "..b", "a..", "a...b"])
+def test_what_is_no_span_is_refused(weeks: History, span: str) -> None:
+    with pytest.raises(ConfigError, match="is no span"):
+        refs.find_span(open_repository(weeks.path), span)
+
+
+@pytest.mark.parametrize(
+    ("total", "every", "wanted"),
+    [(3, None, [0, 1, 2]), (10, 4, [3, 7, 9]), (200, None, 60), (5, 1, [0, 1, 2, 3, 4])],
+)
+def test_many_refs_are_thinned_evenly(total: int, every: int | None, wanted: list[int] | int) -> None:
+    found = refs.thin(range(total), every)
+    assert found == wanted if isinstance(wanted, list) else (len(found), found[0], found[-1]) == (wanted, 0, total - 1)
+
+
+RUN = "def run(x):\n    return x\n"
+STEPS: list[tuple[str, Files]] = [
+    ("pin", {"keel/a.py": RUN, "keel/b.py": RUN}),
+    ("Remove b (#2)", {"keel/b.py": None}),
+    ("Bring b back, change a (#3)", {"keel/b.py": RUN, "keel/a.py": "def run(x):\n    return x + 1\n"}),
+    ("Remove run from a (#4)", {"keel/a.py": "x = 1\n"}),
+]
+OURS: Files = {
+    f"own/patch_{name}.py": f"import keel.{name}\n\n\ndef mine(x):\n    return 2\n\n\nkeel.{name}.run = mine\n"
+    for name in ("a", "b")
+}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    return make_project(tmp_path_factory.mktemp("matrix"), STEPS, OURS)
+
+
+def test_each_patch_at_each_commit(project: Project) -> None:
+    answer = patches_matrix(project.open(), "keel", refs=f"{project.upstream.commits[0]}..main")
+    rows = {row["target"]: row for row in answer.data["rows"]}
+    assert rows["keel.a.run"]["cells"] == ["ok", "look", "breaks"]
+    assert rows["keel.b.run"]["cells"] == ["absent", "ok", "ok"]
+    assert rows["keel.a.run"]["first_break"] == project.upstream.commits[3][:10]
+    assert rows["keel.b.run"]["first_break"] == project.upstream.commits[1][:10]
+    assert rows["keel.a.run"]["culprit"]["pull_request"] == 4
+    assert answer.data["usable"] == [project.upstream.commits[2][:10]]
+    assert answer.data["safe_pin"]["commit"] == project.upstream.commits[2]
