@@ -43,6 +43,7 @@ from layline.history import read_commit, read_version
 from layline.patches.baseline import Accepted, find_stale, parse_baseline, split_accepted
 from layline.patches.declared_keys import Schema, read_schema
 from layline.patches.diff_report import build_diff_report, encode_views
+from layline.patches.drift_imports import find_failing_imports
 from layline.patches.drift_lines import build_drift_listing
 from layline.patches.drift_report import (
     DriftReport,
@@ -187,7 +188,7 @@ def _find(asked: Asked, options: DriftOptions, progress: Progress) -> KeptDrift:
         progress("looking for culprits", 0, 0)
         rows = list(find_culprits(rows, opened.sides, opened.upstream))
     rows = list(number_repeats(sorted(rows, key=lambda row: row.order)))
-    places = () if read_ours is None else tuple(_find_elsewhere(read_ours, opened, progress))
+    places = () if read_ours is None else (*find_failing_imports(rows), *_find_elsewhere(read_ours, opened, progress))
     return KeptDrift(pin=opened.pin, tip=opened.tip, rows=tuple(rows), elsewhere=places, skipped=opened.skipped)
 
 

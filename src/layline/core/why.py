@@ -63,6 +63,7 @@ class Reason(Enum):
     OUR_ADDITION = "an addition of ours: upstream never had it, our own code reads it at {places}"
     NEW_SINCE = "new since then"
     NEVER_HAD = "upstream never had it: an addition, or a typo"
+    COMES_LATER = "upstream has it only after the pin: written for a newer one"
     TYPO = "upstream never had it: a typo of {name}?"
     HAD_UNTIL = "upstream had it until {name} ({other}): {text}"
     UNREADABLE = "the target cannot be read from the code"
@@ -104,6 +105,7 @@ class Reason(Enum):
     MISFITS_LEFT_OUT = "our replacement {parts:4}; upstream leaves it out at {places:4}"
     MISFITS_MAYBE = "our replacement {parts:4}; it may be passed at {places:4}"
     MISFITS_SLOT = "our replacement {parts:4}; upstream passes it where it builds from a slot, as at {places:2}"
+    MISFITS_TODAY = "today already our replacement {parts:4}; upstream passes it at {places:4}"
     MISREADS = "our replacement {parts:3+}"
     MISRETURNS = "our replacement {parts}"
     TAKES_ALL = "our replacement {text} still takes what upstream passes"
@@ -126,6 +128,11 @@ class Reason(Enum):
         "replace(), ==)"
     )
     HELD = "imported by value at {names}"
+    BODY_USES = "its body uses {names:4+} now"
+    BODY_DROPS = "its body no longer uses {names:4+}"
+    BODY_LINE = "1 line of its body changed"
+    BODY_LINES = "{counts[0]} lines of its body changed"
+    VALUE = "its value is another one"
     TEXT_STAYS = "the text it searches for is still there"
     TEXT_GONE = "the text it searches for is gone: {text}"
     TEXT_MISSING = "the text it searches for is not in upstream's source today: {text}"
@@ -150,6 +157,7 @@ class Reason(Enum):
     NO_FLAG = "the tip has no flag that sets {name}"
     FLAG_NOW = "at the tip {name}"
     DEFAULT = "default {name} became {other}"
+    IMPORT_FAILS = "the import fails at the tip, which keeps {name} from being installed"
     ALSO = "also line {names:6&}"
     ALSO_LINES = "also lines {names:6&}"
     # when it applies
@@ -166,6 +174,7 @@ class Reason(Enum):
     KEY_FALSE = "upstream dropped the config key {name}, and no config file of ours sets it"
     KEY_STILL_SET = "upstream dropped the config key {name}, which our configuration still sets"
     VERSION_IS = "{text} is {names} at the {other} ({name})"
+    STOPS_APPLYING = "so our code skips the write: the patch stops applying, silently"
     INACTIVE = "the patch is not active: {text}"
     EQUAL_NOW = "upstream's body at the tip equals ours: the patch can go"
     EQUAL_THEN = "upstream's body equals ours at the pin already: the patch can go"
@@ -243,6 +252,7 @@ PROBLEMS = frozenset(
         Reason.MISFITS_LEFT_OUT,
         Reason.MISFITS_MAYBE,
         Reason.MISFITS_SLOT,
+        Reason.MISFITS_TODAY,
         Reason.MISREADS,
         Reason.MISRETURNS,
     }

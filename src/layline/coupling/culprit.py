@@ -220,6 +220,8 @@ def find_last_seen(rows: Iterable[Drift], sides: Sides, upstream: Repository, pi
         if last is None:
             meant = row.effect.suggestion if row.effect is not None and row.effect.suggestion != row.target else None
             why = Why(Reason.TYPO, meant) if meant else Why(Reason.NEVER_HAD)
+            if row.comparison is not None and row.comparison.after.exists:
+                why = Why(Reason.COMES_LATER)
         else:
             commit = next(read_commits(upstream, [last]))
             why = Why(Reason.HAD_UNTIL, commit.hash[:10], commit.date, commit.subject)

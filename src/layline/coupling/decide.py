@@ -5,7 +5,7 @@ it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
@@ -39,6 +39,10 @@ class Outlook:
     why: Why
     can_go: bool
     """False: it is undecided, or the guard only has to follow a name that moved."""
+    of_effect: bool = False
+    """It is the condition of one effect: what the installer does before it happens all the same."""
+    is_over: bool = False
+    """The condition is false at the tip: what stands behind it does not run there."""
     is_planned: bool = False
     """The guard was written to switch the patch off: a version gate, or a name that upstream did not have yet."""
 
@@ -64,7 +68,9 @@ def judge_guard(patch: Patch, premise: Premise | None, ground: RefKnowledge) -> 
     found = [
         judge_gates(patch.version_gates, ground),
         _judge_premise(patch.guard.premise, ground, "its guard"),
-        _judge_premise(premise, ground, "the condition of this effect"),
+        replace(own, of_effect=True)
+        if (own := _judge_premise(premise, ground, "the condition of this effect")) is not None
+        else None,
     ]
     told = [one for one in found if one is not None]
     return next((one for one in told if one.can_go), told[0] if told else None)
@@ -85,12 +91,14 @@ def _told_false(then: Decision, now: Decision, premise: Premise, ground: RefKnow
     planned = not any(part.kind is PremiseKind.NAME for part in needed)
     if then.holds is False:
         because = tuple(dict.fromkeys(then.why))
-        return Outlook(why=Why(Reason.GUARD_NEVER, what, parts=because), can_go=True, is_planned=planned)
+        return Outlook(why=Why(Reason.GUARD_NEVER, what, parts=because), can_go=True, is_over=True, is_planned=planned)
     homes = [home for part in needed if (home := _find_new_home(part, ground)) is not None]
     if homes:
-        return Outlook(why=Why(Reason.GUARD_FOLLOWS, what, homes[0]), can_go=False)
+        return Outlook(why=Why(Reason.GUARD_FOLLOWS, what, homes[0]), can_go=False, is_over=True)
     over = Reason.GUARD_OVER if planned else Reason.GUARD_OVER_UNLESS
-    return Outlook(why=Why(over, what, parts=tuple(dict.fromkeys(now.why))), can_go=True, is_planned=planned)
+    return Outlook(
+        why=Why(over, what, parts=tuple(dict.fromkeys(now.why))), can_go=True, is_over=True, is_planned=planned
+    )
 
 
 def decide(premise: Premise, ground: RefKnowledge, side: int) -> Decision:
@@ -171,7 +179,7 @@ def judge_gates(gates: Iterable[str], ground: RefKnowledge) -> Outlook | None:
             return Outlook(why=Why(Reason.GATE_NO_VERSION, shown), can_go=False)
         verdicts = [satisfies(version, pattern) for pattern in patterns]
         if all(verdict is False for verdict in verdicts):
-            return Outlook(why=Why(Reason.GATE_OVER, shown, version), can_go=True, is_planned=True)
+            return Outlook(why=Why(Reason.GATE_OVER, shown, version), can_go=True, is_over=True, is_planned=True)
         if None in verdicts and True not in verdicts:
             return Outlook(why=Why(Reason.GATE_UNDECIDED, shown, version), can_go=False)
     return None

@@ -17,22 +17,25 @@ from layline.core.finding import Finding, weigh
 from layline.core.patch import Effect, Inventory, Patch, Style, Unregistered
 from layline.core.why import Reason, Why
 from layline.coupling.anchors import quote
+from layline.coupling.bodies import judge_body
 from layline.coupling.bypass import judge_bypass, judge_source
+from layline.coupling.calls import judge_calls
 from layline.coupling.calls_original import calls_sometimes
 from layline.coupling.decide import judge_guard
 from layline.coupling.drift_model import Drift, Sides
 from layline.coupling.effectiveness import find_holders, find_risks
-from layline.coupling.fit import Fitter, called_name, find_problems, makes_instances
+from layline.coupling.fit import Fitter, called_name, find_problems, makes_instances, refuse
 from layline.coupling.idle import find_idle
 from layline.coupling.question import Question
 from layline.coupling.returns import judge_returns
 from layline.coupling.surroundings import find_held
-from layline.source import Resolver, Symbol
+from layline.source import ParameterKind, Resolver, Symbol
 from layline.source.definitions import DefinitionKind
 from layline.source.names import longest_root, parents
 
 COPIED = 0.5
 """A replacement this alike to the upstream body at the pin is an edited copy of it."""
+STARS = frozenset({ParameterKind.VARIADIC, ParameterKind.KEYWORDS})
 _THERE = frozenset({DriftKind.UNCHANGED, DriftKind.BODY_CHANGED, DriftKind.SIGNATURE_CHANGED})
 
 
@@ -90,9 +93,12 @@ def _find_doubts(inventory: Inventory, sides: Sides) -> tuple[set[str], set[str]
     effects = [effect for patch in inventory.patches for effect in patch.effects]
     for effect in (*effects, *(item.effect for item in inventory.unregistered)):
         found = sides.comparer.compare(effect.target) if effect.target else None
-        if found is None or not (
-            found.kind is DriftKind.SIGNATURE_CHANGED or (found.kind is DriftKind.MOVED and found.after.exists)
-        ):
+        if found is None:
+            continue
+        ours = sides.replacements.read(effect.replacement_at) if found.kind in _THERE else None
+        if refuse(found.after, ours) and found.after.home:
+            names.add(called_name(found))
+        if not (found.kind is DriftKind.SIGNATURE_CHANGED or (found.kind is DriftKind.MOVED and found.after.exists)):
             continue
         names.add(called_name(found))
         if makes_instances(found):
@@ -135,8 +141,8 @@ def judge_effect(patch: Patch, effect: Effect, sides: Sides, fitter: Fitter) -> 
 def judge(question: Question) -> tuple[Finding, ...]:
     """All that is to be said about one effect, in the order in which it is told."""
     found = [finding for one in JUDGES for finding in one(question)]
-    for limit in LIMITS:
-        found += limit(question, weigh(found))
+    for again in SECOND:
+        found += again(question, weigh(found))
     return tuple(found)
 
 
@@ -186,6 +192,8 @@ def _weigh_kind(question: Question) -> Severity:
     match question.kind:
         case DriftKind.UNCHANGED | DriftKind.EXTERNAL:
             return Severity.OK
+        case DriftKind.SIGNATURE_CHANGED if _hands_on(question):
+            return Severity.OK
         case DriftKind.DEAD_AT_PIN | DriftKind.UNRESOLVED | DriftKind.SIGNATURE_CHANGED:
             return Severity.LOOK
         case DriftKind.BODY_CHANGED:
@@ -212,6 +220,17 @@ def _wraps(question: Question) -> Reason | None:
         return None
     partly = ours is not None and calls_sometimes(ours.node, find_held(ours.tree, ours.node, question.target))
     return Reason.CALLS_SOMETIMES if partly else Reason.CALLS_ORIGINAL
+
+
+def _hands_on(question: Question) -> bool:
+    """True of a wrapper that takes whatever is passed and always calls the original with it."""
+    ours = question.ours
+    if ours is None or _wraps(question) is not Reason.CALLS_ORIGINAL:
+        return False
+    parameters = ours.definition.parameters or ()
+    changed = {item.name for item in question.comparison.changes}
+    named = {item.name for item in parameters if item.kind not in STARS} - {"self", "cls"}
+    return {item.kind for item in parameters} >= STARS and not named & changed
 
 
 def judge_reads(question: Question) -> Iterator[Finding]:
@@ -246,14 +265,20 @@ def judge_need(question: Question) -> Iterator[Finding]:
 
 
 def limit_by_guard(question: Question, severity: Severity) -> Iterator[Finding]:
-    """Whether the patch can go because its guard can no longer be true; what cannot be decided is said."""
+    """What a guard that can no longer be true does: nothing breaks, the patch stops applying; what cannot be decided is
+    said.
+    """
     ground = question.sides.ground
     if ground is None or question.kind is DriftKind.EXTERNAL:
         return
     found = judge_guard(question.patch, question.effect.premise, ground)
-    if found is not None:
-        off = found.is_planned and severity is Severity.BREAKS
-        yield Finding(severity=Severity.LOOK if off else Severity.OK, why=found.why, is_limit=off, retires=found.can_go)
+    if found is None:
+        return
+    failing = any(item.certain and item.why.reason is Reason.NOT_REACHED for item in question.lost)
+    off = found.is_over and severity is Severity.BREAKS and not (found.of_effect and failing)
+    yield Finding(severity=Severity.LOOK if off else Severity.OK, why=found.why, is_limit=off, retires=found.can_go)
+    if off and not found.is_planned:
+        yield Finding(severity=Severity.LOOK, why=Why(Reason.STOPS_APPLYING), is_limit=True)
 
 
 def limit_by_activity(question: Question, severity: Severity) -> Iterator[Finding]:
@@ -269,17 +294,19 @@ JUDGES: tuple[Callable[[Question], Iterator[Finding]], ...] = (
     judge_target,
     judge_need,
     judge_fit,
+    judge_calls,
     judge_returns,
     judge_reads,
     judge_reach,
     judge_bypass,
 )
-LIMITS: tuple[Callable[[Question, Severity], Iterator[Finding]], ...] = (
+SECOND: tuple[Callable[[Question, Severity], Iterator[Finding]], ...] = (
+    judge_body,
     judge_source,
     limit_by_guard,
     limit_by_activity,
 )
-"""Why a place is not as bad as the judges make it look: each is told how bad that is so far."""
+"""What depends on how bad it is so far: why it is worth a look, and why it is not as bad as the judges make it look."""
 
 
 def _measure_copy(question: Question) -> float | None:

@@ -66,6 +66,11 @@ class Drift:
         return self.kind is DriftKind.DEAD_AT_PIN
 
     @property
+    def today(self) -> str:
+        """What it does at the pin: `fits`, `dead`, or `does-not-fit`."""
+        return "dead" if self.dead_today else "does-not-fit" if self.has(Reason.MISFITS_TODAY) else "fits"
+
+    @property
     def reasons(self) -> tuple[Why, ...]:
         """Why it is so, in the order in which it is told."""
         untold = {*ASIDE, Reason.KIND_ALONE}

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from layline.change.binding import CallSite, Problem, check_call, check_replacement, find_call_sites
+from layline.change.binding import (
+    CallSite,
+    Problem,
+    check_call,
+    check_replacement,
+    find_call_sites,
+    read_modules,
+)
 from layline.change.compare import Comparer, Comparison
 from layline.change.signatures import ParameterChange
 from layline.change.slots import find_refusing, find_slot_calls
+from layline.core.evidence import Location
 from layline.core.ours import is_test_module
 from layline.core.why import Reason, Why
 from layline.coupling.binding_kind import find_nature_problems
@@ -27,6 +36,14 @@ class Fit:
     breaks: bool = False
     passed: Passed | None = None
     """The upstream calls that break it, where they decide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """One argument that our replacement does not take, and upstream's calls that pass it."""
+
+    problem: Problem
+    places: tuple[Location, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +67,8 @@ class Fitter:
         self._tip = comparer.tip
         self._names = frozenset(names)
         self._arguments = frozenset(arguments)
-        self._sites: dict[str, list[CallSite]] = {}
+        self._all_sites: tuple[dict[str, list[CallSite]], dict[str, list[CallSite]]] = ({}, {})
+        """Of pin and tip."""
         self._slots: list[CallSite] | None = None
 
     def check(self, comparison: Comparison, ours: Replacement | None) -> Fit:
@@ -89,18 +107,52 @@ class Fitter:
             passed=told if sure and not needs else None,
         )
 
+    def find_refused(self, comparison: Comparison, ours: Replacement | None, side: int) -> dict[str, Refused]:
+        """Arguments that calls at one ref surely pass to our replacement and that it does not take.
+
+        A module that imported the function by value calls the old one: only calls in the module that we write to, and
+        those of methods, count.
+        """
+        symbol = (comparison.before, comparison.after)[side]
+        problems = {item.argument: item for item in refuse(symbol, ours)}
+        if not problems or ours is None or symbol.definition is None:
+            return {}
+        is_member = bool(symbol.definition.owner) and "staticmethod" not in symbol.definition.decorators
+        found: dict[str, list[Location]] = {}
+        for site in self._read_sites(side, _spell(symbol)):
+            near = bool(symbol.definition.owner) or site.module == comparison.name.rpartition(".")[0]
+            if site.certain and near and not is_test_module(site.module):
+                for one in check_call(site.shape, ours.definition.parameters or (), bound=is_member):
+                    found.setdefault(one.argument, []).append(site.location)
+        return {name: Refused(item, tuple(found[name])) for name, item in problems.items() if name in found}
+
+    def _read_sites(self, side: int, name: str) -> list[CallSite]:
+        """Upstream's calls of a name at one ref; those of all names that may decide are read together."""
+        known = self._all_sites[side]
+        if name not in known:
+            resolver = (self.comparer.pin, self._tip)[side]
+            known.update(find_call_sites(resolver, self._names | {name}))
+        return known[name]
+
     def _find_uncalled(self, comparison: Comparison) -> Iterator[Why]:
         """Of a function that nothing at the tip calls or imports: what we put in its place does nothing there."""
         definition = comparison.after.definition
         if definition is None or definition.owner or definition.kind is not DefinitionKind.FUNCTION:
             return
-        home = called_name(comparison)
-        if home not in self._sites:
-            self._sites.update(find_call_sites(self._tip, self._names | {home}))
-        users = [site.module for site in self._sites[home]]
+        users = [site.module for site in self._read_sites(1, called_name(comparison))]
         users += [module for module, _ in self._tip.find_importers(comparison.name)]
-        if all(is_test_module(module) for module in users):
+        if all(is_test_module(module) for module in users) and not self._is_named(definition.name):
             yield Why(Reason.UNCALLED)
+
+    def _is_named(self, name: str) -> bool:
+        """True if upstream's text has the name apart from its definition: in a table, a string, on a value."""
+        word = re.compile(rb"(?<!\w)(def )?" + re.escape(name.encode()) + rb"(?!\w)")
+        return any(
+            found[1] is None
+            for module, data in read_modules(self._tip)
+            if not is_test_module(module)
+            for found in word.finditer(data)
+        )
 
     def _read_slots(self) -> list[CallSite]:
         if self._slots is None:
@@ -111,23 +163,33 @@ class Fitter:
         self, comparison: Comparison, ours: tuple[Parameter, ...], replacement: Replacement
     ) -> Iterator[tuple[CallSite, str]]:
         """Upstream calls at the tip that our replacement does not accept, each with the argument that breaks."""
-        home = called_name(comparison)
         definition = comparison.after.definition
-        if home not in self._sites:
-            self._sites.update(find_call_sites(self._tip, self._names | {home}))
         is_member = "self" in {item.name for item in ours[:1]} or replacement.definition.kind is DefinitionKind.CLASS
         bound = is_member or (definition is not None and bool(definition.owner))
-        for site in self._sites[home]:
+        for site in self._read_sites(1, called_name(comparison)):
             if not is_test_module(site.module):
                 yield from ((site, problem.argument) for problem in check_call(site.shape, ours, bound=bound))
 
 
 def called_name(comparison: Comparison) -> str:
     """What a call of the symbol at the tip calls: itself, or of a class what makes its instances."""
-    home = comparison.after.home or comparison.name
-    definition = comparison.after.definition
-    is_class = definition is not None and definition.kind is DefinitionKind.CLASS
-    return f"{home}.__init__" if is_class else home
+    return _spell(comparison.after) or comparison.name
+
+
+def refuse(symbol: Symbol, ours: Replacement | None) -> tuple[Problem, ...]:
+    """What a function of ours does not take of the signature of the function in whose place it stands."""
+    theirs = symbol.definition
+    kinds = {one.kind for one in (theirs, ours.definition if ours is not None else None) if one is not None}
+    if ours is None or theirs is None or kinds != {DefinitionKind.FUNCTION}:
+        return ()
+    return check_replacement(ours.definition.parameters or (), theirs.parameters or ())
+
+
+def _spell(symbol: Symbol) -> str:
+    if symbol.home is None:
+        return ""
+    is_class = symbol.definition is not None and symbol.definition.kind is DefinitionKind.CLASS
+    return f"{symbol.home}.__init__" if is_class else symbol.home
 
 
 def makes_instances(comparison: Comparison) -> bool:

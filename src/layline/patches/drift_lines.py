@@ -13,6 +13,8 @@ from layline.core.prose import count, listed, verb
 from layline.core.revision import Commit
 from layline.core.why import Reason, Why, say
 from layline.coupling.drift_model import Drift
+from layline.coupling.roots import Root, explain
+from layline.patches.drift_report import IMPORTS
 
 if TYPE_CHECKING:
     from layline.patches.drift_report import DriftReport, Elsewhere
@@ -103,27 +105,47 @@ def _title(drift: DriftReport, rows: Iterable[Drift]) -> str:
     more = [f"{places.dead} {'does' if places.dead == 1 else 'do'} nothing today already"] if places.dead else []
     more += [f"{places.look} more {verb(places.look, 'needs')} a look"] if places.look else []
     other = sum(item.severity is Severity.BREAKS for item in drift.elsewhere)
-    what = "override or call" if other == 1 else "overrides and calls"
-    more += [f"{other} {what} outside patches {verb(other, 'breaks')}"] if other else []
+    imports = any(item.touch == IMPORTS for item in drift.elsewhere)
+    what = f"{'import, ' if imports else ''}override or call"
+    whats = f"{'imports, ' if imports else ''}overrides and calls"
+    more += [f"{other} {what if other == 1 else whats} outside patches {verb(other, 'breaks')}"] if other else []
     first = f"{places.broken or 'none'} of {count(places.total, 'patched place')} {verb(places.broken, 'breaks')}"
     return f"{drift.label}: {first} at {drift.tip.hash[:8]}" + "".join(f"; {part}" for part in more) + "."
 
 
 def _group_causes(rows: list[Drift]) -> Iterator[Group]:
     """Rows with one reason together, the most frequent first; then the others by place."""
+    roots: dict[Root, list[Drift]] = {}
     reasons: dict[tuple[DriftKind, tuple[Why, ...]], list[Drift]] = {}
     for row in rows:
-        reasons.setdefault((row.kind, row.reasons), []).append(row)
+        root = explain(row)
+        if root is not None:
+            roots.setdefault(root, []).append(row)
+        else:
+            reasons.setdefault((row.kind, row.reasons), []).append(row)
     causes = [group for group in reasons.values() if group[0].detail and len(group) >= _TOGETHER]
+    behind = [group for group in roots.values() if len(group) > 1]
+    for group in sorted(behind, key=len, reverse=True):
+        yield _group_behind(group)
     for group in sorted(causes, key=len, reverse=True):
         yield Group(
             title=f"{group[0].severity.word}[{_name_kind(group[0])}] at {count(len(group), 'place')}: {group[0].detail}",
             items=tuple(tell_row(row, together=True) for row in group),
         )
-    known = {id(row) for group in causes for row in group}
+    known = {id(row) for group in (*causes, *behind) for row in group}
     single = tuple(tell_row(row) for row in rows if id(row) not in known)
     if single:
         yield Group(items=single)
+
+
+def _group_behind(rows: list[Drift]) -> Group:
+    """Rows whose only trouble is one import of ours: told once, with what waits behind it."""
+    root = explain(rows[0])
+    place = f"{root.location}: {root.name}" if root is not None else ""
+    return Group(
+        title=f"{rows[0].severity.word}: {count(len(rows), 'place')} wait behind the import that fails at {place}",
+        items=tuple(tell_row(row, together=True) for row in rows),
+    )
 
 
 def tell_row(row: Drift, *, together: bool = False) -> Diagnostic:
@@ -233,4 +255,5 @@ def _close(drift: DriftReport) -> Iterator[str]:
     if fits:
         yield f"{count(fits, 'effect')} still {'fits' if fits == 1 else 'fit'}: list with `--severity note`."
     if any(item.severity is Severity.BREAKS for item in drift.elsewhere):
-        yield "Imports of names that are gone are not counted here: `layline gap report` counts all of our code."
+        which = "Other imports" if any(item.touch == IMPORTS for item in drift.elsewhere) else "Imports"
+        yield f"{which} of names that are gone are not counted here: `layline gap report` counts all of our code."

@@ -13,10 +13,13 @@ from layline.core.report import Annotation, Bullets, Cell, Inline, Paragraph, Re
 from layline.core.revision import Commit
 from layline.core.why import say
 from layline.coupling.drift_model import Drift, finding_id
+from layline.coupling.roots import explain
 from layline.patches.baseline import Accepted
 from layline.patches.drift_rules import RULES
 
 SCHEMA = "layline.drift/1"
+IMPORTS = "imports"
+"""How an import that fails is called among places outside patches."""
 _TITLES = {
     Severity.BREAKS: "Breaks at the tip",
     Severity.LOOK: "Worth a look",
@@ -36,7 +39,7 @@ _RISK = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Elsewhere:
-    """A place outside patches that no longer fits upstream: an override, or a call."""
+    """A place outside patches that no longer fits upstream: an override, a call, or an import that patches need."""
 
     touch: str
     target: str
@@ -332,6 +335,7 @@ def encode_row(row: Drift, accepted: Accepted | None = None) -> dict[str, Any]:
         "kind": row.kind.value,
         "severity": row.severity.value,
         "dead_today": row.dead_today,
+        "today": row.today,
         "location": str(row.location),
         "replacement_at": str(row.effect.replacement_at)
         if row.effect is not None and row.effect.replacement_at
@@ -350,6 +354,8 @@ def encode_row(row: Drift, accepted: Accepted | None = None) -> dict[str, Any]:
             "subject": culprit.subject,
         },
         "detail": row.detail,
+        "reasons": [one.reason.code for one in row.reasons],
+        "explained_by": str(root.location) if (root := explain(row)) is not None else None,
         "problems": [say(item) for item in row.problems],
         "old_object_held_at": list(row.holders),
         "risks": [say(item) for item in row.risks],

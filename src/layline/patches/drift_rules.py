@@ -53,6 +53,14 @@ _KINDS: dict[DriftKind, tuple[int, str, str]] = {
     DriftKind.UNRESOLVED: (110, "TargetUnresolved", "Reading cannot decide what the target is; the message says why."),
 }
 _TOUCHES = {
+    "imports": (
+        122,
+        "ImportFails",
+        (
+            "An import of ours finds nothing at the tip, so that no patch behind it is put in place. The patches that "
+            "wait behind it are named by their own findings."
+        ),
+    ),
     "overrides": (
         120,
         "OverrideMisfits",

@@ -1,0 +1,34 @@
+"""Whether upstream's own calls pass what our replacement refuses, at the pin and at the tip, whatever became of the
+signature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from layline.core.drift import DriftKind
+from layline.core.evidence import Severity
+from layline.core.finding import Finding
+from layline.core.why import Reason, Why
+from layline.coupling.fit import Refused
+from layline.coupling.question import Question
+
+_STAYS = frozenset({DriftKind.UNCHANGED, DriftKind.BODY_CHANGED, DriftKind.SIGNATURE_CHANGED})
+
+
+def judge_calls(question: Question) -> Iterator[Finding]:
+    """What calls that surely reach us pass and ours does not take: today already, or only at the tip."""
+    if not question.is_decided or question.kind not in _STAYS:
+        return
+    then, now = (question.fitter.find_refused(question.comparison, question.ours, side) for side in (0, 1))
+    if then:
+        yield Finding(severity=Severity.LOOK, why=_sum_up(then, Reason.MISFITS_TODAY))
+    told = {part for why in (question.fit.why if question.fit else ()) for part in why.parts}
+    new = {name: one for name, one in now.items() if name not in then and one.problem.why not in told}
+    if new:
+        yield Finding(severity=Severity.BREAKS, why=_sum_up(new, Reason.MISFITS_PASSED))
+
+
+def _sum_up(refused: dict[str, Refused], reason: Reason) -> Why:
+    places = dict.fromkeys(place for one in refused.values() for place in one.places)
+    return Why(reason, parts=tuple(one.problem.why for one in refused.values()), places=tuple(places))

@@ -1,0 +1,47 @@
+"""Root causes: an import of ours that fails keeps all from being installed that stands behind it; it is told once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from layline.core.drift import DriftKind
+from layline.core.evidence import Location
+from layline.core.why import Reason, Why
+from layline.coupling.drift_model import Drift
+
+_IMPORTS = frozenset({Reason.NEEDS_GONE, Reason.NOT_REACHED})
+_STAYS = frozenset({DriftKind.UNCHANGED, DriftKind.BODY_CHANGED})
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """One import of ours that finds nothing at the tip."""
+
+    name: str
+    """The upstream name, dotted."""
+    location: Location
+    """Our line that imports it."""
+    new_home: str | None
+
+
+def find_roots(rows: Iterable[Drift]) -> dict[Root, list[Drift]]:
+    """Failing imports with the rows that wait behind them, in the order of the rows."""
+    found: dict[Root, list[Drift]] = {}
+    for row in rows:
+        for root in dict.fromkeys(_read(part, row) for part in row.problems if part.reason in _IMPORTS):
+            found.setdefault(root, []).append(row)
+    return found
+
+
+def explain(row: Drift) -> Root | None:
+    """The root cause where it is all that is wrong with a row: the target stays, and nothing else is said of ours."""
+    parts = row.problems
+    if row.kind not in _STAYS or not parts or any(part.reason not in _IMPORTS for part in parts):
+        return None
+    return _read(parts[0], row)
+
+
+def _read(part: Why, row: Drift) -> Root:
+    at = part.places[0] if part.reason is Reason.NEEDS_GONE else Location(row.location.path, part.counts[0])
+    return Root(part.name, at, part.other or None)

@@ -1,0 +1,231 @@
+"""Each judge of drift on little real histories: what we put in place, what upstream did, what is found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from histories import History
+from layline.change.compare import Comparer
+from layline.change.trace import Tracer
+from layline.core.evidence import Location
+from layline.core.patch import Effect, Inventory, Patch, Premise, PremiseKind, Style
+from layline.coupling.culprit import find_last_seen
+from layline.coupling.decide import RefKnowledge
+from layline.coupling.drift import find_drifts
+from layline.coupling.drift_model import Drift, Sides
+from layline.coupling.reads import Reader
+from layline.coupling.replacements import Replacements
+from layline.coupling.roots import explain
+from layline.git import open_repository
+from layline.patches.drift_imports import find_failing_imports
+from layline.source import Part, Resolver, Tree, build_index
+
+PACKAGES = ("keel",)
+BODY = "    total = 0\n    for step in range(x):\n        total += step * x\n    return total\n"
+RUN = f"def run(x):\n{BODY}"
+USE = "from keel.run import run\n\n\ndef go():\n    return run(3)\n"
+OURS = "def fast(x):\n    return x\n"
+
+
+def judge(
+    tmp_path: Path,
+    before: dict[str, str],
+    after: dict[str, str | None],
+    *,
+    ours: str = OURS,
+    target: str = "keel.run.run",
+    premise: Premise | None = None,
+    style: Style = Style.BINDING_REPLACEMENT,
+) -> Drift:
+    """The row of one effect that puts the first definition of our file in the place of `target`."""
+    upstream = History.start(tmp_path / "up")
+    pin = upstream.commit("pin", {"keel/__init__.py": "", **before})
+    tip = upstream.commit("tip", {"keel/other.py": "", **after})
+    downstream = History.start(tmp_path / "down")
+    commit = downstream.commit("ours", {"harbour/patch.py": ours})
+    repository = open_repository(upstream.path)
+    sides = [Resolver(build_index([Part(tree=Tree(repository, one), packages=PACKAGES)])) for one in (pin, tip)]
+    comparer = Comparer(sides[0], sides[1], [Tracer(repository, pin, tip)])
+    replacements = Replacements(Tree(open_repository(downstream.path), commit))
+    effect = Effect(
+        style=style,
+        target=target,
+        location=Location("harbour/patch.py", len(ours.splitlines())),
+        replacement_at=Location("harbour/patch.py", 1),
+        premise=premise,
+    )
+    patch = Patch(
+        id="p",
+        backend="keel",
+        phase=None,
+        priority=None,
+        location=effect.location,
+        handler="install",
+        handler_lines=(1, 1),
+        effects=(effect,),
+    )
+    whole = Sides(
+        comparer=comparer,
+        replacements=replacements,
+        part=0,
+        keys={},
+        targets=frozenset({target}),
+        reader=Reader(comparer, replacements, PACKAGES),
+        ground=RefKnowledge(comparer=comparer, packages=PACKAGES, versions=("1.0", "2.0"), keys={}),
+    )
+    (row,) = find_drifts(Inventory(backend="keel", commit=commit, patches=(patch,)), whole)
+    return next(find_last_seen([row], whole, repository, pin))
+
+
+def codes(row: Drift) -> list[str]:
+    return [one.why.reason.code for one in row.findings]
+
+
+HAS_RUN = Premise(kind=PremiseKind.NAME, text="keel.run.run")
+OLD = Premise(kind=PremiseKind.VERSION, text="keel.__version__ < 2")
+GONE: dict[str, str | None] = {"keel/run.py": "other = 1\n"}
+GUARDED = [
+    # (what it shows, premise, kind, severity, whether it is said that the patch stops applying)
+    ("no guard", None, "removed", "breaks", False),
+    ("asks for the name first", HAS_RUN, "removed", "look", True),
+    ("a branch for old versions", OLD, "removed", "look", False),
+    ("asks for what the tip has", Premise(kind=PremiseKind.NAME, text="keel.run"), "removed", "breaks", False),
+]
+
+
+@pytest.mark.parametrize(("shows", "premise", "kind", "severity", "stops"), GUARDED, ids=[row[0] for row in GUARDED])
+def test_a_guarded_write_stops_applying(
+    tmp_path: Path, shows: str, premise: Premise | None, kind: str, severity: str, stops: bool
+) -> None:
+    row = judge(tmp_path, {"keel/run.py": RUN}, GONE, premise=premise)
+    assert (row.kind, row.severity) == (kind, severity)
+    assert ("stops-applying" in codes(row)) is stops
+
+
+LATER = [
+    ("the tip has it", {"keel/run.py": RUN + "\n\ndef dash(x):\n    return x\n"}, "comes-later"),
+    ("nobody has it", {"keel/run.py": RUN.replace("+=", "-=")}, "never-had"),
+]
+
+
+@pytest.mark.parametrize(("shows", "after", "said"), LATER, ids=[row[0] for row in LATER])
+def test_what_comes_after_the_pin_is_no_typo(
+    tmp_path: Path, shows: str, after: dict[str, str | None], said: str
+) -> None:
+    row = judge(tmp_path, {"keel/run.py": RUN}, after, target="keel.run.dash")
+    assert row.dead_today
+    assert said in codes(row)
+    assert len({"comes-later", "never-had"} & set(codes(row))) == 1
+
+
+BODIES = [
+    ("a call came", RUN.replace("total += step * x", "total += weigh(step, x)"), "its body uses weigh now"),
+    ("a call went", RUN.replace("range(x)", "x"), "its body no longer uses range"),
+    ("only figures", RUN.replace("total = 0", "total = 1"), "1 line of its body changed"),
+]
+
+
+@pytest.mark.parametrize(("shows", "text", "said"), BODIES, ids=[row[0] for row in BODIES])
+def test_another_body_is_told_in_one_line(tmp_path: Path, shows: str, text: str, said: str) -> None:
+    row = judge(tmp_path, {"keel/run.py": RUN}, {"keel/run.py": text})
+    assert (row.kind, row.severity) == ("body-changed", "look")
+    assert row.detail == said
+
+
+NEW = f"def run(x, mode=None):\n{BODY}"
+CALLED = [
+    ("nothing names it", {}, True),
+    ("imported and called", {"keel/use.py": USE}, False),
+    ("only a table names it", {"keel/table.py": 'TABLE = {"run": "keel.run:run"}\n'}, False),
+    ("taken from the module", {"keel/deep.py": "import keel.run as r\n\n\ndef f(name):\n    return r.run\n"}, False),
+]
+
+
+@pytest.mark.parametrize(("shows", "more", "uncalled"), CALLED, ids=[row[0] for row in CALLED])
+def test_uncalled_is_said_only_where_no_call_can_be(
+    tmp_path: Path, shows: str, more: dict[str, str], uncalled: bool
+) -> None:
+    row = judge(tmp_path, {"keel/run.py": RUN, **more}, {"keel/run.py": NEW})
+    assert ("uncalled" in codes(row)) is uncalled
+
+
+CALLS = f"def run(x, mode=None, keep=None):\n{BODY}\n\ndef go():\n    return run(3{{}})\n"
+REFUSED = [
+    # (what it shows, pin's call, tip's call, severity, today, codes that must be there)
+    ("never passed", "", "", "ok", "fits", set()),
+    ("passed at the tip", "", ", mode=1", "breaks", "fits", {"misfits-passed"}),
+    ("passed today already", ", mode=1", ", mode=1", "look", "does-not-fit", {"misfits-today"}),
+    ("another one at the tip", ", mode=1", ", mode=1, keep=2", "breaks", "does-not-fit", {"misfits-today"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("shows", "then", "now", "severity", "today", "said"), REFUSED, ids=[row[0] for row in REFUSED]
+)
+def test_calls_decide_also_where_the_signature_stays(
+    tmp_path: Path, shows: str, then: str, now: str, severity: str, today: str, said: set[str]
+) -> None:
+    row = judge(tmp_path, {"keel/run.py": CALLS.format(then)}, {"keel/run.py": CALLS.format(now)})
+    assert (row.severity, row.today) == (severity, today)
+    assert said <= set(codes(row))
+
+
+def test_a_module_that_took_the_old_object_calls_not_ours(tmp_path: Path) -> None:
+    use = "from keel.run import run\n\n\ndef go():\n    return run(3, mode=1)\n"
+    row = judge(tmp_path, {"keel/run.py": CALLS.format("")}, {"keel/use.py": use})
+    assert (row.severity, row.today) == ("ok", "fits")
+
+
+def test_every_argument_that_calls_pass_is_named(tmp_path: Path) -> None:
+    before = f"def run(x, mode=None):\n{BODY}\n\ndef go():\n    return run(3)\n"
+    after = f"def run(x, mode=None, keep=None):\n{BODY}\n\ndef go():\n    return run(3, mode=1, keep=2)\n"
+    row = judge(tmp_path, {"keel/run.py": before}, {"keel/run.py": after})
+    assert (row.kind, row.severity) == ("signature-changed", "breaks")
+    assert [str(part) for part in row.problems] == ["does not take keep=None", "does not take mode=None"]
+
+
+WRAPPER = "def fast(*args, **kwargs):\n    return original(*args, **kwargs)\n\n\noriginal = keel.run.run\nkeel.run.run = fast\n"
+
+
+def test_a_wrapper_that_hands_everything_on_needs_no_look(tmp_path: Path) -> None:
+    wraps = Style.FUNCTION_WRAPPING
+    row = judge(tmp_path, {"keel/run.py": RUN, "keel/use.py": USE}, {"keel/run.py": NEW}, ours=WRAPPER, style=wraps)
+    assert (row.kind, row.severity) == ("signature-changed", "ok")
+
+
+STEP = """\
+def fast(x):
+    return x
+
+
+def install():
+    from keel.parts import Mast
+    if hasattr(keel.run, "run"):
+        keel.run.run = fast
+"""
+
+
+def test_an_import_before_the_guard_fails_all_the_same(tmp_path: Path) -> None:
+    before = {"keel/run.py": RUN, "keel/parts.py": "class Mast:\n    height = 1\n"}
+    row = judge(tmp_path, before, {**GONE, "keel/parts.py": "x = 1\n"}, ours=STEP, premise=HAS_RUN)
+    assert row.severity == "breaks"
+
+
+def test_an_import_that_fails_is_one_root_cause(tmp_path: Path) -> None:
+    before = {"keel/run.py": RUN, "keel/parts.py": "class Mast:\n    height = 1\n"}
+    row = judge(tmp_path, before, {"keel/parts.py": "x = 1\n"}, ours=STEP)
+    (found,) = find_failing_imports([row, row])
+    assert (found.touch, found.target, str(found.location)) == ("imports", "keel.parts.Mast", "harbour/patch.py:6")
+    assert found.severity == "breaks"
+    assert found.detail == "the import fails at the tip, which keeps 2 effects of our patches from being installed"
+    root = explain(row)
+    assert root is not None
+    assert root.location == found.location
+
+
+def test_what_is_wrong_with_the_target_too_is_no_mere_consequence(tmp_path: Path) -> None:
+    before = {"keel/run.py": RUN, "keel/parts.py": "class Mast:\n    height = 1\n"}
+    row = judge(tmp_path, before, {**GONE, "keel/parts.py": "x = 1\n"}, ours=STEP)
+    assert explain(row) is None
