@@ -34,6 +34,7 @@ BESIDES = {
     "render": ("functional/test_pdf.py", "properties/test_render.py"),
     "sample": ("functional/sample/test_demo.py", "functional/sample/test_docs.py", "functional/sample/test_world.py"),
     "source": ("properties/test_source.py",),
+    "upgrade": ("functional/test_upgrade*.py", "functional/test_retarget*.py"),
 }  # fmt: skip
 """Room → paths below `tests`, beside `unit/<room>`; what is not there yet, or no more, is left out."""
 

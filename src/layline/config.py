@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 from layline import codec
+from layline.core.environment import PdfEngine
 from layline.core.policy import Policy
 from layline.errors import ConfigError, RecordError
 
@@ -172,7 +173,7 @@ class Dashboard:
     """Put the Markdown of weekly and monthly reports on the site; otherwise it is only linked."""
     sections: str | None = None
     """A JSON manifest of static folders and links to mount, relative to this file."""
-    pdf_engine: Literal["typst", "weasyprint"] = "typst"
+    pdf_engine: PdfEngine = "typst"
     pdf_style: str | None = None
     """A stylesheet of your own for PDFs, relative to this file; needs the weasyprint engine."""
     pdf_fonts: str | None = None

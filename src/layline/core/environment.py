@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import shlex
 import sys
+from typing import Literal
 
 from layline.errors import Error
 
@@ -33,6 +34,8 @@ _USED_FOR = {
     "lsp": "the server for editors",
     "upgrade": "edits of upgrades",
 }
+PdfEngine = Literal["typst", "weasyprint"]
+"""The first is the usual one."""
 _ALTERNATIVES = {"weasyprint": "weasyprint"}
 """Not in any extra: another engine for PDFs."""
 _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM})

@@ -14,16 +14,16 @@ from functools import cache
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from layline.core.environment import install
+from layline.core.environment import PdfEngine, install
 from layline.errors import ConfigError, Error
 from layline.render.markup import Document, parse_document
 from layline.render.sheet import Sheet
 from layline.render.typst import breakable_title, quote, render_typst
 from layline.render.weasyprint import render_weasyprint
 
-ENGINES = ("typst", "weasyprint")
+ENGINES: tuple[str, ...] = get_args(PdfEngine)
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
 _NO_GLYPH = re.compile(r'the text `"(.+?)"` could not be displayed')
 _CODE_POINT = re.compile(r"\\u\{([0-9a-f]{1,6})\}")
