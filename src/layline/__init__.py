@@ -50,8 +50,8 @@ _HOMES = {
     "patches_show": "layline.app.patches_show",
     "periodic_monthly": "layline.app.periodic",
     "periodic_weekly": "layline.app.periodic",
-    "render_markdown": "layline.render",
-    "render_text": "layline.render",
+    "render_markdown": "layline.render.markdown",
+    "render_text": "layline.render.text",
 }
 
 __all__ = [

@@ -31,8 +31,8 @@ from layline.core.evidence import Skipped as Skipped
 from layline.core.report import Answer as Answer
 from layline.core.report import Report as Report
 from layline.errors import Error as Error
-from layline.render import render_markdown as render_markdown
-from layline.render import render_text as render_text
+from layline.render.markdown import render_markdown as render_markdown
+from layline.render.text import render_text as render_text
 
 __version__: str
 __all__: list[str]

@@ -10,7 +10,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from layline.core.report import Bullets, Cell, Paragraph, Report, Section, Table
-from layline.render import render_markdown, render_text
+from layline.render.markdown import render_markdown
+from layline.render.text import render_text
 
 TEXT = st.text(
     alphabet=st.one_of(st.sampled_from("<>&|`*_[]()#!~\\-+=.1 \t\n\x1b\x07"), st.characters(codec="utf-8")), max_size=60

@@ -11,7 +11,7 @@ from layline.app.lessons import read_lessons
 from layline.campaign.proposers import Brief, Direction, build_brief
 from layline.campaign.trusted import TrustedBench
 from layline.core.report import Answer, Bullets, Code, Paragraph, Report, Section
-from layline.render import render_markdown
+from layline.render.markdown import render_markdown
 
 if TYPE_CHECKING:
     from layline.campaign.rounds import Campaign

@@ -28,8 +28,8 @@ from layline.campaign.verify import find_deviations
 from layline.core.evidence import Alert, Severity
 from layline.core.report import Answer, Bullets, Paragraph, Report, Section, Table
 from layline.errors import BenchError, ConfigError
-from layline.render import render_markdown
 from layline.render.html import render_page
+from layline.render.markdown import render_markdown
 from layline.render.pdf import render_pdf
 from layline.render.sheet import Sheet
 

@@ -25,9 +25,9 @@ from layline.gap.overview import slug_of
 from layline.gap.record import build_record
 from layline.gap.report import build_report, build_summary
 from layline.gap.short import Before
-from layline.render import render_markdown
 from layline.render.html import render_article
 from layline.render.lint import find_markdown_problems
+from layline.render.markdown import render_markdown
 
 if TYPE_CHECKING:
     from datetime import date

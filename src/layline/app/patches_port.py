@@ -18,7 +18,7 @@ from layline.patches.port.bundle import Origin, build_bundle, name_package
 from layline.patches.port.guard import quote_guard
 from layline.patches.port.plan import build_plan, find_consumers
 from layline.patches.port.slicing import Slice, follow_patch
-from layline.render import render_markdown
+from layline.render.markdown import render_markdown
 
 if TYPE_CHECKING:
     from layline.app.workspace import Workspace

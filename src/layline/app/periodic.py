@@ -31,7 +31,7 @@ from layline.periodic.presets import fill_preset
 from layline.periodic.record import build_record
 from layline.periodic.report import build_report
 from layline.periodic.window import build_window, find_zone, parse_local
-from layline.render import render_markdown
+from layline.render.markdown import render_markdown
 from layline.source import Tree
 
 if TYPE_CHECKING:

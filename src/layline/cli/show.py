@@ -97,7 +97,7 @@ def render(answer: Answer, format_: str, *, terminal: bool = False) -> str:
 
             return codec.to_json(dict(answer.data))
         case "md":
-            from layline.render import render_markdown
+            from layline.render.markdown import render_markdown
 
             return render_markdown(answer.report)
         case "sarif":

@@ -151,14 +151,14 @@ def _read_campaign(session: Session, campaign: str) -> str:
     """Where it stands and the story so far; nothing is measured and nothing written."""
     from layline.app.campaign_open import read_campaign
     from layline.campaign.folder.report import build_report
-    from layline.render import render_markdown
+    from layline.render.markdown import render_markdown
 
     status = find_tool("campaign").answer(session, silent, {"ask": "status", "campaign": campaign})
     return _render(status) + "\n" + render_markdown(build_report(read_campaign(campaign).state))
 
 
 def _render(answer: Answer) -> str:
-    from layline.render import render_markdown
+    from layline.render.markdown import render_markdown
 
     return render_markdown(answer.report)
 

@@ -1,6 +1,1 @@
-"""Report → str | bytes. Pure: no git, no files, no clock."""
-
-from layline.render.markdown import render_markdown
-from layline.render.text import render_text
-
-__all__ = ["render_markdown", "render_text"]
+"""Report → str | bytes. Pure: no git, no files, no clock. A module each, so that an answer loads only its own form."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from layline.core.report import Paragraph, Report, Section, Table
-from layline.render import render_markdown
 from layline.render.html import render_article, render_html
 from layline.render.lint import find_markdown_problems
+from layline.render.markdown import render_markdown
 from layline.render.markup import parse_document
 from layline.render.text import render_text
 from layline.render.typst import render_typst

@@ -8,7 +8,7 @@ from layline import codec
 from layline.campaign.folder.training_report import find_training_section
 from layline.campaign.values.training import Trained, Training, compare_steps, find_loss_distance
 from layline.core.report import Report
-from layline.render import render_markdown
+from layline.render.markdown import render_markdown
 
 LOSSES = (9.7, 9.6, 9.5)
 
