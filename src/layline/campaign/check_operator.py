@@ -32,6 +32,8 @@ NEIGHBOURS = 8
 CALLS_PER_SHAPE = 700
 """Right answers that a measuring run asks for, each shape, all its process pairs together."""
 LONG_S, TOO_LONG_S = 120.0, 900.0
+NO_POISON = -1
+"""Nothing was poisoned: no pattern of bits means that an element was left out."""
 ROOM = 8.0
 """How many times the noise floor a proposed tolerance is."""
 
@@ -210,7 +212,7 @@ def _check_tolerance(stage: Stage) -> Iterator[Finding]:
 
 
 def _hold(stage: Stage, name: str, got: Any, want: Any) -> Error | Wrong:
-    return stage.device.values.check(stage.operator, name, got, want, is_exact=False, poison=0)
+    return stage.device.values.check(stage.operator, name, got, want, is_exact=False, poison=NO_POISON)
 
 
 def _to_buffer(stage: Stage, name: str, want: Any) -> Any:

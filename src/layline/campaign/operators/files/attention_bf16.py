@@ -45,9 +45,9 @@ import triton.language as tl
 
 @triton.jit
 def _attend(q, k, v, out, heads, groups, length, scale, D: tl.constexpr, ROWS: tl.constexpr, COLS: tl.constexpr):
-    first = tl.program_id(0) * ROWS
-    batch, head = tl.program_id(1) // heads, tl.program_id(1) % heads
-    line = tl.program_id(1).to(tl.int64) * length * D
+    first = tl.program_id(1) * ROWS
+    batch, head = tl.program_id(0) // heads, tl.program_id(0) % heads
+    line = tl.program_id(0).to(tl.int64) * length * D
     other = (batch * groups + head // (heads // groups)).to(tl.int64) * length * D
     rows, dims = first + tl.arange(0, ROWS), tl.arange(0, D)
     mine = tl.load(q + line + rows[:, None] * D + dims[None, :], rows[:, None] < length, 0.0)
@@ -74,7 +74,7 @@ def _attend(q, k, v, out, heads, groups, length, scale, D: tl.constexpr, ROWS: t
 
 def forward(q, k, v, out):
     batch, heads, length, size = q.shape
-    grid = (triton.cdiv(length, 16), batch * heads)
+    grid = (batch * heads, triton.cdiv(length, 16))
     _attend[grid](q, k, v, out, heads, k.shape[1], length, size**-0.5, size, 16, 16, num_warps=1, num_stages=1)
 """
 }

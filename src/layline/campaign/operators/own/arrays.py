@@ -21,6 +21,9 @@ class Numbers(Protocol):
 
     def draw_floats(self, extent: tuple[int, ...], rng: np.random.Generator, kind: str, dtype: str) -> Any: ...
     def draw_integers(self, extent: tuple[int, ...], rng: np.random.Generator, limit: int, dtype: str) -> Any: ...
+    def draw_uniform(
+        self, extent: tuple[int, ...], rng: np.random.Generator, bounds: tuple[float, float], dtype: str
+    ) -> Any: ...
     def convert(self, value: Any, dtype: str) -> Any: ...
     def widen(self, array: Any) -> Any: ...
     def take_answer(self, array: Any, dtype: str) -> Any: ...
@@ -42,6 +45,11 @@ class NumpyNumbers:
     def draw_integers(self, extent: tuple[int, ...], rng: np.random.Generator, limit: int, dtype: str) -> Any:
         return self.convert(draw_integers(extent, rng, limit), dtype)
 
+    def draw_uniform(
+        self, extent: tuple[int, ...], rng: np.random.Generator, bounds: tuple[float, float], dtype: str
+    ) -> Any:
+        return self.convert(rng.uniform(*bounds, extent), dtype)
+
     def convert(self, value: Any, dtype: str) -> Any:
         most = LIMITS.get(dtype)
         return np.ascontiguousarray(np.clip(value, -most, most) if most else value, dtype=dtype)
@@ -61,6 +69,14 @@ class TorchNumbers:
 
     def draw_integers(self, extent: tuple[int, ...], rng: np.random.Generator, limit: int, dtype: str) -> Any:
         return self.convert(draw_device_integers(extent, start_generator(rng), limit), dtype)
+
+    def draw_uniform(
+        self, extent: tuple[int, ...], rng: np.random.Generator, bounds: tuple[float, float], dtype: str
+    ) -> Any:
+        import torch
+
+        drawn = torch.rand(extent, generator=start_generator(rng), device=find_device())
+        return self.convert(bounds[0] + (bounds[1] - bounds[0]) * drawn, dtype)
 
     def convert(self, value: Any, dtype: str) -> Any:
         import torch

@@ -168,8 +168,10 @@ class _Draw:
     def _draw_one(self, name: str, shape: Shape, rng: np.random.Generator, kind: str) -> Any:
         tensor, numbers = self._file.said.tensors[name], self._numbers
         extent = _find_extent(tensor)(shape)
+        if isinstance(tensor.draw, Uniform):
+            return numbers.draw_uniform(extent, rng, (tensor.draw.low, tensor.draw.high), tensor.dtype)
         if tensor.draw is not None:
-            structure = "balanced" if isinstance(tensor.draw, Uniform) else find_structure(kind)
+            structure = find_structure(kind)
             return numbers.convert(draw_structure(tensor.draw, extent, dict(shape.sizes), rng, structure), tensor.dtype)
         if tensor.dtype not in FLOATS:
             raise ConfigError(

@@ -282,7 +282,9 @@ def draw(kind, s, rng):
         given = names["get_inputs"]() if not all(PLAIN) else []
         model = names["Model"](*names["get_init_inputs"]())
     state = model.state_dict()
-    drawn = {{f"w{{i}}": state[key].float() for i, key in enumerate(_keys)}}
+    # ones and zeros of a fresh model would let a kernel leave them out
+    moved = {{key: state[key].float() + 0.05 * torch.randn_like(state[key].float()) for key in _keys}}
+    drawn = {{f"w{{i}}": moved[key].abs() if "var" in key else moved[key] for i, key in enumerate(_keys)}}
     drawn |= {{f"x{{i}}": one for i, one in enumerate(given) if not PLAIN[i]}}
     return drawn
 
