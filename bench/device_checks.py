@@ -29,11 +29,17 @@ PROBLEMS = (
     "level1/26",
     "level1/36",
     "level1/40",
+    "level1/88",
+    "level2/12",
     "level2/80",
     "level2/23",
 )
 CHEATS = {"level1/19": "x", "level1/20": "x", "level1/23": "torch.zeros_like(x)"}
 """What passes KernelBench's own check: the identity for rectifiers whose inputs are positive, zeros for the softmax."""
+
+
+BETTER = {"level1/25": "torch.nn.functional.silu(x)", "level1/88": "torch.nn.functional.gelu(x, approximate='tanh')"}
+"""One kernel of the library in place of several: honest, and faster."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -54,6 +60,9 @@ def main(arguments: list[str] | None = None) -> int:
         for one, cheat in CHEATS.items():
             name = f"kernelbench:{options.problems}/{one}"
             work.append((f"cheat {one}", partial(try_candidate, name, write_cheat(cheat))))
+        for one, better in BETTER.items():
+            name = f"kernelbench:{options.problems}/{one}"
+            work.append((f"better {one}", partial(try_candidate, name, write_cheat(better))))
         for one in ("level1/23", "level1/36"):
             name = f"kernelbench:{options.problems}/{one}"
             work.append((f"compiled {one}", partial(try_candidate, name, write_compiled(name))))
