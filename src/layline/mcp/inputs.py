@@ -5,7 +5,7 @@ from __future__ import annotations
 from layline.mcp.tool import Input
 
 BACKEND = Input(name="backend", says="Key or label of a backend; may be left out where one is configured.")
-AT = Input(name="at", says="Commit of our repository to look at; default HEAD.")
-TO = Input(name="to", says="Upstream ref to compare with; default: the configured one.")
+AT = Input(name="at", says="Commit of ours; default HEAD.")
+TO = Input(name="to", says="Upstream ref; default: the configured one.")
 FULL = Input(name="full", says="Every field of each row, with its evidence.", kind="boolean", default=False)
 CAMPAIGN = Input(name="campaign", says="Name of a campaign; default: the one that is going on.")
