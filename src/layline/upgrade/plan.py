@@ -115,7 +115,9 @@ def _within(name: str, holder: str) -> bool:
 def find_unproven(jobs: Iterable[Job], before: Iterable[Judged], after: Iterable[Judged]) -> list[tuple[Job, str]]:
     """Jobs that judging the edited files again does not confirm, each with the reason."""
     listed, places = list(jobs), list(after)
-    known = {one.key for one in before if not one.fits}
+    misfits = [one for one in before if not one.fits]
+    known = {one.key for one in misfits}
+    then = {(one.location.path, one.target) for one in misfits}
     still = {(one.location.path, one.target) for one in places if not one.fits}
     there = {(one.location.path, one.target) for one in places if one.fits}
     worse = defaultdict(list)
@@ -127,7 +129,9 @@ def find_unproven(jobs: Iterable[Job], before: Iterable[Judged], after: Iterable
             worse[path].append(one)
     found: list[tuple[Job, str]] = []
     for job in listed:
-        if (job.path, job.move.old) in still:
+        if (job.path, job.move.old) not in then:
+            found.append((job, "only a comparison shows that it breaks, so that judging again proves nothing"))
+        elif (job.path, job.move.old) in still:
             found.append((job, "the old name is still used after the edit"))
         elif (job.path, job.move.new) not in there:
             found.append((job, "the edited file, read again, does not reach the new name"))
