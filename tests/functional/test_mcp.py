@@ -9,11 +9,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.types import TextResourceContents
 
@@ -30,16 +32,39 @@ def harbor(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "harbor"
 
 
-def _ask(harbor: Path, question: Callable[[Client], Awaitable[Any]]) -> Any:
-    async def run() -> Any:
-        async with Client(build_server(harbor / "layline.toml")) as client:
-            return await question(client)
+@dataclass(frozen=True)
+class Agent:
+    """One conversation with one server, as an agent holds it: questions from tests that know nothing of each other."""
 
-    return anyio.run(run)
+    portal: BlockingPortal
+    client: Client
+
+    def ask(self, question: Callable[[Client], Awaitable[Any]]) -> Any:
+        return self.portal.call(question, self.client)
+
+    def call(self, tool: str, arguments: dict[str, Any]) -> Any:
+        return self.ask(lambda client: client.call_tool(tool, arguments))
+
+    def read(self, address: str) -> str:
+        """The text of a resource, or the sentence that says why there is none."""
+
+        async def question(client: Client) -> str:
+            try:
+                found = (await client.read_resource(address)).contents[0]
+            except MCPError as error:
+                return error.message
+            assert isinstance(found, TextResourceContents)
+            return found.text
+
+        text: str = self.ask(question)
+        return text
 
 
-def _call(harbor: Path, tool: str, arguments: dict[str, Any]) -> Any:
-    return _ask(harbor, lambda client: client.call_tool(tool, arguments))
+@pytest.fixture(scope="module")
+def agent(harbor: Path) -> Iterator[Agent]:
+    server = build_server(harbor / "layline.toml")
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(server)) as client:
+        yield Agent(portal, client)
 
 
 ASKED_FOR = {"doctor", "gap", "patches", "upgrade", "records", "write", "campaign", "campaign_round", "campaign_note"}
@@ -50,8 +75,8 @@ CONTEXT = 12_000
 """Bytes that all tools together cost an agent before it has asked anything."""
 
 
-def test_every_tool_has_described_inputs_and_honest_annotations(harbor: Path) -> None:
-    tools = _ask(harbor, lambda client: client.list_tools()).tools
+def test_every_tool_has_described_inputs_and_honest_annotations(agent: Agent) -> None:
+    tools = agent.ask(lambda client: client.list_tools()).tools
     assert {tool.name for tool in tools} == ASKED_FOR
     for tool in tools:
         hints = tool.annotations
@@ -64,8 +89,8 @@ def test_every_tool_has_described_inputs_and_honest_annotations(harbor: Path) ->
     assert sum(len(tool.model_dump_json(by_alias=True, exclude_none=True)) for tool in tools) <= CONTEXT
 
 
-def test_the_prompts_are_the_questions_users_ask(harbor: Path) -> None:
-    prompts = _ask(harbor, lambda client: client.list_prompts()).prompts
+def test_the_prompts_are_the_questions_users_ask(agent: Agent) -> None:
+    prompts = agent.ask(lambda client: client.list_prompts()).prompts
     assert {item.name for item in prompts} == {
         "inventory_for_a_customer",
         "how_do_i_use",
@@ -74,21 +99,21 @@ def test_the_prompts_are_the_questions_users_ask(harbor: Path) -> None:
         "write_this_weeks_report",
         "next_hypothesis",
     }
-    text = _ask(harbor, lambda client: client.get_prompt("how_do_i_use", {"feature": "DeepEP"}))
+    text = agent.ask(lambda client: client.get_prompt("how_do_i_use", {"feature": "DeepEP"}))
     assert "ask=find" in text.messages[0].content.text
     assert "DeepEP" in text.messages[0].content.text
 
 
-def test_an_answer_is_structured(harbor: Path) -> None:
-    result = _call(harbor, "gap", {"backend": "keel"})
+def test_an_answer_is_structured(agent: Agent) -> None:
+    result = agent.call("gap", {"backend": "keel"})
     assert not result.is_error
     assert result.structured_content["data"]["behind"] == 30
     assert result.structured_content["data"]["evidence"]["behind"].startswith("git rev-list --count ")
     assert "30 commits behind" in result.structured_content["summary"]
 
 
-def test_errors_carry_the_sentence_and_the_hint(harbor: Path) -> None:
-    result = _call(harbor, "gap", {"backend": "keal"})
+def test_errors_carry_the_sentence_and_the_hint(agent: Agent) -> None:
+    result = agent.call("gap", {"backend": "keal"})
     assert result.is_error
     assert "There is no backend called 'keal'. Hint: Did you mean 'keel'?" in result.content[0].text
 
@@ -116,27 +141,25 @@ BAD = [
 
 
 @pytest.mark.parametrize(("tool", "arguments"), BAD)
-def test_bad_requests_are_errors_not_crashes(harbor: Path, tool: str, arguments: dict[str, Any]) -> None:
-    result = _call(harbor, tool, arguments)
+def test_bad_requests_are_errors_not_crashes(agent: Agent, tool: str, arguments: dict[str, Any]) -> None:
+    result = agent.call(tool, arguments)
     assert result.is_error
     assert "bug" not in result.content[0].text
     assert "Traceback" not in result.content[0].text
     assert "validation error" not in result.content[0].text
 
 
-def test_an_argument_error_says_what_to_write_instead(harbor: Path) -> None:
-    said = _call(harbor, "patches", {"backend": "keel", "severity": "bad"}).content[0].text
+def test_an_argument_error_says_what_to_write_instead(agent: Agent) -> None:
+    said = agent.call("patches", {"backend": "keel", "severity": "bad"}).content[0].text
     assert "`severity` is 'bad'. Hint: It is one of breaks, look, ok." in said
-    said = _call(harbor, "patches", {"ask": "show"}).content[0].text
+    said = agent.call("patches", {"ask": "show"}).content[0].text
     assert "`patch` is needed for this question. Hint: Its id, the upstream name it replaces, or file:line" in said
 
 
-def test_effects_without_a_registration_are_in_the_list(harbor: Path) -> None:
-    rows = _call(harbor, "patches", {"backend": "keel", "target": "print_rank_last"}).structured_content["data"][
-        "effects"
-    ]
+def test_effects_without_a_registration_are_in_the_list(agent: Agent, harbor: Path) -> None:
+    rows = agent.call("patches", {"backend": "keel", "target": "print_rank_last"}).structured_content["data"]["effects"]
     assert [row["code"] for row in rows] == ["harbor/backends/keel/quiet.py:7"]
-    shown = _call(harbor, "patches", {"ask": "show", "patch": rows[0]["id"]})
+    shown = agent.call("patches", {"ask": "show", "patch": rows[0]["id"]})
     assert not shown.is_error
 
 
@@ -151,58 +174,47 @@ def test_the_second_question_finds_a_warm_worker(harbor: Path) -> None:
             times.append(time.monotonic() - begun)
         return times
 
-    first, *later = _ask(harbor, question)
+    async def run() -> list[float]:
+        async with Client(build_server(harbor / "layline.toml")) as client:
+            return await question(client)
+
+    first, *later = anyio.run(run)
     assert min(later) < first
 
 
-def test_the_text_is_the_same_json_as_the_structure(harbor: Path) -> None:
-    result = _call(harbor, "patches", {"backend": "keel"})
+def test_the_text_is_the_same_json_as_the_structure(agent: Agent) -> None:
+    result = agent.call("patches", {"backend": "keel"})
     assert json.loads(result.content[0].text) == result.structured_content
     assert len(result.content[0].text) <= BUDGET
     assert result.structured_content["page"]["total"] == 29
 
 
-def test_every_page_is_reached_by_its_handle(harbor: Path) -> None:
+def test_every_page_is_reached_by_its_handle(agent: Agent) -> None:
     seen: list[str] = []
     offset: int | None = 0
     while offset is not None:
-        result = _call(harbor, "patches", {"backend": "keel", "offset": offset, "limit": 7})
+        result = agent.call("patches", {"backend": "keel", "offset": offset, "limit": 7})
         seen += [row["id"] for row in result.structured_content["data"]["effects"]]
         offset = result.structured_content["page"]["next_offset"]
     assert len(set(seen)) == 29
 
 
-def _read(harbor: Path, address: str) -> str:
-    """The text of a resource, or the sentence that says why there is none."""
-
-    async def question(client: Client) -> str:
-        try:
-            found = (await client.read_resource(address)).contents[0]
-        except MCPError as error:
-            return error.message
-        assert isinstance(found, TextResourceContents)
-        return found.text
-
-    text: str = _ask(harbor, question)
-    return text
-
-
-def test_resources_lead_from_the_project_to_a_single_patch(harbor: Path) -> None:
-    assert "layline://inventory/BACKEND" in _read(harbor, "layline://project")
-    inventory = _read(harbor, "layline://inventory/keel")
+def test_resources_lead_from_the_project_to_a_single_patch(agent: Agent) -> None:
+    assert "layline://inventory/BACKEND" in agent.read("layline://project")
+    inventory = agent.read("layline://inventory/keel")
     address = "layline://patch/keel.schedule.tacks"
     assert f"`{address}`" in inventory
-    assert "keel.core.schedules.get_schedule_func" in _read(harbor, address)
+    assert "keel.core.schedules.get_schedule_func" in agent.read(address)
 
 
-def test_resources_hold_the_reports_that_were_written(harbor: Path) -> None:
-    assert "None yet" in _read(harbor, "layline://reports")
-    assert not _call(harbor, "write", {"ask": "gap", "backend": "keel", "date": "2026-06-30"}).is_error
-    assert "`layline://report/keel-upstream-main/detail`" in _read(harbor, "layline://reports")
-    first = _read(harbor, "layline://report/keel-upstream-main/detail")
+def test_resources_hold_the_reports_that_were_written(agent: Agent, harbor: Path) -> None:
+    assert "None yet" in agent.read("layline://reports")
+    assert not agent.call("write", {"ask": "gap", "backend": "keel", "date": "2026-06-30"}).is_error
+    assert "`layline://report/keel-upstream-main/detail`" in agent.read("layline://reports")
+    first = agent.read("layline://report/keel-upstream-main/detail")
     found = re.search(r"characters follow: (layline://\S+\?offset=(\d+))", first)
     assert found is not None
-    rest = _read(harbor, found.group(1))
+    rest = agent.read(found.group(1))
     whole = (harbor / "docs/backend-gap/reports/keel/upstream-main/report.md").read_text()
     assert whole[int(found.group(2)) :].startswith(rest.splitlines()[0])
     assert len(first) < 17_000
@@ -219,8 +231,8 @@ BAD_ADDRESSES = [
 
 
 @pytest.mark.parametrize(("address", "says"), BAD_ADDRESSES)
-def test_a_resource_that_is_not_there_says_so(harbor: Path, address: str, says: str) -> None:
-    assert says in _read(harbor, address)
+def test_a_resource_that_is_not_there_says_so(agent: Agent, address: str, says: str) -> None:
+    assert says in agent.read(address)
 
 
 def _over_stdio(harbor: Path, cache: Path) -> StdioServerParameters:
@@ -294,13 +306,13 @@ def test_a_cancelled_tool_is_gone_and_the_server_answers_on(
 
 
 @pytest.mark.parametrize(("tool", "ask"), [("patches", "drift"), ("write", "gap")])
-def test_long_tools_tell_how_far_they_are(harbor: Path, tool: str, ask: str) -> None:
+def test_long_tools_tell_how_far_they_are(agent: Agent, tool: str, ask: str) -> None:
     told: list[tuple[float, str | None]] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
         told.append((progress, message))
 
-    _ask(harbor, lambda client: client.call_tool(tool, {"ask": ask, "backend": "spar"}, progress_callback=hear))
+    agent.ask(lambda client: client.call_tool(tool, {"ask": ask, "backend": "spar"}, progress_callback=hear))
     numbers = [number for number, _ in told]
     assert told
     assert numbers == sorted(set(numbers)), "progress only grows"

@@ -128,8 +128,8 @@ TOOLS = (
     ),
     Tool(
         name="records",
-        says="Check files. ask=verify: recompute every fact of our own gap records. audit: published records, made by "
-        "anyone, compared with git. index: are the generated indexes current. site: links and data of a built dashboard. "
+        says="Check files. ask=verify: recompute every fact of our own gap records. audit: anyone's records against "
+        "git. index: are the generated indexes current. site: a built dashboard. "
         "bench: a benchmark CSV, or two compared.",
         does=READS,
         questions={
@@ -168,7 +168,7 @@ TOOLS = (
             Input(name="patch", says="port: id, target or file:line."),
             Input(name="folder", says="port: a new folder for the bundle."),
             Input(name="branch", says="upgrade: default layline/upgrade-BACKEND."),
-            Input(name="campaign", says="campaign: its name; default: the one that is going on."),
+            Input(name="campaign", says="campaign: its name; default: the current one."),
             TO,
             AT,
         ),
