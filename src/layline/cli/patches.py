@@ -34,7 +34,7 @@ def patches() -> None:
 @click.option("--phase", default=None, help="Only patches of this phase.")
 @click.option("--style", type=click.Choice(_STYLES), default=None, help="Only patches with an effect of this style.")
 @click.option("--active/--inactive", default=None, help="Only patches that are active, or never active.")
-@filter_options(*_STYLES, "dead", "never-active")
+@filter_options(*_STYLES, "dead", "never-active", "state")
 @format_option("text", "json", "md", "csv", "html")
 @config_option
 def patches_list(

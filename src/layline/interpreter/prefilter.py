@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from layline.interpreter.calls import IMPORT_HOOKS
 from layline.interpreter.text_targets import is_everywhere, speaks, speaks_of_path
+from layline.source.sites import LOADERS
 from layline.source.walking import walk
 
 if TYPE_CHECKING:
@@ -247,6 +248,9 @@ def may_write(facts: Facts, packages: tuple[str, ...]) -> bool:
     if any(write.root in bound for write in facts.writes):
         return True
     if bound and any(name.startswith("register") for name in facts.called):
+        return True
+    tops = {package.partition(".")[0] for package in packages}
+    if any(not site.plain and (site.root in LOADERS or site.root.partition(".")[0] in tops) for site in facts.sites):
         return True
     anything = find_bound(facts, ()) if packages else frozenset()
     return any(write.root in anything and write.last and not write.plain for write in facts.writes)

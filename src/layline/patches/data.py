@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from layline.patches.wanted import is_state
+
 if TYPE_CHECKING:
     from layline.core.patch import Effect, Inventory, Patch, Unregistered
 
@@ -78,6 +80,7 @@ def encode_effect(effect: Effect) -> dict[str, Any]:
         "removal": _encode_removal(effect),
         "anchors": list(effect.anchors),
         "when": effect.when,
+        "state": is_state(effect),
     }
 
 

@@ -30,16 +30,16 @@ def find_word(inventory: Inventory, schema: Schema, word: str) -> Iterator[Hit]:
     read: set[str] = set()
     for patch in inventory.patches:
         read.update(patch.guard.keys, patch.body_keys)
-        for rank, (where, text) in enumerate(_texts(patch)):
-            if wanted in _plain(text):
-                yield Hit(
-                    backend=inventory.backend,
-                    patch=patch.id,
-                    where=where,
-                    text=text,
-                    location=str(patch.location),
-                    rank=rank,
-                )
+        hits = [(rank, *pair) for rank, pair in enumerate(_texts(patch)) if wanted in _plain(pair[1])]
+        if hits:  # one row for a patch, however often it speaks of the word
+            yield Hit(
+                backend=inventory.backend,
+                patch=patch.id,
+                where=", ".join(where for _, where, _ in hits),
+                text=hits[0][2],
+                location=str(patch.location),
+                rank=hits[0][0],
+            )
     for item in inventory.unregistered:
         found = next((pair for pair in _stray_texts(item) if wanted in _plain(pair[1])), None)
         if found is not None:

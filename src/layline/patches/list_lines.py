@@ -9,6 +9,7 @@ from layline.core.evidence import Severity
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.patch import Style, TargetKind
 from layline.core.prose import count
+from layline.patches.idioms.mappings import HANDED
 from layline.patches.report import describe_change, describe_closing, find_shared_targets, is_on_object
 from layline.patches.wanted import DEAD, NEVER_ACTIVE, find_warnings
 
@@ -90,7 +91,7 @@ def _say(effect: Effect, patch: Patch | None) -> str:
 
 
 def _describe(effect: Effect) -> str:
-    if effect.target or not effect.mutates:
+    if effect.target or not effect.mutates or effect.reason == HANDED:
         return describe_change(effect)
     names = ", ".join(name.removeprefix("env:") for name in effect.mutates)
     what = "the environment variable" if effect.style is Style.ENV_LIFECYCLE else "the config key"

@@ -9,6 +9,8 @@ from layline.core.evidence import Alert, Evidence, Severity
 from layline.core.patch import Moment, Style, TargetKind
 from layline.core.report import Bullets, Cell, Paragraph, Report, Section, Table
 from layline.patches.idioms.instances import ON_OBJECTS
+from layline.patches.idioms.mappings import HANDED
+from layline.patches.wanted import DELETED, is_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -103,13 +105,18 @@ def _build_row(patch: Patch, inventory: Inventory, repository: str) -> tuple[Inl
 
 def describe_logic(effects: tuple[Effect, ...]) -> str:
     """Which symbols, and how; `N/A (…)` where none is replaced."""
-    words = [describe_effect(effect) for effect in effects if effect.target]
+    words = [f"{describe_effect(effect)}{_name_ours(effect)}" for effect in effects if effect.target]
     if words:
         return "; ".join(dict.fromkeys(words))
     kinds = dict.fromkeys(_NOT_APPLICABLE.get(effect.style, "lifecycle hook") for effect in effects)
     keys = dict.fromkeys(key for effect in effects for key in effect.mutates)
     shown = f": {', '.join(keys)}" if keys else ""
     return f"N/A ({' / '.join(kinds) or 'lifecycle hook'}){shown}"
+
+
+def _name_ours(effect: Effect) -> str:
+    """What takes the place, and where it stands."""
+    return f" → {effect.replacement} ({effect.replacement_at})" if effect.replacement_at is not None else ""
 
 
 def describe_effect(effect: Effect) -> str:
@@ -248,10 +255,25 @@ def _describe_change(effect: Effect) -> str:
 def describe_change(effect: Effect) -> str:
     """What an effect does in a few words: verb and target; what it sets, or why nothing is known, where it has none."""
     if effect.target:
-        return f"{_VERBS.get(effect.style, 'changes')} {effect.target}{_MOMENTS[effect.moment]}"
+        return f"{_say_change(effect, effect.target)}{_MOMENTS[effect.moment]}"
+    if effect.reason == HANDED and effect.mutates:
+        return f"registers {effect.replacement} by {effect.mutates[0]}{_MOMENTS[effect.moment]}"
     if effect.certain or not effect.reason:
         return describe_logic((effect,))
     return f"{effect.reason}{_MOMENTS[effect.moment]}"
+
+
+def _say_change(effect: Effect, target: str) -> str:
+    """Verb and target: an entry of a table is set in it, a plain value is no replacement of code."""
+    owner, _, name = target.rpartition(".")
+    entry = next((text for text in effect.mutates if text.startswith(f"{name}[")), None)
+    if entry is not None and effect.style is Style.BINDING_REPLACEMENT:
+        return f"{'removes' if effect.replacement == DELETED else 'sets'} {owner}.{entry}"
+    if effect.replacement == DELETED:
+        return f"deletes {target}"
+    if is_state(effect):
+        return f"sets {target} to {effect.replacement}"
+    return f"{_VERBS.get(effect.style, 'changes')} {target}"
 
 
 def describe_switch(engine: Engine) -> str | None:

@@ -8,15 +8,17 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Severity
-from layline.core.patch import TargetKind
+from layline.core.patch import PremiseKind, Style, TargetKind
 
 if TYPE_CHECKING:
-    from layline.core.patch import Effect, Inventory, Patch
+    from layline.core.patch import Effect, Inventory, Patch, Premise
     from layline.coupling.drift_model import Drift
     from layline.patches.drift_report import Elsewhere
 
-DEAD, NEVER_ACTIVE = "dead", "never-active"
+DEAD, NEVER_ACTIVE, STATE = "dead", "never-active", "state"
 """Kinds of a list beside the styles."""
+DELETED = "deleted"
+"""What an effect that takes a name away says of its replacement."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +38,7 @@ class Wanted:
 
     def keeps(self, effect: Effect, patch: Patch | None = None) -> bool:
         """An effect of an inventory."""
-        kinds = {effect.style.value, *find_warnings(effect, patch)}
+        kinds = {effect.style.value, *find_warnings(effect, patch), *([STATE] if is_state(effect) else ())}
         severity = Severity.LOOK if set(find_warnings(effect, patch)) else Severity.OK
         return (
             self._keeps(str(effect.location.path), effect.target, severity)
@@ -81,7 +83,27 @@ def find_warnings(effect: Effect, patch: Patch | None) -> Iterator[str]:
 def is_dead(effect: Effect) -> bool:
     """Upstream does not have the target, and its history or a name close by says that it was once meant to."""
     known = bool(effect.suggestion) or (effect.removal is not None and effect.removal.commit is not None)
-    return effect.target_kind is TargetKind.ABSENT and known
+    return effect.target_kind is TargetKind.ABSENT and known and not _asks_upstream(effect.premise)
+
+
+def _asks_upstream(premise: Premise | None) -> bool:
+    """Whether it is only done where upstream has a version or a name: then it is off at the pin, not dead."""
+    if premise is None:
+        return False
+    return premise.kind in {PremiseKind.VERSION, PremiseKind.NAME} or any(map(_asks_upstream, premise.parts))
+
+
+def is_state(effect: Effect) -> bool:
+    """A plain value put on a name of upstream: state that is set, not code that is replaced."""
+    if effect.target is None or effect.style is not Style.BINDING_REPLACEMENT or effect.replacement_at is not None:
+        return False
+    given = effect.replacement or DELETED
+    is_name = "." in given and all(map(str.isidentifier, given.split(".")))
+    return not (is_name or given == DELETED or given.startswith("module ") or _is_entry(effect))
+
+
+def _is_entry(effect: Effect) -> bool:
+    return bool(effect.mutates) and "[" in effect.mutates[0]
 
 
 def narrow(inventory: Inventory, wanted: Wanted) -> Inventory:

@@ -20,6 +20,10 @@ _OPENS = frozenset({"getattr", "import_module", "__import__", "get", "reload", "
 """Calls that give what their first argument names, or holds."""
 
 
+LOADERS = frozenset({"sys.modules", "import_module"})
+"""Roots that stand for a module found by name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
     """One candidate write."""
@@ -93,7 +97,7 @@ class SiteFinder:
             if root not in self._aliases:
                 break
             root = self._aliases[root]
-        return root if root in {"sys.modules", "import_module"} else ""
+        return root if root in LOADERS else ""
 
 
 def encode_sites(sites: Iterable[Site]) -> list[list[object]]:

@@ -348,6 +348,11 @@ REGISTERED = [
         [("up.a.REG.register_model('Arch')", "own.boot.Mine")],
     ),
     (
+        "a class under a class",
+        {"own/boot.py": "from up.a import Auto\nclass Key: pass\nclass Mine: pass\nAuto.register(Key, Mine)\n"},
+        [("up.a.Auto.register()", "own.boot.Mine")],
+    ),
+    (
         "a class by its path",
         {
             "own/boot.py": "from up.a import REG\ndef go():\n    REG.register_model('Arch', 'own.models:Mine')\n",
@@ -390,3 +395,9 @@ def test_what_a_handler_does_through_a_helper_is_told_once(tmp_path: Path) -> No
     found = read_files(tmp_path, {"own/up_patches.py": source, "own/helper.py": helper})
     assert [effect.target for patch in found.patches for effect in patch.effects] == ["up.a.f"]
     assert found.unregistered == ()
+
+
+def test_a_module_imported_by_name_inside_a_function_is_read(tmp_path: Path) -> None:
+    source = "def go():\n    import importlib\n    m = importlib.import_module('up.a')\n    m.f = print\n"
+    (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert item.effect.target == "up.a.f"

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from layline.core.patch import Effect, Moment, Unregistered
-from layline.patches.guards.path import find_body, find_gates, show_gates
+from layline.patches.guards.path import find_body, find_chain, find_gates, show_gates
 
 if TYPE_CHECKING:
     from layline.interpreter.callers.find import Callers, Site
@@ -35,6 +35,8 @@ def _find_only_gate(callers: Callers, modules: Modules) -> str | None:
     if len(callers.sites) != 1 or callers.unknown:
         return None
     site = callers.sites[0]
+    if site.use is None and not callers.is_function:
+        return _find_import_gate(site, modules)
     if site.use is None or not site.use.is_call or isinstance(site.use.place.node, ast.ClassDef | ast.Lambda):
         return None
     module = modules.find(modules.names_by_path.get(site.path, ""))
@@ -42,6 +44,17 @@ def _find_only_gate(callers: Callers, modules: Modules) -> str | None:
     body = find_body(place.node) if place.node is not None else module.body if module is not None else []
     text = show_gates(list(find_gates(body, site.line)), body)
     return f"in the caller {place.name.rpartition('.')[2]}: {text}" if text else None
+
+
+def _find_import_gate(site: Site, modules: Modules) -> str | None:
+    """What must hold for the only import of a module to happen: `if x_available(): from . import patches`."""
+    module = modules.find(modules.names_by_path.get(site.path, ""))
+    if module is None:
+        return None
+    chain = find_chain(module.body, site.line)
+    body = find_body(chain[-1]) if chain else module.body
+    text = show_gates(list(find_gates(body, site.line)), body)
+    return f"in the caller {module.name}, which imports it: {text}" if text else None
 
 
 def _runs_later(site: Site) -> bool:

@@ -77,7 +77,7 @@ def _tell(event: Write, name: str, installer: Installer) -> Iterator[Effect]:
     made = class_of(owner)
     if isinstance(made, Outside) and made.path.partition(".")[0] in sys.stdlib_module_names:
         return  # a stand-in we made ourselves: `SimpleNamespace()`, `MagicMock()`
-    classes = [known for known in find_classes(owner, event.when) if not _is_vague(known, name, installer)]
+    classes = [known for known in find_classes(event.owner, event.when) if not _is_vague(known, name, installer)]
     if classes and all(isinstance(known, Class) for known in classes):
         return  # an object of a class of ours: nothing of upstream is changed
     for known in classes:
@@ -93,7 +93,7 @@ def _tell(event: Write, name: str, installer: Installer) -> Iterator[Effect]:
             )
     if not classes:
         how = _how(value) or ("wraps " if style is Style.FUNCTION_WRAPPING else "")
-        called = find_class_name(owner, event.when)
+        called = find_class_name(event.owner, event.when)
         kind = f", of a class called {called}" if called else ""
         yield replace(effect, reason=f"{how}`{name}` of {_whose(owner)}{kind}")
 

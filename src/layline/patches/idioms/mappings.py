@@ -143,7 +143,9 @@ def _find_register_call(event: Call, path: str, installer: Installer) -> Iterato
     """A call that hands something of ours to a registry of upstream."""
     given = (*event.arguments, *event.keywords.values())
     ours = [v for value in given for v in find_alternatives(value) if isinstance(v, Function | Class | Partial)]
-    replacement, place = installer.describe(ours[0]) if ours else _find_named(given, installer)
+    classes = [value for value in ours if isinstance(value, Class)]
+    chosen = classes[-1] if len(classes) > 1 else next(iter(ours), None)  # `register(OurConfig, OurModel)`
+    replacement, place = installer.describe(chosen) if chosen is not None else _find_named(given, installer)
     if replacement is None:
         return
     known = installer.look_up(path)

@@ -16,13 +16,13 @@ from layline.core.evidence import Location, Skipped
 from layline.core.patch import Balance, Effect, Fate, Unregistered
 from layline.interpreter.values import Class, Function, Inside, Instance, Items, Literal, Made, Outside, Table
 from layline.patches.inventory.merge import HELPED
+from layline.source.sites import LOADERS
 
 if TYPE_CHECKING:
     from layline.interpreter.events import Write
     from layline.source.facts import Facts
 
 _MOST_PLACES = 12
-_LOADERS = frozenset({"sys.modules", "import_module"})
 
 
 def judge_silence(event: Write) -> Fate:
@@ -73,7 +73,7 @@ def find_candidates(
     for path, one in facts.items():
         for site in one.sites:
             top = site.root.partition(".")[0]
-            is_loader = site.root in _LOADERS
+            is_loader = site.root in LOADERS
             is_ours = site.root.startswith(".") or top in sys.stdlib_module_names or owns(site.root)
             is_setting = site.plain and bool(top and tops) and not is_loader and top not in tops
             yield Candidate(Location(path, site.line), is_loader or not is_ours, is_setting)

@@ -80,7 +80,10 @@ def find_textual(downstream: Tree, upstream: Tree, index: Index) -> Iterator[Unr
         text = downstream.read_text(path)
         if isinstance(text, Skipped) or len(text) > _MOST_BYTES:
             continue
-        hunks = [hunk for hunk in parse_hunks(text) if upstream.find(hunk.path) is not None]
+        every = list(parse_hunks(text))
+        hunks = [hunk for hunk in every if upstream.find(hunk.path) is not None]
+        if len(hunks) < len(every) and not any(_fits(hunk, upstream) for hunk in hunks):
+            continue  # a patch for another project that has files of the same name
         called = _find_appliers(downstream, path) if hunks else ()
         for hunk in hunks:
             yield Unregistered(effect=_build(path, hunk, upstream, index), within=path, called_from=called)
@@ -106,6 +109,11 @@ def _build(path: str, hunk: Hunk, upstream: Tree, index: Index) -> Effect:
         reason=reason,
         target_kind=TargetKind.DEFINITION if target else TargetKind.UNKNOWN,
     )
+
+
+def _fits(hunk: Hunk, upstream: Tree) -> bool:
+    text = upstream.read_text(hunk.path)
+    return not isinstance(text, Skipped) and bool(hunk.old) and _find_start(hunk, text.splitlines()) is not None
 
 
 def _find_start(hunk: Hunk, lines: list[str]) -> int | None:

@@ -1,0 +1,115 @@
+"""What a row says of an effect: replaced, wrapped, set, registered, off at this version."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from layline.core.evidence import Location
+from layline.core.patch import Effect, Inventory, Patch, Premise, PremiseKind, Removal, Style, TargetKind
+from layline.patches.declared_keys import Schema
+from layline.patches.find import find_word
+from layline.patches.idioms.mappings import HANDED
+from layline.patches.report import describe_change, describe_logic
+from layline.patches.wanted import is_dead, is_state
+from snippets import read_files
+
+OURS = Location("own/a.py", 9)
+R = Style.BINDING_REPLACEMENT
+SAYS = [
+    # target, style, replacement, where it is, mutates, words, is state
+    ("up.a.f", R, "own.a.g", OURS, (), "replaces up.a.f", False),
+    ("up.a.f", Style.FUNCTION_WRAPPING, "own.a.g", OURS, (), "wraps up.a.f", False),
+    ("up.a.f", R, "torch.npu.f", None, (), "replaces up.a.f", False),
+    (
+        "up.a._GROUP",
+        R,
+        "a value computed at run time",
+        None,
+        (),
+        "sets up.a._GROUP to a value computed at run time",
+        True,
+    ),
+    ("up.a.SIZE", R, "4", None, (), "sets up.a.SIZE to 4", True),
+    ("up.a.f", R, "deleted", None, (), "deletes up.a.f", False),
+    ("up.a.TABLE", R, "None", None, ("TABLE['k']",), "sets up.a.TABLE['k']", False),
+    ("up.a.TABLE", R, "deleted", None, ("TABLE['k']",), "removes up.a.TABLE['k']", False),
+    ("up.x", R, "module up.x", None, (), "replaces up.x", False),
+]
+
+
+@pytest.mark.parametrize(
+    ("target", "style", "replacement", "place", "mutates", "words", "state"), SAYS, ids=[row[5] for row in SAYS]
+)
+def test_verbs(
+    target: str,
+    style: Style,
+    replacement: str,
+    place: Location | None,
+    mutates: tuple[str, ...],
+    words: str,
+    state: bool,
+) -> None:
+    effect = Effect(
+        style=style,
+        target=target,
+        replacement=replacement,
+        replacement_at=place,
+        mutates=mutates,
+        location=Location("own/a.py", 1),
+    )
+    assert (describe_change(effect), is_state(effect)) == (words, state)
+
+
+def test_a_class_handed_to_a_registry_is_registered_not_a_config_key() -> None:
+    effect = Effect(
+        style=Style.CONFIG_REWRITE,
+        target=None,
+        replacement="own.a.Mine",
+        mutates=("up.REG.register_model('Arch')",),
+        location=OURS,
+        reason=HANDED,
+    )
+    assert describe_change(effect) == "registers own.a.Mine by up.REG.register_model('Arch')"
+
+
+def test_the_table_names_our_implementation_and_its_line() -> None:
+    effect = Effect(style=R, target="up.a.f", replacement="own.a.g", replacement_at=OURS, location=OURS)
+    assert describe_logic((effect,)) == "replaces up.a.f → own.a.g (own/a.py:9)"
+
+
+def test_what_asks_for_a_version_is_off_at_the_pin_not_dead() -> None:
+    gone = Removal(what="f", commit="0" * 40)
+    effect = Effect(style=R, target="up.a.f", location=OURS, target_kind=TargetKind.ABSENT, removal=gone)
+    assert is_dead(effect)
+    version = Premise(kind=PremiseKind.VERSION, text="up.__version__ < 2")
+    asked = Effect(
+        style=R, target="up.a.f", location=OURS, target_kind=TargetKind.ABSENT, removal=gone, premise=version
+    )
+    assert not is_dead(asked)
+
+
+def test_a_patch_is_found_once_however_often_it_speaks_of_the_word() -> None:
+    patch = Patch(
+        id="up.moe",
+        backend="up",
+        phase=None,
+        priority=None,
+        location=OURS,
+        handler="patch_moe",
+        handler_lines=(1, 2),
+        description="moe",
+    )
+    hits = list(find_word(Inventory(backend="up", commit="c", patches=(patch,)), Schema({}), "moe"))
+    assert [(hit.patch, hit.where) for hit in hits] == [("up.moe", "id, description, implementation")]
+
+
+def test_the_condition_of_the_only_import_is_told(tmp_path: Path) -> None:
+    files = {
+        "own/fast.py": "import up.a as m\nm.f = print\n",
+        "own/__init__.py": "from own.have import has_up\nif has_up():\n    import own.fast\n",
+        "own/have.py": "def has_up():\n    return ask()\n",
+    }
+    (item,) = read_files(tmp_path, files).unregistered
+    assert item.effect.when == "in the caller own, which imports it: has_up()"
