@@ -48,6 +48,8 @@ class CallShape:
     has_star: bool = False
     """`*args`: more positional arguments than can be counted."""
     has_double_star: bool = False
+    taken: int | None = None
+    """Into how many names the result is taken apart, where it is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from layline.change.binding import Problem, check_call, check_replacement, find_shifted
 from layline.change.compare import Comparer, Comparison
 from layline.coupling.reading import Place
@@ -21,9 +23,22 @@ _HARMLESS = frozenset(
         "contextmanager",
         "experimental_fn",
         "deprecated",
+        "jit",
     ]
 )
 """Decorators that leave the signature as it is written."""
+
+
+def follow_apply(place: Place, pin: Resolver) -> Place:
+    """A call of `apply` that a class inherits from outside runs its `forward`, with the context in front."""
+    owner, _, name = place.target.rpartition(".")
+    if place.call is None or name != "apply" or pin.resolve(place.target).definition is not None:
+        return place
+    forward = pin.resolve(f"{owner}.forward").definition
+    if forward is None or not forward.parameters or forward.parameters[0].name != "ctx":
+        return place
+    call = replace(place.call, positional=place.call.positional + 1)
+    return replace(place, target=f"{owner}.forward", call=call)
 
 
 def find_callee(resolver: Resolver, symbol: Symbol) -> tuple[Definition, bool] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from layline.change.binding import CallSite, Problem, check_call, find_call_sites, find_shifted
+from layline.change.binding import CallShape, CallSite, Problem, check_call, find_call_sites, find_shifted
 from layline.change.compare import Comparer, Comparison
 from layline.change.signatures import returns_another
 from layline.change.slots import find_refusing, find_slot_calls
@@ -13,7 +13,8 @@ from layline.change.surface import SurfaceChange, SurfaceRow
 from layline.core.drift import DriftKind
 from layline.core.evidence import Evidence, Location
 from layline.core.why import Reason, Why
-from layline.coupling.callee import find_callee, find_refusal, find_refused
+from layline.coupling.binding_kind import compare_returns
+from layline.coupling.callee import find_callee, find_refusal, find_refused, follow_apply
 from layline.coupling.model import Consequence, Coupling, State, Touch, breaks_first
 from layline.coupling.reading import Place
 from layline.source import Definition, DefinitionKind, Resolver, Symbol
@@ -71,7 +72,7 @@ class Judge:
         """One coupling for each file, target and verdict: the first place, the others counted."""
         groups: dict[tuple[object, ...], list[tuple[Place, Verdict]]] = {}
         broken: set[tuple[str, str]] = set()
-        listed = list(places)
+        listed = [follow_apply(place, self._comparer.pin) for place in places]
         self._sites = find_call_sites(self._comparer.tip, set(self._find_doubtful(listed)))
         self._slots = find_slot_calls(self._comparer.tip, frozenset(self._find_refused_arguments(listed)))
         for place in listed:
@@ -192,11 +193,22 @@ class Judge:
             )
         )
         if not problems and not shifted:
-            return self._judge_present(place, found)
+            return self._judge_result(place, call, found)
         problems = problems or shifted
         certain = any(problem.certain for problem in problems) and not place.guarded
         why = _sum_up(Reason.CALL_MISFITS, problems, found.name.rpartition(".")[2])
         consequence = Consequence.WILL_BREAK if certain else Consequence.MAY_BREAK
+        return Verdict(state=State.NO_LONGER_BINDS, consequence=consequence, why=(why,))
+
+    def _judge_result(self, place: Place, call: CallShape, found: Comparison) -> Verdict:
+        """A call that binds: whether its result is still taken apart into as many names as it has values."""
+        change = None
+        if call.taken is not None and found.body_changed:
+            change = compare_returns(found, self._comparer.pin, self._comparer.tip)
+        if change is None or call.taken != change.before:
+            return self._judge_present(place, found)
+        consequence = Consequence.MAY_BREAK if place.guarded else Consequence.WILL_BREAK
+        why = Why(Reason.RESULT_MISFITS, counts=change)
         return Verdict(state=State.NO_LONGER_BINDS, consequence=consequence, why=(why,))
 
     def _judge_override(self, place: Place, ours: Definition, found: Comparison) -> Verdict:

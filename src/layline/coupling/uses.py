@@ -6,15 +6,17 @@ import ast
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from layline.change.binding import CallShape, read_call
 from layline.core.evidence import Skipped
 from layline.source import parse_tree
 
-ANALYSER = f"uses-6-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"uses-7-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
+_LAUNCH = frozenset({"num_warps", "num_stages", "num_ctas", "maxnreg", "warmup", "grid", "stream"})
+"""What a kernel's launcher takes itself: `kernel[grid](x, num_warps=4)`."""
 _CATCHES = frozenset(
     {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException", "TypeError"}
 )
@@ -112,7 +114,11 @@ class _Walker:
                 self._visit_all((*node.body, *node.orelse))
                 self._guards -= 1
             case ast.Call():
-                self._visit_call(node)
+                self._visit_call(node, None)
+            case ast.Assign(targets=[ast.Tuple(elts=names) as target], value=ast.Call() as call):
+                counted = not any(isinstance(item, ast.Starred) for item in names)
+                self._visit_call(call, len(names) if counted else None)
+                self._visit(target)
             case ast.Import() | ast.ImportFrom():
                 self.found.guarded_imports += [node.lineno] if self._guards else []
             case ast.Attribute() | ast.Name():
@@ -164,9 +170,14 @@ class _Walker:
         self._guards -= guarded
         self._visit_all((*node.orelse, *node.finalbody))
 
-    def _visit_call(self, node: ast.Call) -> None:
-        shape = read_call(node)
+    def _visit_call(self, node: ast.Call, taken: int | None) -> None:
+        shape = replace(read_call(node), taken=taken)
         match node.func:
+            case ast.Subscript(value=ast.Attribute() | ast.Name() as kernel, slice=grid):
+                launched = tuple(word for word in shape.keywords if word not in _LAUNCH)
+                self._visit_chain(kernel, replace(shape, keywords=launched))
+                self._visit_all((grid, *node.args, *(keyword.value for keyword in node.keywords)))
+                return
             case ast.Attribute(value=ast.Call(func=ast.Name(id="super"), args=[])):
                 self._add(node.lineno, f"super().{node.func.attr}", shape)
                 self._visit_all((*node.args, *(keyword.value for keyword in node.keywords)))
@@ -264,11 +275,17 @@ def _type_text(annotation: ast.expr) -> str:
 def _encode_call(call: CallShape | None) -> list[Any] | None:
     if call is None:
         return None
-    return [call.positional, list(call.keywords), int(call.has_star), int(call.has_double_star)]
+    return [call.positional, list(call.keywords), int(call.has_star), int(call.has_double_star), call.taken]
 
 
 def _decode_call(row: list[Any] | None) -> CallShape | None:
     if row is None:
         return None
-    positional, keywords, star, double = row
-    return CallShape(positional=positional, keywords=tuple(keywords), has_star=bool(star), has_double_star=bool(double))
+    positional, keywords, star, double, taken = row
+    return CallShape(
+        positional=positional,
+        keywords=tuple(keywords),
+        has_star=bool(star),
+        has_double_star=bool(double),
+        taken=taken,
+    )

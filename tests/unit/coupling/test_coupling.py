@@ -527,3 +527,78 @@ def test_attributes_that_are_still_set_are_fine(tmp_path: Path) -> None:
         {"keel/hull.py": HULL.replace('"ballast", None', '"ballast", 0')},
     )
     assert [row for row in rows_of(found) if row[0] == "reads the attribute"] == []
+
+
+FN = """\
+from torch.autograd import Function
+
+class Swish(Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        return x * scale
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad, None
+"""
+KERNEL = "import triton\n\n\n@triton.jit\ndef add(x, n):\n    return x + n\n"
+TYPED = "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from keel.engine import run\n"
+UNPACK = "from keel.run import pair\n\n\ndef go():\n    one, two = pair(1)\n    return one + two\n"
+PAIR = "def pair(x):\n    total = x + 1\n    return total, x\n"
+UNSEEN = [
+    # (what it shows, our code, pin, tip, [(touch, target, state, consequence)] beyond "ok")
+    (
+        "apply calls forward",
+        "from keel.fn import Swish\n\n\ndef go(x):\n    return Swish.apply(x, 2)\n",
+        {"keel/fn.py": FN},
+        {"keel/fn.py": FN.replace("x, scale)", "x, scale, bias)")},
+        [("calls", "keel.fn.Swish.forward", "no longer binds", "will break")],
+    ),
+    (
+        "apply still binds",
+        "from keel.fn import Swish\n\n\ndef go(x):\n    return Swish.apply(x, 2)\n",
+        {"keel/fn.py": FN},
+        {"keel/fn.py": FN.replace("x, scale)", "x, scale, bias=None)")},
+        [],
+    ),
+    (
+        "a kernel with its grid",
+        "from keel.fn import add\n\n\ndef go(x):\n    add[(1,)](x, 2, num_warps=4)\n",
+        {"keel/fn.py": KERNEL},
+        {"keel/fn.py": KERNEL.replace("x, n", "x, y, n")},
+        [("calls", "keel.fn.add", "no longer binds", "will break")],
+    ),
+    (
+        "left for type checking only",
+        "from keel.run import run\nrun(1)\n",
+        {"keel/run.py": "from keel.engine import run\n", "keel/engine.py": RUN},
+        {"keel/run.py": TYPED},
+        [("imports the name", "keel.run.run", "no longer re-exported", "will break")],
+    ),
+    (
+        "another number of results",
+        UNPACK,
+        {"keel/run.py": PAIR},
+        {"keel/run.py": PAIR.replace("return total, x", "return total, x, 3")},
+        [("calls", "keel.run.pair", "no longer binds", "will break")],
+    ),
+    (
+        "the same number of results",
+        UNPACK,
+        {"keel/run.py": PAIR},
+        {"keel/run.py": PAIR.replace("return total, x", "return x, total")},
+        [],
+    ),
+]
+
+
+@pytest.mark.parametrize(("shows", "ours", "before", "after", "expected"), UNSEEN, ids=[row[0] for row in UNSEEN])
+def test_calls_that_do_not_look_like_calls(
+    tmp_path: Path,
+    shows: str,
+    ours: str,
+    before: dict[str, str],
+    after: dict[str, str | None],
+    expected: list[tuple[str, str, str, str]],
+) -> None:
+    assert rows_of(couple(tmp_path, ours, before, after)) == expected
