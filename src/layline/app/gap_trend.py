@@ -104,7 +104,7 @@ def _say(points: list[Point], label: str) -> str:
     first, last = points[0], points[-1]
     moves = sum(point.moved for point in points)
     return (
-        f"{label}: {count(last.behind, 'commit')} behind and {count(last.breaks, 'place')} that break on {last.date}; "
+        f"{label}: {count(last.behind, 'commit')} behind and {count(last.breaks, 'patched place')} that break on {last.date}; "
         f"{first.behind} and {first.breaks} on {first.date}; the pin moved {'once' if moves == 1 else f'{moves} times'} in between."
     )
 
@@ -127,11 +127,11 @@ def _build_report(points: list[Point], title: str, skipped: tuple[Skipped, ...])
         (one.date, one.pin[:8] + (" (moved)" if one.moved else ""), str(one.behind), str(one.patches), str(one.breaks))
         for one in points
     )
-    columns = ("date", "pin", "commits behind", "effects of patches", "places that break")
+    columns = ("date", "pin", "commits behind", "effects of patches", "patched places that break")
     table = Table(columns=columns, rows=rows, numeric=frozenset({2, 3, 4}))
     charts = (
         Chart(kind="trend", title="Commits behind", series=_cut(points, "behind"), unit="commits"),
-        Chart(kind="trend", title="Places that break", series=_cut(points, "breaks"), unit="places"),
+        Chart(kind="trend", title="Patched places that break", series=_cut(points, "breaks"), unit="places"),
     )
     return Report(title=title, sections=(Section(title="By month", blocks=(table, *charts)),), skipped=skipped)
 

@@ -26,15 +26,23 @@ def build_answer(plan: Plan, label: str) -> Answer:
 
 
 def say_plan(plan: Plan, label: str) -> str:
-    mends = [mend for step in plan.steps for mend in step.mends]
-    made = sum(mend.mechanical for mend in mends)
-    if not mends:
-        return f"{label}: nothing of ours breaks on the way to {plan.to[:8]}; 1 step moves the pin."
-    left = len(mends) - made
+    places, left = count_places(plan)
+    idle = f", and {plan.idle} {'does' if plan.idle == 1 else 'do'} nothing there any more" if plan.idle else ""
+    if not plan.steps:
+        return f"{label}: the pin {plan.start[:8]} is the safe one; the commit after it breaks places of ours."
+    if not places:
+        return f"{label}: nothing of ours breaks on the way to {plan.to[:8]}; {count(len(plan.steps), 'step')}."
     return (
-        f"{label}: {count(len(mends), 'place')} of ours {'breaks' if len(mends) == 1 else 'break'} on the way to "
-        f"{plan.to[:8]}; {made} mended mechanically, {left} left for a person, in {count(len(plan.steps), 'step')}."
+        f"{label}: {count(places - plan.idle, 'place')} of ours {'breaks' if places - plan.idle == 1 else 'break'} on the way "
+        f"to {plan.to[:8]}{idle}; {places - left} mended mechanically, {left} left for a person, in {count(len(plan.steps), 'step')}."
     )
+
+
+def count_places(plan: Plan) -> tuple[int, int]:
+    """Lines of ours that break, and those where something is left for a person: a line with several targets counts once."""
+    mends = [mend for step in plan.steps for mend in step.mends]
+    left = {(mend.file, mend.lines[0]) for mend in mends if not mend.mechanical}
+    return len({(mend.file, mend.lines[0]) for mend in mends}), len(left)
 
 
 def say_culprit(commit: Commit | None) -> str:

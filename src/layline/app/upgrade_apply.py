@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from layline.app.upgrade_answer import say_culprit
+from layline.app.upgrade_answer import count_places, say_culprit
 from layline.app.upgrade_plan import ask, make_plan
 from layline.core.progress import Progress, silent
 from layline.core.prose import count
@@ -240,8 +240,8 @@ def promised(plan: Plan, number: int) -> int:
 
 def _answer(plan: Plan, label: str, name: str, done: int, made: list[Made]) -> Answer:
     failed = [one for one in made if one.tests is not None and one.tests != "passed"]
-    left = sum(not mend.mechanical for step in plan.steps for mend in step.mends)
-    mended = sum(mend.mechanical for step in plan.steps for mend in step.mends)
+    places, left = count_places(plan)
+    mended = places - left
     at = done + len(made)
     title = (
         f"{label}: {count(len(made), 'commit')} made on {name}, {at} of {len(plan.steps)} steps done; "

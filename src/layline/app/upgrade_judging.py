@@ -202,6 +202,7 @@ def find_break(opened: OpenedDrift, one: Judged, row: Drift | None = None, coupl
         why=one.why,
         new_target=found.new_home,
         culprit=culprit,
+        idle=one.way == Touch.PATCH.value and row is not None and row.severity is not Severity.BREAKS,
         evidence=_tip_evidence(opened, found.new_home) or one.evidence,
     )
 

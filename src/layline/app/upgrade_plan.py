@@ -21,7 +21,6 @@ from layline.app.upgrade_judging import (
 )
 from layline.core.evidence import Skipped
 from layline.core.progress import Progress, silent
-from layline.core.prose import count
 from layline.core.report import Answer
 from layline.core.revision import Relation
 from layline.coupling.drift_model import Drift
@@ -94,11 +93,8 @@ def upgrade_plan(
     upstream, pin = pin_of(workspace, key)
     found = find_safe(workspace, key, upstream.resolve_upstream(end), progress)
     if found.commit == pin:
-        raise ConfigError(
-            f"The commit after the pin of {label} breaks {count(found.next_breaks, 'place')} of ours already: the pin is "
-            "the safe one.",
-            hint="Plan an upgrade with --to.",
-        )
+        stays = Plan(backend=key, commit=workspace.commit, start=pin, to=pin, steps=(), safe_pin=pin)
+        return tell_uncommitted(workspace, build_answer(stays, label), [key])
     plan = make_plan(ask(workspace, key, found.commit, progress), progress)
     return tell_uncommitted(workspace, build_answer(replace(plan, safe_pin=found.commit), label), [key])
 
@@ -303,6 +299,7 @@ def _assemble(
         to=question.to,
         steps=tuple(steps),
         left=rest,
+        idle=len({(one.location.path, one.location.line) for one in question.breaks if one.idle}),
         before=len(question.then.misfits),
         after=len(after.misfits),
         today=len(question.now.misfits),

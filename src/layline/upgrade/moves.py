@@ -38,8 +38,24 @@ def find_move(target: str, comparer: Comparer) -> NameMove | None:
     home = found.new_home
     if home is None or found.after.exists or not comparer.tip.resolve(home).exists:
         return None
-    reason = found.suggestions[0].reason if found.suggestions else ""
-    return NameMove(target, home, _is_sure(found, home, comparer), reason)
+    return NameMove(target, home, _is_sure(found, home, comparer), _say(found, home, comparer))
+
+
+def _say(found: Comparison, home: str, comparer: Comparer) -> str:
+    """Why it is the same thing, in plain words."""
+    there = comparer.tip.resolve(home)
+    if found.kind is DriftKind.BINDING_LOST and there.home == found.before.home:
+        return "it is defined there as before; its old module stopped importing it"
+    if found.before.kind is SymbolKind.SUBMODULE:
+        return "the file moved"
+    who = f"{found.commits[0][:9]} moved it; " if found.commits else ""
+    one, two = found.before.definition, there.definition
+    if one is None or two is None or found.before.module is None or there.module is None:
+        return who.removesuffix("; ") or "the name is the same"
+    if one.kind in {DefinitionKind.ASSIGNMENT, DefinitionKind.FIELD}:
+        return f"{who}the values are {'the same' if one.value == two.value else 'different'}"
+    alike = comparer.homes.similarity(found.before.module, one, there.module, two)
+    return f"{who}the bodies are {alike:.0%} alike"
 
 
 def _is_sure(found: Comparison, home: str, comparer: Comparer) -> bool:

@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from layline.core.drift import DriftKind
+from layline.coupling.model import Touch
 from layline.coupling.threeway import build_three_way, render_diff
 from layline.upgrade.values import Break, Mend, MendKind
 
@@ -18,7 +20,17 @@ if TYPE_CHECKING:
 _LONGEST = 200
 """Lines of a diff that a plan shows."""
 _EXAMPLE = 12
-_KINDS = {"calls": MendKind.CALL_REFUSED, "overrides": MendKind.CALL_REFUSED}
+_OF_WAY = {Touch.CALL.value: MendKind.CALL_REFUSED, Touch.OVERRIDE.value: MendKind.OVERRIDE_REFUSED}
+_OF_DRIFT = {
+    DriftKind.BODY_CHANGED: MendKind.BODY_CHANGED,
+    DriftKind.SIGNATURE_CHANGED: MendKind.SIGNATURE_CHANGED,
+    DriftKind.MOVED: MendKind.TARGET_MOVED,
+    DriftKind.RENAMED: MendKind.TARGET_MOVED,
+    DriftKind.BINDING_LOST: MendKind.TARGET_MOVED,
+    DriftKind.REMOVED: MendKind.REMOVED,
+    DriftKind.DEAD_AT_PIN: MendKind.REMOVED,
+    DriftKind.ANCHOR_LOST: MendKind.ANCHOR_LOST,
+}
 
 
 def propose(broken: Break, row: Drift | None, sides: Sides, upstream: Repository) -> Mend:
@@ -33,7 +45,7 @@ def propose(broken: Break, row: Drift | None, sides: Sides, upstream: Repository
     return Mend(
         file=broken.location.path,
         lines=(first, last),
-        kind=_find_kind(broken, is_copy=view is not None and view.is_copy),
+        kind=_find_kind(broken, row),
         mechanical=False,
         diff=diff,
         why=broken.why,
@@ -43,14 +55,13 @@ def propose(broken: Break, row: Drift | None, sides: Sides, upstream: Repository
     )
 
 
-def _find_kind(broken: Break, *, is_copy: bool) -> MendKind:
-    if broken.way in _KINDS:
-        return _KINDS[broken.way]
+def _find_kind(broken: Break, row: Drift | None) -> MendKind:
+    """The true kind: of a patch what became of its target, of another place how we touch it."""
+    if row is not None:
+        return _OF_DRIFT.get(row.kind, MendKind.REPLACEMENT_FAILS)
     if broken.new_target is not None:
-        return MendKind.TARGET_MOVED if broken.way == "patches" else MendKind.IMPORT_MOVED
-    if is_copy:
-        return MendKind.BODY_CHANGED
-    return MendKind.REMOVED
+        return MendKind.TARGET_MOVED if broken.way == Touch.PATCH.value else MendKind.IMPORT_MOVED
+    return _OF_WAY.get(broken.way, MendKind.REMOVED)
 
 
 def _cut(diff: str) -> str:

@@ -22,9 +22,15 @@ class MendKind(StrEnum):
     """An override or wrapper takes a new optional parameter and hands it on."""
     BODY_CHANGED = "body-changed"
     """Our copy of upstream's body is to follow it."""
+    SIGNATURE_CHANGED = "signature-changed"
+    """What we put there does not take what upstream passes."""
+    ANCHOR_LOST = "anchor-lost"
+    """The text that we rewrite is gone."""
+    REPLACEMENT_FAILS = "replacement-fails"
+    """The target stays; what our replacement reads, returns or is reached through does not."""
     CALL_REFUSED = "call-refused"
+    OVERRIDE_REFUSED = "override-refused"
     REMOVED = "removed"
-    OTHER = "other"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +45,8 @@ class Break:
     new_target: str | None = None
     culprit: str | None = None
     """The upstream commit that did it, where it can be told."""
+    idle: bool = False
+    """It raises nothing: what we put there is not used any more."""
     evidence: Evidence | None = None
 
     @property
@@ -106,6 +114,8 @@ class Plan:
     safe_pin: str | None = None
     left: tuple[Break, ...] = ()
     """What no mechanical mend fits at the end."""
+    idle: int = 0
+    """Places that break nothing and do nothing there any more."""
     today: int = 0
     """Places that do not fit at the pin."""
     before: int = 0
