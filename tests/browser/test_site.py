@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -25,13 +25,15 @@ PAGES = (
     "search/index.html",
 )
 WIDTHS = (320, 390, 900, 1440, 1920)
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 @pytest.mark.parametrize("path", PAGES)
 def test_pages_fit_every_width_in_light_and_dark(chromium: Browser, site: Path, path: str) -> None:
     grounds = set()
-    for scheme in ("light", "dark"):
-        with opened(chromium, site, path, color_scheme=scheme) as page:
+    with opened(chromium, site, path) as page:
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)
             for width in WIDTHS:
                 page.set_viewport_size({"width": width, "height": 900})
                 assert page.evaluate("document.documentElement.scrollWidth") <= width, (path, width)
@@ -43,10 +45,11 @@ def test_pages_fit_every_width_in_light_and_dark(chromium: Browser, site: Path, 
 @pytest.mark.parametrize("path", PAGES)
 def test_axe_finds_nothing(chromium: Browser, site: Path, path: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
-    for scheme, width in (("light", 1440), ("dark", 390)):
-        options = {"color_scheme": scheme, "viewport": {"width": width, "height": 900}, "bypass_csp": True}
-        with opened(chromium, site, path, **options) as page:
-            page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
+    with opened(chromium, site, path, bypass_csp=True) as page:
+        page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)
+            page.set_viewport_size({"width": 1440 if scheme == "light" else 390, "height": 900})
             found = axe.Axe().run(page, options={"preload": False}).response["violations"]
             assert [(item["id"], item["nodes"][0]["html"]) for item in found] == []
 
@@ -148,7 +151,8 @@ def test_hostile_text_neither_runs_nor_breaks_the_layout(chromium: Browser, tmp_
     settings = (project / "layline.toml").read_text().replace('"Engine"', json.dumps(text, ensure_ascii=False))
     (project / "layline.toml").write_text(settings)
     dashboard_build(tmp_path / "site", project / "layline.toml", pdf=False)
-    for path in ("index.html", "backends/engine.html", "weekly/2026-W19.html"):
-        with opened(chromium, tmp_path / "site", path, viewport={"width": 320, "height": 700}) as page:
+    with opened(chromium, tmp_path / "site", "index.html", viewport={"width": 320, "height": 700}) as page:
+        for path in ("index.html", "backends/engine.html", "weekly/2026-W19.html"):
+            page.goto(f"{(tmp_path / 'site').as_uri()}/{path}")
             assert page.evaluate("document.documentElement.scrollWidth") <= 320
             assert page.evaluate("document.scripts.length") == 1
