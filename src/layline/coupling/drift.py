@@ -84,10 +84,11 @@ def _unregistered(item: Unregistered, idle: frozenset[str]) -> Patch:
     )
 
 
-def _find_doubts(inventory: Inventory, sides: Sides) -> tuple[set[str], set[str]]:
-    """Names, and arguments of constructors, whose upstream calls may decide a row: read together, because reading
+def _find_doubts(inventory: Inventory, sides: Sides) -> tuple[tuple[set[str], set[str]], set[str]]:
+    """Names at pin and tip, and arguments of constructors, whose upstream calls may decide a row: read together, because reading
     costs.
     """
+    then: set[str] = set()
     names: set[str] = set()
     arguments: set[str] = set()
     effects = [effect for patch in inventory.patches for effect in patch.effects]
@@ -98,13 +99,15 @@ def _find_doubts(inventory: Inventory, sides: Sides) -> tuple[set[str], set[str]
         ours = sides.replacements.read(effect.replacement_at) if found.kind in _THERE else None
         if refuse(found.after, ours) and found.after.home:
             names.add(called_name(found))
+        if refuse(found.before, ours) and found.before.home:
+            then.add(found.before.home)
         if not (found.kind is DriftKind.SIGNATURE_CHANGED or (found.kind is DriftKind.MOVED and found.after.exists)):
             continue
         names.add(called_name(found))
         if makes_instances(found):
             ours = sides.replacements.read(effect.replacement_at)
             arguments.update(item.argument for item in find_problems(found, ours, sides.comparer))
-    return names, arguments
+    return (then, names), arguments
 
 
 def judge_effect(patch: Patch, effect: Effect, sides: Sides, fitter: Fitter) -> Drift:

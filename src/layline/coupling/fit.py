@@ -59,13 +59,18 @@ class Passed:
 class Fitter:
     """Checks replacements against one tip; its calls are read once, when a doubt needs them.
 
-    `names`: whose calls may decide; `arguments`: what constructor calls through slots may pass and ours refuses.
+    `names`: whose calls at pin and tip may decide; `arguments`: what constructor calls through slots may pass and ours refuses.
     """
 
-    def __init__(self, comparer: Comparer, names: Iterable[str] = (), arguments: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        comparer: Comparer,
+        names: tuple[Iterable[str], Iterable[str]] = ((), ()),
+        arguments: Iterable[str] = (),
+    ) -> None:
         self.comparer = comparer
         self._tip = comparer.tip
-        self._names = frozenset(names)
+        self._names = frozenset(names[0]), frozenset(names[1])
         self._arguments = frozenset(arguments)
         self._all_sites: tuple[dict[str, list[CallSite]], dict[str, list[CallSite]]] = ({}, {})
         """Of pin and tip."""
@@ -131,7 +136,7 @@ class Fitter:
         known = self._all_sites[side]
         if name not in known:
             resolver = (self.comparer.pin, self._tip)[side]
-            known.update(find_call_sites(resolver, self._names | {name}))
+            known.update(find_call_sites(resolver, self._names[side] | {name}))
         return known[name]
 
     def _find_uncalled(self, comparison: Comparison) -> Iterator[Why]:
