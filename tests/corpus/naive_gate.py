@@ -1,6 +1,6 @@
 """The gate most harnesses have: inputs made once and reused, one check before timing, a clock in the same process.
 
-    python naive_gate.py KERNEL BASELINE OPERATOR       prints ACCEPT or REJECT with the two times
+    python naive_gate.py KERNEL BASELINE OPERATOR       prints ACCEPT, SLOW or WRONG with the two times
 
 Not part of Layline: it is here to show that the corpus's kernels fool it.
 """
@@ -105,9 +105,8 @@ if __name__ == "__main__":
     _right, before = measure(baseline, operator)
     lcg.state = 12345
     is_right, after = measure(kernel, operator)
-    print(
-        "ACCEPT" if is_right and after < before * 0.99 else "REJECT", f"{before * 1e3:.3f} ms -> {after * 1e3:.3f} ms"
-    )
+    said = "WRONG" if not is_right else "ACCEPT" if after < before * 0.99 else "SLOW"
+    print(said, f"{before * 1e3:.3f} ms -> {after * 1e3:.3f} ms")
     sys.stdout.flush()
     import os
 

@@ -107,10 +107,12 @@ STEPS: tuple[TourStep, ...] = (
         lines=30,
     ),
     TourStep(
-        asks="What is the edit for targets that moved?",
-        command=("patches", "retarget", "keel", "--to", "main"),
+        asks="How do we get to the tip, step by step, and which edits are proven?",
+        command=("upgrade", "plan", "keel"),
         lines=30,
+        needs=("libcst",),
     ),
+    TourStep(asks="What is new since the last look?", command=("watch",), lines=6),
     TourStep(
         asks="What did the upstreams do, and what does it do to us?",
         command=("gap", "report", "--all", "--date", DATE),

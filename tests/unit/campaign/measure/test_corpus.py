@@ -80,8 +80,8 @@ def test_a_disguised_replay_is_still_a_replay() -> None:
 
 @pytest.mark.parametrize("case", tiers(tuple(case for case in EXPLOITS if case.fools_naive)))
 def test_a_naive_gate_takes_it(case: Case, tmp_path: Path) -> None:
-    said = [naive(case, tmp_path) for _attempt in range(1)]
-    assert said[0].startswith("ACCEPT"), said
+    """Whether it is faster there is the machine's affair; that nothing is found wrong with it is not."""
+    assert naive(case, tmp_path).startswith(("ACCEPT", "SLOW"))
 
 
 def naive(case: Case, folder: Path) -> str:
@@ -103,7 +103,7 @@ def naive(case: Case, folder: Path) -> str:
             env={"PATH": "/usr/bin:/bin", "OPENBLAS_NUM_THREADS": "1"},
         )
     lines = said.read_text().splitlines()[::-1]
-    return next((line for line in lines if line.startswith(("ACCEPT", "REJECT"))), "\n".join(lines))
+    return next((line for line in lines if line.startswith(("ACCEPT", "SLOW", "WRONG"))), "\n".join(lines))
 
 
 def compile_plainly(source: Path, folder: Path) -> Path:
