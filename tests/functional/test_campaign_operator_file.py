@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from campaign_project import inside, now, start_project
 from layline.app.campaign import campaign_baseline, campaign_new
 from layline.app.campaign_define import define_target, emit_operator
 from layline.app.campaign_judge import campaign_check_operator
+from layline.campaign.operators.find import find_operator
 from layline.errors import BenchError, ConfigError
 
 CHOSEN = {"kernels": ("kernel.c",), "shapes": (), "target": None, "branch": "auto", "max_iterations": None}
@@ -76,6 +79,44 @@ def test_a_kernelbench_problem_becomes_an_operator_file_without_being_run(tmp_pa
         compile(text, "own.py", "exec")
         assert "PLACES = {'batch_size': (0, 0), 'features': (0, 1), 'dim1': (0, 2)}" in text
         assert "'dim1': 1024}" in text
+
+
+DEFINITION = {
+    "name": "gemm_n128",
+    "axes": {"M": {"type": "var"}, "N": {"type": "const", "value": 128}, "K": {"type": "const", "value": 64}},
+    "inputs": {"A": {"shape": ["M", "K"], "dtype": "float16"}, "B": {"shape": ["N", "K"], "dtype": "float16"}},
+    "outputs": {"C": {"shape": ["M", "N"], "dtype": "float16"}},
+    "constraints": ["M % 2 == 0"],
+    "reference": "import torch\n\ndef run(A, B):\n    return A @ B.T\n",
+}
+
+
+def test_a_flashinfer_definition_becomes_an_operator_file(tmp_path: Path) -> None:
+    (tmp_path / "definitions").mkdir()
+    (tmp_path / "definitions/gemm_n128.json").write_text(json.dumps(DEFINITION))
+    rows = [{"workload": {"axes": {"M": size}}} for size in (8, 8, 512)]
+    (tmp_path / "gemm_n128.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
+    with inside(tmp_path):
+        operator = find_operator("flashinfer:.#gemm_n128").operator
+    assert [shape.sizes for shape in operator.shapes] == [(("M", m), ("N", 128), ("K", 64)) for m in (8, 512)]
+    assert all(one.size("M") % 2 == 0 for one in operator.neighbours(operator.shapes[1], np.random.default_rng(0)))
+    compile(operator.start("reference"), "start", "exec")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"reference": None}, "has no `reference`"),
+        ({"inputs": {"A": {"shape": None, "dtype": "float32"}}}, "is a single number"),
+        ({"inputs": {"A": {"shape": ["M"], "dtype": "int32"}}}, "how it is drawn is in recorded files"),
+    ],
+)
+def test_a_definition_that_lacks_something_says_what(tmp_path: Path, change: dict[str, Any], told: str) -> None:
+    changed = {key: value for key, value in {**DEFINITION, **change}.items() if value is not None}
+    (tmp_path / "gemm_n128.json").write_text(json.dumps(changed))
+    with inside(tmp_path), pytest.raises(ConfigError) as caught:
+        find_operator("flashinfer:gemm_n128.json")
+    assert told in caught.value.message
 
 
 @pytest.mark.parametrize(
