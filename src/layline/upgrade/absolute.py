@@ -99,9 +99,9 @@ def _row(place: Place, there: Resolver, *, fits: bool, why: str = "", symbol: Sy
 
 def _judge_import(place: Place, there: Resolver, ground: OwnGround) -> Judged | None:
     symbol = there.resolve(place.target)
-    if symbol.exists:
+    if symbol.exists and not _is_member(place.target, there):
         return _row(place, there, fits=True)
-    if symbol.kind is not SymbolKind.ABSENT:
+    if not symbol.exists and symbol.kind is not SymbolKind.ABSENT:
         return None
     if place.type_checking:
         return _row(place, there, fits=True, why="imported for type checking only")
@@ -109,7 +109,14 @@ def _judge_import(place: Place, there: Resolver, ground: OwnGround) -> Judged | 
         return _row(place, there, fits=True, why="missing, and our code expects that")
     if _at(place) in ground.alternatives:
         return _row(place, there, fits=True, why="missing, in one branch of several")
-    return _row(place, there, fits=False, why=_say_missing(place.target, there))
+    why = f"{place.target.rpartition('.')[0]} is a class" if symbol.exists else _say_missing(place.target, there)
+    return _row(place, there, fits=False, why=why)
+
+
+def _is_member(target: str, there: Resolver) -> bool:
+    """True if the name stands in a class: `from module.Class import method` finds no module."""
+    holder = there.resolve(target.rpartition(".")[0]) if "." in target else None
+    return holder is not None and holder.definition is not None and holder.definition.kind is DefinitionKind.CLASS
 
 
 def _say_missing(target: str, there: Resolver) -> str:

@@ -26,6 +26,8 @@ class NameMove:
     new: str
     sure: bool
     why: str
+    importable: bool = True
+    """What holds the new name is a module, or is what held the old one."""
 
     @property
     def is_renamed(self) -> bool:
@@ -38,7 +40,9 @@ def find_move(target: str, comparer: Comparer) -> NameMove | None:
     home = found.new_home
     if home is None or found.after.exists or not comparer.tip.resolve(home).exists:
         return None
-    return NameMove(target, home, _is_sure(found, home, comparer), _say(found, home, comparer))
+    holder = home.rpartition(".")[0]
+    importable = holder == target.rpartition(".")[0] or holder in comparer.tip.index.entries
+    return NameMove(target, home, _is_sure(found, home, comparer), _say(found, home, comparer), importable)
 
 
 def _say(found: Comparison, home: str, comparer: Comparer) -> str:

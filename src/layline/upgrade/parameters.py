@@ -28,7 +28,12 @@ def pass_parameter(text: str, line: int, name: str, default: str, originals: Ite
         return None
     function = found[0]
     calls = _find_calls(function, frozenset(originals))
-    if len(calls) != 1 or not _can_take(function, name) or not _is_plain(calls[0]):
+    if (
+        len(calls) != 1
+        or not _is_always_reached(function, calls[0])
+        or not _can_take(function, name)
+        or not _is_plain(calls[0])
+    ):
         return None
     edited = cst.ensure_type(wrapper.module.deep_replace(calls[0], _hand_on(calls[0], name)), cst.Module)
     again = next(node for node in _functions(edited) if node.name.value == function.name.value and _holds(node, name))
@@ -65,6 +70,37 @@ def _find_calls(function: cst.FunctionDef, originals: frozenset[str]) -> list[cs
     reader = _Calls(function.name.value, originals)
     function.body.visit(reader)
     return reader.found
+
+
+def _is_always_reached(function: cst.FunctionDef, call: cst.Call) -> bool:
+    """True if every path through the function makes the call: on another one the parameter would be dropped unseen."""
+    for statement in function.body.body:
+        held = _Held(call)
+        statement.visit(held)
+        if held.found:
+            return isinstance(statement, cst.SimpleStatementLine) and not held.is_conditional
+        if held.leaves:
+            return False
+    return False
+
+
+class _Held(cst.CSTVisitor):
+    """Whether a statement holds a call, and whether it may leave the function or skip the call."""
+
+    def __init__(self, call: cst.Call) -> None:
+        super().__init__()
+        self._call = call
+        self.found = False
+        self.leaves = False
+        self.is_conditional = False
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        self.found = self.found or node is self._call
+        self.leaves = self.leaves or isinstance(node, cst.Return | cst.Raise | cst.Yield)
+        self.is_conditional = self.is_conditional or isinstance(
+            node, cst.IfExp | cst.BooleanOperation | cst.Lambda | cst.CompFor
+        )
+        return True
 
 
 class _Functions(cst.CSTVisitor):

@@ -76,6 +76,8 @@ def find_jobs(
             move = moves.get(one.target)
             if move is None or not move.sure or (one.way not in NAMED and one.way != PATCHES):
                 continue
+            if one.way in NAMED and not move.importable:
+                continue  # a function that became a method cannot be imported
             step = next((at for at in range(number, steps) if has(at, move.new)), None)
             if step is not None:
                 found.append(Job(one, move, step))

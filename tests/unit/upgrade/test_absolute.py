@@ -24,6 +24,7 @@ CASES = [
     # (what it shows, our code, targets that do not fit)
     ("import", "from keel.run import run\n", []),
     ("import_gone", "from keel.run import fly\n", ["keel.run.fly"]),
+    ("method_imported", "from keel.run.Ship import sail\n", ["keel.run.Ship.sail"]),
     ("module_gone", "import keel.wings\n", ["keel.wings"]),
     ("caught", "try:\n    from keel.run import fly\nexcept ImportError:\n    fly = None\n", []),
     ("branch", "import sys\nif sys.argv:\n    from keel.run import fly\nelse:\n    from keel.run import run\n", []),

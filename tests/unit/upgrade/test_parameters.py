@@ -34,6 +34,9 @@ PASSES = [
 ]
 LEAVES = [
     ("a copy calls nothing", "def mine(x):\n    return x\n", 1, "None"),
+    ("on one path only", "def mine(x):\n    if x:\n        return original(x)\n    return 1\n", 1, "None"),
+    ("after an early return", "def mine(x):\n    if x:\n        return 1\n    return original(x)\n", 1, "None"),
+    ("in a conditional expression", "def mine(x):\n    return original(x) if x else 1\n", 1, "None"),
     ("two calls", "def mine(x):\n    original(x)\n    return original(x)\n", 1, "None"),
     ("it takes everything", "def mine(x, **more):\n    return original(x, **more)\n", 1, "None"),
     ("stars hide what is passed", "def mine(x):\n    return original(*x)\n", 1, "None"),
