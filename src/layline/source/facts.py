@@ -143,6 +143,7 @@ def decode_facts(text: str) -> Facts | None:
         loads=tuple(LoadLine(line, module, level, tuple(names), how) for line, module, level, names, how in plain["o"]),
         walks=tuple(Walk(line, deep, tuple(suffixes)) for line, deep, suffixes in plain["k"]),
         sites=tuple(Site(*row) for row in plain["p"]),
+        attributes=frozenset(plain["a"]),
         words=frozenset(plain["n"].split(" ")),
     )
 

@@ -47,6 +47,10 @@ def test_words_are_those_of_the_code() -> None:
     assert not {"docstring_word", "comment_word", "text_word"} & found.words
 
 
+def test_attributes_given_as_text_are_kept() -> None:
+    assert "kept_forward" in parse_facts(b'old = getattr(stash, "kept_forward")\n').attributes
+
+
 def test_writes_tell_root_and_attribute() -> None:
     found = parse_facts(
         b"import m\nm.a.f = new\ndel m.g\ntype(x).h = 1\nself.y = 2\nm.t['k'] = v\nsetattr(m.a, 's', v)\n"
