@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from layline.interpreter.config_paths import Roots, read_chain
@@ -57,24 +57,35 @@ _VERSION = re.compile(r"version|_min_|_ge_|_below|_above|packaging", re.IGNORECA
 _PLATFORM = re.compile(r"cuda|hip|rocm|xpu|npu|gpu|device|platform|arch|sys\.version_info|is_available", re.IGNORECASE)
 
 
-class _Opposites(threading.local):
-    """What has been inverted while one condition is simplified, by object: a table of forty cases asks again and again."""
+class _Known(threading.local):
+    """What values became, by object: effects of one installer share most of their conditions, and a table of forty
+    cases asks for the same opposites again and again.
+    """
 
-    known: dict[int, tuple[Value, Value]] | None = None
+    def __init__(self) -> None:
+        self.simple: dict[int, tuple[Value, Value]] = {}
+        self.opposite: dict[int, tuple[Value, Value]] = {}
 
 
-_OPPOSITES = _Opposites()
+_KNOWN = _Known()
+_MOST_KNOWN = 1 << 14
+
+
+def _recall(known: dict[int, tuple[Value, Value]], value: Value, find: Callable[[Value], Value]) -> Value:
+    """The value is held beside what it became, so that its id stays its own."""
+    if id(value) not in known:
+        became = find(value)
+        if len(known) >= _MOST_KNOWN:
+            known.clear()
+        known[id(value)] = (value, became)
+    return known[id(value)][1]
 
 
 def simplify(value: Value) -> Value:
     """The same truth with nothing in it that cannot change it."""
-    if _OPPOSITES.known is not None:
-        return _simplify(value)
-    _OPPOSITES.known = {}
-    try:
-        return _simplify(value)
-    finally:
-        _OPPOSITES.known = None
+    if not isinstance(value, Choice | Test):
+        return FALSE if value == RAISES else value
+    return _recall(_KNOWN.simple, value, _simplify)
 
 
 def _simplify(value: Value) -> Value:
@@ -87,8 +98,6 @@ def _simplify(value: Value) -> Value:
             return _invert(simplify(inner))
         case Test(operator=operator, operands=operands):
             return _simplify_test(operator, tuple(_as_value(operand) for operand in operands))
-        case Unknown() if value == RAISES:
-            return FALSE
     return value
 
 
@@ -225,12 +234,7 @@ def _is_implied(item: Value, others: list[Value]) -> bool:
 
 
 def _invert(value: Value) -> Value:
-    known = _OPPOSITES.known
-    if known is None:
-        return _find_opposite(value)
-    if id(value) not in known:
-        known[id(value)] = (value, _find_opposite(value))  # the value is held, so that its id stays its own
-    return known[id(value)][1]
+    return _recall(_KNOWN.opposite, value, _find_opposite)
 
 
 def _find_opposite(value: Value) -> Value:
