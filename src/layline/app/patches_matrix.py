@@ -93,7 +93,7 @@ def _say(matrix: Matrix, label: str) -> str:
     broken = sum(row.cells[-1] is Fit.BREAKS for row in matrix.rows)
     return (
         f"{label}: {count(len(matrix.rows), 'effect')} of patches at {count(len(matrix.refs), 'upstream commit')}; as it is it "
-        f"can be used with {len(usable)}{where}; {broken} break at {last}."
+        f"can be used with {len(usable)}{where}; {broken} {'breaks' if broken == 1 else 'break'} at {last}."
     )
 
 

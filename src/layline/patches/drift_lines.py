@@ -83,7 +83,7 @@ def build_drift_listing(
         *_group_elsewhere(drift.elsewhere, Severity.LOOK, known),
         *([Group(items=tuple(tell_row(row) for row in fits))] if notes and fits else []),
         *_group_risks(drift.rows),
-        Group(lines=tuple(_close(drift))),
+        Group(lines=tuple(_close(drift, listed=notes))),
     ]
     return Listing(
         title=_title(drift, drift.rows if whole is None else whole),
@@ -241,7 +241,7 @@ def _holders(row: Drift) -> Iterator[str]:
         yield f"imported by value at {listed(row.holders, most=_HOLDERS)}"
 
 
-def _close(drift: DriftReport) -> Iterator[str]:
+def _close(drift: DriftReport, *, listed: bool) -> Iterator[str]:
     for row in drift.rows:
         if row.retire:
             yield f"{row.location}: can be deleted: {row.patch}: {row.retire}"
@@ -253,7 +253,8 @@ def _close(drift: DriftReport) -> Iterator[str]:
         yield f"{item.id}: this baseline entry no longer applies: {item.reason} (until {item.until})"
     fits = sum(row.severity is Severity.OK and not row.dead_today for row in drift.rows)
     if fits:
-        yield f"{count(fits, 'effect')} still {'fits' if fits == 1 else 'fit'}: list with `--severity note`."
+        how = "." if listed else ": list with `--severity note`."
+        yield f"{count(fits, 'effect')} still {'fits' if fits == 1 else 'fit'}{how}"
     if any(item.severity is Severity.BREAKS for item in drift.elsewhere):
         which = "Other imports" if any(item.touch == IMPORTS for item in drift.elsewhere) else "Imports"
         yield f"{which} of names that are gone are not counted here: `layline gap report` counts all of our code."
