@@ -29,6 +29,7 @@ from layline.interpreter.values import (
     Test,
     Unknown,
     Value,
+    grows,
     negate,
     truth,
 )
@@ -72,7 +73,9 @@ _MOST_KNOWN = 1 << 14
 
 
 def _recall(known: dict[int, tuple[Value, Value]], value: Value, find: Callable[[Value], Value]) -> Value:
-    """The value is held beside what it became, so that its id stays its own."""
+    """The value is held beside what it became, so that its id stays its own; one that may grow is looked at again."""
+    if grows(value):
+        return find(value)
     if id(value) not in known:
         became = find(value)
         if len(known) >= _MOST_KNOWN:

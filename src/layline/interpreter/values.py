@@ -29,13 +29,21 @@ class _Composite(metaclass=_Bounded):
 
     parts: int = field(init=False, compare=False, repr=False, default=1)
     digest: int = field(init=False, compare=False, repr=False, default=0)
+    grows: bool = field(init=False, compare=False, repr=False, default=False)
+    """Whether a list or table is in it, which may have more items later."""
 
     def _seal(self, *inner: Any) -> None:
         object.__setattr__(self, "parts", 1 + sum(getattr(item, "parts", 1) for item in inner))
         object.__setattr__(self, "digest", hash((type(self).__name__, *inner)))
+        object.__setattr__(self, "grows", any(isinstance(item, Items | Table) or grows(item) for item in inner))
 
     def __hash__(self) -> int:
         return self.digest
+
+
+def grows(value: Any) -> bool:
+    """Whether what a value is made of may have more items later."""
+    return isinstance(value, _Composite) and value.grows
 
 
 @dataclass(frozen=True, slots=True)
