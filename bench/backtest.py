@@ -17,7 +17,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from layline.app.patches_drift import find_couplings, open_drift
+from layline.app.own_code import judge_ours, read_ours
+from layline.app.patches_drift import open_drift
 from layline.app.workspace import open_workspace
 from layline.core.drift import DriftKind
 from layline.core.evidence import Severity
@@ -89,10 +90,11 @@ def score(chosen: argparse.Namespace, config: Path, commit: str, new: str) -> di
     start = time.perf_counter()
     workspace = open_workspace(config, at=f"{commit}^")
     opened = open_drift(workspace, "up", new)
+    sides = opened.sides
     rows = [row for row in find_drifts(opened.inventory, opened.sides) if row.severity is Severity.BREAKS]
     hits = [
         item
-        for item in find_couplings(workspace, opened)
+        for item in judge_ours(read_ours(workspace, sides.pin.index.parts[sides.part]), sides.comparer)
         if item.consequence in {Consequence.WILL_BREAK, Consequence.MAY_BREAK}
     ]
     universe = {

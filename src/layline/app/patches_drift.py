@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from layline.app.ahead import begin
 from layline.app.drift_kept import KeptDrift, read_kept
+from layline.app.own_code import judge_ours, read_indexes, read_ours
 from layline.app.patches import find_inputs, open_reading, read_inventories
 from layline.app.uncommitted import tell_uncommitted
 from layline.app.upstreams import read_pinned_part
@@ -29,14 +30,12 @@ from layline.coupling.culprit import find_culprits, find_last_seen, find_unheard
 from layline.coupling.decide import RefKnowledge
 from layline.coupling.drift import find_drifts, skipped_of
 from layline.coupling.drift_model import Drift, Sides
-from layline.coupling.judge import Judge, build_couplings
 from layline.coupling.model import Consequence, Touch
-from layline.coupling.reading import Finder, find_roots, read_uses
+from layline.coupling.reading import Finder
 from layline.coupling.reads import Reader
 from layline.coupling.replacements import Replacements
 from layline.coupling.threeway import build_three_way
 from layline.coupling.upstream_keys import find_keys, read_mentions
-from layline.coupling.uses import ANALYSER
 from layline.errors import Error
 from layline.git.overlay import Overlay
 from layline.history import read_commit, read_version
@@ -56,7 +55,7 @@ from layline.patches.drift_report import (
 from layline.patches.inventory.read import read_inventory
 from layline.patches.named import find_named
 from layline.patches.wanted import ALL, Wanted
-from layline.source import Cache, Index, Part, Resolver, Tree, build_indexes, open_cache
+from layline.source import Part, Resolver, Tree, open_cache
 from layline.source.names import module_name
 from layline.source.versions import Versions
 from layline.upgrade.retarget import build_retarget, confirm
@@ -64,7 +63,6 @@ from layline.upgrade.retarget import build_retarget, confirm
 if TYPE_CHECKING:
     from layline.app.workspace import Workspace
     from layline.core.patch import Inventory
-    from layline.coupling.model import Coupling
     from layline.git import Repository
 
 FAIL_ON = {"breaks": (Severity.BREAKS,), "look": (Severity.BREAKS, Severity.LOOK), "none": ()}
@@ -87,6 +85,10 @@ class DriftOptions:
     """Which rows the answer has; its exit code counts those."""
     elsewhere: bool = True
     """Also ask about our overrides and calls; a gap report, which judges all of our code itself, does not."""
+
+    @property
+    def reads_ours(self) -> bool:
+        return self.elsewhere and not self.dead
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -176,20 +178,26 @@ def _ask(workspace: Workspace, backend: str, options: DriftOptions) -> Asked:
 def _find(asked: Asked, options: DriftOptions, progress: Progress) -> KeptDrift:
     workspace = asked.workspace
     opened = open_drift(workspace, asked.backend, asked.tip, progress, since=asked.pin)
-    read_ours = begin(lambda: _read_ours(workspace, opened)) if options.elsewhere and not options.dead else None
+    sides = opened.sides
+    ours = begin(lambda: read_ours(workspace, sides.pin.index.parts[sides.part])) if options.reads_ours else None
     rows: list[Drift] = list(_watch(find_drifts(opened.inventory, opened.sides), opened.inventory, progress))
     if options.since is not None:
         rows = [_accept_new(row) for row in rows]
-    rows = list(find_last_seen(rows, opened.sides, opened.upstream, opened.pin))
-    rows = list(accept_additions(rows, find_unheard(rows), Tree(workspace.downstream, workspace.commit)))
+    rows = settle(rows, workspace, opened)
     if options.dead:
         rows = [row for row in rows if row.kind is DriftKind.DEAD_AT_PIN]
     if options.culprits:
         progress("looking for culprits", 0, 0)
         rows = list(find_culprits(rows, opened.sides, opened.upstream))
     rows = list(number_repeats(sorted(rows, key=lambda row: row.order)))
-    places = () if read_ours is None else (*find_failing_imports(rows), *_find_elsewhere(read_ours, opened, progress))
+    places = () if ours is None else (*find_failing_imports(rows), *_find_elsewhere(ours, sides, progress))
     return KeptDrift(pin=opened.pin, tip=opened.tip, rows=tuple(rows), elsewhere=places, skipped=opened.skipped)
+
+
+def settle(rows: Iterable[Drift], workspace: Workspace, opened: OpenedDrift) -> list[Drift]:
+    """Rows about names the pin does not have: until when upstream had them, or that they are additions of ours."""
+    seen = list(find_last_seen(rows, opened.sides, opened.upstream, opened.pin))
+    return list(accept_additions(seen, find_unheard(seen), Tree(workspace.downstream, workspace.commit)))
 
 
 def _watch(rows: Iterator[Drift], inventory: Inventory, progress: Progress) -> Iterator[Drift]:
@@ -217,7 +225,7 @@ def open_drift(
     tip = upstream.resolve_upstream(to or settings.ref)
     part = Part(tree=Tree(upstream, pin), source_roots=settings.source_roots, packages=settings.packages)
     others = _other_parts(workspace, backend)
-    read_sides = begin(lambda: _read_indexes([part, *others], [replace(part, tree=Tree(upstream, tip)), *others]))
+    read_sides = begin(lambda: read_indexes([part, *others], [replace(part, tree=Tree(upstream, tip)), *others]))
     progress("reading the patches", 0, 0)
     (inventory,) = read_inventories(workspace, (backend,), progress)
     progress(f"reading {backend} at pin and tip", 0, 0)
@@ -253,13 +261,6 @@ def open_drift(
     return OpenedDrift(inventory, sides, upstream, pin, tip, skipped)
 
 
-def _read_indexes(*wanted: list[Part]) -> list[Index]:
-    cache = open_cache(cache_directory())
-    indexes = build_indexes(wanted, cache)
-    cache.close()
-    return indexes
-
-
 def _own_names(workspace: Workspace, tree: Tree) -> frozenset[str]:
     """First words of what the downstream's own modules are called."""
     names = (
@@ -283,11 +284,11 @@ def _declares(tree: Tree, configs: tuple[str, ...]) -> Callable[[str], bool]:
     return lambda key: any(key == name or name.endswith(f".{key}") for name in read().keys)
 
 
-def _find_elsewhere(read_ours: Callable[[], Finder], opened: OpenedDrift, progress: Progress) -> Iterator[Elsewhere]:
+def _find_elsewhere(ours: Callable[[], Finder], sides: Sides, progress: Progress) -> Iterator[Elsewhere]:
     """Overrides that cannot take what upstream passes, and calls that no longer bind; imports are `gap report`'s."""
     progress("reading our overrides and calls", 0, 0)
     severities = {Consequence.WILL_BREAK: Severity.BREAKS, Consequence.MAY_BREAK: Severity.LOOK}
-    for item in judge_ours(read_ours(), opened):
+    for item in judge_ours(ours(), sides.comparer):
         if item.touch in {Touch.OVERRIDE, Touch.CALL} and item.consequence in severities:
             yield Elsewhere(
                 touch=item.touch.value,
@@ -299,25 +300,6 @@ def _find_elsewhere(read_ours: Callable[[], Finder], opened: OpenedDrift, progre
                 new_target=item.new_target,
                 tip_evidence=item.tip_evidence,
             )
-
-
-def find_couplings(workspace: Workspace, opened: OpenedDrift) -> tuple[Coupling, ...]:
-    """Every other place of ours that touches the upstream: what we import, subclass, override and call."""
-    return judge_ours(_read_ours(workspace, opened), opened)
-
-
-def judge_ours(finder: Finder, opened: OpenedDrift) -> tuple[Coupling, ...]:
-    return build_couplings(Judge(opened.sides.comparer, {}, frozenset()), finder.find_places())
-
-
-def _read_ours(workspace: Workspace, opened: OpenedDrift) -> Finder:
-    """Our own code beside the pin: what we import, subclass, override and call."""
-    theirs = opened.sides.pin.index.parts[opened.sides.part]
-    ours = Part(tree=Tree(workspace.downstream, workspace.commit), source_roots=workspace.settings.project.source_roots)
-    (both,) = _read_indexes([ours, theirs])
-    roots = find_roots(both, theirs.packages)
-    uses, _ = read_uses(both, roots, Cache(cache_directory(), ANALYSER))
-    return Finder(index=both, packages=roots, uses=uses)
 
 
 def _other_parts(workspace: Workspace, backend: str) -> list[Part]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from layline.app.upgrade_answer import encode_commit
 from layline.app.upgrade_judging import judge_cells, pin_of
 from layline.core.evidence import Severity
 from layline.core.listing import Diagnostic, Group, Listing
@@ -13,6 +12,7 @@ from layline.core.progress import Progress, silent
 from layline.core.prose import count, listed
 from layline.core.report import Answer, Chart, Paragraph, Report, Section, Table
 from layline.errors import ConfigError
+from layline.patches.drift_report import encode_commit
 from layline.upgrade.matrix import Fit, Matrix, Row, build_matrix
 from layline.upgrade.refs import Ref, date_refs, find_listed, find_span, find_tags, find_weekly, thin
 

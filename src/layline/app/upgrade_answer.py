@@ -9,6 +9,7 @@ from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.prose import count
 from layline.core.report import Answer, Block, Bullets, Code, Paragraph, Report, Section
 from layline.core.revision import Commit
+from layline.patches.drift_report import encode_commit
 from layline.upgrade.values import Break, Mend, Plan, Step
 
 SCHEMA = "layline.upgrade/1"
@@ -135,14 +136,3 @@ def _encode_mend(mend: Mend) -> dict[str, Any]:
 
 def _encode_break(one: Break) -> dict[str, Any]:
     return {"file": one.location.path, "line": one.location.line, "target": one.target, "way": one.way, "why": one.why}
-
-
-def encode_commit(commit: Commit | None) -> dict[str, Any] | None:
-    if commit is None:
-        return None
-    return {
-        "commit": commit.hash,
-        "date": commit.date,
-        "pull_request": commit.pull_request,
-        "subject": commit.subject,
-    }

@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from layline import codec
+from layline.app.own_code import judge_ours, read_indexes, read_ours
 from layline.app.patches import find_inputs
-from layline.app.patches_drift import OpenedDrift, find_couplings, open_drift
+from layline.app.patches_drift import OpenedDrift, open_drift, settle
 from layline.app.results import Results, result_key
-from layline.app.workspace import cache_directory, know_packages
+from layline.app.workspace import know_packages
 from layline.change.binding import check_replacement
 from layline.change.compare import Comparison
 from layline.config import Pin
@@ -22,16 +23,14 @@ from layline.core.evidence import Evidence, Severity, Skipped
 from layline.core.ours import is_own
 from layline.core.progress import Progress, silent
 from layline.core.revision import Commit
-from layline.coupling.additions import accept_additions
-from layline.coupling.culprit import find_culprits, find_last_seen, find_unheard
+from layline.coupling.culprit import find_culprits, find_unheard
 from layline.coupling.drift import find_drifts
 from layline.coupling.drift_model import Drift
 from layline.coupling.model import Consequence, Coupling, Touch
-from layline.coupling.reading import Finder, find_roots, read_uses
+from layline.coupling.reading import Finder
 from layline.coupling.surroundings import find_held
-from layline.coupling.uses import ANALYSER
 from layline.git.overlay import Overlay
-from layline.source import Cache, Definition, DefinitionKind, Part, Resolver, Tree, build_indexes, open_cache
+from layline.source import Definition, DefinitionKind, Resolver, Tree
 from layline.upgrade.absolute import Judged, OwnGround, find_judged
 from layline.upgrade.matrix import Cell, Fit
 from layline.upgrade.patched import find_judged_effects
@@ -84,29 +83,15 @@ def judge_at(workspace: Workspace, key: str, commit: str, progress: Progress = s
 
 def _judge(known: Workspace, key: str, commit: str, progress: Progress) -> Standing:
     opened = open_drift(pin_to(known, key, commit), key, commit, progress, since=commit)
-    finder = _read_ours(known, opened)
+    finder = read_ours(known, opened.sides.tip.index.parts[opened.sides.part])
     progress("looking at our imports and calls", 0, 0)
     ours = find_judged(finder.find_places(), opened.sides.tip, _read_ground(finder, opened))
     patches = {patch.id: patch for patch in opened.inventory.patches}
     progress("looking at our patches", 0, 0)
-    rows = list(find_drifts(opened.inventory, opened.sides))
-    rows = list(find_last_seen(rows, opened.sides, opened.upstream, opened.pin))
-    unheard = find_unheard(rows)
-    rows = list(accept_additions(rows, unheard, Tree(known.downstream, known.commit)))
-    effects = find_judged_effects(rows, patches, opened.sides, unheard)
+    rows = settle(find_drifts(opened.inventory, opened.sides), known, opened)
+    effects = find_judged_effects(rows, patches, opened.sides, find_unheard(rows))
     places = sorted(_merge((*ours, *effects)), key=_misfits_first)
     return Standing(commit=commit, places=tuple(places), skipped=opened.skipped)
-
-
-def _read_ours(workspace: Workspace, opened: OpenedDrift) -> Finder:
-    theirs = opened.sides.tip.index.parts[opened.sides.part]
-    ours = Part(tree=Tree(workspace.downstream, workspace.commit), source_roots=workspace.settings.project.source_roots)
-    cache = open_cache(cache_directory())
-    (both,) = build_indexes([[ours, theirs]], cache)
-    cache.close()
-    roots = find_roots(both, theirs.packages)
-    uses, _ = read_uses(both, roots, Cache(cache_directory(), ANALYSER))
-    return Finder(index=both, packages=roots, uses=uses)
 
 
 def _read_ground(finder: Finder, opened: OpenedDrift) -> OwnGround:
@@ -247,12 +232,12 @@ def judge_between(workspace: Workspace, key: str, to: str, progress: Progress = 
     known = know_packages(workspace)
     opened = open_drift(known, key, to, progress)
     progress("comparing targets", 0, 0)
-    rows = list(find_drifts(opened.inventory, opened.sides))
-    rows = list(find_last_seen(rows, opened.sides, opened.upstream, opened.pin))
-    rows = list(accept_additions(rows, find_unheard(rows), Tree(known.downstream, known.commit)))
+    rows = settle(find_drifts(opened.inventory, opened.sides), known, opened)
     progress("looking for culprits", 0, 0)
     rows = sorted(find_culprits(rows, opened.sides, opened.upstream), key=lambda row: row.order)
-    return Between(opened, tuple(rows), find_couplings(known, opened))
+    sides = opened.sides
+    ours = read_ours(known, sides.pin.index.parts[sides.part])
+    return Between(opened, tuple(rows), judge_ours(ours, sides.comparer))
 
 
 def pin_of(workspace: Workspace, key: str) -> tuple[Repository, str]:
@@ -266,16 +251,13 @@ class Stops:
     def __init__(self, upstream: Repository, commits: tuple[str, ...], opened: OpenedDrift) -> None:
         self._upstream = upstream
         self._commits = commits
-        self._parts = opened.sides.tip.index.parts[opened.sides.part]
+        self._part = opened.sides.tip.index.parts[opened.sides.part]
         self._known: dict[str, Resolver] = {opened.tip: opened.sides.tip}
 
     def has(self, step: int, name: str) -> bool:
         commit = self._commits[step]
         if commit not in self._known:
-            cache = open_cache(cache_directory())
-            part = replace(self._parts, tree=Tree(self._upstream, commit))
-            (index,) = build_indexes([[part]], cache)
-            cache.close()
+            (index,) = read_indexes([replace(self._part, tree=Tree(self._upstream, commit))])
             self._known[commit] = Resolver(index)
         return self._known[commit].resolve(name).exists
 
@@ -288,7 +270,7 @@ class Cells:
 
 
 def judge_cells(workspace: Workspace, key: str, commit: str, progress: Progress = silent) -> tuple[Cell, ...]:
-    """Every effect at one upstream commit, with who broke it; kept by what the upstream packages hold there."""
+    """Every effect at one upstream commit, with who broke it; kept, because nothing of it changes."""
     known = know_packages(workspace)
     upstream, pin = pin_of(known, key)
     results = Results("cells")
@@ -296,8 +278,7 @@ def judge_cells(workspace: Workspace, key: str, commit: str, progress: Progress 
     kept = results.load(digest, lambda plain: codec.decode(Cells, plain, where="cache"))
     if kept is None:
         opened = open_drift(known, key, commit, progress)
-        rows = list(find_last_seen(find_drifts(opened.inventory, opened.sides), opened.sides, upstream, pin))
-        rows = list(accept_additions(rows, find_unheard(rows), Tree(known.downstream, known.commit)))
+        rows = settle(find_drifts(opened.inventory, opened.sides), known, opened)
         broken = [row for row in rows if row.severity is Severity.BREAKS]
         culprits = {
             id(old): new.culprit for old, new in zip(broken, find_culprits(broken, opened.sides, upstream), strict=True)

@@ -19,7 +19,6 @@ from layline.app.upgrade_judging import (
     judge_between,
     pin_of,
 )
-from layline.core.evidence import Skipped
 from layline.core.progress import Progress, silent
 from layline.core.report import Answer
 from layline.core.revision import Relation
@@ -160,15 +159,14 @@ class Workshop:
         self._tree = Tree(question.workspace.downstream, question.workspace.commit)
         self._rows = {(row.location.path, row.location.line, row.target): row for row in question.between.rows}
 
-    def read(self, path: str) -> str | Skipped:
-        """The text of a file that may be edited, or why it may not."""
+    def find_row(self, broken: Break) -> Drift | None:
+        return self._rows.get((broken.location.path, broken.location.line, broken.target))
+
+    def read(self, path: str) -> str | None:
+        """The text of a file that may be edited; None of a link, of what cannot be read, of what a program writes."""
         entry = self._tree.entries.get(path)
-        if entry is None or entry.is_symlink or not entry.is_file:
-            return Skipped(path, "it is a symbolic link")
-        text = self._tree.read_text(path)
-        if isinstance(text, str) and is_generated(text):
-            return Skipped(path, "a program writes this file")
-        return text
+        text = self._tree.read_text(path) if entry is not None and entry.is_file and not entry.is_symlink else None
+        return text if isinstance(text, str) and not is_generated(text) else None
 
     def carry_out(self, jobs: list[Job], steps: int) -> list[dict[str, str]]:
         """The files that each step changes, as it leaves them."""
@@ -186,13 +184,13 @@ class Workshop:
 
     def _edit(self, path: str, jobs: list[Job], texts: dict[str, str]) -> str | None:
         original = self.read(path)
-        if isinstance(original, Skipped):
+        if original is None:
             return None
         current = texts.get(path, original)
         rows = [
             row
             for job in jobs
-            if job.broken.way == PATCHES and job.handed is None and (row := self._find_row(job)) is not None
+            if job.broken.way == PATCHES and job.handed is None and (row := self.find_row(job.broken)) is not None
         ]
         edited = self._retarget(path, (original, current), rows, texts) if rows else current
         names = {job.move.old: job.move.new for job in jobs if job.broken.way != PATCHES and job.handed is None}
@@ -212,10 +210,6 @@ class Workshop:
         over = edit_to(self._question.workspace, {**texts, path: current})
         found = build_retarget(moved, Tree(over.downstream, over.commit), sides.pin, sides.tip)
         return next((one.after for one in found.files if one.path == path), current)
-
-    def _find_row(self, job: Job) -> Drift | None:
-        place = job.broken.location
-        return self._rows.get((place.path, place.line, job.broken.target))
 
 
 def _hand_on(original: str, text: str, handed: Handed) -> str:
@@ -249,10 +243,11 @@ def make_plan(question: Question, progress: Progress = silent) -> Plan:
         paths = {job.path for job, _ in wrong} if number else set[str]()  # a second time: not one edit of that file
         jobs = [job for job in jobs if job.broken not in refuted and job.path not in paths]
         carried = [job for job in carried if job.broken not in refuted and job.path not in paths]
-    return _assemble(question, (groups, commits), [*jobs, *carried], texts, (after, refuted))
+    return _assemble(workshop, question, (groups, commits), [*jobs, *carried], texts, (after, refuted))
 
 
 def _assemble(
+    workshop: Workshop,
     question: Question,
     course: tuple[list[tuple[str | None, list[Break]]], list[str]],
     jobs: list[Job],
@@ -265,18 +260,22 @@ def _assemble(
     mended = {job.broken for job in jobs}
     healed = find_healed(question.breaks, mended, question.then.places, after.places)
     mended |= healed.keys()
-    rows = {(row.location.path, row.location.line, row.target): row for row in question.between.rows}
     steps: list[Step] = []
     left = 0
-    previous: dict[str, str] = {}
+    before: dict[str, str] = {}
     for number, commit in enumerate(commits):
         mine = [one for name, breaks in groups if (name or question.to) == commit for one in breaks]
-        proposals = [_propose(question, one, rows, refuted) for one in mine if one not in mended]
+        proposals = [_propose(question, one, workshop.find_row(one), refuted) for one in mine if one not in mended]
         left += len(proposals)
-        edits = tuple(_find_edits(question, texts[number] if texts else {}, previous))
-        done = list(_find_mends([job for job in jobs if job.step == number], edits, previous, question))
+        changed = dict(sorted(texts[number].items())) if texts else {}
+        before |= {path: text for path in changed if path not in before and (text := workshop.read(path)) is not None}
+        edits = tuple(
+            FileEdit(path=path, before=digest_text(before[path].encode("utf-8", "surrogatepass")), after=text)
+            for path, text in changed.items()
+        )
+        done = _find_mends([job for job in jobs if job.step == number], edits, before)
         done += [healed[one] for one in mine if one in healed]
-        previous |= texts[number] if texts else {}
+        before |= changed
         culprit = known[commit] if any(name == commit for name, _ in groups) else None
         steps.append(
             Step(
@@ -306,34 +305,13 @@ def _assemble(
     )
 
 
-def _propose(
-    question: Question, one: Break, rows: dict[tuple[str, int, str | None], Drift], refuted: dict[Break, str]
-) -> Mend:
-    row = rows.get((one.location.path, one.location.line, one.target))
+def _propose(question: Question, one: Break, row: Drift | None, refuted: dict[Break, str]) -> Mend:
     mend = propose(one, row, question.between.opened.sides, question.upstream)
     return unsure(mend, question.moves.get(one.target), refuted.get(one, ""))
 
 
-def _find_edits(question: Question, changed: dict[str, str], previous: dict[str, str]) -> list[FileEdit]:
-    tree = Tree(question.workspace.downstream, question.workspace.commit)
-    found = []
-    for path, text in sorted(changed.items()):
-        was = previous.get(path)
-        held = was if was is not None else tree.read_text(path)
-        if isinstance(held, str):
-            found.append(FileEdit(path=path, before=digest_text(held.encode("utf-8", "surrogatepass")), after=text))
-    return found
-
-
-def _find_mends(
-    jobs: list[Job], edits: tuple[FileEdit, ...], previous: dict[str, str], question: Question
-) -> list[Mend]:
+def _find_mends(jobs: list[Job], edits: tuple[FileEdit, ...], before: dict[str, str]) -> list[Mend]:
     """Each mend; the first of a file shows the edit of the whole file."""
-    tree = Tree(question.workspace.downstream, question.workspace.commit)
-    diffs: dict[str, str] = {}
-    for edit in edits:
-        was = previous.get(edit.path)
-        held = was if was is not None else tree.read_text(edit.path)
-        diffs[edit.path] = render_patch(edit.path, held, edit.after) if isinstance(held, str) else ""
+    diffs = {edit.path: render_patch(edit.path, before[edit.path], edit.after) for edit in edits}
     ordered = sorted(jobs, key=lambda job: (job.path, job.broken.location.line, job.move.old))
     return [mend_of(job, diffs.pop(job.path, "")) for job in ordered]

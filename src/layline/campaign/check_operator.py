@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import time
-import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from layline.campaign.measure.inputs import draw, nudge
 from layline.campaign.measure.oracle import Error, Wrong
 from layline.campaign.measure.probes.inputs import show_held_out, show_inputs
 from layline.campaign.measure.probes.probe import Trial
+from layline.campaign.operators.own.read import find_place
 from layline.campaign.values.describe import describe_inputs, describe_shape
 from layline.campaign.values.measurement import Arm, Plan
 from layline.errors import Error as LaylineError
@@ -75,16 +75,10 @@ def _guard(check: Callable[[Stage], Iterator[Finding]], stage: Stage, file: Oper
     except (Fault, Disturbed) as error:
         found.append(Finding(what=what, passed=False, told=str(error)))
     except Exception as error:  # noqa: BLE001  the reference is the user's code
-        found.append(
-            Finding(what=what, passed=False, told=f"{_find_place(error, file)}{type(error).__name__}: {error}")
-        )
+        place = find_place(error, [name for name, _data in file.sources] if file else [])
+        notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+        found.append(Finding(what=what, passed=False, told=f"{place}{type(error).__name__}: {error}{notes}"))
     return found
-
-
-def _find_place(error: BaseException, file: OperatorFile | None) -> str:
-    names = [name for name, _data in file.sources] if file else []
-    lines = [one for one in traceback.extract_tb(error.__traceback__) if one.filename in names]
-    return f"{lines[-1].filename}:{lines[-1].lineno}: " if lines else ""
 
 
 def _check_shapes(operator: Operator) -> Iterator[Finding]:
@@ -171,12 +165,12 @@ def _check_sizes(stage: Stage) -> Iterator[Finding]:
             for step in operator.passes:
                 try:
                     operator.oracle(step.name, shape, inputs)
-                except LaylineError:
-                    raise
                 except Exception as error:
-                    error.add_note("")
-                    told = f"on {describe_shape(shape)}, inputs {describe_inputs(kind)}. If that size makes no sense, say so by Axis(low=…) or `legal`"
-                    raise type(error)(f"{error} ({told})") from error
+                    error.add_note(
+                        f"on {describe_shape(shape)}, inputs {describe_inputs(kind)}. If that size makes no sense, say "
+                        "so by Axis(low=…) or `legal`"
+                    )
+                    raise
                 tried += 1
     yield Finding(what="sizes", passed=True, told=f"{tried} calls on neighbours and hard inputs had an answer")
 

@@ -30,8 +30,8 @@ _LONGEST = 4000
 
 
 def find_unheard(rows: Iterable[Drift]) -> frozenset[str]:
-    """Targets that upstream never had and that are near no name of upstream's."""
-    return frozenset(row.target for row in rows if row.target and row.has(Reason.NEVER_HAD))
+    """Targets that upstream never had and that are near no name of upstream's, our own additions among them."""
+    return frozenset(row.target for row in rows if row.target and row.has(Reason.NEVER_HAD, Reason.OUR_ADDITION))
 
 
 def find_culprits(rows: Iterable[Drift], sides: Sides, upstream: Repository) -> Iterator[Drift]:

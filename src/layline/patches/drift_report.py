@@ -324,7 +324,6 @@ def _encode_accepted(accepted: Accepted | None) -> dict[str, str] | None:
 
 def encode_row(row: Drift, accepted: Accepted | None = None) -> dict[str, Any]:
     suggestion = row.suggestion
-    culprit = row.culprit
     return {
         "id": row.id,
         "effect": row.effect.id if row.effect is not None else None,
@@ -345,14 +344,7 @@ def encode_row(row: Drift, accepted: Accepted | None = None) -> dict[str, Any]:
         "suggestion": None
         if suggestion is None
         else {"target": suggestion.target, "score": suggestion.score, "reason": suggestion.reason},
-        "culprit": None
-        if culprit is None
-        else {
-            "commit": culprit.hash,
-            "date": culprit.date,
-            "pull_request": culprit.pull_request,
-            "subject": culprit.subject,
-        },
+        "culprit": encode_commit(row.culprit),
         "detail": row.detail,
         "reasons": [one.reason.code for one in row.reasons],
         "explained_by": str(root.location) if (root := explain(row)) is not None else None,
@@ -362,6 +354,17 @@ def encode_row(row: Drift, accepted: Accepted | None = None) -> dict[str, Any]:
         "copied": row.copied,
         "retire": say(row.retire) if row.retire is not None else None,
         "accepted": _encode_accepted(accepted),
+    }
+
+
+def encode_commit(commit: Commit | None) -> dict[str, Any] | None:
+    if commit is None:
+        return None
+    return {
+        "commit": commit.hash,
+        "date": commit.date,
+        "pull_request": commit.pull_request,
+        "subject": commit.subject,
     }
 
 

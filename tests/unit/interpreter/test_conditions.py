@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from layline.interpreter.conditions import simplify
 from layline.interpreter import values
+from layline.interpreter.conditions import simplify
 from layline.interpreter.values import Argument, Items, Literal
 
 

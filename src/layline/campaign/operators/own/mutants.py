@@ -54,36 +54,32 @@ int {step.symbol}({arguments}) {{
 
 def _write_python(step: Pass, tensors: Mapping[str, Tensor], axes: Mapping[str, Axis], start: str, change: str) -> str:
     del axes
-    output = step.outputs[0]
-    at, is_float = step.buffers.index(output), tensors[output].dtype in FLOATS
+    is_float = tensors[step.outputs[0]].dtype in FLOATS
     edits = {
-        "last": f"if n: o[n - 1] = {'o[n - 1] * 2 + 1' if is_float else 'o[n - 1] + 1'}",
-        "kept": "o[n - n // 4 :] = kept[n - n // 4 :]",
+        "last": f"o[n - 1] = {'o[n - 1] * 2 + 1' if is_float else 'o[n - 1] + 1'}",
+        "kept": _KEPT,
         "scaled": f"for i in range(n): o[i] {'*= 1.03' if is_float else '+= 1'}",
     }
-    return f"""{start}
-
-
-_layline_inner = {step.symbol}
-
-
-def {step.symbol}(*given):
-    o = given[{at}]
-    n, kept = len(o), memoryview(bytes(o)).cast(o.format)
-    _layline_inner(*given)
-    {edits[change]}
-"""
+    return _put_behind(start, step, "{}", "len(o), memoryview(bytes(o)).cast(o.format)", edits[change])
 
 
 def _write_torch(step: Pass, tensors: Mapping[str, Tensor], axes: Mapping[str, Axis], start: str, change: str) -> str:
     del axes
-    output = step.outputs[0]
-    at, is_float = step.buffers.index(output), tensors[output].dtype in FLOATS
+    is_float = tensors[step.outputs[0]].dtype in FLOATS
     edits = {
         "last": f"o[-1:] = (o[-1:].float() * 2 + 1).to(o.dtype) if {is_float} else o[-1:] ^ 1",
-        "kept": "o[n - n // 4 :] = kept[n - n // 4 :]",
+        "kept": _KEPT,
         "scaled": f"o.copy_((o.float() * 1.03).to(o.dtype) if {is_float} else o ^ 1)",
     }
+    return _put_behind(start, step, "{}.view(-1)", "o.numel(), o.clone()", edits[change])
+
+
+_KEPT = "o[n - n // 4 :] = kept[n - n // 4 :]"
+
+
+def _put_behind(start: str, step: Pass, opened: str, read: str, edit: str) -> str:
+    """A Python kernel whose pass is followed by an edit of its first output `o`, with `n` elements, `kept` as it was."""
+    output = opened.format(f"given[{step.buffers.index(step.outputs[0])}]")
     return f"""{start}
 
 
@@ -91,9 +87,9 @@ _layline_inner = {step.symbol}
 
 
 def {step.symbol}(*given):
-    o = given[{at}].view(-1)
-    n, kept = o.numel(), o.clone()
+    o = {output}
+    n, kept = {read}
     _layline_inner(*given)
     if n:
-        {edits[change]}
+        {edit}
 """

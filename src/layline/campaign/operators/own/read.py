@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Callable, Iterator
+import traceback
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -68,7 +69,8 @@ def run_text(text: str, name: str, folder: Path) -> OperatorFile:
     try:
         exec(compile(text, name, "exec"), module.__dict__)  # noqa: S102  the user's own file, as `import` would run it
     except Exception as error:  # noqa: BLE001  whatever the user's file raises is told with its line
-        raise ConfigError(f"{name}:{_find_line(error, name)}: {type(error).__name__}: {error}") from None
+        place = find_place(error, (name,)) or f"{name}:{getattr(error, 'lineno', None) or 1}: "
+        raise ConfigError(f"{place}{type(error).__name__}: {error}") from None
     finally:
         sys.path.remove(str(folder))
     beside = tuple(_read_beside(folder, loaded))
@@ -78,14 +80,10 @@ def run_text(text: str, name: str, folder: Path) -> OperatorFile:
     return found
 
 
-def _find_line(error: BaseException, name: str) -> int:
-    """The last line of the file itself on the way to the error."""
-    line, trace = getattr(error, "lineno", None) or 1, error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == name:
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    return int(line)
+def find_place(error: BaseException, names: Collection[str]) -> str:
+    """`FILE:LINE: ` of the last line of these files on the way to an error; empty where there is none."""
+    lines = [one for one in traceback.extract_tb(error.__traceback__) if one.filename in names]
+    return f"{lines[-1].filename}:{lines[-1].lineno}: " if lines else ""
 
 
 def _read_beside(folder: Path, before: set[str]) -> Iterator[tuple[str, bytes]]:

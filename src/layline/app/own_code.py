@@ -1,0 +1,38 @@
+"""Our own code beside one upstream commit: what we import, subclass, override and call, and what becomes of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from layline.app.workspace import cache_directory
+from layline.coupling.judge import Judge, build_couplings
+from layline.coupling.reading import Finder, find_roots, read_uses
+from layline.coupling.uses import ANALYSER
+from layline.source import Cache, Index, Part, Tree, build_indexes, open_cache
+
+if TYPE_CHECKING:
+    from layline.app.workspace import Workspace
+    from layline.change.compare import Comparer
+    from layline.coupling.model import Coupling
+
+
+def read_ours(workspace: Workspace, theirs: Part) -> Finder:
+    """The places of ours that touch what `theirs` holds."""
+    ours = Part(tree=Tree(workspace.downstream, workspace.commit), source_roots=workspace.settings.project.source_roots)
+    (both,) = read_indexes([ours, theirs])
+    roots = find_roots(both, theirs.packages)
+    uses, _ = read_uses(both, roots, Cache(cache_directory(), ANALYSER))
+    return Finder(index=both, packages=roots, uses=uses)
+
+
+def judge_ours(finder: Finder, comparer: Comparer) -> tuple[Coupling, ...]:
+    """What becomes of every such place between the two commits compared, apart from patches."""
+    return build_couplings(Judge(comparer, {}, frozenset()), finder.find_places())
+
+
+def read_indexes(*wanted: list[Part]) -> list[Index]:
+    """Every list of parts as one index, read through the cache."""
+    cache = open_cache(cache_directory())
+    indexes = build_indexes(wanted, cache)
+    cache.close()
+    return indexes
