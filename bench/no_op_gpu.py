@@ -2,8 +2,11 @@
 
     python -m bench.no_op_gpu --rounds 60 --out noop-gpu.jsonl --seconds 500
 
+    python -m bench.no_op_gpu --rounds 8 --beside 0.5 --out noop-beside.jsonl           # a second process works there
+    python -m bench.no_op_gpu --rounds 8 --beside 0.5 --hidden --out noop-hidden.jsonl  # and the driver lists nobody
+
 As `bench.no_op_edits`: only the timing of a round, process pairs until the judge can tell. Workers of the next pair start
-while this one is timed.
+while this one is timed. `--blind` looks for nobody, as it was before.
 """
 
 from __future__ import annotations
@@ -11,14 +14,19 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import subprocess
+import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bench.no_op_timing import describe_round, report, time_round
+from layline.campaign.devices import gpu_company
 from layline.campaign.devices.faults import Disturbed
-from layline.campaign.measure.accelerator import plan_device
+from layline.campaign.measure.accelerator import Accelerator, plan_device
 from layline.campaign.operators import load_operator
 
 PLAN = replace(plan_device(0.025, 0.01), looks=(3, 5))
@@ -55,9 +63,16 @@ def main() -> None:
     asked.add_argument("--rounds", type=int, default=60)
     asked.add_argument("--out", type=Path, required=True)
     asked.add_argument("--seconds", type=float, default=1e9)
+    asked.add_argument("--beside", type=float, default=0.0, help="share of its time that a second process works there")
+    asked.add_argument("--hidden", action="store_true", help="as in a container that hides other processes")
+    asked.add_argument("--blind", action="store_true", help="look for nobody")
     options = asked.parse_args()
+    if options.hidden:
+        gpu_company.LIBRARY = "libnone.so"
+    if options.blind:
+        Accelerator.look_around = lambda _self: None  # type: ignore[method-assign, assignment]
     began, rows = time.monotonic(), []
-    with options.out.open("a") as out:
+    with options.out.open("a") as out, work_beside(options.beside):
         for number in range(options.rounds):
             if time.monotonic() - began > options.seconds:
                 break
@@ -65,6 +80,22 @@ def main() -> None:
             out.write(json.dumps(rows[-1]) + "\n")
             out.flush()
     report(rows)
+
+
+@contextmanager
+def work_beside(share: float) -> Iterator[None]:
+    """A second process on the same device, for as long as this lasts."""
+    if not share:
+        yield
+        return
+    command = (sys.executable, "-m", "bench.gpu_load", str(share))
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        try:
+            yield
+        finally:
+            other.kill()
 
 
 def _round(number: int) -> dict[str, Any]:

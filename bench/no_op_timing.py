@@ -15,6 +15,7 @@ from layline.campaign.measure.controls import wrap
 from layline.campaign.measure.crew import live, open_arms
 from layline.campaign.measure.pair import PairRun, run_shape
 from layline.campaign.measure.placement import Placements
+from layline.campaign.values.company import tell_alone
 from layline.campaign.values.judge import judge, look
 from layline.campaign.values.measurement import Arm, Measurement, Plan, Status
 from layline.campaign.values.operator import Operator, Shape
@@ -73,6 +74,7 @@ def time_round(
                     pairs=len(runs),
                     samples=tuple(sample for one in runs for sample in one.samples()),
                     ratios=tuple(ratio for one in runs for ratio in one.ratios()),
+                    conditions=tuple(tell_alone(one.looks) for one in runs if one.looks),
                     candidate=places[Arm.CANDIDATE].built.build,
                 )
                 if look(measurement, is_last=len(runs) == plan.looks[-1]):
@@ -94,6 +96,7 @@ def describe_round(measurement: Measurement) -> dict[str, Any]:
         "lower": verdict.interval.lower if verdict.interval else None,
         "pairs": measurement.pairs,
         "spread": float(by_pair.std(ddof=1)),
+        "conditions": measurement.conditions[-1:],
     }
 
 

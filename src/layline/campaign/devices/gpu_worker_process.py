@@ -22,6 +22,7 @@ from typing import Any, Self
 
 from layline.campaign.devices.device import Filled, Reply
 from layline.campaign.devices.faults import Fault
+from layline.campaign.devices.gpu_company import OWN
 from layline.campaign.devices.gpu_memory import DeviceArena, DeviceMemory
 from layline.campaign.values.describe import describe_shape
 from layline.campaign.values.operator import Operator
@@ -71,6 +72,7 @@ class Worker:
                 cwd=folder,
                 start_new_session=True,
             )
+        OWN.add(self._process.pid)
         os.close(request_in)
         os.close(reply_out)
 

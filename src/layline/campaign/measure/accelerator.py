@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from layline.campaign.devices.device import ACCELERATOR, Memory, Pace, WorkerProcess
+from layline.campaign.devices.gpu_company import look_around
 from layline.campaign.devices.gpu_condition import read_accelerator, read_condition
 from layline.campaign.devices.gpu_memory import DeviceMemory, footprint, take_arena
 from layline.campaign.devices.gpu_roof import choose_rate, measure_ceilings
@@ -19,6 +20,7 @@ from layline.campaign.measure.build import Built
 from layline.campaign.measure.stage import EMPTY, INSPECTION, PROFILER, ROOM, STREAM, Floors, Stage, Values
 from layline.campaign.measure.torch_values import TorchValues
 from layline.campaign.operators.tensors import find_device
+from layline.campaign.values.company import Look
 from layline.campaign.values.measurement import Arm, Environment, Plan
 from layline.campaign.values.operator import Operator, Shape
 from layline.errors import BenchError
@@ -121,6 +123,9 @@ class Accelerator:
 
     def read_condition(self, where: str) -> str:
         return read_condition(where)
+
+    def look_around(self) -> Look | None:
+        return look_around(self.name) if self.name != "cpu" else None
 
     def find_floors(self, operator: Operator, shapes: tuple[Shape, ...]) -> Floors:
         """What bytes and arithmetic need at the rates torch reaches here, with headroom."""

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 from layline.campaign.devices.faults import Disturbed, Fault
 from layline.campaign.measure.arm import Given, LiveArm, Ran
+from layline.campaign.measure.company import look_at, refuse_company
 from layline.campaign.measure.inputs import choose_calls, draw, nudge
-from layline.campaign.measure.oracle import Error
+from layline.campaign.measure.oracle import Error, summarise_errors
 from layline.campaign.measure.stage import Stage
-from layline.campaign.values.measurement import Arm, Ratio, Sample
+from layline.campaign.values.company import Look, name_other_work
+from layline.campaign.values.measurement import Accuracy, Arm, Ratio, Sample
 from layline.campaign.values.operator import Shape
 from layline.campaign.values.statistics import quantile, summarise
 
@@ -21,7 +24,7 @@ HELD_OUT_REQUESTS = 3
 HELD_OUT_PAIRS = 5
 """Process pairs in which neighbours are timed."""
 CLOCK_LOOKS = 3
-"""How often a shape is timed before clocks that disagree are held against a kernel."""
+"""How often a shape is timed before clocks that disagree are held against a kernel, or other work ends the run."""
 CLOCK_SHARE = 0.2
 CLOCK_FREE_MS = 0.2
 CLOCK_CALL_MS = 0.05
@@ -47,6 +50,8 @@ class PairRun:
     first_call_ms: float = 0.0
     conditions: list[str] = field(default_factory=list)
     """What an accelerator said of itself after each shape."""
+    looks: list[Look] = field(default_factory=list)
+    """Who else was on the device, request by request, in the block that is timed now; then in those that count."""
 
     def ratios(self) -> tuple[Ratio, ...]:
         """Each arm against the best, call by call on the same inputs."""
@@ -104,17 +109,22 @@ def run_shape(
 ) -> None:
     """Alternate the arms' calls on one shape; a few calls with other inputs are mixed in, checked but not timed.
 
-    Where a device has a clock of its own and the two disagree, the shape is timed again, for every arm: a host that was late
-    once is nobody's fault.
+    Where a device has a clock of its own and the two disagree, or somebody else worked on it, the shape is timed again, for
+    every arm: a host that was late once is nobody's fault.
     """
     late: tuple[Late, ...] = ()
+    others = ""
     for look in range(CLOCK_LOOKS):
+        before = len(run.looks)
         count = _time_shape(stage, arms, shape, run, on_trial)
+        others = name_other_work(run.looks[before:])
         late = find_late(run, shape.label, count, overhead_ms) if stage.device.has_events else ()
-        if not late:
+        if not late and not others:
             break
         if look < CLOCK_LOOKS - 1:
             run.forget(shape.label)  # of every arm: times are compared call by call
+            del run.looks[before:]
+    refuse_company(others)
     if late:
         refuse_late(late, on_trial)
     condition = stage.device.read_condition(f"pair {run.number} {shape.label}")
@@ -133,12 +143,14 @@ def _time_shape(stage: Stage, arms: Sequence[LiveArm], shape: Shape, run: PairRu
             given = replace(given, on_same_place=True)
             given = choose_calls(stage, given) if at and rng.random() < SUBSET_SHARE else given
         settles = rng.random() < SETTLE_SHARE or at == requests - 1
+        run.looks += look_at(stage)
         for step in stage.operator.passes:
             for index in rng.permutation(len(arms)):
                 arm = arms[int(index)]
                 ran = arm.run(step, given, settles=settles)
                 if not probes and not given.called:
                     run.record(arm.arm, shape.label, step.name, ran)
+    run.looks += look_at(stage)
     return count
 
 
@@ -237,3 +249,11 @@ def run_held_out(stage: Stage, arms: Sequence[LiveArm], shape: Shape, run: PairR
             if at:
                 times[arm.arm].append(cost)
     run.held_out[shape.label] = math.log(quantile(times[Arm.BEST], 0.2) / quantile(times[Arm.CANDIDATE], 0.2))
+
+
+def find_accuracy(arms: Iterable[Arm], shapes: Iterable[Shape], pairs: Sequence[PairRun]) -> Iterator[Accuracy]:
+    """How close each arm came to the oracle on each shape, over all pairs."""
+    for arm, shape in product(arms, shapes):
+        errors = [error for pair in pairs for error in pair.errors[arm, shape.label]]
+        if errors:
+            yield from summarise_errors(arm, shape.label, errors)

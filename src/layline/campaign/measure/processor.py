@@ -100,6 +100,9 @@ class Processor:
         del where
         return ""
 
+    def look_around(self) -> None:
+        """Processor time does not run while others have the core."""
+
     def find_floors(self, operator: Operator, shapes: tuple[Shape, ...]) -> Floors:
         """What the arithmetic needs on the fastest core there is."""
         times = {

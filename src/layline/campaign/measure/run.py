@@ -22,6 +22,7 @@ from layline.campaign.measure.arm import LiveArm
 from layline.campaign.measure.build import Built, NotBuilt, build_kernel, workshop
 from layline.campaign.measure.choose import set_stage
 from layline.campaign.measure.clock import tell_clock
+from layline.campaign.measure.company import check_alone, find_spoiler, judge_company
 from layline.campaign.measure.controls import (
     CONTROLS,
     Canary,
@@ -34,14 +35,14 @@ from layline.campaign.measure.controls import (
 )
 from layline.campaign.measure.crew import live, open_arm, open_arms
 from layline.campaign.measure.final_checks import check_timed_errors, close_gates
-from layline.campaign.measure.oracle import Error, summarise_errors
-from layline.campaign.measure.pair import HELD_OUT_PAIRS, PairRun, run_held_out, run_shape
+from layline.campaign.measure.oracle import Error
+from layline.campaign.measure.pair import HELD_OUT_PAIRS, PairRun, find_accuracy, run_held_out, run_shape
 from layline.campaign.measure.placement import Placements
 from layline.campaign.measure.probes.probe import Probe, Trial, run_probes
 from layline.campaign.measure.probes.table import AFTER_EACH, BEFORE_ACCEPTING, PROBES
 from layline.campaign.measure.stage import CANDIDATE, PROFILER, SANITIZER, Stage
 from layline.campaign.values.judge import look
-from layline.campaign.values.measurement import Accuracy, Arm, GateResult, Measurement, Plan, Status
+from layline.campaign.values.measurement import Arm, GateResult, Measurement, Plan, Status
 from layline.campaign.values.operator import Operator, Shape, Snapshot
 from layline.errors import BenchError
 
@@ -170,6 +171,7 @@ class _Run:
 
     def _examine(self) -> None:
         self._say("controls: empty call, a kernel known to be wrong")
+        check_alone(self._stage)
         seen = examine(self._stage, self._measurement.environment)
         self._stage = replace(self._stage, mode=seen.mode, own_files=seen.files)
         controls = list(seen.controls)
@@ -331,16 +333,9 @@ class _Run:
             pairs=len(self._pairs),
             samples=tuple(sample for pair in self._pairs for sample in pair.samples()),
             ratios=tuple(ratio for pair in self._pairs for ratio in pair.ratios()),
-            accuracy=tuple(self._accuracy()),
+            accuracy=tuple(find_accuracy(self._builts, self._stage.shapes, self._pairs)),
             conditions=tuple(line for pair in self._pairs for line in pair.conditions),
         )
-
-    def _accuracy(self) -> Iterator[Accuracy]:
-        for arm in self._builts:
-            for shape in self._stage.shapes:
-                errors = [error for pair in self._pairs for error in pair.errors[arm, shape.label]]
-                if errors:
-                    yield from summarise_errors(arm, shape.label, errors)
 
     def _conclude(self) -> None:
         controls = list(self._measurement.controls)
@@ -350,7 +345,8 @@ class _Run:
             *close_gates(self._measurement, self._stage, self._pairs, self._shown),
             *check_timed_errors(self._request.operator, self._yardstick, self._pairs),
         )
-        self._keep(controls=(*controls, *judge_controls(self._measurement)), gates=gates)
+        alone = judge_company(self._stage, [look for pair in self._pairs for look in pair.looks])
+        self._keep(controls=(*controls, *judge_controls(self._measurement), *alone), gates=gates)
         failed = [gate for gate in gates if not gate.passed]
         if not self._is_blind() and failed:
             self._keep(status=Status.REFUSED, problem=failed[0].reason)
@@ -364,6 +360,9 @@ class _Run:
 
     def refuse(self, fault: Fault) -> None:
         """Turn what a kernel did into a named result."""
+        if spoiler := find_spoiler(self._stage, fault):
+            self.give_up(spoiler)
+            return
         gate = GateResult(property=fault.property, passed=False, reason=fault.reason, evidence=fault.evidence)
         status = _STATUS.get(fault.property, Status.REFUSED)
         self._summarise()

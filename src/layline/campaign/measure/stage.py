@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from layline.campaign.devices.device import Memory, Pace, WorkerProcess
     from layline.campaign.measure.build import Built
     from layline.campaign.measure.oracle import Error, Wrong
+    from layline.campaign.values.company import Look
     from layline.campaign.values.measurement import Arm, Environment, Plan
     from layline.campaign.values.operator import Operator, Shape
 
@@ -106,6 +107,9 @@ class Device(Protocol):
     def hold(self, workers: Sequence[Any], stage: Stage) -> AbstractContextManager[None]: ...
     def read_instrument(self, worker: Any, environment: Environment) -> tuple[Environment, frozenset[str]]: ...
     def read_condition(self, where: str) -> str: ...
+    def look_around(self) -> Look | None:
+        """Who else works there; None where the clock that decides does not run for others."""
+
     def find_floors(self, operator: Operator, shapes: tuple[Shape, ...]) -> Floors: ...
 
 
