@@ -101,7 +101,12 @@ def read_files(folder: Path, files: dict[str, str]) -> Inventory:
     return read_inventory(open_reading(folder, files), "up")
 
 
-def open_reading(folder: Path, files: dict[str, str], registries: dict[str, Registry] | None = None) -> Reading:
+def open_reading(
+    folder: Path,
+    files: dict[str, str],
+    registries: dict[str, Registry] | None = None,
+    backends: dict[str, Backend] | None = None,
+) -> Reading:
     every = {
         "own/__init__.py": "",
         "own/main.py": "import own.patches\n",
@@ -116,9 +121,8 @@ def open_reading(folder: Path, files: dict[str, str], registries: dict[str, Regi
     settings = Settings(
         project=Project(name="own"),
         registries=registries or {},
-        backends={
-            "up": Backend(path="third_party/up", packages=("up",), patches=("own/patches",), integration=("own",))
-        },
+        backends=backends
+        or {"up": Backend(path="third_party/up", packages=("up",), patches=("own/patches",), integration=("own",))},
     )
     return read_downstream(Tree(open_repository(history.path), commit), settings)
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from layline import codec
 from layline.app.results import Results, result_key
+from layline.core.drift import Uncompared
 from layline.core.evidence import Skipped
 from layline.coupling.drift_model import Drift
 from layline.patches.drift_report import Elsewhere
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 _KIND = "drift"
 
@@ -27,6 +28,16 @@ class KeptDrift:
     """Worst first; comparisons, which nobody reads afterwards, are not kept."""
     elsewhere: tuple[Elsewhere, ...]
     skipped: tuple[Skipped, ...]
+    listed: int = 0
+    """How many effects the inventory has."""
+    uncompared: dict[Uncompared, int] = field(default_factory=dict)
+    """Those that are no row, by the reason."""
+
+    def count_uncompared(self, rows: Iterable[Drift]) -> dict[Uncompared, int]:
+        """The same where a filter has left these rows."""
+        shown = sum(row.effect is not None for row in rows)
+        filtered = self.listed - sum(self.uncompared.values()) - shown
+        return {**self.uncompared, **({Uncompared.FILTERED: filtered} if filtered else {})}
 
 
 def read_kept(inputs: tuple[object, ...], find: Callable[[], KeptDrift]) -> KeptDrift:

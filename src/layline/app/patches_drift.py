@@ -28,7 +28,7 @@ from layline.core.why import Reason, Why
 from layline.coupling.additions import accept_additions
 from layline.coupling.culprit import find_culprits, find_last_seen, find_unheard
 from layline.coupling.decide import RefKnowledge
-from layline.coupling.drift import find_drifts, skipped_of
+from layline.coupling.drift import count_uncompared, find_drifts, skipped_of
 from layline.coupling.drift_model import Drift, Sides
 from layline.coupling.model import Consequence, Touch
 from layline.coupling.reading import Finder
@@ -122,6 +122,8 @@ def patches_drift(workspace: Workspace, backend: str, options: DriftOptions, *, 
         accepted=accepted,
         stale=find_stale(baseline, used),
         skipped=found.skipped,
+        listed=found.listed,
+        uncompared=found.count_uncompared(rows),
         culprits=options.culprits,
         elsewhere=elsewhere,
         elsewhere_accepted=elsewhere_accepted,
@@ -191,7 +193,15 @@ def _find(asked: Asked, options: DriftOptions, progress: Progress) -> KeptDrift:
         rows = list(find_culprits(rows, opened.sides, opened.upstream))
     rows = list(number_repeats(sorted(rows, key=lambda row: row.order)))
     places = () if ours is None else (*find_failing_imports(rows), *_find_elsewhere(ours, sides, progress))
-    return KeptDrift(pin=opened.pin, tip=opened.tip, rows=tuple(rows), elsewhere=places, skipped=opened.skipped)
+    return KeptDrift(
+        pin=opened.pin,
+        tip=opened.tip,
+        rows=tuple(rows),
+        elsewhere=places,
+        skipped=opened.skipped,
+        listed=sum(1 for _ in opened.inventory.every_effect()),
+        uncompared=dict(count_uncompared(opened.inventory, opened.sides)),
+    )
 
 
 def settle(rows: Iterable[Drift], workspace: Workspace, opened: OpenedDrift) -> list[Drift]:

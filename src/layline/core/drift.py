@@ -25,3 +25,12 @@ class DriftKind(StrEnum):
     """Not this upstream."""
     UNRESOLVED = "unresolved"
     """Cannot be decided by reading; the detail says why."""
+
+
+class Uncompared(StrEnum):
+    """Why an effect that `patches list` has is no row of `patches drift`."""
+
+    NO_TARGET = "no-target"
+    OTHER_PACKAGE = "other-package"
+    REPEATED = "repeated"
+    FILTERED = "filtered"

@@ -7,11 +7,12 @@ function to `JUDGES`: it is asked one question and yields findings. What they ma
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from layline.change.compare import Comparison
 from layline.change.similarity import SMALL, compare_shingles, read_shingles
-from layline.core.drift import DriftKind
+from layline.core.drift import DriftKind, Uncompared
 from layline.core.evidence import Evidence, Location, Severity, Skipped
 from layline.core.finding import Finding, weigh
 from layline.core.patch import Effect, Inventory, Patch, Style, Unregistered
@@ -43,29 +44,44 @@ def find_drifts(inventory: Inventory, sides: Sides) -> Iterator[Drift]:
     """One row per effect, in the order of the inventory; then rows for config keys that upstream dropped."""
     fitter = Fitter(sides.comparer, *_find_doubts(inventory, sides))
     for patch in inventory.patches:
-        seen: set[tuple[str | None, Style, Location]] = set()
-        for effect in patch.effects:
-            if (effect.target, effect.style, effect.location) not in seen or effect.anchors or effect.mutates:
-                seen.add((effect.target, effect.style, effect.location))
-                yield judge_effect(patch, effect, sides, fitter)
+        for effect in _drop_repeats(patch):
+            yield judge_effect(patch, effect, sides, fitter)
         yield from _find_dropped_keys(patch, sides)
     idle = find_idle(inventory)
     for item in inventory.unregistered:
-        if _concerns(item.effect, sides):
+        if _find_obstacle(item.effect, sides) is None:
             yield judge_effect(_unregistered(item, idle), item.effect, sides, fitter)
 
 
-def _concerns(effect: Effect, sides: Sides) -> bool:
-    """True if an effect outside any registration is on this upstream: the downstream has others, too."""
+def count_uncompared(inventory: Inventory, sides: Sides) -> Counter[Uncompared]:
+    """How many effects of the list are no row, and why."""
+    repeats = sum(len(patch.effects) - sum(1 for _ in _drop_repeats(patch)) for patch in inventory.patches)
+    found = Counter(_find_obstacle(item.effect, sides) for item in inventory.unregistered)
+    counts = {Uncompared.REPEATED: repeats} | {why: number for why, number in found.items() if why is not None}
+    return +Counter(counts)
+
+
+def _drop_repeats(patch: Patch) -> Iterator[Effect]:
+    seen: set[tuple[str | None, Style, Location]] = set()
+    for effect in patch.effects:
+        if (effect.target, effect.style, effect.location) not in seen or effect.anchors or effect.mutates:
+            seen.add((effect.target, effect.style, effect.location))
+            yield effect
+
+
+def _find_obstacle(effect: Effect, sides: Sides) -> Uncompared | None:
+    """Why an effect outside any registration is not compared: the downstream changes other packages, too."""
     if effect.target is None:
-        return False
+        return Uncompared.NO_TARGET
     index = sides.pin.index
     held = next(
         (index.entries[name] for name in (effect.target, *parents(effect.target)) if name in index.entries), None
     )
     if held is not None:
-        return held.part == sides.part
-    return longest_root(effect.target, index.parts[sides.part].packages) > 0
+        is_theirs = held.part == sides.part
+    else:
+        is_theirs = longest_root(effect.target, index.parts[sides.part].packages) > 0
+    return None if is_theirs else Uncompared.OTHER_PACKAGE
 
 
 def _unregistered(item: Unregistered, idle: frozenset[str]) -> Patch:

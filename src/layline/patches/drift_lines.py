@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from layline.core.drift import DriftKind
+from layline.core.drift import DriftKind, Uncompared
 from layline.core.evidence import Location, Severity
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.prose import count, listed, verb
@@ -14,7 +14,7 @@ from layline.core.revision import Commit
 from layline.core.why import Reason, Why, say
 from layline.coupling.drift_model import Drift
 from layline.coupling.roots import Root, explain
-from layline.patches.drift_report import IMPORTS
+from layline.patches.drift_report import IMPORTS, UNCOMPARED
 
 if TYPE_CHECKING:
     from layline.patches.drift_report import DriftReport, Elsewhere
@@ -255,6 +255,9 @@ def _close(drift: DriftReport, *, listed: bool) -> Iterator[str]:
     if fits:
         how = "." if listed else ": list with `--severity note`."
         yield f"{count(fits, 'effect')} still {'fits' if fits == 1 else 'fit'}{how}"
+    for reason, number in drift.uncompared.items():
+        if reason is not Uncompared.FILTERED:
+            yield f"{number} of {count(drift.listed, 'listed effect')} not compared: {UNCOMPARED[reason]}."
     if any(item.severity is Severity.BREAKS for item in drift.elsewhere):
         which = "Other imports" if any(item.touch == IMPORTS for item in drift.elsewhere) else "Imports"
         yield f"{which} of names that are gone are not counted here: `layline gap report` counts all of our code."

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from layline.core.drift import DriftKind
+from layline.core.drift import DriftKind, Uncompared
 from layline.core.evidence import Alert, Evidence, Location, Severity, Skipped
 from layline.core.report import Annotation, Bullets, Cell, Inline, Paragraph, Report, Section, Table
 from layline.core.revision import Commit
@@ -24,6 +24,12 @@ _TITLES = {
     Severity.BREAKS: "Breaks at the tip",
     Severity.LOOK: "Worth a look",
     Severity.OK: "Still fits",
+}
+UNCOMPARED = {
+    Uncompared.NO_TARGET: "the target cannot be named without running the code",
+    Uncompared.OTHER_PACKAGE: "the target is in a package that is not this upstream",
+    Uncompared.REPEATED: "another row says the same of the same line",
+    Uncompared.FILTERED: "left out by the filters of this question",
 }
 _FEW = 60
 _DEAD = (
@@ -84,6 +90,9 @@ class DriftReport:
     accepted: tuple[tuple[Drift, Accepted], ...] = ()
     stale: tuple[Accepted, ...] = ()
     skipped: tuple[Skipped, ...] = ()
+    listed: int = 0
+    """How many effects `patches list` has."""
+    uncompared: Mapping[Uncompared, int] = field(default_factory=dict)
     culprits: bool = False
     elsewhere: tuple[Elsewhere, ...] = ()
     elsewhere_accepted: tuple[tuple[Elsewhere, Accepted], ...] = ()
@@ -293,6 +302,11 @@ def encode_drift(drift: DriftReport) -> dict[str, Any]:
         "pin": drift.pin.hash,
         "tip": drift.tip.hash,
         "totals": count_kinds(list(rows)),
+        "listed": drift.listed,
+        "not_compared": [
+            {"reason": reason.value, "effects": number, "why": UNCOMPARED[reason]}
+            for reason, number in drift.uncompared.items()
+        ],
         "rows": [encode_row(row, accepted.get(id(row))) for row in rows],
         "elsewhere": [
             *(_encode_elsewhere(item, None) for item in drift.elsewhere),

@@ -39,12 +39,14 @@ def judge_silence(event: Write) -> Fate:
     return Fate.OBJECT
 
 
-def judge_unlisted(effect: Effect, others: Callable[[str], bool]) -> Fate:
+def judge_unlisted(effect: Effect, others: Callable[[Effect], bool]) -> Fate:
     """Why an effect is no row of this backend."""
+    if others(effect):
+        return Fate.ELSEWHERE
     if effect.target is None:
         variable = any(name.startswith("env:") for name in effect.mutates)
         return Fate.ENVIRONMENT if variable else Fate.OBJECT
-    return Fate.ELSEWHERE if others(effect.target) else Fate.SETTING
+    return Fate.SETTING
 
 
 def find_lines(effect: Effect) -> Iterator[str]:
@@ -88,8 +90,8 @@ class Unlisted:
     strays: tuple[Unregistered, ...]
     silent: tuple[tuple[str, Fate], ...]
     """`path:line` of writes that make no effect, and why."""
-    is_others: Callable[[str], bool]
-    """Whether a target belongs to another backend."""
+    is_others: Callable[[Effect], bool]
+    """Whether another backend lists it."""
 
     def find_fates(self) -> Iterator[tuple[str, Fate]]:
         for effect in self.registered:

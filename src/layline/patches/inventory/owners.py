@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Skipped
+from layline.source.names import longest_root
 
 if TYPE_CHECKING:
-    from layline.config import Settings
+    from layline.config import Backend, Settings
     from layline.patches.inventory.registering import Registered
 
 
@@ -38,10 +39,35 @@ def find_homeless(registrations: Iterable[Registered], settings: Settings) -> It
 
 
 def find_folder_backend(path: str, settings: Settings) -> str | None:
-    best = ("", "")
-    for key, backend in settings.backends.items():
-        for folder in (*backend.patches, *backend.integration):
-            prefix = folder.rstrip("/") + "/"
-            if path.startswith(prefix) and len(prefix) > len(best[0]):
-                best = (prefix, key)
-    return best[1] or None
+    return next(iter(_find_nearest(path, settings)), None)
+
+
+def find_home(path: str, settings: Settings, imported: Iterable[str]) -> str | None:
+    """The one backend that a file of ours is taken to be written for: by its folder; else one of those that name no
+    folder. Of several it is the one that the file imports most often, else the first; `imported` names its imports.
+    """
+    anywhere = [key for key, one in settings.backends.items() if not (one.patches or one.integration)]
+    near = _find_nearest(path, settings) or anywhere
+    if len(near) < 2:
+        return next(iter(near), None)
+    names = tuple(imported)
+
+    def count(key: str) -> int:
+        return sum(longest_root(name, settings.backends[key].packages) > 0 for name in names)
+
+    return max(near, key=count)
+
+
+def _find_nearest(path: str, settings: Settings) -> list[str]:
+    """The backends whose folder is the closest round a file: several may name the same one."""
+    depths = {
+        key: longest
+        for key, one in settings.backends.items()
+        if (longest := max((len(at) for at in _folders(one) if path.startswith(at)), default=0))
+    }
+    return [key for key, depth in depths.items() if depth == max(depths.values())]
+
+
+def _folders(backend: Backend) -> Iterator[str]:
+    for folder in (*backend.patches, *backend.integration):
+        yield folder.rstrip("/") + "/"

@@ -26,7 +26,7 @@ from layline.patches.installer import Installer, Known, know_nothing
 from layline.patches.inventory.activation import Activation, find_activation
 from layline.patches.inventory.balance import Unlisted, find_candidates, strike_balance, tell_unread
 from layline.patches.inventory.engine import find_engine_modules, read_engine
-from layline.patches.inventory.owners import belongs, find_folder_backend, find_homeless
+from layline.patches.inventory.owners import belongs, find_folder_backend, find_home, find_homeless
 from layline.patches.inventory.registering import (
     FoundRegistrations,
     ReadPatches,
@@ -37,7 +37,7 @@ from layline.patches.inventory.registering import (
 from layline.patches.inventory.registrations import learn_roots
 from layline.patches.inventory.strays import Strays, find_unregistered
 from layline.patches.inventory.units import Units
-from layline.patches.inventory.unregistered import Scope, count_left_out, is_in, select
+from layline.patches.inventory.unregistered import Scope, count_left_out, counts, select
 from layline.source.facts import read_facts
 from layline.source.memos import Memos
 
@@ -183,14 +183,7 @@ def read_inventory(
     patches = [_judge_activity(patch, backend, key, reading) for patch in _find_mine(reading, key)]
     settled = tuple(_settle_duplicates(patches, reading))
     effects = [effect for patch in settled for effect in patch.effects]
-    others = tuple(p for name, other in reading.settings.backends.items() if name != key for p in other.packages)
-    scope = Scope(
-        backend.packages,
-        reading.own_names,
-        (*backend.integration, *backend.patches),
-        others,
-        reading.machine.modules.owns,
-    )
+    scope = _open_scope(reading, key)
     stray = select(reading.strays.items, scope, effects)
     left_out = tuple(count_left_out(reading.strays.items, scope, effects))
     search = Search(reading.machine.modules, lambda: reading.texts, reading.facts, {item.within for item in stray})
@@ -200,7 +193,7 @@ def read_inventory(
         settled += tuple(
             build_path_patch(item, key, build_caller_guard(item, callers[item.within], installer)) for item in by_path
         )
-    balance = _strike_balance(reading, [*effects, *(item.effect for item in stray)], scope)
+    balance = _strike_balance(reading, [*effects, *(item.effect for item in stray)], scope, key)
     stray = [item for item in stray if item.registry is None]
     return Inventory(
         backend=key,
@@ -219,15 +212,27 @@ def read_inventory(
     )
 
 
-def _strike_balance(reading: Reading, listed: list[Effect], scope: Scope) -> Balance:
+def _open_scope(reading: Reading, key: str) -> Scope:
+    settings = reading.settings
+
+    def is_near(path: str) -> bool:
+        imports = reading.facts[path].imports if path in reading.facts else ()
+        return find_home(path, settings, (line.module for line in imports if not line.level)) == key
+
+    others = tuple(p for name, other in settings.backends.items() if name != key for p in other.packages)
+    return Scope(settings.backend(key).packages, reading.own_names, is_near, others, reading.machine.modules.owns)
+
+
+def _strike_balance(reading: Reading, listed: list[Effect], scope: Scope, key: str) -> Balance:
     """Every candidate write of the downstream against the rows of one backend and what became of the others."""
     every = (effect for patches in (reading.patches or {}).values() for patch in patches for effect in patch.effects)
     strays = reading.strays
+    others = [_open_scope(reading, name) for name in reading.settings.backends if name != key]
     unlisted = Unlisted(
         registered=tuple(every),
         strays=(*strays.items, *strays.merged) if strays is not None else (),
         silent=(*reading.silent.items(), *(strays.silent if strays is not None else ())),
-        is_others=lambda target: is_in(target, scope.others),
+        is_others=lambda effect: any(counts(effect, other) for other in others),
     )
     return strike_balance(find_candidates(reading.facts, scope.owns, _all_packages(reading.settings)), listed, unlisted)
 

@@ -29,6 +29,7 @@ from layline.patches.inventory.hook_tables import hand_over
 from layline.patches.inventory.inherited import find_inherited
 from layline.patches.inventory.merge import CALLED, HELPED, find_helper
 from layline.patches.inventory.registrations import find_all_effects, run_function
+from layline.source.names import longest_root
 
 if TYPE_CHECKING:
     from layline.interpreter.modules import Module
@@ -53,8 +54,9 @@ class Scope:
 
     packages: tuple[str, ...]
     own: frozenset[str]
-    folders: tuple[str, ...] = ()
-    """Where methods bound onto objects, and changes of other packages, are taken to be meant for this backend."""
+    is_near: Callable[[str], bool] = lambda _: True
+    """Whether a file is written for this backend: methods bound onto objects there, and changes of packages that are no
+    backend, are listed here."""
     others: tuple[str, ...] = ()
     """Packages of the other backends: their changes are listed there."""
     owns: Callable[[str], bool] = lambda _: False
@@ -62,14 +64,10 @@ class Scope:
 
     def covers(self, target: str) -> bool:
         if self.packages:
-            return is_in(target, self.packages)
+            return longest_root(target, self.packages) > longest_root(target, set(self.others) - set(self.packages))
         top = target.partition(".")[0]
         is_ours = top in self.own or self.owns(target)
         return top not in _STDLIB and not is_ours and not is_in(target, self.others)
-
-    def is_near(self, path: str) -> bool:
-        """Whether a file stands where this backend is worked on."""
-        return not self.folders or path.startswith(tuple(f"{folder.rstrip('/')}/" for folder in self.folders))
 
 
 def is_in(target: str, packages: tuple[str, ...]) -> bool:
@@ -98,7 +96,7 @@ def select(items: Iterable[Unregistered], scope: Scope, known: Iterable[Effect])
         for item in items
         if item.effect.location not in taken
         and (find_helper(item), item.effect.target) not in told  # what a handler does through the same helper
-        and _counts(item.effect, scope)
+        and counts(item.effect, scope)
     ]
 
 
@@ -110,7 +108,7 @@ def count_left_out(items: Sequence[Unregistered], scope: Scope, known: Iterable[
         target = item.effect.target
         if target is None or item.effect.location in taken or not scope.is_near(item.effect.location.path):
             continue
-        if not _counts(item.effect, scope) and not is_in(target, scope.others):
+        if not counts(item.effect, scope) and not is_in(target, scope.others):
             tops[target.partition(".")[0]] += 1
     near = [e for item in items if (e := item.effect).location not in taken and scope.is_near(e.location.path)]
     variables = {name for effect in near for name in effect.mutates if name.startswith("env:")}
@@ -131,7 +129,7 @@ def count_left_out(items: Sequence[Unregistered], scope: Scope, known: Iterable[
         )
 
 
-def _counts(effect: Effect, scope: Scope) -> bool:
+def counts(effect: Effect, scope: Scope) -> bool:
     """Upstream symbols, behaviour put into other packages, methods bound onto objects."""
     if effect.target is not None:
         return scope.covers(effect.target) or _is_foreign_behaviour(effect, scope)
