@@ -143,10 +143,10 @@ def _time_shape(stage: Stage, arms: Sequence[LiveArm], shape: Shape, run: PairRu
             given = replace(given, on_same_place=True)
             given = choose_calls(stage, given) if at and rng.random() < SUBSET_SHARE else given
         settles = rng.random() < SETTLE_SHARE or at == requests - 1
-        run.looks += look_at(stage)
         for step in stage.operator.passes:
             for index in rng.permutation(len(arms)):
                 arm = arms[int(index)]
+                run.looks += look_at(stage)  # before every request: work in bursts is seen only where it is looked for
                 ran = arm.run(step, given, settles=settles)
                 if not probes and not given.called:
                     run.record(arm.arm, shape.label, step.name, ran)

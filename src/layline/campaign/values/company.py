@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-LOST = 0.2
-"""Share of its time a copy of ours may lose to nobody we know of."""
-HITS = 2
-"""Copies that must have lost it: one alone may be a process of ours that is still starting."""
+LOST = 0.05
+"""Share of its time a copy of ours may lose: alone it was 1 % in 400 looks on an H200, beside others 23 %."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +50,7 @@ def name_other_work(looks: Sequence[Look]) -> str:
     if by_pid:
         return "; ".join(str(other) for _pid, other in sorted(by_pid.items()))
     hits = [look.lost for look in looks if look.lost > LOST]
-    if len(hits) < HITS:
+    if not hits:
         return ""
     hidden = "its process is listed nowhere" if looks[-1].is_listed else "its process cannot be seen from here"
     return (

@@ -43,7 +43,7 @@ BLOCKS = [
     ([[BESIDE], [BESIDE], [ALONE]], 3, True),
     ([[BESIDE], [BESIDE], [ALONE, BESIDE]], 3, False),
     ([[UNSEEN, UNSEEN], [UNSEEN, UNSEEN], [UNSEEN, UNSEEN]], 3, False),
-    ([[UNSEEN, ALONE]], 1, True),
+    ([[UNSEEN, ALONE], [ALONE]], 2, True),
 ]
 
 
