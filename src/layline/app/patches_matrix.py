@@ -12,9 +12,10 @@ from layline.core.progress import Progress, silent
 from layline.core.prose import count, listed
 from layline.core.report import Answer, Chart, Paragraph, Report, Section, Table
 from layline.errors import ConfigError
+from layline.history import read_commit
 from layline.patches.drift_report import encode_commit
 from layline.upgrade.matrix import Fit, Matrix, Row, build_matrix
-from layline.upgrade.refs import Ref, date_refs, find_listed, find_span, find_tags, find_weekly, thin
+from layline.upgrade.refs import Ref, date_refs, find_listed, find_span, find_tags, find_weekly, keep_since, thin
 
 if TYPE_CHECKING:
     from layline.app.workspace import Workspace
@@ -47,28 +48,38 @@ def patches_matrix(
 
 
 def choose_refs(upstream: Repository, words: str | None, ends: tuple[str, str], every: int | None) -> list[Ref]:
-    """`tags`, `weekly`, `A..B`, or a file with one ref on each line; default: releases, else weeks."""
+    """`tags`, `all-tags`, `weekly`, `A..B`, or a file with one ref on each line; default: releases, else weeks."""
     pin, ref = ends
     match words:
         case "tags":
-            named = find_tags(upstream)
+            found = _find_releases(upstream, pin)
+        case "all-tags":
+            found = date_refs(upstream, find_tags(upstream))
         case "weekly":
-            named = find_weekly(upstream, pin, upstream.resolve_upstream(ref))
+            found = _find_weeks(upstream, pin, ref)
         case None:
-            named = find_tags(upstream) or find_weekly(upstream, pin, upstream.resolve_upstream(ref))
+            found = _find_releases(upstream, pin) or _find_weeks(upstream, pin, ref)
         case _ if Path(words).is_file():
             named = find_listed(upstream, Path(words).read_text(encoding="utf-8", errors="replace"))
+            found = date_refs(upstream, named)
         case _ if ".." in words:
             return [
                 Ref(name, commit, date)
                 for name, commit, date in _dated(upstream, thin(find_span(upstream, words), every))
             ]
         case _:
-            raise ConfigError(f"--refs {words!r} is neither tags, weekly, A..B nor a file.")
-    if not named:
+            raise ConfigError(f"--refs {words!r} is neither tags, all-tags, weekly, A..B nor a file.")
+    if not found:
         raise ConfigError(f"{upstream.name} has no such refs.", hint="Use --refs weekly, A..B or a file of refs.")
-    found = date_refs(upstream, named)
     return thin(found, every)
+
+
+def _find_releases(upstream: Repository, pin: str) -> list[Ref]:
+    return keep_since(date_refs(upstream, find_tags(upstream)), read_commit(upstream, pin).date)
+
+
+def _find_weeks(upstream: Repository, pin: str, ref: str) -> list[Ref]:
+    return date_refs(upstream, find_weekly(upstream, pin, upstream.resolve_upstream(ref)))
 
 
 def _dated(upstream: Repository, named: list[tuple[str, str]]) -> list[tuple[str, str, str]]:

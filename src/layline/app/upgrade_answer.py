@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from layline.core.evidence import Location, Severity
@@ -21,7 +22,9 @@ def build_answer(plan: Plan, label: str) -> Answer:
         report=_build_report(plan, title),
         data=encode_plan(plan),
         listing=Listing(
-            title=title, groups=tuple(_group(plan, number, step) for number, step in enumerate(plan.steps, 1))
+            title=title,
+            meta=tuple(say_counts(plan)),
+            groups=tuple(_group(plan, number, step) for number, step in enumerate(plan.steps, 1)),
         ),
     )
 
@@ -37,6 +40,21 @@ def say_plan(plan: Plan, label: str) -> str:
         f"{label}: {count(places - plan.idle, 'place')} of ours {'breaks' if places - plan.idle == 1 else 'break'} on the way "
         f"to {plan.to[:8]}{idle}; {places - left} mended mechanically, {left} left for a person, in {count(len(plan.steps), 'step')}."
     )
+
+
+def say_counts(plan: Plan) -> Iterator[str]:
+    """Why other commands count otherwise, where they do."""
+    places, _ = count_places(plan)
+    if plan.in_drift != places:
+        rest = places - plan.in_drift
+        are = "is an import, an attribute or a name" if rest == 1 else "are imports, attributes and names"
+        yield f"`patches drift` counts {plan.in_drift} of these {places}; {rest} {are} that only upgrades ask about."
+    if plan.before != places:
+        today = plan.before + plan.compared - places
+        without = f"without {plan.compared} that only a comparison with the pin shows" if plan.compared else ""
+        more = f"with {today} that {'does' if today == 1 else 'do'} not fit today either" if today else ""
+        told = ", ".join(part for part in (without, more) if part)
+        yield f"`upgrade check --pin {plan.to[:8]}` counts {plan.before}: {told}."
 
 
 def count_places(plan: Plan) -> tuple[int, int]:
@@ -103,6 +121,7 @@ def encode_plan(plan: Plan) -> dict[str, Any]:
         "to": plan.to,
         "safe_pin": plan.safe_pin,
         "does_not_fit": {"today": plan.today, "before": plan.before, "after": plan.after},
+        "breaks": {"places": count_places(plan)[0], "in_drift": plan.in_drift, "only_compared": plan.compared},
         "steps": [_encode_step(step) for step in plan.steps],
         "left": [_encode_break(one) for one in plan.left],
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from layline.app.uncommitted import tell_uncommitted
-from layline.app.upgrade_judging import Standing, judge_at
+from layline.app.upgrade_judging import Standing, find_lines, judge_at
 from layline.core.evidence import Severity
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.progress import Progress, silent
@@ -43,7 +43,7 @@ def upgrade_check(workspace: Workspace, key: str, *, pin: str | None = None, pro
         "commit": workspace.commit,
         "pin": commit,
         "places": [encode_judged(one) for one in standing.places],
-        "does_not_fit": len(standing.misfits),
+        "does_not_fit": len(standing.bad_lines),
         "planned": promise.left if promise is not None else None,
         "skipped": [{"what": one.what, "why": one.why} for one in standing.skipped],
     }
@@ -77,7 +77,7 @@ def encode_judged(one: Judged) -> dict[str, Any]:
 
 
 def _say(label: str, standing: Standing, where: str, promise: Promise | None) -> str:
-    bad, total = len(standing.misfits), len(standing.places)
+    bad, total = len(standing.bad_lines), len(find_lines(standing.places))
     said = (
         f"{label}: {bad} of {count(total, 'place')} {'does' if bad == 1 else 'do'} not fit {where}."
         if bad

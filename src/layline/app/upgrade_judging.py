@@ -30,6 +30,8 @@ from layline.coupling.model import Consequence, Coupling, Touch
 from layline.coupling.reading import Finder
 from layline.coupling.surroundings import find_held
 from layline.git.overlay import Overlay
+from layline.patches.drift_imports import find_failing_imports
+from layline.patches.drift_report import Elsewhere
 from layline.source import Definition, DefinitionKind, Resolver, Tree
 from layline.upgrade.absolute import Judged, OwnGround, find_judged
 from layline.upgrade.matrix import Cell, Fit
@@ -54,6 +56,15 @@ class Standing:
     @property
     def misfits(self) -> tuple[Judged, ...]:
         return tuple(one for one in self.places if not one.fits)
+
+    @property
+    def bad_lines(self) -> frozenset[tuple[str, int]]:
+        """File and line of each misfit: the unit in which breakage is counted."""
+        return find_lines(self.misfits)
+
+
+def find_lines(rows: Iterable[Judged | Break | Drift | Coupling | Elsewhere]) -> frozenset[tuple[str, int]]:
+    return frozenset((one.location.path, one.location.line) for one in rows)
 
 
 def pin_to(workspace: Workspace, key: str, commit: str) -> Workspace:
@@ -149,6 +160,17 @@ class Between:
     rows: tuple[Drift, ...]
     """One for each effect, worst first, with culprits."""
     couplings: tuple[Coupling, ...]
+
+    @property
+    def drift_lines(self) -> frozenset[tuple[str, int]]:
+        """The places that `patches drift` counts as broken."""
+        rows = find_lines(row for row in self.rows if row.severity is Severity.BREAKS)
+        ours = find_lines(
+            one
+            for one in self.couplings
+            if one.consequence is Consequence.WILL_BREAK and one.touch in {Touch.OVERRIDE, Touch.CALL}
+        )
+        return rows | ours | find_lines(find_failing_imports(self.rows))
 
     def find_breaks(self, misfits: Iterable[Judged] = ()) -> Iterator[Break]:
         """Each place once: those that surely do not fit there, then those that only a comparison shows."""

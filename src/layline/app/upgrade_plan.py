@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from layline.app.uncommitted import tell_uncommitted
 from layline.app.upgrade_answer import build_answer
+from layline.app.upgrade_followers import follow_importers
 from layline.app.upgrade_judging import (
     Between,
     Standing,
@@ -15,10 +16,12 @@ from layline.app.upgrade_judging import (
     edit_to,
     find_break,
     find_handed,
+    find_lines,
     judge_at,
     judge_between,
     pin_of,
 )
+from layline.change.compare import Comparer
 from layline.core.progress import Progress, silent
 from layline.core.report import Answer
 from layline.core.revision import Relation
@@ -145,10 +148,19 @@ def ask(workspace: Workspace, key: str, to: str, progress: Progress = silent) ->
     today = {one.key for one in now.misfits}
     breaks = tuple(between.find_breaks(one for one in then.misfits if one.key not in today))
     comparer = between.opened.sides.comparer
-    found = {name: find_move(name, comparer) for name in {one.target for one in breaks}}
+    progress("looking for where names went", 0, 0)
+    found = {name: _find_move(name, comparer, upstream) for name in {one.target for one in breaks}}
     moves = {name: move for name, move in found.items() if move is not None}
     handed = find_handed(breaks, between)
     return Question(workspace, key, upstream, between, now, then, order, breaks, moves, handed)
+
+
+def _find_move(name: str, comparer: Comparer, upstream: Repository) -> NameMove | None:
+    """By what the thing itself is like; where that is not sure, by what upstream's own importers did."""
+    move = find_move(name, comparer)
+    if move is not None and move.sure:
+        return move
+    return follow_importers(name, comparer, upstream) or move
 
 
 class Workshop:
@@ -291,6 +303,7 @@ def _assemble(
     known_keys = {one.key for one in question.breaks} | today
     revealed = (find_break(question.between.opened, one) for one in after.misfits if one.key not in known_keys)
     rest = (*(one for one in question.breaks if one not in mended), *revealed)
+    lines = find_lines(question.breaks)
     return Plan(
         backend=question.key,
         commit=question.workspace.commit,
@@ -299,9 +312,11 @@ def _assemble(
         steps=tuple(steps),
         left=rest,
         idle=len({(one.location.path, one.location.line) for one in question.breaks if one.idle}),
-        before=len(question.then.misfits),
-        after=len(after.misfits),
-        today=len(question.now.misfits),
+        before=len(question.then.bad_lines),
+        after=len(after.bad_lines),
+        today=len(question.now.bad_lines),
+        in_drift=len(lines & question.between.drift_lines),
+        compared=len(lines - question.then.bad_lines),
     )
 
 

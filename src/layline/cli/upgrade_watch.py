@@ -15,7 +15,12 @@ from layline.cli.show import at_option, config_option, date_option, fetch_option
 @command("matrix")
 @backend_argument
 @at_option
-@click.option("--refs", default=None, metavar="WHICH", help="tags, weekly, A..B or a file of refs; default: tags.")
+@click.option(
+    "--refs",
+    default=None,
+    metavar="WHICH",
+    help="tags (since the pin), all-tags, weekly, A..B or a file; default: tags.",
+)
 @click.option("--every", type=click.IntRange(min=1), default=None, metavar="N", help="Only each N-th of them.")
 @click.option("--limit", type=click.IntRange(min=1), default=None, help="Show at most so many effects.")
 @format_option("text", "json", "md", "html")

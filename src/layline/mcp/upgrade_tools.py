@@ -50,7 +50,7 @@ TOOLS = (
         inputs=(
             BACKEND,
             Input(name="safe", says="plan: until something breaks.", kind="boolean", default=False),
-            Input(name="refs", says="matrix: tags, weekly or A..B."),
+            Input(name="refs", says="matrix: tags, all-tags, weekly or A..B."),
             TO,
             AT,
         ),

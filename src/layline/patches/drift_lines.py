@@ -104,11 +104,8 @@ def _title(drift: DriftReport, rows: Iterable[Drift]) -> str:
     places = count_places(rows)
     more = [f"{places.dead} {'does' if places.dead == 1 else 'do'} nothing today already"] if places.dead else []
     more += [f"{places.look} more {verb(places.look, 'needs')} a look"] if places.look else []
-    other = sum(item.severity is Severity.BREAKS for item in drift.elsewhere)
-    imports = any(item.touch == IMPORTS for item in drift.elsewhere)
-    what = f"{'import, ' if imports else ''}override or call"
-    whats = f"{'imports, ' if imports else ''}overrides and calls"
-    more += [f"{other} {what if other == 1 else whats} outside patches {verb(other, 'breaks')}"] if other else []
+    other = len({item.location for item in drift.elsewhere if item.severity is Severity.BREAKS})
+    more += [f"{count(other, 'place')} outside patches {verb(other, 'breaks')}"] if other else []
     first = f"{places.broken or 'none'} of {count(places.total, 'patched place')} {verb(places.broken, 'breaks')}"
     return f"{drift.label}: {first} at {drift.tip.hash[:8]}" + "".join(f"; {part}" for part in more) + "."
 

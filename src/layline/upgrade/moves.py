@@ -28,6 +28,8 @@ class NameMove:
     why: str
     importable: bool = True
     """What holds the new name is a module, or is what held the old one."""
+    followed: bool = False
+    """Only upstream's own importers say so: whatever of ours does not fit the new one refutes it."""
 
     @property
     def is_renamed(self) -> bool:

@@ -123,7 +123,7 @@ def find_unproven(jobs: Iterable[Job], before: Iterable[Judged], after: Iterable
     still = {(one.location.path, one.target) for one in places if not one.fits}
     there = {(one.location.path, one.target) for one in places if one.fits}
     worse = defaultdict(list)
-    homes = {(job.path, job.move.new) for job in listed}
+    homes = {(job.path, job.move.new) for job in listed if not job.move.followed}
     for one in places:
         path = one.location.path
         revealed = any(mine == path and _within(one.target, new) for mine, new in homes)

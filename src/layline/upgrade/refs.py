@@ -33,6 +33,15 @@ def find_tags(upstream: Repository) -> list[tuple[str, str]]:
     return [(name, commit) for name, commit in names if is_version(name)]
 
 
+def keep_since(refs: Sequence[Ref], pinned: str) -> list[Ref]:
+    """Releases that the pin's side could use: the newest one up to the day of the pin, and all after it.
+
+    `refs`: by date. Where the pin is older than every release, all of them.
+    """
+    before = [number for number, ref in enumerate(refs) if ref.date <= pinned]
+    return list(refs[before[-1] :]) if before else list(refs)
+
+
 def find_weekly(upstream: Repository, pin: str, tip: str) -> list[tuple[str, str]]:
     """The last first-parent commit of each ISO week (UTC) after the pin."""
     out = upstream.git("log", "--first-parent", "--reverse", "--format=%H %ct", f"{pin}..{tip}", "--")

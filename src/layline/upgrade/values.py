@@ -122,6 +122,10 @@ class Plan:
     """Places that would not fit at the end without any mend."""
     after: int = 0
     """Places that do not fit at the end with the mechanical mends."""
+    in_drift: int = 0
+    """Of the places that break, those that `patches drift` counts."""
+    compared: int = 0
+    """Of the places that break, those that only a comparison with the pin shows."""
 
     @property
     def digest(self) -> str:

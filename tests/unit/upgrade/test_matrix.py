@@ -42,6 +42,15 @@ def test_tags_count_on_branches_that_left_and_by_date(weeks: History) -> None:
     assert [ref.name for ref in refs.date_refs(repository, refs.find_tags(repository))] == ["v1.0.1", "v1.1"]
 
 
+@pytest.mark.parametrize(
+    ("pinned", "wanted"),
+    [("2026-01-01", "abc"), ("2026-02-01", "abc"), ("2026-02-15", "abc"), ("2026-03-02", "bc"), ("2027-01-01", "c")],
+)
+def test_releases_begin_with_the_newest_up_to_the_pin(pinned: str, wanted: str) -> None:
+    found = [refs.Ref("a", "1", "2026-02-01"), refs.Ref("b", "2", "2026-03-01"), refs.Ref("c", "3", "2026-04-01")]
+    assert "".join(ref.name for ref in refs.keep_since(found, pinned)) == wanted
+
+
 @pytest.mark.parametrize("span", ["a", "..b", "a..", "a...b"])
 def test_what_is_no_span_is_refused(weeks: History, span: str) -> None:
     with pytest.raises(ConfigError, match="is no span"):
