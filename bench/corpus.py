@@ -23,7 +23,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from corpus.cases import EXPLOITS, HONEST, QUICK, Case, load_case
 from layline.campaign.measure.controls import wrap
-from layline.campaign.measure.run import Request, measure_pair
+from layline.campaign.measure.request import Request
+from layline.campaign.measure.run import measure_pair
 from layline.campaign.values.judge import judge
 from layline.campaign.values.measurement import Status
 

@@ -14,7 +14,8 @@ import argparse
 import os
 
 from layline.campaign.measure.controls import wrap
-from layline.campaign.measure.run import Request, measure_pair
+from layline.campaign.measure.request import Request
+from layline.campaign.measure.run import measure_pair
 from layline.campaign.operators import load_operator
 from layline.campaign.values.measurement import Plan
 

@@ -17,7 +17,8 @@ import random
 import time
 from pathlib import Path
 
-from layline.campaign.measure.run import Request, measure_pair
+from layline.campaign.measure.request import Request
+from layline.campaign.measure.run import measure_pair
 from layline.campaign.operators import load_operator
 from layline.campaign.values.judge import judge
 from layline.campaign.values.measurement import Arm, Plan

@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 
 from bench.no_op_rounds import slow_down
-from layline.campaign.measure.run import Request, measure_pair
+from layline.campaign.measure.request import Request
+from layline.campaign.measure.run import measure_pair
 from layline.campaign.operators import load_operator
 from layline.campaign.values.judge import Ratios, _decide, _decide_at_the_end, judge
 from layline.campaign.values.measurement import Arm, Outcome, Plan

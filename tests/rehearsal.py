@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from layline.campaign.measure.accelerator import plan_device
-from layline.campaign.measure.run import Request
+from layline.campaign.measure.request import Request
 from layline.campaign.operators import load_operator
 from layline.campaign.operators.gemm_shapes import shape
 from layline.campaign.values.operator import Operator, Snapshot

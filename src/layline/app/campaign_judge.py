@@ -9,7 +9,8 @@ from layline import codec
 from layline.app.campaign_places import quiet
 from layline.campaign.check_operator import check_operator
 from layline.campaign.measure.controls import wrap
-from layline.campaign.measure.run import Request, measure_pair
+from layline.campaign.measure.request import Request
+from layline.campaign.measure.run import measure_pair
 from layline.campaign.operators.find import find_operator
 from layline.campaign.trusted import choose_plan
 from layline.campaign.values.judge import judge

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from layline.campaign.bench import Measured
 from layline.campaign.measure.accelerator import plan_device
-from layline.campaign.measure.run import Request, measure_baseline, measure_pair
+from layline.campaign.measure.request import Request
+from layline.campaign.measure.run import measure_baseline, measure_pair
 from layline.campaign.operators.find import find_operator
 from layline.campaign.values.figures import build_csv, build_header
 from layline.campaign.values.judge import judge

@@ -36,7 +36,7 @@ class NumpyValues:
         import numpy as np
 
         row = array.reshape(-1, array.shape[-1])[at // array.shape[-1]]
-        return float(np.median(np.abs(row))) or 1.0
+        return float(np.median(np.abs(row.astype(np.float64)))) or 1.0  # the mean of two large ones is none of f32's
 
     def raise_above(self, array: Any, least: float) -> Any:
         import numpy as np

@@ -238,16 +238,24 @@ def disagrees(wall_ms: float, device_ms: float, overhead_ms: float, count: int =
 
 
 def run_held_out(stage: Stage, arms: Sequence[LiveArm], shape: Shape, run: PairRun) -> None:
-    """Time an equally aligned neighbour nobody listed: a gain that is real is there too."""
+    """Time an equally aligned neighbour nobody listed: a gain that is real is there too.
+
+    In requests as long as those of the listed shape: what a kernel does when a size is new to it, and what a request itself
+    costs, would else count for more there.
+    """
     near = stage.operator.neighbours(shape, stage.rng)[0]
     times: defaultdict[Arm, list[float]] = defaultdict(list)
-    for at in range(HELD_OUT_REQUESTS + 1):
-        given = replace(draw(stage, near, count=2), is_held_out=True)
+    count = 1
+    for at in range(HELD_OUT_REQUESTS + 2):
+        given = replace(draw(stage, near, count=count), is_held_out=True)
+        costs: dict[Arm, float] = {}
         for index in stage.rng.permutation(len(arms)):
             arm = arms[int(index)]
-            cost = sum(arm.run(step, given).cost_ns for step in stage.operator.passes)
-            if at:
-                times[arm.arm].append(cost)
+            costs[arm.arm] = sum(arm.run(step, given).cost_ns for step in stage.operator.passes)
+            if at > 1:
+                times[arm.arm].append(costs[arm.arm])
+        if at == 1:  # the first may compile; the second tells how many calls make a request
+            count = plan_count(stage, near, max(costs.values()) / 1e6)
     run.held_out[shape.label] = math.log(quantile(times[Arm.BEST], 0.2) / quantile(times[Arm.CANDIDATE], 0.2))
 
 

@@ -13,7 +13,8 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from layline.campaign.devices.faults import Disturbed, Fault
@@ -40,31 +41,15 @@ from layline.campaign.measure.pair import HELD_OUT_PAIRS, PairRun, find_accuracy
 from layline.campaign.measure.placement import Placements
 from layline.campaign.measure.probes.probe import Probe, Trial, run_probes
 from layline.campaign.measure.probes.table import AFTER_EACH, BEFORE_ACCEPTING, PROBES
+from layline.campaign.measure.request import Request
 from layline.campaign.measure.stage import CANDIDATE, PROFILER, SANITIZER, Stage
 from layline.campaign.values.judge import look
-from layline.campaign.values.measurement import Arm, GateResult, Measurement, Plan, Status
-from layline.campaign.values.operator import Operator, Shape, Snapshot
+from layline.campaign.values.measurement import Arm, GateResult, Measurement, Status
 from layline.errors import BenchError
 
 Progress = Callable[[str], None]
 BASELINE_PAIRS = 4
 _STATUS = {"survives": Status.CRASHED, "answers-in-time": Status.HUNG, "builds": Status.BUILD_FAILED}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """What to measure."""
-
-    operator: Operator
-    shapes: tuple[Shape, ...]
-    best: Snapshot
-    candidate: Snapshot | None = None
-    """None: measure the best alone, as at the baseline."""
-    start: Snapshot | None = None
-    """The campaign's starting kernel, whose error is the yardstick; the best where there is none."""
-    plan: Plan = field(default_factory=Plan)
-    stop_by: float | None = None
-    """Moment of the monotonic clock after which the next look is the last."""
 
 
 def measure_baseline(request: Request, *, progress: Progress = lambda _said: None) -> Measurement:
@@ -230,6 +215,7 @@ class _Run:
             loaded = {arm.arm: arm.worker.load() / 1e6 for arm in arms}
             stack.enter_context(self._stage.device.hold([arm.worker for arm in arms], self._stage))
             timed = [arm for arm in arms if arm.arm in self._timed_arms]
+            self._wait_for_started()
             with self._timed("timing"):
                 self._time(timed, run)
             with self._timed("gates"):
@@ -237,11 +223,22 @@ class _Run:
                     for shape in self._stage.shapes:
                         run_held_out(self._stage, timed, shape, run)
                 self._probe(arms, unloaded, more)
+            self._wait_for_started()
             with self._timed("controls"):
                 self._control(arms, run)
         if number == 0:
             self._keep(first_call_ms=loaded[self._on_trial] + run.first_call_ms)
         self._pairs.append(run)
+
+    @property
+    def _started(self) -> list[LiveArm]:
+        """Workers nobody has asked anything yet."""
+        return [*chain(*self._waiting), *self._aside.values()]
+
+    def _wait_for_started(self) -> None:
+        """Who still starts up works on the device, and makes the host late."""
+        for arm in self._started:
+            arm.worker.wait_ready()
 
     def _time(self, arms: list[LiveArm], run: PairRun) -> None:
         overhead = self._measurement.overhead_ms
@@ -378,9 +375,8 @@ class _Run:
 
     def finish(self) -> Measurement:
         """The measurement with the machine's state at its end; workers still waiting are ended."""
-        for arms in (*self._waiting, [*self._aside.values()]):
-            for arm in arms:
-                arm.close()
+        for arm in self._started:
+            arm.close()
         environment = replace(self._measurement.environment, load_after=os.getloadavg()[0])
         self._keep(
             environment=environment, seconds=tuple((what, round(spent, 3)) for what, spent in self._spent.items())

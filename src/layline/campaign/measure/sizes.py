@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from layline.campaign.values.operator import Operator, Shape
+from layline.campaign.values.operator import Operator, Shape, find_alignment
 
 if TYPE_CHECKING:
     import numpy as np
@@ -120,7 +120,7 @@ def _scale(label: str, near: Shape, factors: dict[str, float]) -> Shape:
 
 def _round_to(value: int, factor: float) -> int:
     """Scaled, and a multiple of as large a power of two as before, up to 32."""
-    step = next(one for one in (32, 16, 8, 4, 2, 1) if value % one == 0 and (value >= 2 * one or one == 1))
+    step = find_alignment(value)
     return max(step, step * round(value * factor / step))
 
 

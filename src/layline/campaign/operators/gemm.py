@@ -8,7 +8,7 @@ import numpy as np
 
 from layline.campaign.operators import read_kernel
 from layline.campaign.operators.draws import draw_f32, draw_integers
-from layline.campaign.values.operator import Arrays, Buffer, Operator, Pass, Shape, Tolerance
+from layline.campaign.values.operator import Arrays, Buffer, Operator, Pass, Shape, Tolerance, find_alignment
 
 Array = np.ndarray[Any, Any]
 
@@ -44,7 +44,8 @@ def _oracle(step: str, _shape: Shape, inputs: Arrays) -> dict[str, Array]:
 
 def _neighbours(near: Shape, rng: np.random.Generator) -> tuple[Shape, ...]:
     m, n, k = (size for _name, size in near.sizes)
-    jitter = [max(16, size + 16 * int(rng.choice((-2, -1, 1, 2)))) for size in (m, n, k)]
+    steps = [find_alignment(size) for size in (m, n, k)]
+    jitter = [max(step, size + step * int(rng.choice((-1, 1, 2)))) for size, step in zip((m, n, k), steps, strict=True)]
     primes = [int(rng.choice((2, 3, 5, 7, 13, 31, 61, 67, 97, 127))) for _ in range(3)]
     label = near.label
     return (

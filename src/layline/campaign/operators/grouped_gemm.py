@@ -10,7 +10,7 @@ import numpy as np
 
 from layline.campaign.operators import read_kernel
 from layline.campaign.operators.draws import draw_f32, draw_integers
-from layline.campaign.values.operator import Arrays, Buffer, Operator, Pass, Shape, Tolerance
+from layline.campaign.values.operator import Arrays, Buffer, Operator, Pass, Shape, Tolerance, find_alignment
 
 Array = np.ndarray[Any, Any]
 
@@ -56,7 +56,12 @@ def _neighbours(near: Shape, rng: np.random.Generator) -> tuple[Shape, ...]:
     ragged = tuple(int(part) for part in rng.multinomial(rows, rng.dirichlet(np.full(count, 0.4))))
     lone = tuple(rows if group == count // 2 else 0 for group in range(count))
     return (
-        shape(f"{label}~aligned", aligned if sum(aligned) else near.groups, n + 16 * int(rng.choice((-1, 1))), k),
+        shape(
+            f"{label}~aligned",
+            aligned if sum(aligned) else near.groups,
+            n + find_alignment(n) * int(rng.choice((-1, 1))),
+            k,
+        ),
         shape(f"{label}~ragged", ragged, n, k),
         shape(f"{label}~odd", tuple(size + 1 for size in near.groups), n + 1, max(1, k - 1)),
         shape(f"{label}~lone", lone, n, k),

@@ -26,6 +26,11 @@ class Shape:
         return dict(self.sizes)[name]
 
 
+def find_alignment(extent: int) -> int:
+    """The largest power of two up to 32 that an extent is a multiple of, at least twice: what a kernel's tiles may rely on."""
+    return next(one for one in (32, 16, 8, 4, 2, 1) if extent % one == 0 and (extent >= 2 * one or one == 1))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tolerance:
     """How far an output may be from the fp64 oracle."""

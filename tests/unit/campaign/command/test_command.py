@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import subprocess
 
@@ -16,14 +17,15 @@ def sleep(mark: str) -> subprocess.Popen[bytes]:
 
 
 def test_only_the_campaigns_own_leftovers_are_ended() -> None:
-    ours, others = sleep("0123456789abcdef"), sleep("fedcba9876543210")
+    mark = secrets.token_hex(8)  # another run of this test on the same machine has its own
+    ours, others = sleep(mark), sleep(secrets.token_hex(8))
     try:
         ended = 0
         while not ended:  # a mark is there as soon as the program has started
-            ended = end_leftovers("0123456789abcdef")
+            ended = end_leftovers(mark)
         ours.wait(timeout=60)  # by the signal, or by itself when its child had gone first
         assert others.poll() is None
-        assert end_leftovers("0123456789abcdef") == 0
+        assert end_leftovers(mark) == 0
     finally:
         os.killpg(others.pid, signal.SIGKILL)
         others.wait()

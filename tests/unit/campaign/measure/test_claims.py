@@ -6,7 +6,8 @@ import hashlib
 
 from corpus.cases import load_corpus_operator
 from layline.campaign.measure.controls import wrap
-from layline.campaign.measure.run import Request, measure_baseline
+from layline.campaign.measure.request import Request
+from layline.campaign.measure.run import measure_baseline
 from layline.campaign.operators import load_operator
 from layline.campaign.operators.softmax import shape
 from layline.campaign.values.measurement import Measurement, Plan, Status

@@ -14,7 +14,8 @@ from layline.campaign.measure.clock import check_clock, measure_step, tell_clock
 from layline.campaign.measure.controls import build_own, wrap
 from layline.campaign.measure.crew import open_arm
 from layline.campaign.measure.inputs import draw
-from layline.campaign.measure.run import Request, measure_baseline
+from layline.campaign.measure.request import Request
+from layline.campaign.measure.run import measure_baseline
 from layline.campaign.operators import load_operator
 from layline.campaign.values.measurement import Arm, Plan, Status
 

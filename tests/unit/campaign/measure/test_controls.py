@@ -7,7 +7,8 @@ from pathlib import Path
 
 from layline.campaign.measure.build import Built
 from layline.campaign.measure.controls import check_builds, judge_controls, wrap
-from layline.campaign.measure.run import Request, measure_pair
+from layline.campaign.measure.request import Request
+from layline.campaign.measure.run import measure_pair
 from layline.campaign.operators import load_operator
 from layline.campaign.operators.softmax import shape
 from layline.campaign.values.measurement import (

@@ -14,7 +14,8 @@ from corpus.cases import EXPLOITS, FOLDER, HONEST, QUICK, Case, load_case, load_
 from corpus.disguises import DISGUISES
 from layline.campaign.measure.build import FLAGS, LIBRARIES
 from layline.campaign.measure.controls import wrap
-from layline.campaign.measure.run import Request, measure_pair
+from layline.campaign.measure.request import Request
+from layline.campaign.measure.run import measure_pair
 from layline.campaign.values.judge import judge
 from layline.campaign.values.measurement import Status
 

@@ -14,7 +14,8 @@ from layline.campaign.measure.choose import set_stage
 from layline.campaign.measure.controls import build_own, wrap
 from layline.campaign.measure.crew import open_arm
 from layline.campaign.measure.inputs import draw
-from layline.campaign.measure.run import Request, measure_baseline, measure_pair
+from layline.campaign.measure.request import Request
+from layline.campaign.measure.run import measure_baseline, measure_pair
 from layline.campaign.operators import load_operator
 from layline.campaign.operators.softmax import shape
 from layline.campaign.values.measurement import Arm, Plan, Status

@@ -15,7 +15,8 @@ from layline.campaign.measure.company import check_alone, find_spoiler, judge_co
 from layline.campaign.measure.controls import wrap
 from layline.campaign.measure.pair import PairRun, run_shape
 from layline.campaign.measure.processor import Processor
-from layline.campaign.measure.run import Request, measure_pair
+from layline.campaign.measure.request import Request
+from layline.campaign.measure.run import measure_pair
 from layline.campaign.measure.stage import Stage
 from layline.campaign.operators import load_operator
 from layline.campaign.operators.softmax import shape

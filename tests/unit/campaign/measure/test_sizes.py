@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from layline.campaign.measure.numpy_values import NumpyValues
 from layline.campaign.measure.sizes import (
     find_empty_shapes,
     find_far_shapes,
@@ -16,7 +17,7 @@ from layline.campaign.measure.sizes import (
     walk_sizes,
 )
 from layline.campaign.operators import load_operator
-from layline.campaign.values.operator import Shape
+from layline.campaign.values.operator import Shape, find_alignment
 
 GEMM = load_operator("gemm")
 
@@ -58,3 +59,19 @@ def test_shapes_between_lie_well_away_and_are_as_aligned(label: str, sizes: tupl
             assert size >= 1
             assert listed < 16 or not 7 / 8 < size / listed < 9 / 8
             assert listed % 32 or listed < 64 or size % 32 == 0
+
+
+@pytest.mark.parametrize("name", ["gemm", "grouped_gemm"])
+def test_an_equally_aligned_neighbour_is_as_well_aligned(name: str) -> None:
+    """A kernel with tiles of 32 is not slower near 64 for being offered 48."""
+    operator = load_operator(name)
+    for listed in operator.shapes:
+        for seed in range(20):
+            near = operator.neighbours(listed, np.random.default_rng(seed))[0]
+            for axis in ("N", "K"):
+                assert near.size(axis) % find_alignment(listed.size(axis)) == 0, (listed, near)
+
+
+def test_the_spread_of_a_row_of_the_largest_numbers_is_finite() -> None:
+    row = np.full((1, 2), 3.4e38, np.float32)
+    assert NumpyValues().find_spread(row, 0) == pytest.approx(3.4e38)

@@ -13,7 +13,8 @@ import pytest
 from layline.campaign.ledger.round_time import SLACK, estimate_round
 from layline.campaign.ledger.state import State
 from layline.campaign.measure.build import FLAGS
-from layline.campaign.measure.run import Request, measure_pair
+from layline.campaign.measure.request import Request
+from layline.campaign.measure.run import measure_pair
 from layline.campaign.operators import load_operator
 from layline.campaign.operators.softmax import shape as softmax_shape
 from layline.campaign.proposers import Brief, Declined, Proposed

@@ -1,0 +1,24 @@
+"""What is asked of a measuring run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from layline.campaign.values.measurement import Plan
+from layline.campaign.values.operator import Operator, Shape, Snapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What to measure."""
+
+    operator: Operator
+    shapes: tuple[Shape, ...]
+    best: Snapshot
+    candidate: Snapshot | None = None
+    """None: measure the best alone, as at the baseline."""
+    start: Snapshot | None = None
+    """The campaign's starting kernel, whose error is the yardstick; the best where there is none."""
+    plan: Plan = field(default_factory=Plan)
+    stop_by: float | None = None
+    """Moment of the monotonic clock after which the next look is the last."""
