@@ -10,7 +10,6 @@ from functools import lru_cache
 from pathlib import Path
 
 from layline.core.evidence import Evidence, Location, Skipped
-from layline.errors import MissingObject
 from layline.git import Blob
 from layline.source.cache import Cache
 from layline.source.definitions import Definition, Module
@@ -137,17 +136,6 @@ class Index:
         package.
         """
         return longest_root(entry.name, self.parts[entry.part].packages), -entry.part, entry.is_package
-
-    def may_mention(self, module: str, word: str) -> bool:
-        """False if the text of a module that nobody has read yet plainly cannot bind the word: no need to read it."""
-        entry = self.entries.get(module)
-        if entry is None or entry.blob in self._texts:
-            return True
-        try:
-            data = self.read_blob(module)
-        except MissingObject:
-            return True
-        return word.encode() in data or b"*" in data or not data.isascii()
 
     def find_version(self, blob: str) -> Module | None:
         """What a blob of the index binds, whatever it is called; None where the index has not read it."""

@@ -10,6 +10,7 @@ from functools import cached_property
 from layline.source.definitions import Definition, DefinitionKind, Import, Module, Parameter, ParameterKind
 from layline.source.index import Index
 from layline.source.names import absolute_name, parents
+from layline.source.stars import StarWords
 from layline.source.symbols import Symbol, SymbolKind
 
 _OBJECT_MEMBERS = frozenset(dir(object)) | {
@@ -61,6 +62,7 @@ class Resolver:
         self._steps: dict[tuple[str, str, str], _Binding | None] = {}
         """The steps of the question under way; None: being worked out, so asking again is a cycle."""
         self._stars: dict[str, list[tuple[Import, str | None]]] = {}
+        self._words = StarWords(index, self._find_stars)
 
     def resolve(self, dotted: str) -> Symbol:
         """What `dotted` is, seen as `import` statements see it: the longest module first, then attributes."""
@@ -232,17 +234,13 @@ class Resolver:
 
     def _starred(self, module: str, holder: Module, name: str) -> _Binding | None:
         outside: _Binding | None = None
+        may_bind = name in _MODULE_MEMBERS or self._words.may_bind(module, name)
         for item, source in self._star_sources(module, holder):
             if source is None or not self._is_module(source):
                 if source is not None and not self.index.owns(source):
                     outside = _unknown(f"{module} has `from {source} import *`, which may bind it")
                 continue
-            if (
-                name not in _MODULE_MEMBERS
-                and not self._submodule(source, name)
-                and not self.index.may_mention(source, name)
-            ):
-                # a module cannot hand on what it does not name; parsing every star of a large package is what costs
+            if not may_bind or (name not in _MODULE_MEMBERS and not self._words.may_mention(source, name)):
                 continue
             inner = self.index.module(source)
             exports = inner.exports if inner is not None else None
@@ -262,6 +260,11 @@ class Resolver:
                 for item in holder.bound_imports.get("*", ())
             ]
         return self._stars[module]
+
+    def _find_stars(self, module: str) -> Iterator[str]:
+        holder = self.index.module(module)
+        if holder is not None:
+            yield from (source for _, source in self._star_sources(module, holder) if source is not None)
 
     def _submodule(self, module: str, name: str) -> _Binding | None:
         return _module(f"{module}.{name}") if self._is_module(f"{module}.{name}") else None

@@ -1,0 +1,53 @@
+"""Star imports of large packages: found through any number of steps, and nothing parsed for a name nobody has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from histories import History
+from layline.git import open_repository
+from layline.source import Part, Resolver, Tree
+from layline.source.lazy import open_index
+
+PARTS = tuple(f"part{number}" for number in range(9))
+FILES = {
+    "pkg/__init__.py": "".join(f"from .{part} import *\n" for part in PARTS),
+    **{f"pkg/{part}/__init__.py": "from .body import *\n" for part in PARTS},
+    **{f"pkg/{part}/body.py": f"def run_{part}(*args): return 2 * 3\n" for part in PARTS},
+    "pkg/part7/body.py": "from ..part8.body import(*)\nﬁeld = 1\n".replace("(*)", " \\\n  *"),
+    "pkg/part3/tools.py": "def cut(): ...\n",
+}
+
+
+@pytest.fixture
+def part(tmp_path: Path) -> Part:
+    history = History.start(tmp_path / "upstream")
+    commit = history.commit("all", dict(FILES))
+    return Part(tree=Tree(open_repository(history.path), commit), packages=("pkg",))
+
+
+@pytest.mark.parametrize(
+    ("name", "home"),
+    [
+        ("run_part0", "pkg.part0.body.run_part0"),
+        ("run_part8", "pkg.part8.body.run_part8"),
+        ("field", "pkg.part7.body.field"),
+        ("tools", "pkg.part3.tools"),
+        ("nobody", None),
+    ],
+)
+def test_a_name_behind_many_stars(part: Part, name: str, home: str | None) -> None:
+    index, _ = open_index([part])
+    assert Resolver(index).resolve(f"pkg.{name}").home == home
+
+
+def test_no_body_is_parsed_for_a_name_nobody_has(part: Part) -> None:
+    """`*args` and a product are no star imports: the texts of all bodies were parsed for them."""
+    index, texts = open_index([part])
+    Resolver(index).resolve("pkg.nobody")
+    blobs = {entry.blob: entry.path for entry in index.entries.values()}
+    parsed = {blobs[blob] for blob in texts}
+    assert "pkg/__init__.py" in parsed
+    assert not [path for path in parsed if path.endswith("body.py") and "part7" not in path]
