@@ -46,7 +46,8 @@ class Pin:
     revision: str | None = None
     """The upstream commit or tag itself, for a downstream that writes its pin nowhere."""
     variable: str | None = None
-    """The name of an ENV, ARG, workflow or shell variable in that file; without it the file holds one commit."""
+    """The name of an ENV, ARG, workflow or shell variable in that file, or the key of a JSON file (`deps.keel.ref`);
+    without it the file holds one commit."""
     requirement: str | None = None
     """The distribution whose pinned version in that file (pyproject.toml, requirements) names an upstream tag."""
     tag: str = "v{version}"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,26 @@ def test_where_nothing_is_pinned_the_readme_names_the_version(tmp_path: Path) ->
         ("deck",),
     )
     assert "the docs say `git checkout core_v0.12.1` (README.md:3)" in text
+
+
+def test_a_manifest_that_names_address_and_commit_is_a_pin(tmp_path: Path) -> None:
+    layered = make_layered(tmp_path)
+    (layered.downstream.path / "third_party/keel").rmdir()
+    manifest = {"vcs": {"keel": {"repo": "https://github.com/loft/Keel-LM.git", "ref": layered.pin}, "n": "1"}}
+    layered.downstream.commit(
+        "Unpin",
+        {
+            ".gitmodules": "",
+            "requirements/manifest.json": json.dumps(manifest, indent=2),
+            "deck/__init__.py": "import keel.run\n",
+        },
+    )
+    assert layline("init", "--upstream", str(layered.upstream.path), cwd=layered.downstream.path).code == 0
+    text = (layered.downstream.path / "layline.toml").read_text()
+    (backend,) = parse_settings(text).backends.values()
+    assert backend.pin == Pin(file="requirements/manifest.json", variable="vcs.keel.ref")
+    assert (backend.upstream, backend.packages) == ("https://github.com/loft/Keel-LM", ("keel",))
+    assert layline("gap", "show", "keel", "--format", "json", cwd=layered.downstream.path).json["behind"] == 2
 
 
 def test_where_no_version_is_named_what_is_required_is_suggested(tmp_path: Path) -> None:

@@ -156,6 +156,14 @@ def _look_at_backend(workspace: Workspace, tree: Tree, key: str, backend: Backen
         yield Finding(subject=key, what=f"ref {ends.ref}", state="ok", detail=ends.tip[:12])
     except Error as error:
         yield Finding(subject=key, what="objects", state="missing", detail=error.message, remedy=error.hint or "")
+    if backend.upstream is None:
+        yield Finding(
+            subject=key,
+            what="address",
+            state="absent",
+            detail="`gap report` and links to commits need the https address of its repository.",
+            remedy=f"Write backends.{key}.upstream.",
+        )
     for name in ("integration", "patches", "configs"):
         for folder in getattr(backend, name):
             count = sum(1 for _ in tree.paths(folder)) or int(tree.find(folder) is not None)

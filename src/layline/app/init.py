@@ -7,6 +7,7 @@ import os
 import posixpath
 import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,9 +51,9 @@ def init(
     imported = survey.find_imported_packages(tree)
     drafts = tuple(_survey_backends(tree, place)) or tuple(_draft_checkouts(tree, imported, project))
     known = {package for draft in drafts for package in (draft.key, *draft.backend.packages)}
-    proposals = [
-        one for one in propose_upstreams(tree, imported, place.resolve().parent, upstreams) if one.package not in known
-    ]
+    proposed = propose_upstreams(tree, imported, place.resolve().parent, upstreams)
+    drafts = tuple(_use_clone(draft, proposed, folder) for draft in drafts)
+    proposals = [one for one in proposed if one.package not in known]
     chosen = choose(proposals, upstreams, alone=not drafts)
     drafts += tuple(_draft_proposal(tree, one, folder) for one in chosen)
     others = tuple(one for one in proposals if one not in chosen)
@@ -166,7 +167,10 @@ def _draft_written_pins(tree: Tree, imported: Counter[str], known: set[str]) -> 
     packages = {survey.normalise(name): name for name, _ in reversed(imported.most_common())}
     addresses = survey.find_addresses(tree) if pins else {}
     for name, places in pins.items():
-        package, address = packages.get(name), addresses.get(name)
+        beside = next((pin.address for pin in places if pin.address), None)
+        # an address names the repository, `Keel-Core`; a variable the package
+        package = packages.get(name) or (_find_package(name, imported) if beside else None)
+        address = beside or addresses.get(name)
         if package is not None and address is not None and name not in known:
             yield _draft_written_pin(tree, package, address, places)
 
@@ -269,6 +273,14 @@ def _draft_proposal(tree: Tree, one: Proposal, folder: Path) -> Draft:
     )
     choices = tuple(f"pin = {{ revision = {toml(tag)} }}  # {why}" for tag, why in one.others)
     return Draft(key=one.package, backend=backend, choices=choices, remarks=tuple(remarks))
+
+
+def _use_clone(draft: Draft, proposed: list[Proposal], folder: Path) -> Draft:
+    """The same draft with the history that is here."""
+    clones = [one for one in proposed if one.clone is not None and one.package in draft.backend.packages]
+    if not clones or clones[0].clone is None or draft.backend.path is not None:
+        return draft
+    return replace(draft, backend=replace(draft.backend, objects=_relative(clones[0].clone, folder), ref=clones[0].ref))
 
 
 def _choose_pin(one: Proposal) -> Pin | None:

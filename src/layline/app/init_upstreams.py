@@ -21,7 +21,7 @@ from layline.gap.dependencies import Kind, Rank, read_declarations
 from layline.gap.dependencies.model import canonical_name
 from layline.git import open_repository
 from layline.git.repository import find_git_dir
-from layline.history.tags import is_version
+from layline.history.tags import find_newest_release
 from layline.source import survey
 from layline.source.checkouts import find_demand
 from layline.source.tree import Tree
@@ -198,16 +198,11 @@ def _name_version(item: Declaration, version: str, *, follow: bool = False) -> V
 
 def _find_tag(repository: Repository, version: str | None) -> str | None:
     """The tag that ends in this version (`.0` may be left out); without a version the newest release."""
-    tags = [name.removeprefix("refs/tags/") for name in repository.refs("refs/tags")]
     if version is None:
-        releases = [name for name in tags if is_version(name)]
-        return max(releases, key=_as_numbers, default=None)
+        return find_newest_release(repository)
+    tags = [name.removeprefix("refs/tags/") for name in repository.refs("refs/tags")]
     ending = re.compile(rf"(?:.*[^0-9.])?{re.escape(version)}(?:\.0)*\Z")
     return min((name for name in tags if ending.match(name)), key=len, default=None)
-
-
-def _as_numbers(tag: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", tag))
 
 
 def _read_installed_address(package: str) -> str | None:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Evidence
+from layline.core.prose import listed
 from layline.errors import ConfigError, MissingObject
 from layline.history.commits import read_log
+from layline.history.json_keys import JsonString, find_strings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,7 +94,7 @@ def _read_written_pin(downstream: Repository, commit: str, key: str, pin: Pin) -
         listed = ", ".join(f"line {line}: {value}" for line, value in found)
         raise ConfigError(
             f"backends.{key}.pin: {pin.file} gives {what} more than one value ({listed}).",
-            hint="Name a file or variable that names it once.",
+            hint=_say_keys(text, pin) or "`pin` needs a file, or with `variable` a name in it, that has one value.",
         )
     line, value = found[0]
     command = f"git show {commit}:{pin.file} | sed -n {line}p"
@@ -101,12 +103,32 @@ def _read_written_pin(downstream: Repository, commit: str, key: str, pin: Pin) -
 
 
 def _find_pins(text: str, pin: Pin) -> Iterator[tuple[int, str]]:
+    if _has_keys(pin) and pin.variable is not None:
+        yield from ((one.line, one.value) for one in _find_keys(text, pin.variable))
+        return
     for number, line in enumerate(text.splitlines(), 1):
         if line.lstrip().startswith(("#", "//")):
             continue
         value = _pin_in_line(line, pin)
         if value is not None:
             yield number, value
+
+
+def _has_keys(pin: Pin) -> bool:
+    return pin.file is not None and pin.file.endswith(".json") and pin.requirement is None
+
+
+def _find_keys(text: str, variable: str | None) -> Iterator[JsonString]:
+    """The commits of a JSON file: under this key, or one that ends in it; all of them where none is named."""
+    for one in find_strings(text):
+        if _COMMIT.fullmatch(one.value) and (variable is None or f".{one.key}".endswith(f".{variable}")):
+            yield one
+
+
+def _say_keys(text: str, pin: Pin) -> str:
+    """Which whole keys could be meant."""
+    keys = [f'"{one.key}"' for one in _find_keys(text, pin.variable)] if _has_keys(pin) else []
+    return f"Name one of its keys as `variable`: {listed(keys)}." if keys else ""
 
 
 def _pin_in_line(line: str, pin: Pin) -> str | None:

@@ -6,6 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from layline.git import Repository
 
 
@@ -48,20 +50,42 @@ def is_version(name: str) -> bool:
     return bool(re.fullmatch(r"v?\d[\w.+-]*", last) or re.search(r"\d+\.\d+", last))
 
 
+def is_final(name: str) -> bool:
+    """A version that is meant for users: not `1.2rc1`, `26.04-alpha.rc2`, `v2.0.dev0`."""
+    return is_version(name) and not re.search(
+        r"(?i)(?<![a-z])(a|b|c|rc|alpha|beta|dev|pre|preview)[.\-_]?\d*(?![a-z])", name
+    )
+
+
+def find_newest_release(repository: Repository) -> str | None:
+    """The final version that was committed last; a candidate only where nothing else was ever tagged."""
+    tags = {name.removeprefix("refs/tags/"): oid for name, oid in repository.refs("refs/tags").items()}
+    names = [name for name in tags if is_final(name)] or [name for name in tags if is_version(name)]
+    dates = _read_dates(repository, [tags[name] for name in names])
+    return max(names, key=lambda name: (dates.get(tags[name], 0), name), default=None)
+
+
 def find_other_tags(repository: Repository, base: str, tip: str) -> tuple[str, ...]:
     """Tags on commits that neither holds, dated after `base` and not after `tip`: releases cut on other branches."""
     tags = repository.refs("refs/tags")
     if not tags:
         return ()
-    ask = "\n".join([base, tip, *dict.fromkeys(tags.values())]).encode("ascii")
-    out = repository.git("log", "--no-walk=unsorted", "--stdin", "--ignore-missing", "--format=%H %ct", stdin=ask)
-    dates = {oid: int(seconds) for oid, seconds in (line.split() for line in out.decode("ascii").splitlines())}
+    dates = _read_dates(repository, [base, tip, *tags.values()])
     if base not in dates or tip not in dates:
         return ()
     within = {oid for oid, when in dates.items() if dates[base] < when <= dates[tip]}
     held = set(repository.git("rev-list", tip, base).decode("ascii").split()) if within else set()
     found = [(dates[oid], name.removeprefix("refs/tags/")) for name, oid in tags.items() if oid in within - held]
     return tuple(name for _, name in sorted(found))
+
+
+def _read_dates(repository: Repository, commits: Iterable[str]) -> dict[str, int]:
+    """When each commit that is there was made."""
+    ask = "\n".join(dict.fromkeys(commits)).encode("ascii")
+    if not ask:
+        return {}
+    out = repository.git("log", "--no-walk=unsorted", "--stdin", "--ignore-missing", "--format=%H %ct", stdin=ask)
+    return {oid: int(seconds) for oid, seconds in (line.split() for line in out.decode("ascii").splitlines())}
 
 
 def _reachable(repository: Repository, commit: str, tagged: set[str]) -> list[str]:

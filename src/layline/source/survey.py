@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location
 from layline.core.ours import is_own, is_packaged
+from layline.history.json_keys import JsonString, find_strings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -44,6 +45,8 @@ class WrittenPin:
     variable: str | None
     location: Location
     commit: str
+    address: str | None = None
+    """The repository that stands beside it."""
 
 
 def normalise(name: str) -> str:
@@ -77,7 +80,9 @@ def to_https(url: str) -> str | None:
 
 
 def find_written_pins(tree: Tree) -> Iterator[WrittenPin]:
-    """Commit variables in workflows, Dockerfiles and shell scripts; `.github/*.commit` files."""
+    """Commit variables in workflows, Dockerfiles and shell scripts; `.github/*.commit` files; addresses with a commit
+    in JSON files.
+    """
     for path in tree.paths():
         base = posixpath.basename(path)
         if base.endswith(".commit"):
@@ -86,6 +91,8 @@ def find_written_pins(tree: Tree) -> Iterator[WrittenPin]:
             if found:
                 stem = normalise(re.sub(r"[-_.](?:main|verified|pinned|release|latest|commit).*$", "", base))
                 yield WrittenPin(name=stem, variable=None, location=Location(path, 1), commit=found.group(1))
+        elif base.endswith(".json") and is_own(path):
+            yield from _find_manifest_pins(path, _read_small(tree, path) or "")
         elif _may_hold_variables(path, base):
             yield from _find_variables(path, _read_small(tree, path) or "")
 
@@ -103,6 +110,25 @@ def _find_variables(path: str, text: str) -> Iterator[WrittenPin]:
             variable, commit = found.groups()
             stem = normalise(re.sub(r"_(?:COMMIT|SHA|COMMIT_ID|HASH|REV)$", "", variable))
             yield WrittenPin(name=stem, variable=variable, location=Location(path, number), commit=commit)
+
+
+def _find_manifest_pins(path: str, text: str) -> Iterator[WrittenPin]:
+    """Objects of a JSON file that hold the address of a repository and one full commit."""
+    groups: dict[str, list[JsonString]] = {}
+    for one in find_strings(text) if re.search(r"\b[0-9a-f]{40}\b", text) else ():
+        groups.setdefault(one.key.rpartition(".")[0], []).append(one)
+    for held in groups.values():
+        commits = [one for one in held if re.fullmatch("[0-9a-f]{40}", one.value)]
+        addresses = [found for one in held if (found := _ADDRESS.match(one.value)) is not None]
+        if len(commits) == len(addresses) == 1:
+            (one,), (found,) = commits, addresses
+            yield WrittenPin(
+                name=normalise(found[4]),
+                variable=one.key,
+                location=Location(path, one.line),
+                commit=one.value,
+                address=f"https://{found[1] or found[2]}/{found[3]}/{found[4]}",
+            )
 
 
 def find_addresses(tree: Tree) -> dict[str, str]:

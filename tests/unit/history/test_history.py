@@ -26,6 +26,7 @@ from layline.history import (
     read_pin,
     read_version,
 )
+from layline.history.tags import find_newest_release, is_final
 
 SUBJECTS = [
     ("Fix the rudder (#12)", 12),
@@ -125,6 +126,23 @@ TAG_NAMES = [
 ]
 
 
+FINAL = ["v2", "core_v0.16.1", "2026.1", "v1.0.post1", "release/1.2"]
+NOT_FINAL = ["v2rc1", "26.04-alpha.rc2", "v2.0.dev0", "core_v0.7.0.beta", "1.0a3", "v1.0-pre", "nightly-x"]
+
+
+def test_the_newest_release_is_the_last_final_version(tmp_path: Path) -> None:
+    assert [name for name in FINAL + NOT_FINAL if is_final(name)] == FINAL
+    history = History.start(tmp_path / "r")
+    for tag in ("v1.0", "core_v0.9", "v1.1rc1"):
+        history.commit(tag, {"x": tag})
+        history.git("tag", tag)
+    assert find_newest_release(open_repository(history.path)) == "core_v0.9"
+    history.git("tag", "-d", "v1.0", "core_v0.9")
+    assert find_newest_release(open_repository(history.path)) == "v1.1rc1"
+    history.git("tag", "-d", "v1.1rc1")
+    assert find_newest_release(open_repository(history.path)) is None
+
+
 @pytest.mark.parametrize(("name", "expected"), TAG_NAMES)
 def test_a_tag_that_names_a_version(name: str, expected: bool) -> None:
     assert is_version(name) is expected
@@ -179,6 +197,19 @@ def test_declared_versions(
 
 
 A, B = "a" * 40, "b" * 40
+MANIFEST = f"""{{
+  "image": "keel:ref",
+  "vcs": {{
+    "spar": {{"repo": "https://example.org/Spar", "ref": "{B}"}},
+    "keel": {{
+      "repo": "https://example.org/Keel",
+      "ref": "{A}"
+    }}
+  }},
+  "odd": ["a \\" {{", {{"x.y": "{B}"}}],
+  "none": {{}}
+}}
+"""
 PINS = [
     ("x.commit", f"{A}\n", Pin(file="x.commit"), A),
     ("ci.yaml", f"  KEEL_COMMIT: {A} # (#1)\n", Pin(file="ci.yaml", variable="KEEL_COMMIT"), A),
@@ -198,6 +229,12 @@ PINS = [
         Pin(file="pyproject.toml", requirement="keel", tag="{version}"),
         "2.0",
     ),
+    ("deps.json", MANIFEST, Pin(file="deps.json", variable="vcs.keel.ref"), A),
+    ("deps.json", MANIFEST, Pin(file="deps.json", variable="keel.ref"), A),
+    ("deps.json", MANIFEST, Pin(file="deps.json", variable="odd.1.x.y"), B),
+    ("deps.json", MANIFEST, Pin(file="deps.json", variable="ref"), None),
+    ("deps.json", MANIFEST, Pin(file="deps.json", variable="el.ref"), None),
+    ("deps.json", MANIFEST + "}", Pin(file="deps.json", variable="keel.ref"), None),
     ("ci.yaml", f"  KEEL_COMMIT: {A}\n  KEEL_COMMIT: {B}\n", Pin(file="ci.yaml", variable="KEEL_COMMIT"), None),
     ("ci.yaml", "  KEEL_COMMIT: main\n", Pin(file="ci.yaml", variable="KEEL_COMMIT"), None),
     ("r.txt", "keel>=2.0\n", Pin(file="r.txt", requirement="keel"), None),
@@ -214,6 +251,20 @@ def test_written_pins(tmp_path: Path, name: str, text: str, pin: Pin, expected: 
             read_pin(repository, commit, "keel", Backend(pin=pin))
     else:
         assert read_pin(repository, commit, "keel", Backend(pin=pin)).revision == expected
+
+
+def test_a_pin_inside_json_says_its_line_and_which_keys_may_be_meant(tmp_path: Path) -> None:
+    history = History.start(tmp_path / "r")
+    commit = history.commit("one", {"deps.json": MANIFEST})
+    repository = open_repository(history.path)
+    found = read_pin(repository, commit, "keel", Backend(pin=Pin(file="deps.json", variable="keel.ref")))
+    assert found.evidence.lines == (7, 7)
+    for pin in (Pin(file="deps.json"), Pin(file="deps.json", variable="ref")):
+        with pytest.raises(ConfigError) as error:
+            read_pin(repository, commit, "keel", Backend(pin=pin))
+        assert error.value.hint is not None
+        assert '"vcs.keel.ref"' in error.value.hint
+        assert error.value.hint.startswith('Name one of its keys as `variable`: "vcs.spar.ref"')
 
 
 def test_pin_moves(tmp_path: Path) -> None:
