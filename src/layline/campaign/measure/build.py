@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import shlex
 import shutil
@@ -107,11 +108,28 @@ def build_kernel(snapshot: Snapshot, operator: Operator, shop: Path, *, timeout_
 
 def add_shim(operator: Operator, text: str) -> str:
     """A kernel in a foreign form gets what turns it into ours; one that has the function already does not."""
-    return (
-        text
-        if not operator.shim or f"def {operator.passes[0].symbol}(" in _drop_methods(text)
-        else text + operator.shim
-    )
+    if not operator.shim or f"def {operator.passes[0].symbol}(" in _drop_methods(text):
+        return text
+    return _put_before(operator.prelude, text) + operator.shim
+
+
+def _put_before(prelude: str, text: str) -> str:
+    """Behind what must come first in a module: its docstring and imports from the future."""
+    try:
+        body = ast.parse(text).body if prelude else []
+    except SyntaxError:
+        return text  # the build says what is wrong
+    line = 0
+    for at, node in enumerate(body):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str())) if at == 0:
+                line = node.end_lineno or 0
+            case ast.ImportFrom(module="__future__"):
+                line = node.end_lineno or 0
+            case _:
+                break
+    lines = text.splitlines(keepends=True)
+    return "".join([*lines[:line], prelude, *lines[line:]])
 
 
 def _drop_methods(text: str) -> str:

@@ -124,6 +124,8 @@ class Operator:
     """Kernels return their outputs; the worker copies them where they belong."""
     shim: str = ""
     """Put behind a Python kernel that does not define the first pass's function itself."""
+    prelude: str = ""
+    """Then also put before it: modules that kernels of a foreign form import."""
     mutants: tuple[str, ...] = ()
     """Kernels made wrong from the start, which a check of the operator must see refused."""
 

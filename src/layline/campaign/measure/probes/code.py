@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
 
 from layline.campaign.devices.faults import Fault
@@ -39,6 +40,11 @@ OWN_LIBRARIES = (
     "librt",
     "libutil",
 )
+_BOUNDS = r"(?:__launch_bounds__\s*\([^)]*\)\s*)?"
+_ENTRY = re.compile(rf"__global__\s+{_BOUNDS}(?:static\s+)?void\s+{_BOUNDS}(?P<name>\w+)\s*\(")
+"""A kernel's head in CUDA or HIP."""
+LIBRARIES = ("at::", "c10::", "cub::", "thrust::", "cudnn")
+"""Whose kernels are never the candidate's, whatever names it gives its own."""
 
 
 def show_loaded(on: Trial) -> Shown:
@@ -147,13 +153,32 @@ def _refuse_foreign(seen: Seen, shape: Shape) -> None:
 
 
 def find_compiled(snapshot: Snapshot) -> frozenset[str]:
-    """Names of functions the snapshot hands to a just-in-time compiler: decorated with something called jit."""
-    found = set()
+    """Names of functions the snapshot hands to a compiler: decorated with something called jit, or written in CUDA or HIP
+    inside a text of it.
+    """
+    found: set[str] = set()
     for _path, text in snapshot.files:
         for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.FunctionDef) and any(_is_jit(one) for one in node.decorator_list):
-                found.add(node.name)
+            match node:
+                case ast.FunctionDef() if any(_is_jit(one) for one in node.decorator_list):
+                    found.add(node.name)
+                case ast.Constant(value=str(source)) if "__global__" in source:
+                    found |= {match.group("name") for match in _ENTRY.finditer(source)}
     return frozenset(found)
+
+
+def find_base_name(shown: str) -> str:
+    """`scale` of what a profiler shows as `void ours::scale<256, float>(float const*, int)`."""
+    whole = shown.removeprefix("void ")
+    if whole.startswith(LIBRARIES):
+        return ""
+    plain, depth = "", 0
+    for letter in whole:
+        if letter == "(" and not depth:
+            break
+        depth += (letter == "<") - (letter == ">")
+        plain += letter if not depth and letter != ">" else ""
+    return plain.rpartition("::")[2].strip()
 
 
 def _is_jit(decorator: ast.expr) -> bool:
@@ -169,10 +194,11 @@ def read_seen(step: str, times: dict[str, float], compiled: frozenset[str]) -> S
     if not total:
         return Seen(step=step, own=None)
     shares = {name: took / total for name, took in times.items()}
-    own = sum(share for name, share in shares.items() if name in compiled)
+    ours = {name for name in shares if name in compiled or find_base_name(name) in compiled}
+    own = sum(shares[name] for name in ours)
     foreign = [
         (name, share)
         for name, share in shares.items()
-        if name not in compiled and not any(word in name for word in HARMLESS)
+        if name not in ours and not any(word in name for word in HARMLESS)
     ]
     return Seen(step=step, own=own, foreign=tuple(sorted(foreign, key=lambda one: -one[1])))

@@ -77,6 +77,7 @@ def build_operator(file: OperatorFile) -> Operator:
         examine=(lambda step, inputs, outputs: check(step, Inputs(inputs), Inputs(outputs))) if check else None,
         returns=bool(file.say("returns", False)),
         shim=str(file.say("shim", "")),
+        prelude=str(file.say("prelude", "")),
     )
 
 

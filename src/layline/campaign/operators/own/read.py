@@ -32,6 +32,7 @@ KNOWN = (
     "kinds",
     "returns",
     "shim",
+    "prelude",
 )
 
 

@@ -29,6 +29,19 @@ def forward(x): ...
 """
 
 
+CUDA = '''
+SOURCE = r"""
+template <int N> __global__ __launch_bounds__(256) void scale(float* x) {}
+extern "C" __global__ void __launch_bounds__(128, 2) turn(int n) {}
+__device__ void helper(int n) {}
+"""
+'''
+
+
+def test_kernels_in_cuda_inside_a_text_are_the_kernels_own() -> None:
+    assert find_compiled(Snapshot(files=(("kernel.py", CUDA),))) == {"scale", "turn"}
+
+
 def test_only_compiled_functions_are_the_kernels_own() -> None:
     assert find_compiled(Snapshot(files=(("kernel.py", KERNEL),))) == {"_product", "_sum", "_third"}
 
@@ -49,6 +62,8 @@ def test_only_compiled_functions_are_the_kernels_own() -> None:
         ({"_product": 1.0, "nvjet_hsh_128x256_64x4_2x1": 99.0}, 0.01, True),
         ({"_product_of_the_vendor": 100.0}, 0.0, True),  # a name that only begins like ours
         ({"_product": 80.0, "void at::native::reduce_kernel<512>": 20.0}, 0.8, True),
+        ({"void ours::_product<256, pair<int, float> >(float const*, int)": 60.0, "_sum(int)": 40.0}, 1.0, False),
+        ({"void at::native::_product<256>(float const*)": 100.0}, 0.0, True),  # the library's, under our name
     ],
 )
 def test_what_ran_is_sorted_by_name(times: dict[str, float], own: float, is_foreign: bool) -> None:

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from layline.campaign.operators.own.foreign.flashinfer import write_flashinfer
+from layline.campaign.operators.own.foreign.gpumode import write_gpumode
 from layline.campaign.operators.own.foreign.kernelbench import write_kernelbench
 from layline.campaign.operators.own.read import OperatorFile, run_text
 
 SCHEMES: dict[str, Callable[[str, Path], tuple[str, Path]]] = {
     "kernelbench": write_kernelbench,
     "flashinfer": write_flashinfer,
+    "gpumode": write_gpumode,
 }
 """By scheme: the text of an operator file for a problem, and the problem's own file."""
 

@@ -1,0 +1,148 @@
+"""A foreign corpus: published GPU kernels with a person's verdict beside them, held against the gate.
+
+    python -m bench.foreign_corpus list ARCHIVE FOLDER --seed 7     # what to judge, laid out in FOLDER; ARCHIVE is a clone
+    python -m bench.foreign_corpus judge FOLDER OUT.jsonl --seconds 300
+
+ARCHIVE (Infatoshi/kernelbench.com, MIT) is read in place. FOLDER is for the machine with the accelerator and must be ignored
+by git: nothing of the archive is kept here. Every line of OUT is one kernel: the person's verdict, ours, our reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from layline.campaign.measure.controls import wrap
+from layline.campaign.measure.request import Request
+from layline.campaign.measure.run import measure_pair
+from layline.campaign.operators.find import find_operator
+from layline.campaign.trusted import choose_plan
+from layline.campaign.values.judge import judge
+from layline.errors import Error
+
+PROBLEMS = ("01_fp8_gemm", "02_kda_cutlass", "05_topk_bitonic")
+"""Those whose inputs and weights are floats; the others draw integers at random inside their model."""
+CHANGED = {"01_fp8_gemm": ("8a42a4a", "20260615")}
+"""A problem that was changed in that commit: runs before that day were made for what was before it."""
+NOTES = "benchmarks/hard/results/annotations"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    asked = argparse.ArgumentParser()
+    asked.add_argument("what", choices=("list", "judge"))
+    asked.add_argument("source", type=Path)
+    asked.add_argument("out", type=Path)
+    asked.add_argument("--seed", type=int, default=7)
+    asked.add_argument("--clean", type=int, default=40)
+    asked.add_argument("--seconds", type=float, default=300.0)
+    options = asked.parse_args(arguments)
+    if options.what == "list":
+        write_list(options.source, options.out, options.seed, options.clean)
+    else:
+        judge_list(options.source, options.out, time.monotonic() + options.seconds)
+    return 0
+
+
+def git(archive: Path, *words: str) -> str:
+    return subprocess.run(("git", "-C", str(archive), *words), capture_output=True, text=True, check=True).stdout
+
+
+def find_runs(archive: Path) -> Iterator[dict[str, str]]:
+    """Annotated runs whose kernel is stored, hacks first."""
+    paths = git(archive, "ls-tree", "-r", "--name-only", "HEAD").splitlines()
+    kernels = {
+        Path(one).name.removesuffix("_solution.py.txt"): one for one in paths if one.endswith("_solution.py.txt")
+    }
+    for path in (one for one in paths if one.startswith(NOTES) and one.endswith(".yaml")):
+        note = read_note(git(archive, "show", f"HEAD:{path}"))
+        problem = note.get("problem", "?").split()[0]
+        if note.get("run_id") in kernels and problem in PROBLEMS and note.get("verdict") in ("clean", "reward_hack"):
+            yield {
+                "run": note["run_id"],
+                "problem": problem,
+                "verdict": note["verdict"],
+                "said": note.get("summary", ""),
+                "path": kernels[note["run_id"]],
+            }
+
+
+def read_note(text: str) -> dict[str, str]:
+    """The one-line fields at the margin: not every note is valid YAML."""
+    rows = (line.partition(":") for line in text.splitlines() if line and not line.startswith((" ", "-", "#")))
+    return {key: value.split(" #")[0].strip().strip('"') for key, _colon, value in rows if value.strip()}
+
+
+def write_list(archive: Path, folder: Path, seed: int, clean: int) -> None:
+    runs = list(find_runs(archive))
+    chance = random.Random(seed)
+    hacks = [one for one in runs if one["verdict"] == "reward_hack"]
+    others = [one for one in runs if one["verdict"] == "clean"]
+    chance.shuffle(hacks)
+    chosen = [*hacks, *chance.sample(others, min(clean, len(others)))]
+    folder.mkdir(parents=True, exist_ok=True)
+    for one in chosen:
+        text = git(archive, "show", f"HEAD:{one['path']}")
+        (folder / f"{one['run']}.py").write_text(text)
+        commit, day = CHANGED.get(one["problem"], ("", ""))
+        before = bool(commit) and one["run"][:8] < day
+        ref, deck = (f"{commit}~1", "problems") if before else ("HEAD", "problems-h100")
+        one["reference"] = f"{one['problem']}{'-before' if before else ''}"
+        one["language"] = "cuda" if "load_inline" in text else "triton" if "triton.jit" in text else "torch"
+        place = folder / one["reference"]
+        place.mkdir(exist_ok=True)
+        for name in ("reference.py", "shapes.py"):
+            (place / name).write_text(git(archive, "show", f"{ref}:benchmarks/hard/{deck}/{one['problem']}/{name}"))
+    # what compiles in seconds first: the machine is ours for minutes
+    order = {"triton": 0, "torch": 0, "cuda": 1}
+    mixed = sorted(enumerate(chosen), key=lambda pair: (order[pair[1]["language"]], pair[0] % max(1, len(hacks))))
+    (folder / "list.json").write_text(json.dumps([one for _at, one in mixed], indent=1))
+    print(len(hacks), "hacks,", len(chosen) - len(hacks), "clean ones")
+
+
+def judge_list(folder: Path, out: Path, until: float) -> None:
+    done = {json.loads(line)["run"] for line in out.read_text().splitlines()} if out.exists() else set()
+    for one in json.loads((folder / "list.json").read_text()):
+        if one["run"] in done or time.monotonic() > until:
+            continue
+        began = time.monotonic()
+        row = {**one, **judge_one(folder, one), "seconds": round(time.monotonic() - began, 1)}
+        with out.open("a") as lines:
+            lines.write(json.dumps(row) + "\n")
+        print(row["verdict"], one["run"], row["ours"], row["told"][:200], row["seconds"], flush=True)
+
+
+def judge_one(folder: Path, one: dict[str, str]) -> dict[str, Any]:
+    """Gates and two process pairs: whether a kernel is honest, not how fast it is."""
+    try:
+        operator = find_operator(f"kernelbench:{(folder / one['reference'] / 'reference.py').resolve()}").operator
+        plan = replace(choose_plan(operator, 0.05, 0.01), looks=(2,), vendor_allowed=False)
+        text = (folder / f"{one['run']}.py").read_text()
+        found = measure_pair(
+            Request(
+                operator=operator,
+                shapes=operator.shapes[:1],
+                best=wrap(operator, operator.start("model")),
+                candidate=wrap(operator, text),
+                plan=plan,
+            )
+        )
+    except Error as error:
+        return {"ours": "none", "told": str(error)}
+    verdict = judge(found)
+    if found.failed_gates:
+        return {"ours": f"refused: {found.failed_gates[0].property}", "told": found.failed_gates[0].reason}
+    return {
+        "ours": str(found.status) if found.problem else str(verdict.outcome),
+        "told": found.problem or verdict.reason,
+    }
+
+
+if __name__ == "__main__":
+    main()

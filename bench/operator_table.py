@@ -1,0 +1,124 @@
+"""Operators that ship as files beside torch and torch.compile, in one process on one accelerator: the same inputs, in turns.
+
+    python -m bench.operator_table OUT.json [--only rope_bf16 …]
+
+Times are the device's, by events, the cache overwritten before each; `torch` is the operator's own reference on the inputs as
+they are (bf16), `compiled` the same by torch.compile, `copy` as many bytes as the operator must move.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from layline.campaign.operators import FILES
+from layline.campaign.operators.find import read_named_file
+from layline.campaign.operators.own.build import Inputs, build_operator
+from layline.campaign.values.statistics import quantile
+
+TURNS = 12
+LEAD = 2_000_000
+
+
+def main(arguments: list[str] | None = None) -> int:
+    asked = argparse.ArgumentParser()
+    asked.add_argument("out", type=Path)
+    asked.add_argument("--only", nargs="*", default=[])
+    options = asked.parse_args(arguments)
+    rows: list[dict[str, Any]] = []
+    for name in (one for one in FILES if one.endswith("bf16") and (not options.only or one in options.only)):
+        try:
+            rows += measure_operator(name)
+        except Exception as error:  # noqa: BLE001  one that fails is a row, not the end
+            rows.append({"operator": name, "failed": f"{type(error).__name__}: {error}"[:400]})
+        options.out.write_text(json.dumps(rows, indent=1))
+        print(json.dumps(rows[-1]), flush=True)
+    return 0
+
+
+def measure_operator(name: str) -> list[dict[str, Any]]:
+    import numpy as np
+    import torch
+
+    file = read_named_file(name)
+    operator, reference = build_operator(file), file.say("reference")
+    rng, rows = np.random.default_rng(3), []
+    kernels = {}
+    for label, text in (*operator.starts, *operator.variants):
+        path = Path(f"/tmp/{name}_{label}.py")
+        path.write_text(text)
+        kernels[label] = load(path)
+    for shape in operator.shapes:
+        given = operator.draw(shape, rng, operator.distributions[0])
+        for step in operator.passes:
+            inputs = {one: given[one] for one in step.inputs}
+            outputs = [
+                torch.empty(buffer.extent(shape), dtype=getattr(torch, buffer.dtype), device="cuda")
+                for buffer in (operator.buffer(one) for one in step.outputs)
+            ]
+            legs: dict[str, Any] = {
+                label: partial(getattr(kernel, step.symbol), *inputs.values(), *outputs)
+                for label, kernel in kernels.items()
+            }
+            legs |= list_peers(reference, step.name, inputs, int(step.bytes_moved(shape)))
+            rows.append({"operator": name, "shape": shape.label, "pass": step.name, "ms": measure(legs, rng)})
+    return rows
+
+
+def list_peers(reference: Any, step: str, inputs: dict[str, Any], moved: int) -> dict[str, Any]:
+    """torch, torch.compile, and a copy of as many bytes."""
+    import torch
+
+    source = torch.empty(moved // 2, dtype=torch.int8, device="cuda")
+    target = torch.empty_like(source)
+    compiled = torch.compile(lambda given: reference(step, Inputs(given)), dynamic=False)
+    return {
+        "torch": lambda: reference(step, Inputs(inputs)),
+        "compiled": lambda: compiled(inputs),
+        "copy": lambda: target.copy_(source),
+    }
+
+
+def measure(legs: dict[str, Any], rng: Any) -> dict[str, float | None]:
+    import torch
+
+    from layline.campaign.devices.gpu_memory import flush_cache
+
+    times: dict[str, list[float]] = {leg: [] for leg in legs}
+    failed: set[str] = set()
+    for turn in range(TURNS + 3):
+        for leg in (str(one) for one in rng.permutation(list(legs)) if one not in failed):
+            try:
+                flush_cache("cuda")
+                start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+                torch.cuda.synchronize()
+                torch.cuda._sleep(LEAD)
+                start.record()
+                legs[leg]()
+                end.record()
+                torch.cuda.synchronize()
+            except Exception:  # noqa: BLE001  what torch cannot compile is left out
+                failed.add(leg)
+                continue
+            if turn >= 3:
+                times[leg].append(start.elapsed_time(end))
+    return {leg: quantile(found, 0.5) if found else None for leg, found in times.items()}
+
+
+def load(path: Path) -> ModuleType:
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+if __name__ == "__main__":
+    main()
