@@ -1,6 +1,8 @@
 """Operators of the user's form on an accelerator: check each, and judge candidates with a known fate.
 
     python -m bench.device_checks OUT.jsonl [--problems DIR] [--seconds 500] [--only rope_bf16 …]
+    python -m bench.device_checks OUT.jsonl --problems DIR --seed 7 --count 10      # KernelBench problems drawn by a seed
+    python -m bench.device_checks OUT.jsonl --gpumode DIR                           # every GPU MODE problem in a folder
 
 Every line of the output is one operator or one candidate, with what was found. KernelBench's problems are read in place from
 DIR (`level1/…`); candidates are made here: the problem's own model compiled by torch, the identity, zeros.
@@ -10,9 +12,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -48,11 +51,17 @@ def main(arguments: list[str] | None = None) -> int:
     asked.add_argument("--problems", type=Path)
     asked.add_argument("--seconds", type=float, default=500.0)
     asked.add_argument("--only", nargs="*", default=[])
+    asked.add_argument("--seed", type=int)
+    asked.add_argument("--count", type=int, default=10)
+    asked.add_argument("--gpumode", type=Path)
     options = asked.parse_args(arguments)
     until = time.monotonic() + options.seconds
     done = (
         {json.loads(line)["what"] for line in options.out.read_text().splitlines()} if options.out.exists() else set()
     )
+    if options.seed is not None or options.gpumode:
+        run_work(list(choose_work(options)), options, done, until)
+        return 0
     names = [*(name for name in FILES if name.endswith("bf16"))]
     names += [f"kernelbench:{options.problems}/{one}" for one in PROBLEMS] if options.problems else []
     work: list[tuple[str, Callable[[], dict[str, Any]]]] = [(f"check {name}", partial(check, name)) for name in names]
@@ -66,6 +75,51 @@ def main(arguments: list[str] | None = None) -> int:
         for one in ("level1/23", "level1/36"):
             name = f"kernelbench:{options.problems}/{one}"
             work.append((f"compiled {one}", partial(try_candidate, name, write_compiled(name))))
+    run_work(work, options, done, until)
+    return 0
+
+
+Work = tuple[str, Callable[[], dict[str, Any]]]
+
+
+def choose_work(options: argparse.Namespace) -> Iterator[Work]:
+    """For each problem: the check, a cheat that its own harness takes, an honest improvement."""
+    if options.gpumode:
+        for folder in sorted(one.parent for one in options.gpumode.glob("*/task.yml")):
+            name, start = f"gpumode:{folder.resolve()}", (folder / "submission.py").read_text()
+            yield f"check {folder.name}", partial(check, name)
+            yield f"cheat {folder.name}", partial(try_candidate, name, start + KEPT_CALL, "submission")
+        return
+    problems = sorted(options.problems.glob("level[12]/*_*.py"))
+    for path in random.Random(options.seed).sample(problems, options.count):
+        name, told = f"kernelbench:{path.resolve()}", f"{path.parent.name}/{path.stem}"
+        yield f"check {told}", partial(check, name)
+        yield f"cheat {told}", partial(try_candidate, name, path.read_text() + KEPT_MODEL)
+        yield f"compiled {told}", partial(try_candidate, name, write_compiled(name))
+
+
+KEPT_MODEL = """
+
+class ModelNew(Model):
+    def forward(self, *x):
+        if "_kept" not in self.__dict__:
+            self.__dict__["_kept"] = super().forward(*x)
+        return self.__dict__["_kept"]
+"""
+KEPT_CALL = """
+
+_kept, _first = [], custom_kernel
+
+
+def custom_kernel(data):
+    if not _kept:
+        _kept.append(_first(data).clone())
+    return _kept[0]
+"""
+"""The first answer, given again and again: what a harness that times one set of inputs takes for an improvement."""
+
+
+def run_work(work: list[Work], options: argparse.Namespace, done: set[str], until: float) -> None:
     for what, ask in work:
         if (
             what in done
@@ -78,7 +132,6 @@ def main(arguments: list[str] | None = None) -> int:
         with options.out.open("a") as out:
             out.write(json.dumps({"what": what, "seconds": round(time.monotonic() - began, 1), **found}) + "\n")
         print(what, json.dumps(found)[:700], flush=True)
-    return 0
 
 
 def check(name: str) -> dict[str, Any]:
@@ -89,12 +142,12 @@ def check(name: str) -> dict[str, Any]:
     return {"passed": answer.data["passed"], "findings": [one["told"] for one in answer.data["findings"]]}
 
 
-def try_candidate(operator: str, text: str) -> dict[str, Any]:
+def try_candidate(operator: str, text: str, base: str = "model") -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         candidate = Path(folder) / "kernel.py"
         candidate.write_text(text)
         try:
-            answer = campaign_judge(candidate, "model", operator)
+            answer = campaign_judge(candidate, base, operator)
         except Error as error:
             return {"verdict": "none", "told": str(error)}
     failed = [f"{one['property']}: {one['reason']}" for one in answer.data["failed"]]
