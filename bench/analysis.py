@@ -122,7 +122,7 @@ class Bench:
 
     def ask_edit(self, question: str, command: list[str]) -> None:
         """One file of ours gets another line; the rest of the work tree is as committed."""
-        git(self.clone, "checkout", "-q", "-f", self.head)
+        check_out(self.clone, self.head)
         self.ask(f"{question}, checked out", question, [*command, "--worktree"])
         edited = next(path for path in sorted(self.clone.rglob("*patches*.py")) if ".git" not in path.parts)
         edited.write_text(edited.read_text() + "\n# edited\n")
@@ -167,6 +167,18 @@ def git(folder: Path, *words: str, given: str | None = None) -> str:
         env={**os.environ, **names},
     )
     return done.stdout.strip()
+
+
+def check_out(folder: Path, commit: str) -> None:
+    """The files whose blobs are here. A clone of a partial clone lacks some: git then takes them for unchanged."""
+    git(folder, "read-tree", commit)
+    listed = [entry.split("\t", 1) for entry in git(folder, "ls-files", "-s", "-z").split("\0") if entry]
+    blobs = {path: fields.split()[1] for fields, path in listed if not fields.startswith("160000")}
+    told = git(folder, "cat-file", "--batch-check", given="\n".join(blobs.values())).splitlines()
+    lost = {line.split()[0] for line in told if line.endswith(" missing")}
+    here = [path for path, blob in blobs.items() if blob not in lost]
+    git(folder, "update-index", "-z", "--skip-worktree", "--stdin", given="\0".join({*blobs} - {*here}))
+    git(folder, "checkout-index", "-f", "-z", "--stdin", given="\0".join(here))
 
 
 def run(command: list[str], folder: Path, cache: Path) -> Cost:

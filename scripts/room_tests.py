@@ -32,7 +32,7 @@ BESIDES = {
     ),
     "periodic": ("functional/test_periodic*.py",),
     "render": ("functional/test_pdf.py", "properties/test_render.py"),
-    "sample": ("functional/sample/test_demo.py", "functional/sample/test_docs.py", "functional/sample/test_world.py"),
+    "sample": ("functional/sample/test_answers.py", "functional/sample/test_demo.py", "functional/sample/test_docs.py", "functional/sample/test_world.py"),
     "source": ("properties/test_source.py",),
     "upgrade": ("functional/test_upgrade*.py", "functional/test_retarget*.py"),
 }  # fmt: skip

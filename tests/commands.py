@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import layline as package
+from published import check_published
 
 _SOURCE = str(Path(package.__file__).resolve().parent.parent)
 """The same layline that the tests import, wherever the command runs."""
@@ -34,7 +35,9 @@ class Result:
 
     @property
     def json(self) -> Any:
-        return json.loads(self.out)
+        answer = json.loads(self.out)
+        check_published(answer)
+        return answer
 
 
 def layline(*arguments: str, cwd: Path, env: dict[str, str] | None = None) -> Result:

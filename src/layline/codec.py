@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 import math
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import is_dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
 
 from layline.errors import RecordError
 
@@ -61,10 +65,39 @@ def parse_json(text: str | bytes, *, where: str) -> Any:
         raise RecordError(where, ("is nested too deeply",)) from None
 
 
-def schema(kind: type[Any], *, name: str) -> dict[str, Any]:
-    """The JSON Schema of a value type."""
-    built = _join_lines(_adapter(kind).json_schema(mode="validation"))
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **built, "title": name}
+def schema(kind: Any, *, name: str, written: bool = False) -> dict[str, Any]:
+    """The JSON Schema of a value type, as it is read, or as it is written: then no field is left out."""
+    built = _adapter(kind).json_schema(mode="serialization" if written else "validation")
+    meanings = _find_meanings(kind) if is_dataclass(kind) else {}
+    for node in (built, *built.get("$defs", {}).values()):
+        for key, value in node.get("properties", {}).items():
+            value.update({"description": meanings[node["title"], key]} if (node["title"], key) in meanings else {})
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **_join_lines(built), "title": name}
+
+
+def _find_meanings(kind: Any) -> dict[tuple[str, str], str]:
+    """(Class, field) → the text below the field. pydantic could tell, but then every reading of a value would pay."""
+    classes = {inspect.getmodule(one) for one in _find_classes(kind, set())}
+    return {
+        (owner.name, field.target.id): below.value.value
+        for module in classes
+        if module is not None
+        for owner in ast.parse(inspect.getsource(module)).body
+        if isinstance(owner, ast.ClassDef)
+        for field, below in pairwise(owner.body)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) and isinstance(below.value.value, str)
+    }
+
+
+def _find_classes(kind: Any, seen: set[Any]) -> set[Any]:
+    """The dataclasses that a type is made of."""
+    if kind not in seen:
+        seen.add(kind)
+        parts = get_type_hints(kind).values() if isinstance(kind, type) and is_dataclass(kind) else get_args(kind)
+        for part in parts:
+            _find_classes(part, seen)
+    return {one for one in seen if isinstance(one, type) and is_dataclass(one)}
 
 
 def _join_lines(node: Any) -> Any:

@@ -16,7 +16,7 @@ from layline.errors import ConfigError, RecordError
 
 FILE_NAME = "layline.toml"
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*\Z")
-_STRICT: dict[str, Any] = {"extra": "forbid", "use_attribute_docstrings": True}
+_STRICT: dict[str, Any] = {"extra": "forbid"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

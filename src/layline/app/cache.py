@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from layline.app.workspace import cache_directory
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
 from layline.source.cache import FILE_NAME, MAX_BYTES, read_contents
+
+if TYPE_CHECKING:
+    from layline.app import answers
 
 
 def cache_info() -> Answer:
@@ -23,7 +27,7 @@ def cache_info() -> Answer:
         f"{file} holds {_show(used)} ({_show(on_disk)} on disk); the limit is {_show(MAX_BYTES)}, and what was not used for longest is "
         "deleted first. It can be deleted at any time: the next answers only take longer."
     )
-    data = {
+    data: answers.CacheInfo = {
         "schema": "layline.cache/1",
         "folder": str(folder),
         "bytes": used,

@@ -36,6 +36,7 @@ from layline.render.sheet import Sheet
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from layline.campaign import answers
     from layline.campaign.ledger.state import State
 
 NO_SUITE = "no suite was run (--no-suite)"
@@ -57,7 +58,7 @@ def campaign_verify(chosen: str | None = None) -> Answer:
         sections=(Section(title="", blocks=blocks),),
         alerts=tuple(Alert(severity=Severity.LOOK, message=item) for item in found),
     )
-    data = {
+    data: answers.CampaignVerify = {
         "schema": "layline.campaign-verify/1",
         "entries": len(entries),
         "head": campaign.state.head,
@@ -89,7 +90,7 @@ def campaign_log(chosen: str | None = None) -> Answer:
         for entry in entries
     )
     table = Table(columns=("n", "time", "what", "round", "gist", "hash"), rows=rows, numeric=frozenset({0, 3}))
-    data = {
+    data: answers.Log = {
         "schema": "layline.campaign-log/1",
         "entries": [
             {
@@ -268,7 +269,7 @@ def campaign_accept(
         said = f"Accepted at {campaign.tree.head()}: {told}."
         blocks = (Bullets(tuple(problems)),) if problems else (Paragraph(said),)
         title = f"Campaign {state.manifest.name}: {'not accepted' if problems else 'accepted'}"
-        data = {
+        data: answers.Accept = {
             "schema": "layline.campaign-accept/1",
             "accepted": not problems,
             "problems": problems,

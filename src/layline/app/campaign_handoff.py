@@ -23,6 +23,8 @@ from layline.git.write import open_work_tree
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from layline.campaign import answers
+
 DRAFT_MARK = "# layline: draft manifest; the next hand-off replaces it and keeps what only you can say"
 _OF_THE_USER = ("project_skill", "target_shapes", "representative_shapes", "git_commit", "git_branch", "max_iterations")
 """Keys that no option sets: what an earlier draft says there was written by a person."""
@@ -75,7 +77,7 @@ def campaign_handoff(
         ),
         alerts=tuple(Alert(severity=Severity.LOOK, message=f"{row.name}: {row.found}") for row in missing),
     )
-    data = {
+    data: answers.Handoff = {
         "schema": "layline.handoff/1",
         "prerequisites": [_encode(row) for row in rows],
         "environment": [_encode(row) for row in environment],
@@ -99,7 +101,7 @@ def _table(rows: tuple[Prerequisite, ...]) -> Table:
     return Table(columns=("requirement", "value", "where"), rows=shown)
 
 
-def _encode(row: Prerequisite) -> dict[str, Any]:
+def _encode(row: Prerequisite) -> answers.Prerequisite:
     return {"name": row.name, "value": row.value, "found": row.found}
 
 

@@ -28,6 +28,7 @@ from layline.core.report import Answer, Paragraph, Report, Section, Table
 from layline.errors import BenchError, ConfigError
 
 if TYPE_CHECKING:
+    from layline.campaign import answers
     from layline.campaign.values.operator import Operator
 
 DECLINES = 5
@@ -274,7 +275,7 @@ def _build_answer(loop: _Loop, before: int) -> Answer:
     ]
     if declined:
         sections.append(Section(title="No proposal", blocks=(Table(columns=("before round", "why"), rows=declined),)))
-    data = {
+    data: answers.Run = {
         "schema": "layline.campaign-run/1",
         "campaign": state.manifest.name,
         "rounds": [

@@ -37,6 +37,7 @@ from layline.render.pdf import Engine
 
 if TYPE_CHECKING:
     from layline.config import Loaded
+    from layline.dashboard import answers
 
 
 def dashboard_build(
@@ -168,7 +169,7 @@ def _build_answer(output_dir: Path, files: dict[str, bytes], done: Finished, cac
         sections=(Section(title="", blocks=(table,)),),
         skipped=done.skipped,
     )
-    data = {
+    data: answers.Build = {
         "schema": "layline.dashboard-build/1",
         "output": str(output_dir),
         "files": sorted(files),

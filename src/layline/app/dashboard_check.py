@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from layline.core.report import Answer, Bullets, Paragraph, Report, Section
 from layline.dashboard.check import Checked, check_site
 from layline.errors import ConfigError
+
+if TYPE_CHECKING:
+    from layline.dashboard import answers
 
 
 def dashboard_check(folder: Path) -> Answer:
@@ -23,7 +27,7 @@ def build_check_answer(folder: Path, checked: Checked) -> Answer:
         Paragraph(f"{read} {verdict}"),
         *((Bullets(tuple(map(str, checked.problems))),) if checked.problems else ()),
     )
-    data = {
+    data: answers.Check = {
         "schema": "layline.dashboard-check/1",
         "files": checked.files,
         "pages": checked.pages,

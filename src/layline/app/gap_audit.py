@@ -23,6 +23,7 @@ from layline.history import find_tip_at
 if TYPE_CHECKING:
     from layline.app.workspace import Workspace
     from layline.config import Backend
+    from layline.gap import answers
     from layline.git import Repository
 
 
@@ -31,7 +32,7 @@ def gap_audit(workspace: Workspace, paths: tuple[Path, ...]) -> Answer:
     workspace = know_packages(workspace)
     audited = [(path, tuple(_audit(workspace, path))) for path in paths]
     needs = any(field.verdict is AuditVerdict.CONTRADICTED for _, fields in audited for field in fields)
-    data = {
+    data: answers.Audit = {
         "schema": "layline.audit/1",
         "records": [
             {"path": path.as_posix(), "fields": [_encode(field) for field in fields]} for path, fields in audited
@@ -123,7 +124,7 @@ def _surroundings(workspace: Workspace) -> Surroundings:
     return Surroundings(downstream=workspace.downstream, line=workspace.commit, find_backend=find, repositories=every)
 
 
-def _encode(field: AuditedField) -> dict[str, Any]:
+def _encode(field: AuditedField) -> answers.AuditedField:
     return {
         "field": field.field,
         "published": field.published,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from layline.app.upgrade_judging import judge_cells, pin_of
 from layline.core.evidence import Skipped
@@ -17,8 +17,9 @@ from layline.history.commits import compare_commits, find_tip_at
 
 if TYPE_CHECKING:
     from layline.app.workspace import Workspace
+    from layline.upgrade import answers
 
-SCHEMA = "layline.trend/1"
+SCHEMA: Literal["layline.trend/1"] = "layline.trend/1"
 _MONTHS = 12
 
 
@@ -56,7 +57,7 @@ def gap_trend(workspace: Workspace, key: str, *, since: date | None = None, prog
         raise ConfigError(f"Nothing is known about {key!r} since then.", hint="Choose an earlier --since.")
     label = workspace.settings.backend(key).label or key
     title = _say(points, label)
-    data: dict[str, Any] = {
+    data: answers.Trend = {
         "schema": SCHEMA,
         "backend": key,
         "points": [_encode(point) for point in points],
@@ -109,7 +110,7 @@ def _say(points: list[Point], label: str) -> str:
     )
 
 
-def _encode(point: Point) -> dict[str, Any]:
+def _encode(point: Point) -> answers.Point:
     return {
         "date": point.date,
         "commit": point.commit,

@@ -21,6 +21,7 @@ from layline.errors import Error, GitError, RecordError
 
 if TYPE_CHECKING:
     from layline.app.workspace import Workspace
+    from layline.gap import answers
 
 MOST_ROWS = 60
 
@@ -180,7 +181,7 @@ def _build_answer(verified: list[Verified]) -> Answer:
             sections.append(
                 Section(title=one.path, blocks=(Paragraph(f"{one.facts} facts recomputed, all unchanged."),))
             )
-    data = {
+    data: answers.Verified = {
         "schema": "layline.verify/1",
         "records": [
             {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Literal
 
 from layline.app.upgrade_judging import judge_commit
 from layline.app.workspace import Workspace, open_workspace
@@ -17,7 +17,10 @@ from layline.core.report import Answer, Bullets, Paragraph, Report, Section
 from layline.errors import ConfigError, Error
 from layline.upgrade.values import Break
 
-SCHEMA = "layline.impact/1"
+if TYPE_CHECKING:
+    from layline.upgrade import answers
+
+SCHEMA: Literal["layline.impact/1"] = "layline.impact/1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +94,7 @@ def _answer(ref: str, hits: list[Hit], skipped: tuple[Skipped, ...]) -> Answer:
     lines = tuple(
         f"{hit.project}: {one.location} {one.way} {one.target}: {one.why}" for hit in broken for one in hit.breaks
     )
-    data: dict[str, Any] = {
+    data: answers.Impact = {
         "schema": SCHEMA,
         "ref": ref,
         "projects": [
@@ -119,5 +122,5 @@ def _diagnose(one: Break) -> Diagnostic:
     )
 
 
-def _encode(one: Break) -> dict[str, Any]:
+def _encode(one: Break) -> answers.Hit:
     return {"place": str(one.location), "target": one.target, "way": one.way, "why": one.why}

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from layline import codec
-from layline.app.removals import tell_removals
-from layline.app.results import Results, digest_downstream, open_memos, result_key
+from layline.app.results import Results, digest_downstream, result_key
 from layline.app.uncommitted import tell_uncommitted
-from layline.app.upstreams import Upstreams, open_upstreams
-from layline.app.workspace import cache_directory, know_packages
-from layline.core.effect_ids import name_effects
+from layline.app.workspace import know_packages
 from layline.core.listing import join_listings
 from layline.core.patch import Inventory
 from layline.core.progress import Progress, silent
@@ -19,21 +17,30 @@ from layline.core.report import Answer, Report, Section
 from layline.errors import ConfigError, Error
 from layline.patches.csv_rows import CSV_COLUMNS, find_csv_rows
 from layline.patches.data import SCHEMA, encode_inventory
-from layline.patches.inventory.patch_files import find_startup_files, find_textual
-from layline.patches.inventory.read import Reading, read_downstream, read_inventory
 from layline.patches.list_lines import build_listing
 from layline.patches.report import build_report
 from layline.patches.wanted import ALL, Wanted, narrow
 from layline.render.csv import render_csv
 from layline.render.inventory_html import render_inventory_page
-from layline.source import Cache, Tree
-from layline.source.facts import ANALYSER as FACTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from layline.app.workspace import Workspace
     from layline.core.patch import Patch
+    from layline.patches import answers
+
+
+_READER = "layline.app.patches_read"
+"""By its name: it brings in the analysers, which a kept answer does not need."""
+
+
+class Opened(Protocol):
+    """A downstream that was read (`app.patches_read.OpenedInventory`)."""
+
+    def read(self, key: str) -> Inventory: ...
+
+    def save(self) -> tuple[int, int]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +88,7 @@ def patches_list(
     if backend:
         answer = Answer(report=reports[0], data=encode_inventory(shown[0]), listing=listings[0])
         return tell_uncommitted(workspace, answer, keys)
-    data: dict[str, Any] = {"schema": SCHEMA, "backends": [encode_inventory(inventory) for inventory in shown]}
+    data: answers.AllPatches = {"schema": SCHEMA, "backends": [encode_inventory(inventory) for inventory in shown]}
     listing = listings[0] if len(listings) == 1 else join_listings("Patches of all backends", listings)
     return tell_uncommitted(workspace, Answer(report=_join_reports(reports), data=data, listing=listing), keys)
 
@@ -93,32 +100,6 @@ def _check_phase(phase: str | None, inventories: list[Inventory]) -> None:
     if phase is not None and phase not in known:
         listed = f"The phases are: {', '.join(sorted(known))}." if known else "No patch here has a phase."
         raise Error(f"There is no phase called {phase!r}.", hint=listed)
-
-
-@dataclass(slots=True, eq=False)
-class OpenedInventory:
-    """A downstream read once, with its upstreams at their pins."""
-
-    reading: Reading
-    upstreams: Upstreams
-    tree: Tree
-    workspace: Workspace
-
-
-def open_reading(workspace: Workspace, progress: Progress = silent) -> OpenedInventory:
-    workspace = know_packages(workspace)
-    tree = Tree(workspace.downstream, workspace.commit)
-    cache = Cache(cache_directory(), FACTS)
-    progress(f"reading {workspace.settings.project.name}", 0, 0)
-    memos = open_memos("patches", workspace.settings, find_pins(workspace))
-    reading = read_downstream(tree, workspace.settings, cache, memos)
-    progress(f"reading {', '.join(workspace.settings.backends)} at the pin", 0, 0)
-    return OpenedInventory(reading, open_upstreams(workspace), tree, workspace)
-
-
-def read_all(opened: OpenedInventory, backends: tuple[str, ...], progress: Progress = silent) -> list[Inventory]:
-    """The inventories of backends whose downstream is open already."""
-    return _read_kept(opened.workspace, backends, lambda: opened, progress)
 
 
 RECALLED = "readings of modules recalled"
@@ -134,7 +115,12 @@ def read_inventories(workspace: Workspace, backends: tuple[str, ...], progress: 
             "No backend is configured.", hint="`layline init` writes layline.toml by looking at the project."
         )
     known = know_packages(workspace)
-    return _read_kept(known, backends, lambda: open_reading(known, progress), progress)
+
+    def open_() -> Opened:
+        found: Opened = importlib.import_module(_READER).open_reading(known, progress)
+        return found
+
+    return find_inventories(known, backends, open_, progress)
 
 
 def load_kept(workspace: Workspace) -> list[Inventory]:
@@ -145,8 +131,8 @@ def load_kept(workspace: Workspace) -> list[Inventory]:
     return [one for one in loaded if one is not None]
 
 
-def _read_kept(
-    workspace: Workspace, backends: tuple[str, ...], open_: Callable[[], OpenedInventory], progress: Progress = silent
+def find_inventories(
+    workspace: Workspace, backends: tuple[str, ...], open_: Callable[[], Opened], progress: Progress = silent
 ) -> list[Inventory]:
     """An inventory is a function of files, pins, settings and our own code: read once, kept by a digest of all four."""
     results, inputs = Results("inventory"), find_inputs(workspace)
@@ -158,12 +144,9 @@ def _read_kept(
         opened = open_()
         for key in missing:
             progress(f"following the installers of {key}", 0, 0)
-            found[key] = _read_one(opened.reading, opened.upstreams, key)
+            found[key] = opened.read(key)
             results.store(keys[key], codec.encode(found[key]))
-        opened.upstreams.save()
-        memos = opened.reading.units.memos
-        memos.save()
-        progress(RECALLED, memos.recalled, memos.recalled + memos.made)
+        progress(RECALLED, *opened.save())
     return [found[key] for key in backends]
 
 
@@ -188,18 +171,6 @@ def find_pins(workspace: Workspace) -> list[tuple[str, str]]:
             pin = error.message
         pins.append((key, pin))
     return pins
-
-
-def _read_one(reading: Reading, upstreams: Upstreams, key: str) -> Inventory:
-    inventory = read_inventory(reading, key, upstreams.look_up, upstreams.pins.get(key))
-    mine = tuple(item for item in upstreams.skipped if item.what == f"upstream {key}")
-    part = next((part for part in upstreams.index.parts if part.tree.commit == upstreams.pins.get(key)), None)
-    textual = tuple(find_textual(reading.tree, part.tree, upstreams.index)) if part is not None else ()
-    startup = tuple(find_startup_files(reading.tree))
-    whole = replace(
-        inventory, unregistered=(*inventory.unregistered, *textual), skipped=(*inventory.skipped, *startup, *mine)
-    )
-    return name_effects(tell_removals(whole, upstreams))
 
 
 def render_list(workspace: Workspace, answer: Answer, format_: str) -> str:

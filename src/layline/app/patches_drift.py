@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from layline.app.ahead import begin
 from layline.app.drift_kept import KeptDrift, read_kept
 from layline.app.own_code import judge_ours, read_indexes, read_ours
-from layline.app.patches import find_inputs, open_reading, read_inventories
+from layline.app.patches import find_inputs, read_inventories
+from layline.app.patches_read import open_reading
 from layline.app.uncommitted import tell_uncommitted
 from layline.app.upstreams import read_pinned_part
 from layline.app.workspace import cache_directory, know_packages
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from layline.app.workspace import Workspace
     from layline.core.patch import Inventory
     from layline.git import Repository
+    from layline.patches import answers
 
 FAIL_ON = {"breaks": (Severity.BREAKS,), "look": (Severity.BREAKS, Severity.LOOK), "none": ()}
 
@@ -370,7 +372,7 @@ def patches_retarget(workspace: Workspace, backend: str, *, to: str | None = Non
         sections=(Section(title="The edit", blocks=tuple(blocks) or (Paragraph("Nothing moved or was renamed."),)),),
         skipped=tuple(dict.fromkeys(found.left)),
     )
-    data = {
+    data: answers.Retarget = {
         "schema": "layline.retarget/1",
         "backend": backend,
         "pin": opened.pin,

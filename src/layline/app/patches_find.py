@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layline.app.patches import open_reading, read_all
+from layline.app.patches_read import open_reading, read_all
 from layline.core.progress import Progress, silent
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
 from layline.errors import Error

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layline.app.files import write_inside
-from layline.app.patches import OpenedInventory, open_reading, read_all
+from layline.app.patches_read import OpenedInventory, open_reading, read_all
 from layline.app.patches_show import read_keys
 from layline.core.progress import Progress, silent
 from layline.core.report import Answer, Cell, Paragraph, Report, Section

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from layline.app.patches import OpenedInventory, open_reading, read_all
+from layline.app.patches_read import OpenedInventory, open_reading, read_all
 from layline.app.uncommitted import tell_uncommitted
 from layline.core.effect_ids import is_effect_id
 from layline.core.evidence import Evidence
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from layline.app.workspace import Workspace
     from layline.core.patch import Effect, Inventory, Patch
     from layline.core.report import Block, Inline
+    from layline.patches import answers
     from layline.source import Definition
 
 _MOST_COMMITS = 15
@@ -68,7 +69,7 @@ def patches_show(
         _build_history(workspace, patch),
         _build_plan(workspace, opened, patch, keys),
     ]
-    data = {
+    data: answers.ShownPatch = {
         "schema": "layline.patch/1",
         "commit": workspace.commit,
         "pin": inventory.pin,
@@ -238,8 +239,8 @@ def _read_ours(opened: OpenedInventory, effect: Effect) -> Definition | None:
     return found.definition if found is not None else None
 
 
-def _encode_upstream(opened: OpenedInventory, patch: Patch) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
+def _encode_upstream(opened: OpenedInventory, patch: Patch) -> list[answers.UpstreamSymbol]:
+    rows: list[answers.UpstreamSymbol] = []
     for effect in _distinct(patch):
         symbol = opened.upstreams.resolver.resolve(effect.target or "")
         definition = symbol.definition
@@ -294,7 +295,7 @@ def _build_history(workspace: Workspace, patch: Patch) -> Section:
     return Section(title="History of the installer", blocks=(table,))
 
 
-def _encode_history(workspace: Workspace, patch: Patch) -> list[dict[str, str]]:
+def _encode_history(workspace: Workspace, patch: Patch) -> list[answers.PastCommit]:
     commits = read_log(workspace.downstream, None, workspace.commit, paths=(patch.file,))
     return [{"commit": commit.hash, "date": commit.date, "subject": commit.subject} for commit in commits]
 

@@ -18,7 +18,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     # name: (module:attribute, one line for --help); kept here so that --help imports nothing else
     "init": ("layline.cli.project:init", "Write layline.toml by looking at the project."),
     "doctor": ("layline.cli.project:doctor", "Say what is configured, found and missing."),
-    "schema": ("layline.cli.project:schema", "Print a JSON Schema: `config` describes layline.toml."),
+    "schema": ("layline.cli.project:schema", "Print a JSON Schema: of layline.toml (`config`), or of an answer."),
     "gap": ("layline.cli.gap:gap", "How far is each pinned backend behind its upstream?"),
     "patches": ("layline.cli.patches:patches", "What does each monkey patch replace, and when is it on?"),
     "upgrade": ("layline.cli.upgrade:upgrade", "What does moving a pin take, and does everything fit afterwards?"),

@@ -80,12 +80,12 @@ def help_(ctx: click.Context, words: tuple[str, ...]) -> int:
 
 
 @command()
-@click.argument("name", type=click.Choice(["config"]), default="config")
+@click.argument("name", default="config")
 @format_option("json", "md", "text")
 def schema(name: str, format_: str, output: Path | None) -> int:
-    """Print a JSON Schema: `config` describes layline.toml.
+    """Print a JSON Schema: of layline.toml (`config`), or of an answer (`drift`: `layline.drift/1`).
 
-    Editors complete and check with it; `--format text` explains every key.
+    Editors complete and check with it; `--format text` lists every key.
     """
     from layline.app import schema as app_schema
 

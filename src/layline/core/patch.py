@@ -8,6 +8,10 @@ from enum import StrEnum
 
 from layline.core.evidence import Location, Skipped
 
+HANDED = "handed to a registry of upstream"
+ON_OBJECTS = "set on objects of the class, reached as"
+"""Reasons of effects that those ask about who list them."""
+
 
 class Style(StrEnum):
     """What an effect does to upstream; decided by what the replacement does with the original."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from layline.change.compare import Comparer, Comparison
 from layline.core.drift import DriftKind
@@ -66,7 +67,7 @@ class Drift:
         return self.kind is DriftKind.DEAD_AT_PIN
 
     @property
-    def today(self) -> str:
+    def today(self) -> Literal["fits", "dead", "does-not-fit"]:
         """What it does at the pin: `fits`, `dead`, or `does-not-fit`."""
         return "dead" if self.dead_today else "does-not-fit" if self.has(Reason.MISFITS_TODAY) else "fits"
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from layline.patches.wanted import is_state
 
 if TYPE_CHECKING:
     from layline.core.patch import Effect, Inventory, Patch, Unregistered
+    from layline.patches import answers
 
-SCHEMA = "layline.patches/1"
+SCHEMA: Literal["layline.patches/1"] = "layline.patches/1"
 
 
-def encode_inventory(inventory: Inventory) -> dict[str, Any]:
+def encode_inventory(inventory: Inventory) -> answers.Patches:
     return {
         "schema": SCHEMA,
         "backend": inventory.backend,
@@ -35,7 +36,7 @@ def encode_inventory(inventory: Inventory) -> dict[str, Any]:
     }
 
 
-def encode_patch(patch: Patch) -> dict[str, Any]:
+def encode_patch(patch: Patch) -> answers.Patch:
     return {
         "id": patch.id,
         "backend": patch.backend,
@@ -62,7 +63,7 @@ def encode_patch(patch: Patch) -> dict[str, Any]:
     }
 
 
-def encode_effect(effect: Effect) -> dict[str, Any]:
+def encode_effect(effect: Effect) -> answers.Effect:
     return {
         "id": effect.id,
         "style": effect.style.value,
@@ -84,7 +85,7 @@ def encode_effect(effect: Effect) -> dict[str, Any]:
     }
 
 
-def _encode_removal(effect: Effect) -> dict[str, Any] | None:
+def _encode_removal(effect: Effect) -> answers.Removal | None:
     found = effect.removal
     if found is None:
         return None
@@ -97,6 +98,10 @@ def _encode_removal(effect: Effect) -> dict[str, Any] | None:
     }
 
 
-def encode_unregistered(item: Unregistered) -> dict[str, Any]:
-    callers = {"called_from": list(item.called_from), "unknown_callers": item.unknown_callers}
-    return {**encode_effect(item.effect), "within": item.within, **callers}
+def encode_unregistered(item: Unregistered) -> answers.Unregistered:
+    return {
+        **encode_effect(item.effect),
+        "within": item.within,
+        "called_from": list(item.called_from),
+        "unknown_callers": item.unknown_callers,
+    }

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Literal
 
 from layline.core.evidence import Evidence
 from layline.core.report import Block, Bullets, Cell, Code, Inline, Paragraph, Report, Section
 from layline.coupling.threeway import Hunk, ThreeWay, render_diff
 from layline.patches.drift_report import encode_row
 
-SCHEMA = "layline.patch-diff/1"
+if TYPE_CHECKING:
+    from layline.patches import answers
+
+SCHEMA: Literal["layline.patch-diff/1"] = "layline.patch-diff/1"
 
 
 def build_diff_report(patch: str, views: Sequence[ThreeWay], here: Evidence) -> Report:
@@ -71,7 +74,7 @@ def _describe(hunk: Hunk) -> str:
     return f"{where}: −{len(hunk.removed)} +{len(hunk.added)}; {todo}"
 
 
-def encode_views(patch: str, backend: str, pin: str, tip: str, views: Sequence[ThreeWay]) -> dict[str, Any]:
+def encode_views(patch: str, backend: str, pin: str, tip: str, views: Sequence[ThreeWay]) -> answers.PatchDiff:
     return {
         "schema": SCHEMA,
         "patch": patch,

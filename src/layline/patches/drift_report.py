@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Literal
 
 from layline.core.drift import DriftKind, Uncompared
 from layline.core.evidence import Alert, Evidence, Location, Severity, Skipped
@@ -17,7 +17,11 @@ from layline.coupling.roots import explain
 from layline.patches.baseline import Accepted
 from layline.patches.drift_rules import RULES
 
-SCHEMA = "layline.drift/1"
+if TYPE_CHECKING:
+    from layline.core.answers import NamedCommit, Place
+    from layline.patches import answers
+
+SCHEMA: Literal["layline.drift/1"] = "layline.drift/1"
 IMPORTS = "imports"
 """How an import that fails is called among places outside patches."""
 _TITLES = {
@@ -291,7 +295,7 @@ def _finding(row: Drift, accepted: str | None) -> Annotation:
     )
 
 
-def encode_drift(drift: DriftReport) -> dict[str, Any]:
+def encode_drift(drift: DriftReport) -> answers.Drift:
     """The contract others rely on."""
     accepted = {id(row): item for row, item in drift.accepted}
     rows = [*drift.rows, *(row for row, _ in drift.accepted)]
@@ -317,7 +321,7 @@ def encode_drift(drift: DriftReport) -> dict[str, Any]:
     }
 
 
-def _encode_elsewhere(item: Elsewhere, accepted: Accepted | None) -> dict[str, Any]:
+def _encode_elsewhere(item: Elsewhere, accepted: Accepted | None) -> answers.Elsewhere:
     return {
         "id": item.id,
         "touch": item.touch,
@@ -332,11 +336,11 @@ def _encode_elsewhere(item: Elsewhere, accepted: Accepted | None) -> dict[str, A
     }
 
 
-def _encode_accepted(accepted: Accepted | None) -> dict[str, str] | None:
+def _encode_accepted(accepted: Accepted | None) -> answers.Accepted | None:
     return None if accepted is None else {"reason": accepted.reason, "until": accepted.until.isoformat()}
 
 
-def encode_row(row: Drift, accepted: Accepted | None = None) -> dict[str, Any]:
+def encode_row(row: Drift, accepted: Accepted | None = None) -> answers.DriftRow:
     suggestion = row.suggestion
     return {
         "id": row.id,
@@ -371,7 +375,7 @@ def encode_row(row: Drift, accepted: Accepted | None = None) -> dict[str, Any]:
     }
 
 
-def encode_commit(commit: Commit | None) -> dict[str, Any] | None:
+def encode_commit(commit: Commit | None) -> NamedCommit | None:
     if commit is None:
         return None
     return {
@@ -382,7 +386,7 @@ def encode_commit(commit: Commit | None) -> dict[str, Any] | None:
     }
 
 
-def encode_evidence(evidence: Evidence | None) -> dict[str, Any] | None:
+def encode_evidence(evidence: Evidence | None) -> Place | None:
     if evidence is None:
         return None
     return {

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from layline.core.evidence import Severity
 from layline.core.listing import Diagnostic, Group, Listing
-from layline.core.patch import Style, TargetKind
+from layline.core.patch import HANDED, Style, TargetKind
 from layline.core.prose import count
-from layline.patches.idioms.mappings import HANDED
 from layline.patches.report import describe_change, describe_closing, find_shared_targets, is_on_object
 from layline.patches.wanted import DEAD, NEVER_ACTIVE, find_warnings
 

@@ -6,10 +6,8 @@ import posixpath
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Alert, Evidence, Severity
-from layline.core.patch import Moment, Style, TargetKind
+from layline.core.patch import HANDED, ON_OBJECTS, Moment, Style, TargetKind
 from layline.core.report import Bullets, Cell, Paragraph, Report, Section, Table
-from layline.patches.idioms.instances import ON_OBJECTS
-from layline.patches.idioms.mappings import HANDED
 from layline.patches.wanted import DELETED, is_state
 
 if TYPE_CHECKING:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -63,7 +65,7 @@ def test_what_an_answer_is_read_from(
 def test_a_kept_answer_is_stamped_with_the_commit_asked_for(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
     (first,) = read_inventories(open_at(history), ("up",))
     commit = history.commit("change", {"README.md": "two\n"})
-    monkeypatch.setattr("layline.app.patches.open_reading", None)  # nothing is read again
+    monkeypatch.setattr("layline.app.patches_read.open_reading", None)  # nothing is read again
     (second,) = read_inventories(open_at(history), ("up",))
     assert second == replace(first, commit=commit)
 
@@ -103,3 +105,11 @@ def test_the_first_difference_is_named() -> None:
     compare("it", {"a": [1, {"b": 2}], "commit": "x"}, {"a": [1, {"b": 2}], "commit": "y"})
     with pytest.raises(Error, match=r"a\[1\]\.b was 2 and is 3"):
         compare("it", {"a": [1, {"b": 2}]}, {"a": [1, {"b": 3}]})
+
+
+def test_a_kept_list_does_not_pay_for_the_analysers() -> None:
+    code = "import sys, layline.app.patches; print(*(name for name in sys.modules if name.startswith('layline.')))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    rooms = {".".join(name.split(".")[:3]) for name in done.stdout.split()}
+    assert not {"layline.interpreter", "layline.coupling", "layline.patches.inventory"} & rooms
+    assert len(done.stdout.split()) <= 60

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from layline.core.evidence import Location
-from layline.core.patch import Effect, Inventory, Patch, Premise, PremiseKind, Removal, Style, TargetKind
+from layline.core.patch import HANDED, Effect, Inventory, Patch, Premise, PremiseKind, Removal, Style, TargetKind
 from layline.patches.declared_keys import Schema
 from layline.patches.find import find_word
-from layline.patches.idioms.mappings import HANDED
 from layline.patches.report import describe_change, describe_logic
 from layline.patches.wanted import is_dead, is_state
 from snippets import read_files

@@ -7,7 +7,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from layline.core.patch import Effect, Style, TargetKind
+from layline.core.patch import ON_OBJECTS, Effect, Style, TargetKind
 from layline.interpreter.events import Event, Write
 from layline.interpreter.objects import class_of, find_class_name, find_classes, is_class_of, spell_object
 from layline.interpreter.references import find_own_attributes
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-ON_OBJECTS = "set on objects of the class, reached as"
 _BASES = (".Module", ".PreTrainedModel", ".ModelMixin", "builtins.object")
 """Classes that too many others derive from to say whose method is meant."""
 _BEHAVES = frozenset("forward __call__ generate".split())

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location
-from layline.core.patch import Effect, Style, TargetKind
+from layline.core.patch import HANDED, Effect, Style, TargetKind
 from layline.interpreter.calls import IMPORT_HOOKS
 from layline.interpreter.events import Call, Event, Write
 from layline.interpreter.state import text_of
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 _NOT_TABLES = ("os.environ", "sys.modules", "builtins.", "sys.", "logging.")
 _OPERATORS = ".".join(("torch", "library", "Library"))
-HANDED = "handed to a registry of upstream"
 _CHANGES = frozenset("append insert extend add remove setdefault pop".split())
 _TABLE_NAME = re.compile(r"_?[A-Z][A-Z0-9_]+\Z|_?\w*(?:registry|mapping|table|hooks|handlers)\w*\Z")
 """How tables and lists of a module are called: a constant, or a registry."""

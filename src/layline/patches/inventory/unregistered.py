@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location, Skipped
-from layline.core.patch import Effect, Moment, Style, Unregistered
+from layline.core.patch import HANDED, Effect, Moment, Style, Unregistered
 from layline.interpreter.conditions import Reader, simplify
 from layline.interpreter.config_paths import loosen
 from layline.interpreter.events import Event, Naming, Registration
@@ -21,7 +21,6 @@ from layline.interpreter.values import Choice, Class, Function, Instance, bind, 
 from layline.patches.guards.path import find_chain
 from layline.patches.guards.stray import Ways, find_caller, find_listed
 from layline.patches.idioms.generics import find_declared
-from layline.patches.idioms.mappings import HANDED
 from layline.patches.idioms.path_targets import name_registry
 from layline.patches.idioms.text_targets import NAMED
 from layline.patches.inventory.context_managers import Leavings

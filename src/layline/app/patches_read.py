@@ -1,0 +1,71 @@
+"""Reading a downstream with its upstreams at their pins: what an inventory costs where none was kept.
+
+`app.patches` imports this module on a miss only: a kept answer does not pay for the analysers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from layline.app.patches import find_inventories, find_pins
+from layline.app.removals import tell_removals
+from layline.app.results import open_memos
+from layline.app.upstreams import Upstreams, open_upstreams
+from layline.app.workspace import cache_directory, know_packages
+from layline.core.effect_ids import name_effects
+from layline.core.patch import Inventory
+from layline.core.progress import Progress, silent
+from layline.patches.inventory.patch_files import find_startup_files, find_textual
+from layline.patches.inventory.read import Reading, read_downstream, read_inventory
+from layline.source import Cache, Tree
+from layline.source.facts import ANALYSER as FACTS
+
+if TYPE_CHECKING:
+    from layline.app.workspace import Workspace
+
+
+@dataclass(slots=True, eq=False)
+class OpenedInventory:
+    """A downstream read once, with its upstreams at their pins."""
+
+    reading: Reading
+    upstreams: Upstreams
+    tree: Tree
+    workspace: Workspace
+
+    def read(self, key: str) -> Inventory:
+        """The inventory of one backend, with what upstream's history says about targets that are gone."""
+        reading, upstreams = self.reading, self.upstreams
+        inventory = read_inventory(reading, key, upstreams.look_up, upstreams.pins.get(key))
+        mine = tuple(item for item in upstreams.skipped if item.what == f"upstream {key}")
+        part = next((part for part in upstreams.index.parts if part.tree.commit == upstreams.pins.get(key)), None)
+        textual = tuple(find_textual(reading.tree, part.tree, upstreams.index)) if part is not None else ()
+        startup = tuple(find_startup_files(reading.tree))
+        whole = replace(
+            inventory, unregistered=(*inventory.unregistered, *textual), skipped=(*inventory.skipped, *startup, *mine)
+        )
+        return name_effects(tell_removals(whole, upstreams))
+
+    def save(self) -> tuple[int, int]:
+        """Keep what was read for the next run; how many readings of modules were recalled, and how many there are."""
+        memos = self.reading.units.memos
+        self.upstreams.save()
+        memos.save()
+        return memos.recalled, memos.recalled + memos.made
+
+
+def open_reading(workspace: Workspace, progress: Progress = silent) -> OpenedInventory:
+    workspace = know_packages(workspace)
+    tree = Tree(workspace.downstream, workspace.commit)
+    cache = Cache(cache_directory(), FACTS)
+    progress(f"reading {workspace.settings.project.name}", 0, 0)
+    memos = open_memos("patches", workspace.settings, find_pins(workspace))
+    reading = read_downstream(tree, workspace.settings, cache, memos)
+    progress(f"reading {', '.join(workspace.settings.backends)} at the pin", 0, 0)
+    return OpenedInventory(reading, open_upstreams(workspace), tree, workspace)
+
+
+def read_all(opened: OpenedInventory, backends: tuple[str, ...], progress: Progress = silent) -> list[Inventory]:
+    """The inventories of backends whose downstream is open already."""
+    return find_inventories(opened.workspace, backends, lambda: opened, progress)

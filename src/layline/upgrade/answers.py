@@ -1,0 +1,217 @@
+"""The JSON answers of `upgrade`, `patches matrix`, `gap trend`, `watch` and `impact`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from layline.core.answers import NamedCommit, OfCommit, Skipped
+
+_From = TypedDict("_From", {"from": str})
+"""A name that Python keeps for itself."""
+
+
+class DoesNotFit(TypedDict):
+    """Places of ours that do not fit: today, and at the end without and with the edits."""
+
+    today: int
+    before: int
+    after: int
+
+
+class ChangedFile(TypedDict):
+    path: str
+    sha256: str
+
+
+class Mend(TypedDict):
+    """One edit that follows upstream."""
+
+    file: str
+    lines: list[int]
+    kind: str
+    mechanical: bool
+    target: str
+    diff: str
+    why: str
+    example: str
+    evidence: str | None
+
+
+class Step(TypedDict):
+    """One move of the pin."""
+
+    to: str
+    date: str
+    culprit: NamedCommit | None
+    lines: int
+    left: int
+    files: list[ChangedFile]
+    mends: list[Mend]
+
+
+class Broken(TypedDict):
+    file: str
+    line: int
+    target: str
+    way: str
+    why: str
+
+
+class Plan(OfCommit, _From):
+    """`upgrade plan`."""
+
+    schema: Literal["layline.upgrade/1"]
+    backend: str
+    commit: str
+    plan: str
+    to: str
+    safe_pin: str | None
+    does_not_fit: DoesNotFit
+    steps: list[Step]
+    left: list[Broken]
+
+
+class MadeCommit(TypedDict):
+    step: int
+    commit: str
+    tests: str | None
+    output: str
+
+
+class Applied(TypedDict):
+    """`upgrade apply`."""
+
+    schema: Literal["layline.upgrade-apply/1"]
+    backend: str
+    branch: str
+    plan: str
+    steps: int
+    done: int
+    commits: list[MadeCommit]
+    mended: int
+    left: int
+    does_not_fit: DoesNotFit
+
+
+class Judged(TypedDict):
+    """One place of ours against one upstream commit."""
+
+    file: str
+    line: int
+    target: str
+    way: str
+    fits: bool
+    why: str
+    evidence: str | None
+
+
+class Checked(OfCommit):
+    """`upgrade check`."""
+
+    schema: Literal["layline.upgrade-check/1"]
+    backend: str
+    commit: str
+    pin: str
+    places: list[Judged]
+    does_not_fit: int
+    planned: int | None
+    skipped: list[Skipped]
+
+
+class Ref(TypedDict):
+    ref: str
+    commit: str
+    date: str
+
+
+class SafeRef(Ref):
+    commits_ahead: int
+
+
+class MatrixRow(TypedDict):
+    """One patch at every upstream commit asked for."""
+
+    patch: str
+    target: str | None
+    location: str
+    cells: list[Literal["ok", "look", "breaks", "absent"]]
+    first_break: str | None
+    culprit: NamedCommit | None
+
+
+class Matrix(TypedDict):
+    """`patches matrix`."""
+
+    schema: Literal["layline.matrix/1"]
+    backend: str
+    refs: list[Ref]
+    rows: list[MatrixRow]
+    usable: list[str]
+    safe_pin: SafeRef | None
+
+
+class Point(TypedDict):
+    """One day."""
+
+    date: str
+    commit: str
+    pin: str
+    tip: str
+    behind: int
+    patches: int
+    breaks: int
+    moved: bool
+
+
+class Trend(TypedDict):
+    """`gap trend`."""
+
+    schema: Literal["layline.trend/1"]
+    backend: str
+    points: list[Point]
+    skipped: list[Skipped]
+
+
+class Event(TypedDict):
+    """One thing that is new."""
+
+    kind: Literal["broke", "mended", "safe", "can-go"]
+    backend: str
+    place: str
+    target: str
+    culprit: str | None
+
+
+class News(TypedDict):
+    """`watch`."""
+
+    schema: Literal["layline.news/1"]
+    since: str | None
+    upto: str
+    tips: dict[str, str]
+    events: list[Event]
+    skipped: list[Skipped]
+
+
+class Hit(TypedDict):
+    place: str
+    target: str
+    way: str
+    why: str
+
+
+class Project(TypedDict):
+    project: str
+    backend: str
+    breaks: list[Hit]
+
+
+class Impact(TypedDict):
+    """`impact`."""
+
+    schema: Literal["layline.impact/1"]
+    ref: str
+    projects: list[Project]
+    skipped: list[Skipped]
