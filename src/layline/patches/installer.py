@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location
-from layline.core.patch import Effect, Fate, Moment, Style, TargetKind
+from layline.core.patch import Effect, Fate, Moment, Premise, Style, TargetKind
 from layline.interpreter.config_paths import Roots
 from layline.interpreter.events import Call, Log, Naming, Write
 from layline.interpreter.objects import spell_object
@@ -83,11 +83,13 @@ class Installer:
     kept: list[Value] = field(default_factory=list)
     silent: dict[Location, Fate] = field(default_factory=dict)
     """Lines that were read and make no row, and why."""
+    conditions: dict[Value, tuple[str | None, Premise | None]] = field(default_factory=dict)
+    """What was read of tests: a dispatch asks the same ones on the way to each of its cases."""
 
     @contextmanager
     def reading(self, module: Module) -> Iterator[None]:
         """What is read of one module inside depends on nothing that was read before."""
-        self.logs, self.kept, self.silent = {}, [], {}
+        self.logs, self.kept, self.silent, self.conditions = {}, [], {}, {}
         with self.machine.aside_from_others():
             self.machine.read_module(module)
             self.machine.aside |= module.aside

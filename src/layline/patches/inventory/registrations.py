@@ -20,6 +20,7 @@ from layline.interpreter.values import (
     Value,
     conjoin,
     find_alternatives,
+    grows,
 )
 from layline.patches.guards.filters import apply_filters, weigh_imports
 from layline.patches.guards.premises import build_premise
@@ -146,7 +147,7 @@ def find_all_effects(
             key = (effect.target, place_of(event, effect), effect.mutates, effect.reason, put)
             if (*key, effect.moment) not in found and (*key, Moment.INSTALL) not in found:
                 found.add((*key, effect.moment))
-                when, premise = _read_condition(event, reader) if is_shown(effect) else (None, None)
+                when, premise = _read_condition(event, reader, installer) if is_shown(effect) else (None, None)
                 yield event, replace(effect, when=when, premise=premise)
         if isinstance(event, Write) and not is_told:
             installer.silent.setdefault(event.at, judge_silence(event))
@@ -171,14 +172,21 @@ def _with_imports(events: Iterable[Event], machine: Interpreter) -> Iterator[Eve
             yield event
 
 
-def _read_condition(event: Event, reader: Reader) -> tuple[str | None, Premise | None]:
+def _read_condition(event: Event, reader: Reader, installer: Installer) -> tuple[str | None, Premise | None]:
     tests = getattr(event, "when", ())
     if not tests:
         return None, None
     test = simplify(conjoin(tuple(tests)))
-    keys = list(reader.find_keys(test))
-    others = list(reader.find_others(test))
-    return (reader.show(test), build_premise(test, reader)) if keys or others else (None, None)
+    if grows(test):
+        return _read_test(test, reader)
+    if test not in installer.conditions:
+        installer.conditions[test] = _read_test(test, reader)
+    return installer.conditions[test]
+
+
+def _read_test(test: Value, reader: Reader) -> tuple[str | None, Premise | None]:
+    asks = next(reader.find_keys(test), None) or next(reader.find_others(test), None)
+    return (reader.show(test), build_premise(test, reader)) if asks is not None else (None, None)
 
 
 def find_implementation(installed: Installed, installer_path: str) -> Iterator[str]:
