@@ -81,7 +81,7 @@ def examine(stage: Stage, environment: Environment) -> Instrument:
         reply = nothing.ask(operator.passes[0], given)
         told, files = device.read_instrument(nothing.worker, environment)
         controls = (check_clock(measure_step()),) if device.clock == "own" else ()
-        wrong.worker.load()
+        _load_own(wrong)
         return Instrument(
             # the least where a low quantile of processor time decides, the most that is usual where two clocks must agree
             overhead_ms=quantile([one.cost_ns / 1e6 for one in ran[5:]], 0.1 if device.clock == "own" else 0.9),
@@ -90,6 +90,17 @@ def examine(stage: Stage, environment: Environment) -> Instrument:
             environment=told,
             controls=(*controls, check_known_wrong(stage, wrong)),
         )
+
+
+def _load_own(wrong: LiveArm) -> None:
+    """A kernel of the operator that cannot be loaded is not the candidate's fault."""
+    try:
+        wrong.worker.load()
+    except Fault as fault:
+        raise BenchError(
+            f"The operator's kernel that is known to be wrong could not be loaded: {fault.reason}",
+            hint="Its `wrong`, or the start it is made of, is at fault; the candidate was not measured.",
+        ) from None
 
 
 def _write_empty(operator: Operator) -> str:

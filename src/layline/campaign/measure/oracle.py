@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 PERFECT_DB = 400.0
 SNR_DB = {"fp8_e4m3": 25.0, "fp8_e5m2": 20.0, "fp4_e2m1": 10.0}
+LEAST_ROW = 32
+"""Elements that tell what size an output has."""
 ERROR_FLOOR = 2.0**-22
 """Errors below a few units in the last place of f32 are not compared: there is nothing to win there."""
 LOST, SMALLEST = 1e-3, 2.0**-100
@@ -95,13 +97,26 @@ class _Holding:
 _HOLDING = _Holding(96 << 20)
 
 
+def find_row_axes(extent: Sequence[int]) -> tuple[int, ...]:
+    """The axes, counted from the end, over which the size of an output's elements is taken.
+
+    A row of a few elements says nothing about what was summed up to make them: one that comes out near zero has no room left
+    for rounding. So rows are taken together until there are enough, but never along the first axis, whose rows may differ.
+    """
+    axes, count = [-1], extent[-1]
+    while count < LEAST_ROW and len(axes) < len(extent) - 1:
+        axes.append(-1 - len(axes))
+        count *= extent[axes[-1]]
+    return tuple(axes)
+
+
 def _hold(want: Array, tolerance: Tolerance) -> Held:
     import numpy as np
 
     special = None if np.isfinite(want).all() else ~np.isfinite(want)
     safe = want if special is None else np.where(special, 0.0, want)
     size = np.abs(safe)
-    scale = np.sqrt(np.mean(safe * safe, axis=-1, keepdims=True)) if want.ndim else size
+    scale = np.sqrt(np.mean(safe * safe, axis=find_row_axes(want.shape), keepdims=True)) if want.ndim else size
     scaled = np.where(scale > 0, scale, 1.0)
     band = tolerance.rtol * size
     band += tolerance.atol * scale

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from layline.campaign.devices.gpu_memory import WORDS
-from layline.campaign.measure.oracle import LOST, SMALLEST, Error, Wrong, tell_lost
+from layline.campaign.measure.oracle import LOST, SMALLEST, Error, Wrong, find_row_axes, tell_lost
 from layline.campaign.values.operator import Operator
 
 CHUNK = 1 << 25
@@ -186,7 +186,7 @@ def _find_distance(operator: Operator, name: str, got: Any, want: Any) -> Iterat
     tolerance = operator.find_tolerance(name)
     outside, worst = 0, 0.0
     for some, right in _chunks(got, want):
-        scale = right.pow(2).mean(dim=-1, keepdim=True).sqrt()
+        scale = right.pow(2).mean(dim=find_row_axes(right.shape), keepdim=True).sqrt()
         error = (some - right).abs_()  # bf16 minus f32 is f32
         bad = ~(error <= (right.abs().mul_(tolerance.rtol).add_(tolerance.atol * scale)))
         found = int(bad.sum())
@@ -207,7 +207,7 @@ def measure_error(name: str, got: Any, want: Any) -> Error:
         return Error(output=name, rms=0.0, worst=0.0)
     total, worst = 0.0, 0.0
     for some, right in _chunks(got, want):
-        scale = right.pow(2).mean(dim=-1, keepdim=True).sqrt()
+        scale = right.pow(2).mean(dim=find_row_axes(right.shape), keepdim=True).sqrt()
         scale[scale == 0] = 1.0
         relative = (some.to(right.dtype) - right) / scale
         total += float(relative.pow(2).sum())

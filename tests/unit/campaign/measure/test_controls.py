@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from layline.campaign.measure.build import Built
 from layline.campaign.measure.controls import check_builds, judge_controls, wrap
 from layline.campaign.measure.request import Request
@@ -23,6 +25,7 @@ from layline.campaign.values.measurement import (
     Timing,
 )
 from layline.campaign.values.operator import Tolerance
+from layline.errors import BenchError
 
 SOFTMAX = load_operator("softmax")
 MACHINE = Environment(
@@ -99,3 +102,11 @@ def test_an_instrument_that_sees_a_difference_where_there_is_none_is_not_believe
 def test_an_instrument_that_does_not_see_the_canary_is_not_believed() -> None:
     still = (0.001, -0.002, 0.0, 0.002, -0.001)
     assert [one.passed for one in judge_controls(measured(still, (0.01, -0.02, 0.02, -0.01, 0.03)))] == [True, False]
+
+
+def test_a_wrong_kernel_that_cannot_be_loaded_is_not_the_candidates_fault() -> None:
+    broken = replace(SOFTMAX, wrong="int something_else(void) { return 0; }\n")
+    best = wrap(broken, broken.start("naive"))
+    request = Request(operator=broken, shapes=(shape("small-8x96", 8, 96),), best=best, candidate=best)
+    with pytest.raises(BenchError, match="known to be wrong could not be loaded"):
+        measure_pair(request)

@@ -82,6 +82,8 @@ class TorchNumbers:
         import torch
 
         tensor = torch.as_tensor(value).to(find_device())
+        if tensor.dtype == getattr(torch, dtype):
+            return tensor.contiguous()
         most = LIMITS.get(dtype)
         return (tensor.clamp(-most, most) if most else tensor).to(getattr(torch, dtype)).contiguous()
 

@@ -180,7 +180,8 @@ def _write(folder: Path, problem: Problem) -> str:
         axes=list(problem.sizes[0]),
         shapes="\n".join(f"    {'-'.join(map(str, one.values()))!r}: {one}," for one in listed),
         first=problem.sizes[-1],
-        tolerance=f"Tolerance(rtol={problem.rtol:g}, atol={problem.atol:g})",
+        rtol=problem.rtol,
+        atol=problem.atol,
     )
 
 
@@ -271,16 +272,17 @@ passes = {{"forward": " ".join([*_names, "->", *(f"out{{i}}" for i in range(len(
 shapes = {{
 {shapes}
 }}
-tolerance = {tolerance}
+_least = max({{"bfloat16": 1e-2, "float16": 2e-3}}.get(dtype, 0.0) for _extent, dtype in [*_given, *_outs])
+tolerance = Tolerance(rtol=max({rtol:g}, _least), atol=max({atol:g}, _least))
 
 
 def legal(s):
     """Whether the problem can be made with these sizes at all."""
     try:
-        at(s)
+        found = at(s)
     except Exception:
         return False
-    return True
+    return all(size for rows in found for extent, _dtype in rows for size in extent)
 
 
 def reference(step, x):
@@ -326,4 +328,5 @@ def forward(*given):
 starts = {{"reference": Path(FILES[-1][1]).read_text("utf-8") + "\\n\\ncustom_kernel = ref_kernel\\n"}}
 if (FOLDER / "submission.py").is_file():
     starts = {{"submission": (FOLDER / "submission.py").read_text("utf-8"), **starts}}
+starts = {{name: prelude + text.replace("from __future__ import annotations", "") + shim for name, text in starts.items()}}
 '''

@@ -1,0 +1,65 @@
+"""Over which elements the size of an output is taken, and when a gain between the listed sizes is believed."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from layline.campaign.measure.oracle import Error, Wrong, check_output, find_row_axes
+from layline.campaign.measure.probes import between
+from layline.campaign.operators import load_operator
+
+
+@pytest.mark.parametrize(
+    ("extent", "axes"),
+    [
+        ((7,), (-1,)),
+        ((100, 64), (-1,)),
+        ((100, 1), (-1,)),  # never along the first axis: rows may differ there
+        ((97, 32, 125, 1), (-1, -2)),
+        ((97, 32, 3, 5), (-1, -2, -3)),
+        ((8, 4, 128), (-1,)),
+        ((8, 2, 2), (-1, -2)),
+    ],
+)
+def test_short_rows_are_taken_together(extent: tuple[int, ...], axes: tuple[int, ...]) -> None:
+    assert find_row_axes(extent) == axes
+
+
+def test_an_element_near_zero_in_a_row_of_one_has_room_for_rounding() -> None:
+    """An honest convolution was refused for 13 of 1.5 million elements, where the width was 1."""
+    operator = load_operator("gemm")
+    want = np.ones((2, 3, 50, 1))
+    want[0, 0, 7, 0] = 1e-9
+    got = want.astype(np.float32)
+    got[0, 0, 7, 0] += np.float32(1e-8)
+    assert isinstance(check_output(operator, "out", got, want, is_exact=False, poison=0), Error)
+    got[0, 0, 7, 0] += np.float32(1e-2)
+    assert isinstance(check_output(operator, "out", got, want, is_exact=False, poison=0), Wrong)
+
+
+@pytest.mark.parametrize(
+    ("series", "gain", "made"),
+    [
+        (((0.5,) * 7,), 0.5, 1),  # clear at once
+        (((0.25,) * 7, (0.08,) * 7, (0.1,) * 7), 0.1, 3),  # enough by chance in the first series alone
+        (((0.3,) * 7, (0.3,) * 7, (0.3,) * 7), 0.3, 3),
+    ],
+)
+def test_a_gain_that_is_just_enough_is_looked_at_three_times(
+    monkeypatch: pytest.MonkeyPatch, series: tuple[tuple[float, ...], ...], gain: float, made: int
+) -> None:
+    taken = iter(series)
+    counted = itertools.count(1)
+    seen: list[int] = []
+
+    def compare(*_asked: Any) -> list[float]:
+        seen.append(next(counted))
+        return list(next(taken))
+
+    monkeypatch.setattr(between, "compare", compare)
+    assert between.find_gain(0.2, *cast("tuple[Any, Any, Any]", (None, None, None))) == pytest.approx(gain)
+    assert len(seen) == made
