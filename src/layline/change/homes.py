@@ -33,6 +33,8 @@ MOVE = 0.6
 _WORTH_SHOWING = 0.35
 _CLOSER_LOOK = 40
 _SPELLED_ALIKE = 0.75
+_GROWN = 0.3
+"""So alike at least are a definition and what it grew into under another name."""
 _SAME_TABLE = 0.7
 """A dictionary that shares so many of its keys is the same one under another name."""
 _KINDS = tuple(DefinitionKind)
@@ -189,7 +191,7 @@ class Homes:
         score = (
             _score_small(same_name, body, traits, near)
             if is_small
-            else _score(same_name, max(body, 0.85 * kept), traits, near)
+            else _score(same_name, _alike(same_name, body, kept), traits, near)
         )
         reason = _reason(same_name, body, traits)
         rival = self._rival(f"{module}.{definition.qualname}", item, two, body) if score >= MOVE else None
@@ -272,6 +274,13 @@ class Homes:
                 if _KINDS[item.row[ROW_KIND]] is kind and "." not in item.qualname and self._is_new(item)
             ]
         return self._new[kind]
+
+
+def _alike(same_name: bool, body: float, kept: float) -> float:
+    """What grew keeps its old body: evidence beside a kept name; under another name a short body is found in anything
+    much larger, so the two must be alike as well.
+    """
+    return max(body, 0.85 * kept) if same_name or body >= _GROWN else body
 
 
 def _score(same_name: bool, alike: float, traits: float, near: float) -> float:

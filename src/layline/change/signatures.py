@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -178,5 +179,30 @@ def returns_another(before: str | None, after: str | None) -> bool:
     """
     if before is None or after is None or before == after:
         return False
-    plain = [text.replace("typing.", "").replace("Optional[", "").strip("\"'").lower() for text in (before, after)]
-    return plain[0].partition("[")[0].partition(" |")[0] != plain[1].partition("[")[0].partition(" |")[0]
+    return _find_types(before) != _find_types(after)
+
+
+def _find_types(text: str) -> frozenset[str]:
+    """The last names of the types that an annotation allows, None apart: `Optional[a.X]`, `X | None` and `"X"` are X."""
+    try:
+        return frozenset(_find_heads(ast.parse(text.strip("\"' "), mode="eval").body))
+    except (SyntaxError, ValueError):
+        return frozenset({text})
+
+
+def _find_heads(node: ast.expr) -> Iterator[str]:
+    match node:
+        case ast.Constant(value=None):
+            return
+        case ast.Constant(value=str(text)):
+            yield from _find_types(text)
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            yield from _find_heads(left)
+            yield from _find_heads(right)
+        case ast.Subscript(value=head, slice=inner) if ast.unparse(head).rpartition(".")[2] in {"Optional", "Union"}:
+            for item in inner.elts if isinstance(inner, ast.Tuple) else [inner]:
+                yield from _find_heads(item)
+        case ast.Subscript(value=head):
+            yield from _find_heads(head)
+        case _:
+            yield ast.unparse(node).rpartition(".")[2].lower()  # `List` and `list` are one

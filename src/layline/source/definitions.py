@@ -151,13 +151,6 @@ class Module:
         """True if `find` would find something; costs no values."""
         return qualname in self._rows
 
-    @cached_property
-    def is_lazy(self) -> bool:
-        """True if the module puts a lazy one in its place: what it imports for type checking is what others get from
-        it.
-        """
-        return "_import_structure" in self._rows or any(name.endswith("LazyModule") for name in self.bound_imports)
-
     def find(self, qualname: str) -> tuple[Definition, ...]:
         """All definitions of a qualified name, in the order they stand (alternatives, overloads, rebindings)."""
         if qualname not in self._found:

@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from layline.core.evidence import Evidence, Location, Skipped
+from layline.errors import MissingObject
 from layline.git import Blob
 from layline.source.cache import Cache
 from layline.source.definitions import Definition, Module
@@ -136,6 +137,17 @@ class Index:
         package.
         """
         return longest_root(entry.name, self.parts[entry.part].packages), -entry.part, entry.is_package
+
+    def mentions(self, module: str, word: str) -> bool:
+        """True if the word stands in what is known of a module, or, where nobody has read it yet, in its text."""
+        entry = self.entries.get(module)
+        text = self._texts.get(entry.blob) if entry is not None else None
+        if text is not None or entry is None:
+            return word in (text or "")
+        try:
+            return word.encode() in self.read_blob(module)
+        except MissingObject:
+            return False
 
     def find_version(self, blob: str) -> Module | None:
         """What a blob of the index binds, whatever it is called; None where the index has not read it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -9,7 +10,9 @@ from functools import cached_property
 
 from layline.source.definitions import Definition, DefinitionKind, Import, Module, Parameter, ParameterKind
 from layline.source.index import Index
+from layline.source.made import MEMBERS, Makers, Making, Named, Owned
 from layline.source.names import absolute_name, parents
+from layline.source.replaced import Replaced
 from layline.source.stars import StarWords
 from layline.source.symbols import Symbol, SymbolKind
 
@@ -21,7 +24,6 @@ _OBJECT_MEMBERS = frozenset(dir(object)) | {
     "__bases__",
     "__mro__",
 }
-_DATACLASS_MEMBERS = frozenset({"__init__", "__repr__", "__eq__", "__dataclass_fields__", "__match_args__"})
 _MODULE_MEMBERS = frozenset({"__name__", "__file__", "__doc__", "__path__", "__dict__", "__package__", "__spec__"})
 
 
@@ -63,6 +65,10 @@ class Resolver:
         """The steps of the question under way; None: being worked out, so asking again is a cycle."""
         self._stars: dict[str, list[tuple[Import, str | None]]] = {}
         self._words = StarWords(index, self._find_stars)
+        self._starring = 0
+        """How many star imports the question under way goes through."""
+        self._replaced = Replaced(index)
+        self._makers = Makers(index, self._readable_bases, self._name_function)
 
     def resolve(self, dotted: str) -> Symbol:
         """What `dotted` is, seen as `import` statements see it: the longest module first, then attributes."""
@@ -185,7 +191,7 @@ class Resolver:
         if holder is None:
             return self._submodule(module, name) or self._unreadable(module, name)
         best = holder.best(name)
-        imports = _at_run_time(holder, name)
+        imports = self._replaced.find_imports(module, holder, name)
         if best is not None and _wins(best, imports):
             return self._defined(module, best)
         if imports:
@@ -246,7 +252,9 @@ class Resolver:
             exports = inner.exports if inner is not None else None
             if name not in exports if exports is not None else name.startswith("_"):
                 continue
+            self._starring += 1
             found = self._module_member(source, name)
+            self._starring -= 1
             if found.thing.home is not None:
                 return _Binding(SymbolKind.IMPORTED_NAME, found.thing, module, item.line)
         return outside
@@ -274,10 +282,22 @@ class Resolver:
             return _outside(f"types.ModuleType.{name}", None)
         if holder.has_getattr:
             return _unknown(f"{module} has a __getattr__, which may make it")
+        if not self._starring and self._replaced.is_replaced(module):
+            found = self._collected(module, name)  # a star hands on what is bound; searching every folder costs
+            if found is not None:
+                return found
         only_typing = name in holder.bound_imports
         return _absent(
             f"{module} imports {name} for type checking only" if only_typing else f"{module} does not bind {name}"
         )
+
+    def _collected(self, module: str, name: str) -> _Binding | None:
+        """A name that a module hands on although none of its statements binds it."""
+        homes = [self._module_member(below, name) for below in self._replaced.find_collected(module, name)]
+        if len({item.thing.home for item in homes}) == 1 and homes[0].thing.home is not None:
+            return _Binding(SymbolKind.IMPORTED_NAME, homes[0].thing, module)
+        made = bool(homes) or self._replaced.tells(module, name)
+        return _unknown(f"{module} replaces itself by an object that makes its names") if made else None
 
     def _unreadable(self, module: str, name: str) -> _Binding:
         if module in self.index.entries:
@@ -311,8 +331,9 @@ class Resolver:
         own = holder.best(f"{owner.qualname}.{name}") if holder is not None else None
         if own is not None:
             return _Binding(SymbolKind.DEFINITION, _thing(module, own), module, own.line)
-        if owner.is_dataclass and name in _DATACLASS_MEMBERS:
-            return self._implicit(module, owner, name)
+        making = self._makers.find(Owned(module, owner)) if name in MEMBERS else None
+        if making is not None and (making.is_known or name == "__init__"):
+            return self._implicit(module, owner, name, making)
         outside: str | None = None
         for base in self._bases(module, owner):
             thing = base.thing
@@ -339,8 +360,26 @@ class Resolver:
             else:
                 yield _unknown(f"the base {text} is computed")
 
-    def _implicit(self, module: str, owner: Definition, name: str) -> _Binding:
-        parameters = (Parameter("self", ParameterKind.POSITIONAL), *self._fields(module, owner))
+    def _readable_bases(self, owner: Owned) -> Iterator[Owned]:
+        for base in self._bases(owner.module, owner.definition):
+            module, found = base.thing.module, base.thing.definition
+            if module is not None and found is not None and found.kind is DefinitionKind.CLASS:
+                yield Owned(module, found)
+
+    def _name_function(self, module: str, dotted: str) -> Named:
+        """What a name leads to, with its function where that stands in the index."""
+        thing = self._expression(module, dotted).thing
+        if thing.module is None or thing.definition is None or thing.definition.kind is not DefinitionKind.FUNCTION:
+            return Named(thing.home or "")
+        node = self.index.read_node(thing.module, thing.definition)
+        function = node if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else None
+        return Named(thing.home or "", thing.module, function)
+
+    def _implicit(self, module: str, owner: Definition, name: str, making: Making) -> _Binding:
+        if not making.is_known:
+            return _unknown(f"a base of {module}.{owner.qualname} makes its {name} when the class is defined")
+        fields = self._makers.find_fields(Owned(module, owner))
+        parameters = (Parameter("self", ParameterKind.POSITIONAL), *fields)
         made = replace(
             owner,
             qualname=f"{owner.qualname}.{name}",
@@ -352,38 +391,12 @@ class Resolver:
         )
         return _Binding(SymbolKind.DEFINITION, replace(_thing(module, made), is_implicit=True), module, owner.line)
 
-    def _fields(self, module: str, owner: Definition) -> Iterator[Parameter]:
-        """The parameters a dataclass makes of its fields, those of its bases first."""
-        found: dict[str, Parameter] = {}
-        for base in self._bases(module, owner):
-            thing = base.thing
-            if thing.definition is not None and thing.definition.is_dataclass and thing.module is not None:
-                found.update({item.name: item for item in self._fields(thing.module, thing.definition)})
-        holder = self.index.module(module)
-        for name in holder.members(owner.qualname) if holder is not None else ():
-            item = holder.best(f"{owner.qualname}.{name}") if holder is not None else None
-            if item is not None and item.kind is DefinitionKind.FIELD and item.returns and not _is_class_variable(item):
-                found[name] = Parameter(name, ParameterKind.POSITIONAL, item.value, item.returns)
-        yield from found.values()
-
-
-def _at_run_time(holder: Module, name: str) -> list[Import]:
-    """The imports that bind a name when the code runs; a lazy module gives what it imports for type checking."""
-    found = holder.bound_imports.get(name, ())
-    lazily = [item for item in found if item.type_checking] if holder.is_lazy else []
-    return lazily or [item for item in found if not item.type_checking]
-
 
 def _wins(best: Definition, imports: list[Import]) -> bool:
     """A def beats an import (its fallback); an assignment only one that it plainly overrides."""
     if not imports or best.kind is not DefinitionKind.ASSIGNMENT:
         return True
     return best.group == 0 and all(item.group == 0 and item.line < best.line for item in imports)
-
-
-def _is_class_variable(item: Definition) -> bool:
-    head = (item.returns or "").partition("[")[0].rpartition(".")[2]
-    return head == "ClassVar" or "init=False" in (item.value or "")
 
 
 def _thing(module: str, definition: Definition) -> _Thing:

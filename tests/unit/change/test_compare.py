@@ -37,6 +37,11 @@ def klass(name: str, *methods: str) -> str:
     return f"class {name}:\n{inner}\n"
 
 
+SHIM = """
+    log.warning("`Old` is deprecated and will be removed; use `New` instead, which infers the type of each layer.")
+    super().__init__(config=config, most=most, layers=[item.kind for item in config.layers if item.kind])
+"""
+METHODS = [function(f"step_{number}", LONG.replace("total", f"total_{number}")) for number in range(6)]
 Files = dict[str, str]
 BASE: Files = {"pkg/__init__.py": "", "pkg/a.py": function("f", LONG)}
 
@@ -66,6 +71,13 @@ TABLE = [
     ),
     ("moved as it was", BASE, {"pkg/b.py": function("f", LONG)}, "pkg.a.f", ("moved", "pkg.b.f")),
     ("moved and edited", BASE, {"pkg/b.py": function("f", EDITED)}, "pkg.a.f", ("moved", "pkg.b.f")),
+    (
+        "a short class whose body something much larger has too is gone, not renamed",
+        {"pkg/a.py": klass("Old", function("__init__", SHIM, "(self, config, most)"))},
+        {"pkg/a.py": klass("Indexed", function("__init__", SHIM, "(self, config, most)"), *METHODS)},
+        "pkg.a.Old",
+        ("removed", None),
+    ),
     ("renamed in place", BASE, {"pkg/a.py": function("compute", LONG)}, "pkg.a.f", ("renamed", "pkg.a.compute")),
     ("renamed and edited", BASE, {"pkg/a.py": function("compute", EDITED)}, "pkg.a.f", ("renamed", "pkg.a.compute")),
     ("gone", BASE, {"pkg/a.py": "x = 1\n"}, "pkg.a.f", ("removed", None)),

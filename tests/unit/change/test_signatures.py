@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from layline.change.binding import CallShape, check_call, check_replacement, read_call
-from layline.change.signatures import compare_signatures
+from layline.change.signatures import compare_signatures, returns_another
 from layline.source import Definition, Module, parse_module
 
 
@@ -105,3 +105,20 @@ REPLACEMENTS = [
 def test_replacements(ours: str, theirs: str, expected: list[tuple[str, bool]]) -> None:
     found = check_replacement(sig(ours).parameters or (), sig(theirs).parameters or ())
     assert [(item.message, item.certain) for item in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("Optional[torch.utils.data.Sampler]", "torch.utils.data.Sampler | None", False),
+        ("typing.Union[A, B]", "B | A", False),
+        ("'List[int]'", "list[int]", False),
+        ("A", "A | None", False),
+        ("type", "type[A]", False),
+        ("A", "A | B", True),
+        ("A", "B", True),
+        ("tuple[A, B]", "A", True),
+    ],
+)
+def test_another_return_type_is_no_other_spelling(before: str, after: str, expected: bool) -> None:
+    assert returns_another(before, after) is expected

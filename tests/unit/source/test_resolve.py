@@ -33,6 +33,30 @@ FILES = {
         "@dataclass\nclass Wide(Config):\n    extra: str = ''\n"
         "class Loop(Loop): ...\n"
     ),
+    "pkg/hooks.py": (
+        "from dataclasses import dataclass\nimport dataclasses\nfrom pkg.wrapping import accept_more, note\n"
+        "class Fields:\n    width: int = 1\n    def __init_subclass__(cls, **kwargs):\n"
+        "        super().__init_subclass__(**kwargs)\n        dataclass(cls, repr=False, kw_only=True)\n"
+        "class Ship(Fields):\n    mast: int\n    flags: list = None\n"
+        "class Yacht(Ship):\n    owner: str = ''\n"
+        "class Own(Fields):\n    def __init__(self, name): ...\n"
+        "class Called:\n    def __init_subclass__(cls):\n        dataclasses.dataclass(kw_only=True)(cls)\n"
+        "class Boat(Called):\n    oars: int = 2\n"
+        "class Wrapped:\n    def __init_subclass__(cls):\n        cls = accept_more(dataclass(cls))\n"
+        "        accept_more(cls)\n"
+        "class Raft(Wrapped):\n    logs: int = 1\n"
+        "class Set:\n    def __init_subclass__(cls):\n        cls.__init__ = lambda self, **given: None\n"
+        "class Junk(Set): ...\n"
+        "class Noted:\n    known = []\n    def __init__(self, a): ...\n"
+        "    def __init_subclass__(cls):\n        Noted.known.append(cls)\n        note(cls)\n"
+        "        print(cls)\n"
+        "class Plain(Noted): ...\n"
+        "@dataclass(kw_only=True)\nclass Strict:\n    size: int = 0\n"
+    ),
+    "pkg/wrapping.py": (
+        "def accept_more(made):\n    def __init__(self, **given): ...\n    made.__init__ = __init__\n    return made\n"
+        "def note(made):\n    made.seen = True\n"
+    ),
     "pkg/lazy.py": "def __getattr__(name): ...\n",
     "pkg/broken.py": "def f(:\n",
     "pkg/outer.py": "from torch import *\n",
@@ -48,6 +72,12 @@ FILES = {
         "= _LazyModule()\n"
     ),
     "pkg/dozy/real.py": "class Thing: ...\n",
+    "pkg/scan/__init__.py": (
+        "import sys\nfrom pkg.tools import Lazy, collect\nTABLE = {'tools.kinds': ['Listed', 'Nowhere']}\n"
+        "sys.modules[__name__] = Lazy(__name__, collect(__file__), TABLE)\n"
+    ),
+    "pkg/scan/models/first.py": "__all__ = ['Found']\nclass Found: ...\nclass Kept: ...\n",
+    "pkg/scan/tools/kinds.py": "class Listed: ...\nclass Unlisted: ...\n",
     "pkg/dozy/dummies.py": "class Thing: ...\n",
 }
 
@@ -63,6 +93,11 @@ RESOLVED = [
     # asked, kind, home
     ("pkg.impl.f", "definition", "pkg.impl.f"),
     ("pkg.dozy.Thing", "imported-name", "pkg.dozy.real.Thing"),
+    ("pkg.scan.Found", "imported-name", "pkg.scan.models.first.Found"),
+    ("pkg.scan.Listed", "imported-name", "pkg.scan.tools.kinds.Listed"),
+    ("pkg.scan.Nowhere", "unknown", None),
+    ("pkg.scan.Kept", "absent", None),
+    ("pkg.scan.Unlisted", "absent", None),
     ("pkg.f", "imported-name", "pkg.impl.f"),
     ("pkg.impl.LIMIT", "module-assignment", "pkg.impl.LIMIT"),
     ("pkg.impl.COPY", "module-assignment", "pkg.impl.f"),
@@ -128,6 +163,26 @@ def test_dataclass_init_has_the_fields_of_its_bases(resolver: Resolver) -> None:
     assert found.is_implicit
     assert found.definition is not None
     assert found.definition.signature == "(self, width, depth=2, extra='')"
+
+
+CONSTRUCTORS = [
+    # class, the signature of its constructor; None: only a run knows it
+    ("Ship", "(self, *, mast, flags=None)"),
+    ("Yacht", "(self, *, mast, flags=None, owner='')"),
+    ("Own", "(self, name)"),
+    ("Boat", "(self, *, oars=2)"),
+    ("Raft", None),
+    ("Junk", None),
+    ("Plain", "(self, a)"),
+    ("Strict", "(self, *, size=0)"),
+]
+
+
+@pytest.mark.parametrize(("name", "signature"), CONSTRUCTORS)
+def test_a_constructor_that_a_base_makes(resolver: Resolver, name: str, signature: str | None) -> None:
+    found = resolver.resolve(f"pkg.hooks.{name}.__init__")
+    assert (found.definition.signature if found.definition is not None else None) == signature, found.reason
+    assert (found.kind is SymbolKind.UNKNOWN) == (signature is None)
 
 
 def test_a_function_that_shadows_its_submodule_is_told(resolver: Resolver) -> None:
