@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from layline import codec
 from layline.app.ahead import begin
+from layline.app.own_code import find_version, read_running
 from layline.app.results import Results, digest_downstream, result_key
 from layline.app.workspace import cache_directory
 from layline.change.compare import Comparer
@@ -18,6 +19,7 @@ from layline.change.surface import StaleKey, Surface
 from layline.change.trace import Tracer
 from layline.core.evidence import Skipped
 from layline.core.ours import is_test
+from layline.coupling.decide import RefKnowledge
 from layline.coupling.judge import Judge, build_couplings
 from layline.coupling.model import Coupling
 from layline.coupling.reading import Finder, find_roots, read_uses
@@ -83,7 +85,10 @@ def measure_impact(workspace: Workspace, backend: Backend, pin: Tree, tip: Tree)
     options = read_options(resolvers[0], packages), read_options(resolvers[1], packages)
     surface = compare_surface(comparer, packages, *options)
     uses, unread = wait_for_uses()
-    judge = Judge(comparer, {row.name: row for row in surface.flags}, frozenset(options[0].flags))
+    numbers = tuple(find_version(pin.repository, one.commit, packages) for one in (pin, tip))
+    ground = RefKnowledge(comparer=comparer, packages=packages, keys={}, versions=(numbers[0], numbers[1]))
+    running = read_running(ours.tree, ours.source_roots, ground)
+    judge = Judge(comparer, {row.name: row for row in surface.flags}, frozenset(options[0].flags), running)
     couplings = build_couplings(judge, Finder(index=both, packages=roots, uses=uses).find_places())
     keys, unreadable = read_yaml_keys(ours.tree, backend.configs)
     known = options[0].known(resolvers[0]), options[1].known(resolvers[1])

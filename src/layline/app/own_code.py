@@ -8,12 +8,17 @@ from layline.app.workspace import cache_directory
 from layline.coupling.judge import Judge, build_couplings
 from layline.coupling.reading import Finder, find_roots, read_uses
 from layline.coupling.uses import ANALYSER
+from layline.coupling.version_guards import Running, VersionGuards
+from layline.history import read_version
+from layline.interpreter.modules import Modules
 from layline.source import Cache, Index, Part, Tree, build_indexes, open_cache
 
 if TYPE_CHECKING:
     from layline.app.workspace import Workspace
     from layline.change.compare import Comparer
+    from layline.coupling.decide import RefKnowledge
     from layline.coupling.model import Coupling
+    from layline.git import Repository
 
 
 def read_ours(workspace: Workspace, theirs: Part) -> Finder:
@@ -25,9 +30,20 @@ def read_ours(workspace: Workspace, theirs: Part) -> Finder:
     return Finder(index=both, packages=roots, uses=uses)
 
 
-def judge_ours(finder: Finder, comparer: Comparer) -> tuple[Coupling, ...]:
+def judge_ours(finder: Finder, comparer: Comparer, running: Running | None = None) -> tuple[Coupling, ...]:
     """What becomes of every such place between the two commits compared, apart from patches."""
-    return build_couplings(Judge(comparer, {}, frozenset()), finder.find_places())
+    return build_couplings(Judge(comparer, {}, frozenset(), running), finder.find_places())
+
+
+def read_running(ours: Tree, roots: tuple[str, ...], ground: RefKnowledge) -> Running:
+    """Which lines of ours run at the versions of pin and tip."""
+    return Running(VersionGuards(Modules(ours, roots)), ground)
+
+
+def find_version(upstream: Repository, commit: str, packages: tuple[str, ...]) -> str | None:
+    """What upstream calls itself at a commit."""
+    found = read_version(upstream, commit, packages)
+    return found.text if found is not None else None
 
 
 def read_indexes(*wanted: list[Part]) -> list[Index]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from layline.app.ahead import begin
 from layline.app.drift_kept import KeptDrift, read_kept
-from layline.app.own_code import judge_ours, read_indexes, read_ours
+from layline.app.own_code import find_version, judge_ours, read_indexes, read_ours, read_running
 from layline.app.patches import find_inputs, read_inventories
 from layline.app.patches_read import open_reading
 from layline.app.uncommitted import tell_uncommitted
@@ -39,7 +39,7 @@ from layline.coupling.threeway import build_three_way
 from layline.coupling.upstream_keys import find_keys, read_mentions
 from layline.errors import Error
 from layline.git.overlay import Overlay
-from layline.history import read_commit, read_version
+from layline.history import read_commit
 from layline.patches.baseline import Accepted, find_stale, parse_baseline, split_accepted
 from layline.patches.declared_keys import Schema, read_schema
 from layline.patches.diff_report import build_diff_report, encode_views
@@ -247,24 +247,25 @@ def open_drift(
     ours = Tree(workspace.downstream, workspace.commit)
     keys = read_mentions((then, now), 0, find_keys(inventory))
     replacements = Replacements(ours)
+    ground = RefKnowledge(
+        comparer=comparer,
+        packages=settings.packages,
+        keys=keys,
+        declares=_declares(ours, settings.configs),
+        versions=(find_version(upstream, pin, settings.packages), find_version(upstream, tip, settings.packages)),
+        subjects=frozenset(word for name in (backend, *settings.packages) for word in re.split(r"[._]", name.lower())),
+    )
+    roots = workspace.settings.project.source_roots
     sides = Sides(
         comparer=comparer,
         replacements=replacements,
         part=0,
-        reader=Reader(comparer, replacements, then.parts[0].packages, workspace.settings.project.source_roots),
+        reader=Reader(comparer, replacements, then.parts[0].packages, roots),
         keys=keys,
         own=_own_names(workspace, ours),
         targets=frozenset(effect.target for patch in inventory.patches for effect in patch.effects if effect.target),
-        ground=RefKnowledge(
-            comparer=comparer,
-            packages=settings.packages,
-            keys=keys,
-            declares=_declares(ours, settings.configs),
-            versions=(_version(upstream, pin, settings.packages), _version(upstream, tip, settings.packages)),
-            subjects=frozenset(
-                word for name in (backend, *settings.packages) for word in re.split(r"[._]", name.lower())
-            ),
-        ),
+        ground=ground,
+        running=read_running(ours, roots, ground),
         foreign=tuple(
             name for key, other in workspace.settings.backends.items() if key != backend for name in other.packages
         ),
@@ -281,11 +282,6 @@ def _own_names(workspace: Workspace, tree: Tree) -> frozenset[str]:
     return frozenset(name.partition(".")[0] for name in names if name)
 
 
-def _version(upstream: Repository, commit: str, packages: tuple[str, ...]) -> str | None:
-    found = read_version(upstream, commit, packages)
-    return found.text if found is not None else None
-
-
 def _declares(tree: Tree, configs: tuple[str, ...]) -> Callable[[str], bool]:
     """Whether a config file of ours sets a key; the files are read when the first doubt asks."""
 
@@ -300,7 +296,7 @@ def _find_elsewhere(ours: Callable[[], Finder], sides: Sides, progress: Progress
     """Overrides that cannot take what upstream passes, and calls that no longer bind; imports are `gap report`'s."""
     progress("reading our overrides and calls", 0, 0)
     severities = {Consequence.WILL_BREAK: Severity.BREAKS, Consequence.MAY_BREAK: Severity.LOOK}
-    for item in judge_ours(ours(), sides.comparer):
+    for item in judge_ours(ours(), sides.comparer, sides.running):
         if item.touch in {Touch.OVERRIDE, Touch.CALL} and item.consequence in severities:
             yield Elsewhere(
                 touch=item.touch.value,

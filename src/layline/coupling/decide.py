@@ -156,7 +156,9 @@ def _decide_key(key: str, ground: RefKnowledge, side: int) -> Decision:
 def _decide_version(text: str, ground: RefKnowledge, side: int) -> Decision:
     name, operator, wanted = text.split(" ", 2)
     version = ground.versions[side]
-    if version is None or not longest_root(name, ground.packages):
+    # a distribution is spelled `megatron-core` where its package is `megatron.core`
+    spelled = {name, name.replace("-", "_"), name.replace("-", ".")}
+    if version is None or not any(longest_root(one, ground.packages) for one in spelled):
         return Decision(None)
     holds = satisfies(version, f"{operator}{wanted}")
     if holds is None:

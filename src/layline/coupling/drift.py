@@ -23,11 +23,12 @@ from layline.coupling.bypass import judge_bypass, judge_source
 from layline.coupling.calls import judge_calls
 from layline.coupling.calls_original import calls_sometimes
 from layline.coupling.decide import judge_guard
-from layline.coupling.drift_model import Drift, Sides
+from layline.coupling.drift_model import LOST, Drift, Sides
 from layline.coupling.effectiveness import find_holders, find_risks
 from layline.coupling.fit import Fitter, called_name, find_problems, makes_instances, refuse
 from layline.coupling.idle import find_idle
 from layline.coupling.question import Question
+from layline.coupling.releases import asks_version
 from layline.coupling.returns import judge_returns
 from layline.coupling.surroundings import find_held
 from layline.source import ParameterKind, Resolver, Symbol
@@ -300,6 +301,23 @@ def limit_by_guard(question: Question, severity: Severity) -> Iterator[Finding]:
         yield Finding(severity=Severity.LOOK, why=Why(Reason.STOPS_APPLYING), is_limit=True)
 
 
+def limit_by_version(question: Question, severity: Severity) -> Iterator[Finding]:
+    """A write that does not run at the tip's version breaks nothing there; one that runs only where upstream lost the
+    name adds it.
+    """
+    running, own = question.sides.running, question.effect.premise
+    if running is None or severity is not Severity.BREAKS or (own is not None and asks_version(own)):
+        return
+    then, now = running.decide(question.effect.location)
+    if now.holds is False and then.holds is False:
+        yield Finding(severity=Severity.OK, why=Why(Reason.NOT_RUN_AT_ALL, parts=now.why), is_limit=True)
+    elif now.holds is False:
+        yield Finding(severity=Severity.LOOK, why=Why(Reason.NOT_RUN_NOW, parts=now.why), is_limit=True)
+        yield Finding(severity=Severity.LOOK, why=Why(Reason.STOPS_APPLYING), is_limit=True)
+    elif then.holds is False and question.kind in LOST:
+        yield Finding(severity=Severity.OK, why=Why(Reason.ADDED_THERE, parts=then.why), is_limit=True)
+
+
 def limit_by_activity(question: Question, severity: Severity) -> Iterator[Finding]:
     """A patch that nobody installs breaks nothing."""
     if not question.patch.active and severity is Severity.BREAKS:
@@ -323,6 +341,7 @@ SECOND: tuple[Callable[[Question, Severity], Iterator[Finding]], ...] = (
     judge_body,
     judge_source,
     limit_by_guard,
+    limit_by_version,
     limit_by_activity,
 )
 """What depends on how bad it is so far: why it is worth a look, and why it is not as bad as the judges make it look."""

@@ -18,6 +18,7 @@ from layline.coupling.decide import RefKnowledge
 from layline.coupling.fit import Passed
 from layline.coupling.reads import LostRead, Reader
 from layline.coupling.replacements import Replacements
+from layline.coupling.version_guards import Running
 from layline.source import Resolver
 
 LOST = frozenset({DriftKind.MOVED, DriftKind.RENAMED, DriftKind.REMOVED, DriftKind.BINDING_LOST, DriftKind.ANCHOR_LOST})
@@ -163,6 +164,8 @@ class Sides:
     """Top-level names of the downstream's own packages."""
     ground: RefKnowledge | None = None
     """What decides guards; None: they are not asked."""
+    running: Running | None = None
+    """Knows which lines of ours run at pin and tip."""
 
     @property
     def pin(self) -> Resolver:

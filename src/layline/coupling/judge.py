@@ -17,6 +17,7 @@ from layline.coupling.binding_kind import compare_returns
 from layline.coupling.callee import find_callee, find_refusal, find_refused, follow_apply
 from layline.coupling.model import Consequence, Coupling, State, Touch, breaks_first
 from layline.coupling.reading import Place
+from layline.coupling.version_guards import Running
 from layline.source import Definition, DefinitionKind, Resolver, Symbol
 from layline.source.instances import Instances
 from layline.source.names import parents
@@ -33,6 +34,7 @@ _STATES = {
 _GONE = {State.MOVED, State.RENAMED, State.REMOVED, State.UNBOUND}
 _NAMES = {Touch.IMPORT, Touch.MODULE, Touch.SCRIPT, Touch.SUBCLASS}
 """Touches that fail for the whole file when their name is gone."""
+_BREAKING = {Consequence.WILL_BREAK, Consequence.MAY_BREAK}
 _DEEP = {Touch.SUBCLASS, Touch.OVERRIDE, Touch.PATCH}
 """Touches that rely on how the upstream code works, not only on its name and signature."""
 
@@ -48,8 +50,15 @@ class Verdict:
 class Judge:
     """Judges places against one pair of indexes; `flags` are the command-line flags that differ, by destination."""
 
-    def __init__(self, comparer: Comparer, flags: Mapping[str, SurfaceRow], known_flags: frozenset[str]) -> None:
+    def __init__(
+        self,
+        comparer: Comparer,
+        flags: Mapping[str, SurfaceRow],
+        known_flags: frozenset[str],
+        running: Running | None = None,
+    ) -> None:
         self._comparer = comparer
+        self._running = running
         self._flags = flags
         self._known_flags = known_flags
         self._instances = Instances(comparer.pin), Instances(comparer.tip)
@@ -83,15 +92,28 @@ class Judge:
             verdict = self._judge(judged)
             if verdict is None:
                 continue
+            verdict = self._limit(judged, verdict)
             if verdict.state in _GONE and self._is_known_broken(judged, broken):
                 continue  # the import fails first; what follows it is the same trouble
-            if verdict.state in _GONE and place.touch in _NAMES:
+            if verdict.state in _GONE and place.touch in _NAMES and verdict.consequence in _BREAKING:
                 home = self._comparer.pin.resolve(target).home
                 broken |= {(place.location.path, target), (place.location.path, home or target)}
             key = (place.location.path, place.touch, target, verdict, place.guarded)
             groups.setdefault(key, []).append((judged, verdict))
         for items in groups.values():
             yield self._couple(items)
+
+    def _limit(self, place: Place, verdict: Verdict) -> Verdict:
+        """What does not run at the tip's version cannot break there."""
+        if self._running is None or verdict.consequence not in _BREAKING:
+            return verdict
+        then, now = self._running.decide(place.location, place.target.rpartition(".")[2])
+        if now.holds is not False:
+            return verdict
+        if then.holds is False:
+            why = Why(Reason.NOT_RUN_AT_ALL, parts=now.why)
+            return replace(verdict, consequence=Consequence.OK, why=(why,))
+        return replace(verdict, consequence=Consequence.LOOK, why=(Why(Reason.NOT_RUN_NOW, parts=now.why),))
 
     @staticmethod
     def _is_known_broken(place: Place, broken: set[tuple[str, str]]) -> bool:

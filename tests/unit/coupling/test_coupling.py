@@ -13,12 +13,15 @@ from layline.change.compare import Comparer
 from layline.change.trace import Tracer
 from layline.core.evidence import Location
 from layline.coupling.agree import agree_on_patches
+from layline.coupling.decide import RefKnowledge
 from layline.coupling.drift_model import Drift
 from layline.coupling.judge import Judge, build_couplings
 from layline.coupling.model import Coupling, Touch
 from layline.coupling.reading import Finder, Place, read_uses
+from layline.coupling.version_guards import Running, VersionGuards
 from layline.gap.surface.compare import compare_surface, read_options
 from layline.git import open_repository
+from layline.interpreter.modules import Modules
 from layline.source import Part, Resolver, Tree, build_index
 
 PACKAGES = ("keel",)
@@ -39,7 +42,9 @@ def couple(tmp_path: Path, ours: str, before: dict[str, str], after: dict[str, s
     surface = compare_surface(comparer, PACKAGES, *options)
     both = build_index([Part(tree=Tree(open_repository(downstream.path), commit)), parts[0]])
     uses, _ = read_uses(both, PACKAGES, None)
-    judge = Judge(comparer, {row.name: row for row in surface.flags}, frozenset(options[0].flags))
+    ground = RefKnowledge(comparer=comparer, packages=PACKAGES, versions=("1.0", "2.0"), keys={})
+    running = Running(VersionGuards(Modules(both.parts[0].tree)), ground)
+    judge = Judge(comparer, {row.name: row for row in surface.flags}, frozenset(options[0].flags), running)
     return list(build_couplings(judge, Finder(index=both, packages=PACKAGES, uses=uses).find_places()))
 
 
@@ -88,6 +93,29 @@ CASES = [
         {"keel/run.py": RUN},
         {"keel/run.py": "z = 1\n"},
         [("imports the name", "keel.run.run", "removed", "may break")],
+    ),
+    (
+        "an import that other versions make",
+        (
+            "import keel\nfrom packaging.version import parse\nif parse(keel.__version__) < parse('2.0'):\n"
+            "    from keel.run import run\n    run(1)\nelse:\n    run = None\n"
+        ),
+        {"keel/run.py": RUN},
+        {"keel/run.py": "z = 1\n"},
+        [
+            ("imports the name", "keel.run.run", "removed", "look at"),
+            ("calls", "keel.run.run", "removed", "look at"),
+        ],
+    ),
+    (
+        "a call that no version compared here makes",
+        (
+            "import keel.run\nfrom packaging.version import parse\nif parse(keel.__version__) < parse('0.5'):\n"
+            "    keel.run.run(1, z=2)\nkeel.run.run(1)\n"
+        ),
+        {"keel/run.py": RUN.replace("y=1", "y=1, z=1")},
+        {"keel/run.py": RUN},
+        [],
     ),
     (
         "type checking only",

@@ -18,7 +18,9 @@ from layline.coupling.drift_model import Drift, Sides
 from layline.coupling.reads import Reader
 from layline.coupling.replacements import Replacements
 from layline.coupling.roots import explain
+from layline.coupling.version_guards import Running, VersionGuards
 from layline.git import open_repository
+from layline.interpreter.modules import Modules
 from layline.patches.drift_imports import find_failing_imports
 from layline.source import Part, Resolver, Tree, build_index
 
@@ -66,6 +68,7 @@ def judge(
         handler_lines=(1, 1),
         effects=(effect,),
     )
+    ground = RefKnowledge(comparer=comparer, packages=PACKAGES, versions=("1.0", "2.0"), keys={})
     whole = Sides(
         comparer=comparer,
         replacements=replacements,
@@ -73,7 +76,8 @@ def judge(
         keys={},
         targets=frozenset({target}),
         reader=Reader(comparer, replacements, PACKAGES),
-        ground=RefKnowledge(comparer=comparer, packages=PACKAGES, versions=("1.0", "2.0"), keys={}),
+        ground=ground,
+        running=Running(VersionGuards(Modules(replacements.ours)), ground),
     )
     (row,) = find_drifts(Inventory(backend="keel", commit=commit, patches=(patch,)), whole)
     return next(find_last_seen([row], whole, repository, pin))
@@ -102,6 +106,30 @@ def test_a_guarded_write_stops_applying(
     row = judge(tmp_path, {"keel/run.py": RUN}, GONE, premise=premise)
     assert (row.kind, row.severity) == (kind, severity)
     assert ("stops-applying" in codes(row)) is stops
+
+
+def guard(operator: str, version: str) -> str:
+    """Our file whose write stands behind a test of the version."""
+    head = f"{OURS}import keel\nfrom packaging.version import Version\n"
+    return f"{head}if Version(keel.__version__) {operator} Version('{version}'):\n    keel.run.run = fast\n"
+
+
+VERSIONS = [
+    # (what it shows, our file, severity, the reason that limits it; pin 1.0, tip 2.0, and the tip has lost the name)
+    ("runs at both", guard(">=", "0.5"), "breaks", None),
+    ("stops running", guard("<", "2.0"), "look", "not-run-now"),
+    ("runs at neither", guard("<", "0.9"), "ok", "not-run-at-all"),
+    ("runs only where the name is gone", guard(">=", "2"), "ok", "added-there"),
+]
+
+
+@pytest.mark.parametrize(("shows", "ours", "severity", "code"), VERSIONS, ids=[row[0] for row in VERSIONS])
+def test_a_write_breaks_only_where_it_runs(
+    tmp_path: Path, shows: str, ours: str, severity: str, code: str | None
+) -> None:
+    row = judge(tmp_path, {"keel/run.py": RUN}, GONE, ours=ours)
+    assert row.severity == severity
+    assert {"not-run-now", "not-run-at-all", "added-there"} & set(codes(row)) == ({code} if code else set())
 
 
 LATER = [

@@ -9,9 +9,9 @@ from layline.core.patch import Guard
 from layline.interpreter.conditions import Reader, simplify
 from layline.interpreter.config_paths import CONTAINERS, loosen
 from layline.interpreter.events import Log
+from layline.interpreter.gates import Gate, combine, find_body, find_gates, show_gates
 from layline.interpreter.scope import Scope
 from layline.interpreter.values import Argument, Class, Instance, Test, Value, negate, truth
-from layline.patches.guards.path import Gate, combine, find_body, find_gates, show_gates
 
 if TYPE_CHECKING:
     from layline.core.patch import Unregistered

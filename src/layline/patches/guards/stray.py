@@ -12,6 +12,7 @@ from layline.core.evidence import Location
 from layline.interpreter.conditions import Reader, simplify
 from layline.interpreter.config_paths import Roots
 from layline.interpreter.events import Call, Write
+from layline.interpreter.gates import find_body, find_chain, find_gates, show_gates
 from layline.interpreter.prefilter import find_handed, look_at
 from layline.interpreter.values import (
     Choice,
@@ -25,7 +26,6 @@ from layline.interpreter.values import (
     negate,
 )
 from layline.patches.guards.filters import find_filters
-from layline.patches.guards.path import find_body, find_chain, find_gates, show_gates
 
 if TYPE_CHECKING:
     import ast

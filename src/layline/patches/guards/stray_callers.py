@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from layline.core.patch import Effect, Moment, Unregistered
-from layline.patches.guards.path import find_body, find_chain, find_gates, show_gates
+from layline.interpreter.gates import find_body, find_chain, find_gates, show_gates
 
 if TYPE_CHECKING:
     from layline.interpreter.callers.find import Callers, Site

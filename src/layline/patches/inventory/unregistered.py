@@ -16,9 +16,9 @@ from layline.core.patch import HANDED, Effect, Moment, Style, Unregistered
 from layline.interpreter.conditions import Reader, simplify
 from layline.interpreter.config_paths import loosen
 from layline.interpreter.events import Event, Naming, Registration
+from layline.interpreter.gates import find_chain
 from layline.interpreter.prefilter import look_at
 from layline.interpreter.values import Choice, Class, Function, Instance, bind, conjoin, find_alternatives
-from layline.patches.guards.path import find_chain
 from layline.patches.guards.stray import Ways, find_caller, find_listed
 from layline.patches.idioms.generics import find_declared
 from layline.patches.idioms.path_targets import name_registry

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from layline.patches.guards.path import find_gates, show_gates
+from layline.interpreter.gates import find_gates, show_gates
 from snippets import read_files
 
 GATES: list[tuple[str, str | None]] = [

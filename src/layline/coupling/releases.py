@@ -1,0 +1,394 @@
+"""What a test of ours says about the version of a package, read from its syntax: helpers, constants and tables followed.
+
+`Version(x.__version__) >= Version("5.2")`, `parse(importlib.metadata.version("x")) < V52`, `is_x_version(">=", "5.2")`
+all become one premise; what is not about a version stays undecided.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from layline.core.patch import Premise, PremiseKind
+from layline.interpreter.modules import Module, Modules
+from layline.source.names import absolute_name
+
+_DEEPEST = 6
+_VERSION_NAMES = frozenset({"__version__", "VERSION", "version"})
+_PARSERS = frozenset({"Version", "parse", "parse_version", "LooseVersion", "StrictVersion", "str"})
+_METADATA = frozenset({"importlib.metadata.version", "importlib_metadata.version"})
+_SAME = frozenset({"release", "base_version", "public", "split", "partition", "strip", "replace"})
+"""Attributes of a version, or of its text, that a comparison reads as the version itself."""
+_OPERATORS: dict[type[ast.cmpop], str] = {
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+}
+_NAMED = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<", "eq": "==", "ne": "!="}
+_TURNED = {">=": "<=", "<=": ">=", ">": "<", "<": ">", "==": "==", "!=": "!="}
+OTHER = Premise(kind=PremiseKind.OTHER)
+_ALWAYS, _NEVER = Premise(kind=PremiseKind.ALL), Premise(kind=PremiseKind.ANY)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """The version of a package; `is_major`: its first number alone."""
+
+    package: str
+    is_major: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Holds:
+    premise: Premise
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    path: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Code:
+    module: Module
+    node: ast.FunctionDef | ast.AsyncFunctionDef
+
+
+Value: TypeAlias = "Known | Release | Items | Holds | Outside | Code | None"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where an expression stands: its module, and what is known of the names of its functions."""
+
+    module: Module
+    names: dict[str, Value] = field(default_factory=dict)
+    depth: int = 0
+
+
+class ReleaseReader:
+    """Reads tests in the modules of one downstream."""
+
+    def __init__(self, modules: Modules) -> None:
+        self._modules = modules
+        self._known: dict[tuple[str, str], Value] = {}
+
+    def read_test(self, node: ast.expr, scope: Scope) -> Premise:
+        """The premise of a test; `OTHER` where no part of it is about a version."""
+        return _truth(self._evaluate(node, scope))
+
+    def open_scope(self, module: Module, chain: list[ast.AST], line: int) -> Scope:
+        """What the functions around a line have assigned once before it."""
+        scope = Scope(module)
+        for function in chain:
+            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                scope.names.update(dict.fromkeys(_find_parameters(function)))
+                self._remember([one for one in function.body if one.lineno < line], scope)
+        return scope
+
+    def _remember(self, body: list[ast.stmt], scope: Scope) -> None:
+        for statement in body:
+            match statement:
+                case ast.Assign(targets=[target], value=value):
+                    self._assign(target, self._evaluate(value, scope), scope)
+                case ast.Import() | ast.ImportFrom():
+                    scope.names.update(self._find_imported(statement, scope.module))
+
+    def _assign(self, target: ast.expr, value: Value, scope: Scope) -> None:
+        match target, value:
+            case ast.Name(id=name), _:
+                scope.names[name] = value
+            case ast.Tuple(elts=elts), Items(values=values) if len(elts) == len(values):
+                for inner, one in zip(elts, values, strict=True):
+                    self._assign(inner, one, scope)
+
+    def _evaluate(self, node: ast.expr, scope: Scope) -> Value:
+        if scope.depth > _DEEPEST:
+            return None
+        match node:
+            case ast.Constant(value=value):
+                return Known(value)
+            case ast.Tuple(elts=elts) | ast.List(elts=elts):
+                return Items(tuple(self._evaluate(item, scope) for item in elts))
+            case ast.Name(id=name):
+                return scope.names[name] if name in scope.names else self._find_global(scope.module, name, scope.depth)
+            case ast.Attribute(value=inner, attr=attr):
+                return _attribute(self._evaluate(inner, scope), attr)
+            case ast.Subscript(value=inner, slice=key):
+                return self._item(inner, key, scope)
+            case ast.BoolOp(op=operator, values=values):
+                parts = tuple(self.read_test(value, scope) for value in values)
+                return Holds(_combine(PremiseKind.ALL if isinstance(operator, ast.And) else PremiseKind.ANY, parts))
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return Holds(negate(self.read_test(operand, scope)))
+            case ast.Compare(left=left, ops=operators, comparators=comparators):
+                return self._compare(left, operators, comparators, scope)
+            case ast.Call():
+                return self._call(node, scope)
+        return None
+
+    def _item(self, owner: ast.expr, key: ast.expr, scope: Scope) -> Value:
+        found = self._evaluate(owner, scope)
+        if isinstance(found, Release):
+            return found
+        index = self._evaluate(key, scope)
+        if isinstance(found, Items) and isinstance(index, Known):
+            return next((one for number, one in enumerate(found.values) if number == index.value), None)
+        if isinstance(owner, ast.Name) and isinstance(index, Known):
+            return self._look_up(scope.module, owner.id, index.value, scope.depth)
+        return None
+
+    def _look_up(self, module: Module, name: str, key: object, depth: int) -> Value:
+        """An item of a table that a module assigns."""
+        home, node = self._find_bound(module, name, depth)
+        value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+        for one, item in zip(value.keys, value.values, strict=True) if isinstance(value, ast.Dict) else ():
+            if isinstance(one, ast.Constant) and one.value == key:
+                return self._evaluate(item, Scope(home, depth=depth + 1))
+        return None
+
+    def _compare(self, left: ast.expr, operators: list[ast.cmpop], comparators: list[ast.expr], scope: Scope) -> Value:
+        values = [self._evaluate(item, scope) for item in (left, *comparators)]
+        parts = [
+            compare(values[number], _OPERATORS.get(type(operator), ""), values[number + 1])
+            for number, operator in enumerate(operators)
+        ]
+        return Holds(_combine(PremiseKind.ALL, tuple(parts)))
+
+    def _call(self, node: ast.Call, scope: Scope) -> Value:
+        callee = self._evaluate(node.func, scope)
+        arguments = [self._evaluate(item, scope) for item in node.args]
+        match callee, arguments:
+            case Release(), _:
+                return callee  # a method of the version, or of its text
+            case Known(value=str()), _:
+                return None
+            case Outside(path=path), [Known(value=str(name)), *_] if path in _METADATA:
+                return Release(name)
+            case Outside(path="builtins.getattr"), [Outside(path=path), Known(value=str(name)), *_]:
+                return _name(f"{path}.{name}")
+            case Outside(path=path), [one, other] if path.startswith("operator."):
+                return Holds(compare(one, _NAMED.get(path.removeprefix("operator."), ""), other))
+            case Outside(path=path), [one, *_] if path.rpartition(".")[2] in _PARSERS:
+                return one if isinstance(one, Release | Known) else None
+            case Code(), _:
+                keywords = {item.arg: self._evaluate(item.value, scope) for item in node.keywords if item.arg}
+                return self._run(callee, arguments, keywords, scope.depth + 1)
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "replace":
+            return self._evaluate(node.func.value, scope)  # another spelling of a name
+        return None
+
+    def _run(self, code: Code, arguments: list[Value], keywords: dict[str, Value], depth: int) -> Value:
+        """What a function of ours returns; a `try` is taken to go well."""
+        given, names = code.node.args, _find_parameters(code.node)
+        scope = Scope(code.module, {}, depth)
+        defaults = dict(zip(reversed(names), reversed(given.defaults), strict=False))
+        defaults |= {item.arg: value for item, value in zip(given.kwonlyargs, given.kw_defaults, strict=True) if value}
+        scope.names.update({name: self._evaluate(value, scope) for name, value in defaults.items()})
+        scope.names.update(zip(names, arguments, strict=False))
+        scope.names.update(keywords)
+        return self._run_block(code.node.body, scope)
+
+    def _run_block(self, body: list[ast.stmt], scope: Scope) -> Value:
+        for number, statement in enumerate(body):
+            match statement:
+                case ast.Return(value=value):
+                    return self._evaluate(value, scope) if value is not None else Known(None)
+                case ast.Raise():
+                    return Known(False)
+                case ast.Try(body=inner) | ast.With(body=inner):
+                    return self._run_block([*inner, *body[number + 1 :]], scope)
+                case ast.If(test=test, body=inner, orelse=orelse):
+                    return self._branch(self.read_test(test, scope), inner, orelse, body[number + 1 :], scope)
+                case _:
+                    self._remember([statement], scope)
+        return None
+
+    def _branch(
+        self, test: Premise, body: list[ast.stmt], orelse: list[ast.stmt], rest: list[ast.stmt], scope: Scope
+    ) -> Value:
+        if test in (_ALWAYS, _NEVER):
+            return self._run_block([*(body if test == _ALWAYS else orelse), *rest], scope)
+        yes = self._run_block([*body, *rest], Scope(scope.module, dict(scope.names), scope.depth + 1))
+        if not isinstance(yes, Holds | Known) or (isinstance(yes, Known) and not isinstance(yes.value, bool)):
+            return yes  # what a package that is there answers
+        no = self._run_block([*orelse, *rest], Scope(scope.module, dict(scope.names), scope.depth + 1))
+        first = _combine(PremiseKind.ALL, (test, _truth(yes)))
+        return Holds(_combine(PremiseKind.ANY, (first, _combine(PremiseKind.ALL, (negate(test), _truth(no))))))
+
+    def _find_global(self, module: Module, name: str, depth: int) -> Value:
+        key = (module.name, name)
+        if key not in self._known:
+            self._known[key] = None  # a circle of names says nothing
+            self._known[key] = self._read_global(module, name, depth)
+        return self._known[key]
+
+    def _read_global(self, module: Module, name: str, depth: int) -> Value:
+        home, node = self._find_bound(module, name, depth)
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                return Code(home, node)
+            case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value):
+                return self._evaluate(value, Scope(home, depth=depth + 1))
+            case str(path):
+                return _name(path)
+        return Outside(f"builtins.{name}") if hasattr(builtins, name) else None
+
+    def _find_bound(self, module: Module, name: str, depth: int) -> tuple[Module, ast.stmt | str | None]:
+        """The statement at the top of a module that binds a name, imports of ours followed; of others their full
+        name.
+        """
+        for statement in reversed(list(_find_top(module.body))):
+            match statement:
+                case ast.Import() | ast.ImportFrom():
+                    taken = self._find_names(statement, module).get(name)
+                    if taken is not None:
+                        return self._enter(module, *taken, depth=depth)
+                case ast.FunctionDef(name=bound) | ast.AsyncFunctionDef(name=bound) if bound == name:
+                    return module, statement
+                case ast.Assign(targets=[ast.Name(id=bound)]) | ast.AnnAssign(target=ast.Name(id=bound)):
+                    if bound == name:
+                        return module, statement
+        return module, None
+
+    def _enter(
+        self, module: Module, source: str, name: str | None, *, depth: int
+    ) -> tuple[Module, ast.stmt | str | None]:
+        there = self._modules.find(source) if name is not None else None
+        if there is None or there is module or depth > _DEEPEST or name is None:
+            return module, f"{source}.{name}" if name is not None else source
+        home, found = self._find_bound(there, name, depth + 1)
+        return home, found if found is not None else f"{source}.{name}"
+
+    def _find_imported(self, statement: ast.Import | ast.ImportFrom, module: Module) -> dict[str, Value]:
+        found: dict[str, Value] = {}
+        for alias, (source, name) in self._find_names(statement, module).items():
+            home, node = self._enter(module, source, name, depth=0)
+            match node:
+                case ast.FunctionDef() | ast.AsyncFunctionDef():
+                    found[alias] = Code(home, node)
+                case str(path):
+                    found[alias] = _name(path)
+                case ast.Assign(value=value):
+                    found[alias] = self._evaluate(value, Scope(home, depth=1))
+        return found
+
+    @staticmethod
+    def _find_names(statement: ast.Import | ast.ImportFrom, module: Module) -> dict[str, tuple[str, str | None]]:
+        """Name bound → the module it comes from, and the name taken there."""
+        if isinstance(statement, ast.Import):
+            return {
+                item.asname or item.name.partition(".")[0]: (
+                    item.name if item.asname else item.name.partition(".")[0],
+                    None,
+                )
+                for item in statement.names
+            }
+        source = absolute_name(
+            module.name, package=module.is_package, level=statement.level, name=statement.module or ""
+        )
+        return {item.asname or item.name: (source or "", item.name) for item in statement.names}
+
+
+def _find_parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:
+    return [item.arg for item in (*function.args.posonlyargs, *function.args.args)]
+
+
+def _find_top(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements that run when a module is imported, those in branches included."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, ast.If | ast.Try | ast.With):
+            for name in ("orelse", "handlers", "body"):
+                for inner in getattr(statement, name, ()):
+                    yield from _find_top(inner.body if isinstance(inner, ast.ExceptHandler) else [inner])
+
+
+def _name(path: str) -> Value:
+    """What a full name of another package stands for; `x.__version__` is the version of `x`."""
+    package, _, last = path.rpartition(".")
+    is_version = last in _VERSION_NAMES and path not in _METADATA and package != "packaging"
+    return Release(package) if package and is_version else Outside(path)
+
+
+def _attribute(owner: Value, name: str) -> Value:
+    match owner:
+        case Outside(path=path):
+            return _name(f"{path}.{name}")
+        case Release(package=package) if name == "major":
+            return Release(package, is_major=True)
+        case Release() if name in _SAME:
+            return owner
+    return None
+
+
+def compare(left: Value, operator: str, right: Value) -> Premise:
+    """A version against a literal; a literal against a version is turned round."""
+    if isinstance(right, Release) and not isinstance(left, Release):
+        return compare(right, _TURNED.get(operator, ""), left)
+    if isinstance(left, Known) and isinstance(right, Known) and operator in {"==", "!="}:
+        return _ALWAYS if (left.value == right.value) is (operator == "==") else _NEVER
+    wanted = _spell(right)
+    if not isinstance(left, Release) or wanted is None or not operator:
+        return OTHER
+    is_whole = isinstance(right, Known) and isinstance(right.value, str) and not left.is_major
+    if not is_whole and operator not in {">=", "<"}:
+        return OTHER  # `release[:2] > (5, 2)` asks for something else than the version 5.2
+    return Premise(kind=PremiseKind.VERSION, text=f"{left.package} {operator} {wanted}")
+
+
+def _spell(value: Value) -> str | None:
+    match value:
+        case Known(value=str(text)) if text[:1].isdigit():
+            return text
+        case Known(value=int(number)) if not isinstance(number, bool):
+            return str(number)
+        case Items(values=values) if values and all(isinstance(item, Known) for item in values):
+            return ".".join(str(item.value) for item in values if isinstance(item, Known))
+    return None
+
+
+def _truth(value: Value) -> Premise:
+    match value:
+        case Holds(premise=premise):
+            return premise
+        case Known(value=known):
+            return _ALWAYS if known else _NEVER
+    return OTHER
+
+
+def negate(premise: Premise) -> Premise:
+    if premise in (_ALWAYS, _NEVER):
+        return _NEVER if premise == _ALWAYS else _ALWAYS
+    return premise.parts[0] if premise.kind is PremiseKind.NOT else Premise(kind=PremiseKind.NOT, parts=(premise,))
+
+
+def _combine(kind: PremiseKind, parts: tuple[Premise, ...]) -> Premise:
+    nothing, decided = (_ALWAYS, _NEVER) if kind is PremiseKind.ALL else (_NEVER, _ALWAYS)
+    if decided in parts:
+        return decided
+    kept = tuple(dict.fromkeys(part for part in parts if part != nothing))
+    if all(part == OTHER for part in kept):
+        return OTHER if kept else nothing
+    return kept[0] if len(kept) == 1 else Premise(kind=kind, parts=kept)
+
+
+def asks_version(premise: Premise) -> bool:
+    """True if a part of it is about a version."""
+    return premise.kind is PremiseKind.VERSION or any(map(asks_version, premise.parts))

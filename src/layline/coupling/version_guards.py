@@ -1,0 +1,101 @@
+"""Whether a line of ours runs at all at pin and tip, as far as tests of versions around it decide."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from layline.core.patch import Premise, PremiseKind
+from layline.coupling.decide import Decision, RefKnowledge, decide
+from layline.coupling.releases import OTHER, ReleaseReader, Scope, asks_version, negate
+from layline.interpreter.gates import Gate, find_body, find_chain, find_gates
+
+if TYPE_CHECKING:
+    from layline.core.evidence import Location
+    from layline.interpreter.modules import Module, Modules
+
+
+@dataclass(slots=True)
+class VersionGuards:
+    """Reads what stands around lines of one downstream; a file is parsed when the first of its lines is asked for."""
+
+    modules: Modules
+    _reader: ReleaseReader = field(init=False)
+    _known: dict[tuple[str, int, str], Premise | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._reader = ReleaseReader(self.modules)
+
+    def find(self, location: Location, name: str = "") -> Premise | None:
+        """What must be true of versions for the line to run; None: nothing. `name` tells the use meant on a line with
+        several.
+        """
+        key = (location.path, location.line, name)
+        if key not in self._known:
+            module = self.modules.find(self.modules.names_by_path.get(location.path, ""))
+            found = self._read(module, location.line, name) if module is not None else OTHER
+            self._known[key] = found if asks_version(found) else None
+        return self._known[key]
+
+    def _read(self, module: Module, line: int, name: str) -> Premise:
+        chain = find_chain(module.body, line)
+        parts: list[Premise] = []
+        for depth, body in enumerate([module.body, *map(find_body, chain)]):
+            gates = list(find_gates(body, line))
+            if gates or depth == len(chain):
+                scope = self._reader.open_scope(module, list(chain[:depth]), line)
+                parts += [self._read_gate(gate, scope) for gate in gates]
+                parts += self._find_chosen(body, line, name, scope) if depth == len(chain) else ()
+        return Premise(kind=PremiseKind.ALL, parts=tuple(part for part in parts if asks_version(part)))
+
+    def _read_gate(self, gate: Gate, scope: Scope) -> Premise:
+        if gate.operator:
+            kind = PremiseKind.ALL if gate.operator == "and" else PremiseKind.ANY
+            return Premise(kind=kind, parts=tuple(self._read_gate(part, scope) for part in gate.parts))
+        if gate.node is None:
+            return OTHER
+        found = self._reader.read_test(gate.node, scope)
+        return found if gate.holds else negate(found)
+
+    def _find_chosen(self, body: list[ast.stmt], line: int, name: str, scope: Scope) -> Iterator[Premise]:
+        """`new() if VERSION else old()`: which side the use stands on, by its line or its name."""
+        around = _find_statement(body, line)
+        for node in ast.walk(around) if around is not None else ():
+            if isinstance(node, ast.IfExp):
+                sides = [_holds(side, line, name) for side in (node.body, node.orelse)]
+                if sides[0] != sides[1]:
+                    test = self._reader.read_test(node.test, scope)
+                    yield test if sides[0] else negate(test)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Running:
+    """Which lines of ours run at pin and tip."""
+
+    guards: VersionGuards
+    ground: RefKnowledge
+
+    def decide(self, location: Location, name: str = "") -> tuple[Decision, Decision]:
+        """Whether the line runs at the pin, and at the tip; `holds` is None where versions do not decide it."""
+        premise = self.guards.find(location, name) if any(self.ground.versions) else None
+        if premise is None:
+            return Decision(None), Decision(None)
+        return decide(premise, self.ground, 0), decide(premise, self.ground, 1)
+
+
+def _find_statement(body: list[ast.stmt], line: int) -> ast.stmt | None:
+    """The innermost statement at a line that has no block."""
+    for statement in body:
+        if statement.lineno <= line <= (statement.end_lineno or statement.lineno):
+            inner = [item for item in ast.walk(statement) if isinstance(item, ast.stmt) and item is not statement]
+            within = [item for item in inner if item.lineno <= line <= (item.end_lineno or item.lineno)]
+            return within[-1] if within else statement
+    return None
+
+
+def _holds(side: ast.expr, line: int, name: str) -> bool:
+    if not side.lineno <= line <= (side.end_lineno or side.lineno):
+        return False
+    return not name or any(name in {getattr(node, "attr", None), getattr(node, "id", None)} for node in ast.walk(side))

@@ -1,0 +1,152 @@
+"""Tests of versions round a line of ours, whatever they are written with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from histories import History
+from layline.core.evidence import Location
+from layline.core.patch import Premise, PremiseKind
+from layline.coupling.version_guards import VersionGuards
+from layline.git import open_repository
+from layline.interpreter.modules import Modules
+from layline.source import Tree
+
+HELPERS = """
+import importlib.metadata
+import importlib.util
+import operator
+from packaging import version
+from packaging.version import Version, parse
+import keel
+from keel import __version__ as KEEL
+NEW = Version(keel.__version__) >= Version("5.2")
+INSTALLED = version.parse(importlib.metadata.version("keel"))
+OPERATIONS = {">=": operator.ge, "<": operator.lt}
+def available(name, return_version=False):
+    found = importlib.util.find_spec(name) is not None
+    number = "N/A"
+    if found and return_version:
+        try:
+            spelled = name.replace("_", "-")
+            number = importlib.metadata.version(spelled)
+        except importlib.metadata.PackageNotFoundError:
+            pass
+    if return_version:
+        return found, number
+    else:
+        return found
+def is_below(name, limit):
+    try:
+        there, number = available(name, return_version=True)
+        return there and Version(number) < Version(limit)
+    except Exception:
+        return False
+def is_keel(operation, wanted):
+    if operation not in OPERATIONS:
+        raise ValueError(operation)
+    return OPERATIONS[operation](parse(KEEL), parse(wanted))
+def is_new():
+    if not available("keel"):
+        return False
+    return parse(keel.__version__) >= parse("5.0")
+"""
+OURS = """
+import keel
+from packaging.version import Version
+from .helpers import INSTALLED, NEW, available, is_below, is_keel, is_new
+def plain(x):
+    keel.use()  # plain
+    if Version(keel.__version__) >= Version("5.2"):
+        keel.new()  # inline
+    else:
+        keel.old()  # else
+    if NEW and x:
+        keel.use()  # constant
+    if "5.1" > Version(keel.__version__):
+        keel.use()  # turned
+    if is_below("keel", "5.0"):
+        keel.use()  # helper
+    if is_keel(">=", "5.3"):
+        keel.use()  # operation
+    if is_new():
+        keel.use()  # early
+    if INSTALLED.major >= 6:
+        keel.use()  # major
+    if INSTALLED.release[:2] < (5, 4):
+        keel.use()  # release
+    if Version("4") <= INSTALLED < Version("5"):
+        keel.use()  # between
+    old = not NEW
+    if old:
+        keel.use()  # local
+    if x.version >= 3:
+        keel.use()  # other
+    if available("keel"):
+        keel.use()  # there
+    keel.new() if NEW else keel.old()  # chosen
+    if is_below("keel", "5.0"):
+        return
+    keel.use()  # left
+if NEW:
+    class Mine(keel.Base):
+        def step(self): ...  # class
+"""
+CASES = [
+    ("plain", None),
+    ("inline", "keel >= 5.2"),
+    ("else", "not keel >= 5.2"),
+    ("constant", "(keel >= 5.2 and ?)"),
+    ("turned", "keel < 5.1"),
+    ("helper", "(? and keel < 5.0)"),
+    ("operation", "(not ? and keel >= 5.3)"),
+    ("early", "(? and keel >= 5.0)"),
+    ("major", "keel >= 6"),
+    ("release", "keel < 5.4"),
+    ("between", "(keel >= 4 and keel < 5)"),
+    ("local", "not keel >= 5.2"),
+    ("other", None),
+    ("there", None),
+    ("left", "not (? and keel < 5.0)"),
+    ("class", "keel >= 5.2"),
+]
+
+
+def say(premise: Premise) -> str:
+    match premise.kind:
+        case PremiseKind.ALL | PremiseKind.ANY:
+            word = " and " if premise.kind is PremiseKind.ALL else " or "
+            said = [say(part) for part in premise.parts]
+            return said[0] if len(said) == 1 else f"({word.join(said)})"
+        case PremiseKind.NOT:
+            return f"not {say(premise.parts[0])}"
+        case PremiseKind.OTHER:
+            return "?"
+    return premise.text
+
+
+@pytest.fixture(scope="module")
+def guards(tmp_path_factory: pytest.TempPathFactory) -> VersionGuards:
+    history = History.start(tmp_path_factory.mktemp("ours") / "repo")
+    files: dict[str, str | None] = {"sail/__init__.py": "", "sail/helpers.py": HELPERS, "sail/use.py": OURS}
+    commit = history.commit("all", files)
+    return VersionGuards(Modules(Tree(open_repository(Path(history.path)), commit)))
+
+
+def line_of(mark: str) -> int:
+    return next(number for number, text in enumerate(OURS.split("\n"), 1) if text.endswith(f"# {mark}"))
+
+
+@pytest.mark.parametrize(("mark", "expected"), CASES)
+def test_what_a_line_asks_of_versions(guards: VersionGuards, mark: str, expected: str | None) -> None:
+    found = guards.find(Location("sail/use.py", line_of(mark)))
+    assert (say(found) if found is not None else None) == expected
+
+
+@pytest.mark.parametrize(("name", "expected"), [("new", "keel >= 5.2"), ("old", "not keel >= 5.2")])
+def test_of_two_uses_on_one_line_the_name_decides(guards: VersionGuards, name: str, expected: str) -> None:
+    found = guards.find(Location("sail/use.py", line_of("chosen")), name)
+    assert found is not None
+    assert say(found) == expected
