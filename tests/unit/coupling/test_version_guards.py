@@ -130,8 +130,7 @@ def say(premise: Premise) -> str:
 @pytest.fixture(scope="module")
 def guards(tmp_path_factory: pytest.TempPathFactory) -> VersionGuards:
     history = History.start(tmp_path_factory.mktemp("ours") / "repo")
-    files: dict[str, str | None] = {"sail/__init__.py": "", "sail/helpers.py": HELPERS, "sail/use.py": OURS}
-    commit = history.commit("all", files)
+    commit = history.commit("all", {"sail/__init__.py": "", "sail/helpers.py": HELPERS, "sail/use.py": OURS})
     return VersionGuards(Modules(Tree(open_repository(Path(history.path)), commit)))
 
 
