@@ -176,16 +176,16 @@ RETIRED = [
     (
         "gate.torch",
         (
-            "its guard can no longer be true: the tip has no keel.run.legacy; it can go, unless its purpose has moved "
-            "elsewhere"
+            "its guard can no longer be true: the tip has no keel.run.legacy; the patch can go, unless what it "
+            "changed happens elsewhere now"
         ),
     ),
-    ("fills.a.gap", "its guard can no longer be true: the tip has keel.run.shim; it can go"),
+    ("fills.a.gap", "its guard can no longer be true: the tip has keel.run.shim; the patch can go"),
     (
         "key.gone",
         (
             "its guard can no longer be true: upstream dropped the config key old_key, and no config file of ours sets "
-            "it; it can go"
+            "it; the patch can go"
         ),
     ),
     ("key.kept", None),
@@ -202,7 +202,7 @@ def test_a_patch_whose_guard_cannot_be_true_can_go(data: Any, patch: str, said: 
 def test_fields_of_a_dataclass_that_is_made_already_are_a_risk(data: Any) -> None:
     risks = {row["target"].rpartition(".")[2]: row["risks"] for row in data["rows"] if row["patch"] == "late.field"}
 
-    assert "made with the old default of depth" in risks["depth"][0]
+    assert "its __init__ keeps the old default of depth" in risks["depth"][0]
     assert "width, set after the class is made, is no field" in risks["width"][0]
     assert risks["mode"] == []  # no annotation: a plain class attribute
     assert risks["check"] == []  # methods are looked up when they are called

@@ -353,7 +353,7 @@ def every(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
             "breaks",
             "reads self.config.training.batch, which keel.config.Training does not have",
         ),
-        ("Boat.speed", "signature-changed", "breaks", "is no property, as upstream's is at the tip"),
+        ("Boat.speed", "signature-changed", "breaks", "is not a property, but upstream's is at the tip"),
         (
             "Boat.anchor",
             "signature-changed",
@@ -366,24 +366,24 @@ def every(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
             "spec",
             "signature-changed",
             "look",
-            "it returned Config and returns partial now; our wrapper reads .training of it",
+            "it returned Config and returns partial now; our wrapper reads .training of the result",
         ),
-        ("watch", "signature-changed", "breaks", "is a contextmanager, which upstream's is not at the tip"),
+        ("watch", "signature-changed", "breaks", "is a contextmanager, but upstream's is not at the tip"),
         ("plain", "unchanged", "look", "uses keel.old.helper, which is gone"),
         (
             "keel.block.tool",
             "unchanged",
             "breaks",
             (
-                "no code of keel.block uses it at the tip: rebinding it there reaches nobody, keel.hybrid.tool is what "
-                "runs"
+                "no code of keel.block uses it at the tip, so rebinding it there has no effect: keel.hybrid.tool is "
+                "what runs"
             ),
         ),
         (
             "Crew",
             "signature-changed",
             "breaks",
-            "does not take name=None; upstream passes it where it builds from a slot",
+            "does not take name=None; upstream passes it where it builds the class that a field holds",
         ),
     ],
 )

@@ -128,10 +128,10 @@ def find_shifted(
     )
     known = {item.name for item in after}
     found = []
-    for was, now in zip(old[: call.positional], new[: call.positional], strict=False):
+    for place, (was, now) in enumerate(zip(old[: call.positional], new[: call.positional], strict=False), start=1):
         # a parameter that only changed its name is where it was
         if was != now and (was in known or now in old):
-            found.append(Problem(was, Why(Reason.LANDS_IN_ANOTHER, was, now)))
+            found.append(Problem(was, Why(Reason.LANDS_IN_ANOTHER, was, now, counts=(place,))))
     return tuple(found)
 
 

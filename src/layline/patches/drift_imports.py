@@ -20,7 +20,14 @@ def find_failing_imports(rows: Iterable[Drift]) -> Iterator[Elsewhere]:
             target=root.name,
             location=root.location,
             severity=Severity.BREAKS,
-            detail=say(Why(Reason.IMPORT_FAILS, f"{count(len(behind), 'effect')} of our patches")),
+            detail=say(_tell_behind(behind)),
             new_target=root.new_home,
             culprit=next((row.culprit.hash for row in behind if row.culprit and explain(row) == root), None),
         )
+
+
+def _tell_behind(rows: list[Drift]) -> Why:
+    """Which effects wait behind the import: what each changes, and our line."""
+    number = f"{count(len(rows), 'effect')} of our patches {'is' if len(rows) == 1 else 'are'}"
+    named = tuple(dict.fromkeys(f"{row.target or row.patch} ({row.location})" for row in rows))
+    return Why(Reason.IMPORT_FAILS, number, names=named)

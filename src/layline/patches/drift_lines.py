@@ -31,7 +31,7 @@ _MESSAGES = {
     DriftKind.RENAMED: "{target} was renamed",
     DriftKind.REMOVED: "{target} was removed",
     DriftKind.DEAD_AT_PIN: "dead patch: {target} does not exist at the pin",
-    DriftKind.BINDING_LOST: "{target} is no longer bound there",
+    DriftKind.BINDING_LOST: "{target} no longer exists: its module stopped importing it",
     DriftKind.ANCHOR_LOST: "the text that we rewrite is gone from {target}",
     DriftKind.EXTERNAL: "{target} is not code of this upstream",
     DriftKind.UNRESOLVED: "{target} cannot be decided without running the code",
@@ -102,8 +102,9 @@ def _name_commits(drift: DriftReport) -> str:
 def _title(drift: DriftReport, rows: Iterable[Drift]) -> str:
     """One number and one unit first: places of ours that break."""
     places = count_places(rows)
-    more = [f"{places.dead} {'does' if places.dead == 1 else 'do'} nothing today already"] if places.dead else []
-    more += [f"{places.look} more {verb(places.look, 'needs')} a look"] if places.look else []
+    more = [f"{places.dead} {'does' if places.dead == 1 else 'do'} nothing even at the pin"] if places.dead else []
+    further = "more " if places.broken or places.dead else ""
+    more += [f"{places.look} {further}{verb(places.look, 'needs')} a look"] if places.look else []
     other = len({item.location for item in drift.elsewhere if item.severity is Severity.BREAKS})
     more += [f"{count(other, 'place')} outside patches {verb(other, 'breaks')}"] if other else []
     first = f"{places.broken or 'none'} of {count(places.total, 'patched place')} {verb(places.broken, 'breaks')}"
@@ -125,8 +126,9 @@ def _group_causes(rows: list[Drift]) -> Iterator[Group]:
     for group in sorted(behind, key=len, reverse=True):
         yield _group_behind(group)
     for group in sorted(causes, key=len, reverse=True):
+        places = count(len({row.location for row in group}), "place")
         yield Group(
-            title=f"{group[0].severity.word}[{_name_kind(group[0])}] at {count(len(group), 'place')}: {group[0].detail}",
+            title=f"{group[0].severity.word}[{_name_kind(group[0])}] at {places}: {group[0].detail}",
             items=tuple(tell_row(row, together=True) for row in group),
         )
     known = {id(row) for group in (*causes, *behind) for row in group}
@@ -138,9 +140,9 @@ def _group_causes(rows: list[Drift]) -> Iterator[Group]:
 def _group_behind(rows: list[Drift]) -> Group:
     """Rows whose only trouble is one import of ours: told once, with what waits behind it."""
     root = explain(rows[0])
-    place = f"{root.location}: {root.name}" if root is not None else ""
+    cause = f"the import of {root.name} at {root.location} fails" if root is not None else ""
     return Group(
-        title=f"{rows[0].severity.word}: {count(len(rows), 'place')} wait behind the import that fails at {place}",
+        title=f"{rows[0].severity.word}: {count(len(rows), 'effect')} not installed because {cause}",
         items=tuple(tell_row(row, together=True) for row in rows),
     )
 
@@ -229,13 +231,13 @@ def _group_risks(rows: Iterable[Drift]) -> Iterator[Group]:
         if (risk := "; ".join((*map(say, row.risks), *_holders(row))))
     )
     if items:
-        title = f"{count(len(items), 'effect')} may not reach all of upstream's code"
+        title = f"{count(len(items), 'effect')} may not be seen by all of upstream's code"
         yield Group(title=title, items=items)
 
 
 def _holders(row: Drift) -> Iterator[str]:
     if row.holders:
-        yield f"imported by value at {listed(row.holders, most=_HOLDERS)}"
+        yield f"these modules imported it before and keep the original: {listed(row.holders, most=_HOLDERS)}"
 
 
 def _close(drift: DriftReport, *, listed: bool) -> Iterator[str]:
@@ -254,7 +256,8 @@ def _close(drift: DriftReport, *, listed: bool) -> Iterator[str]:
         yield f"{count(fits, 'effect')} still {'fits' if fits == 1 else 'fit'}{how}"
     for reason, number in drift.uncompared.items():
         if reason is not Uncompared.FILTERED:
-            yield f"{number} of {count(drift.listed, 'listed effect')} not compared: {UNCOMPARED[reason]}."
+            whole = count(drift.listed, "listed effect")
+            yield f"{number} of {whole} {verb(number, 'is')} not compared: {UNCOMPARED[reason]}."
     if any(item.severity is Severity.BREAKS for item in drift.elsewhere):
         which = "Other imports" if any(item.touch == IMPORTS for item in drift.elsewhere) else "Imports"
         yield f"{which} of names that are gone are not counted here: `layline gap report` counts all of our code."

@@ -237,7 +237,11 @@ def _risk_table(rows: list[Drift]) -> Table:
 
 def _risk(row: Drift) -> str:
     more = f" and {len(row.holders) - 8} more" if len(row.holders) > 8 else ""
-    held = (f"imported by value at {', '.join(row.holders[:8])}{more}",) if row.holders else ()
+    held = (
+        (f"these modules imported it before and keep the original: {', '.join(row.holders[:8])}{more}",)
+        if row.holders
+        else ()
+    )
     return "; ".join((*map(say, row.risks), *held))
 
 

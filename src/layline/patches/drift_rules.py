@@ -72,7 +72,7 @@ _TOUCHES = {
     "calls": (
         121,
         "CallMisfits",
-        "A call of ours to an upstream function does not bind at the tip, or the function is gone.",
+        "A call of ours to an upstream function does not fit its signature at the tip, or the function is gone.",
     ),
 }
 

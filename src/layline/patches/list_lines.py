@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Severity
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.patch import HANDED, Style, TargetKind
-from layline.core.prose import count
+from layline.core.prose import count, verb
 from layline.patches.report import describe_change, describe_closing, find_shared_targets, is_on_object
 from layline.patches.wanted import DEAD, NEVER_ACTIVE, find_warnings
 
 if TYPE_CHECKING:
     from layline.core.patch import Effect, Inventory, Patch
+
+_UPSTREAM, _OTHER, _SETTING, _UNNAMED = "upstream", "other", "setting", "unnamed"
 
 
 def build_listing(inventory: Inventory, repository: str, label: str, *, of: Inventory | None = None) -> Listing:
@@ -35,7 +38,7 @@ def build_listing(inventory: Inventory, repository: str, label: str, *, of: Inve
         Group(lines=tuple(describe_closing(inventory))),
     ]
     return Listing(
-        title=f"{label}: {_count(whole)}{_say_shown(len(rows), whole)}",
+        title=f"{label}: {_count(whole, label)}{_say_shown(len(rows), whole)}",
         meta=(_name_commits(inventory, repository, label),),
         groups=tuple(group for group in groups if group.items or group.lines),
         skipped=inventory.skipped,
@@ -44,7 +47,7 @@ def build_listing(inventory: Inventory, repository: str, label: str, *, of: Inve
 
 def _say_shown(shown: int, whole: Inventory) -> str:
     total = sum(1 for _ in whole.every_effect())
-    return "" if shown == total else f" {shown} of {total} effects are shown."
+    return "" if shown == total else f" {shown} of {total} effects {verb(shown, 'is')} shown."
 
 
 def _by_place(row: tuple[Effect, Patch | None]) -> tuple[str, int, str]:
@@ -55,22 +58,47 @@ def _without_effects(inventory: Inventory) -> list[Patch]:
     return [patch for patch in inventory.patches if not patch.effects]
 
 
-def _count(inventory: Inventory) -> str:
+def _count(inventory: Inventory, label: str) -> str:
+    """How many there are; then parts that add up, and apart what overlaps with them."""
     effects = list(inventory.every_effect())
-    unsure = sum(not effect.certain for effect in effects)
-    doubt = f"; {unsure} uncertain" if unsure else ""
-    other = sum(effect.target_kind is TargetKind.EXTERNAL for effect in effects)
-    doubt += f"; {other} on packages that are no backend" if other else ""
+    parts = _say_parts(effects, f"on {label}" if inventory.pin else "on named targets")
     stray = inventory.unregistered
-    single = sum(is_on_object(item.effect) for item in stray)
-    kinds = f"{len(stray) - single} on classes and modules, {single} on single objects"
     if not inventory.patches:
-        return f"{count(len(stray), 'monkey patch')} (this project has no patch registry): {kinds}{doubt}."
+        whole = f"{count(len(stray), 'monkey patch')} (this project has no patch registry)"
+        return f"{whole}: {parts}.{_say_overlaps(effects)}" if stray else f"{whole}."
     held = sum(len(patch.effects) for patch in inventory.patches)
     outside = f", and {count(len(stray), 'effect')} outside any registration" if stray else ""
     off = sum(not patch.active for patch in inventory.patches)
-    never = f"; {count(off, 'patch')} never active" if off else ""
-    return f"{count(len(inventory.patches), 'patch')} with {count(held, 'effect')}{outside}{never}{doubt}."
+    never = f"; {count(off, 'patch')} {verb(off, 'is')} never active" if off else ""
+    told = f" The effects: {parts}.{_say_overlaps(effects)}" if effects else ""
+    return f"{count(len(inventory.patches), 'patch')} with {count(held, 'effect')}{outside}{never}.{told}"
+
+
+def _say_parts(effects: list[Effect], named: str) -> str:
+    """What they change; each effect counts once."""
+    kinds = Counter(_find_part(effect) for effect in effects)
+    words = {
+        _UPSTREAM: named,
+        _OTHER: "on other packages",
+        _SETTING: "on config keys or environment variables",
+        _UNNAMED: "on targets that cannot be named without running the code",
+    }
+    return ", ".join(f"{kinds[kind]} {said}" for kind, said in words.items() if kinds[kind])
+
+
+def _find_part(effect: Effect) -> str:
+    if effect.target_kind is TargetKind.EXTERNAL:
+        return _OTHER
+    if effect.target or effect.reason == HANDED:
+        return _UPSTREAM
+    return _SETTING if effect.mutates else _UNNAMED
+
+
+def _say_overlaps(effects: list[Effect]) -> str:
+    single, unsure = sum(map(is_on_object, effects)), sum(not effect.certain for effect in effects)
+    said = [f"{single} {verb(single, 'is')} set on single objects"] if single else []
+    said += [f"{unsure} {verb(unsure, 'is')} uncertain"] if unsure else []
+    return f" Of all {len(effects)}, {' and '.join(said)}." if said else ""
 
 
 def _name_commits(inventory: Inventory, repository: str, label: str) -> str:

@@ -155,8 +155,8 @@ def find_alerts(inventory: Inventory, repository: str) -> Iterator[Alert]:
             ):
                 yield Alert(
                     severity=Severity.LOOK,
-                    message=f"{patch.id} sets {effect.target}, which the pin does not "
-                    f"have{explain_absence(effect)} ({effect.location})",
+                    message=f"dead patch: {patch.id} assigns {effect.target}, which does not exist at the "
+                    f"pin{explain_absence(effect)} ({effect.location})",
                     evidence=(place,),
                 )
 
@@ -165,7 +165,7 @@ def explain_absence(effect: Effect) -> str:
     """Removed, never there, or misspelled: what is known of an absent target."""
     words = [str(effect.removal)] if effect.removal is not None else []
     if effect.suggestion:
-        words.append(f"{effect.suggestion} may be meant")
+        words.append(f"did you mean {effect.suggestion}?")
     return "; " + "; ".join(words) if words else ""
 
 

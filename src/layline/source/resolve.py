@@ -176,7 +176,7 @@ class Resolver:
             made = self._expression(module, maker)
             if made.thing.definition is not None and made.thing.definition.kind is DefinitionKind.CLASS:
                 return self._member(made, name)
-        return _unknown(f"{module}.{definition.qualname} is a value that only a run knows")
+        return _unknown(f"{module}.{definition.qualname} is a value that cannot be decided without running the code")
 
     def _module_member(self, module: str, name: str) -> _Binding:
         key = (module, "", name)
@@ -288,7 +288,7 @@ class Resolver:
                 return found
         only_typing = name in holder.bound_imports
         return _absent(
-            f"{module} imports {name} for type checking only" if only_typing else f"{module} does not bind {name}"
+            f"{module} imports {name} for type checking only" if only_typing else f"{module} has no name {name}"
         )
 
     def _collected(self, module: str, name: str) -> _Binding | None:

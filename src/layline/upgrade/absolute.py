@@ -106,9 +106,14 @@ def _judge_import(place: Place, there: Resolver, ground: OwnGround) -> Judged | 
     if place.type_checking:
         return _row(place, there, fits=True, why="imported for type checking only")
     if place.guarded:
-        return _row(place, there, fits=True, why="missing, and our code expects that")
+        return _row(place, there, fits=True, why="not there, but our code expects that (a check or a try around it)")
     if _at(place) in ground.alternatives:
-        return _row(place, there, fits=True, why="missing, in one branch of several")
+        return _row(
+            place,
+            there,
+            fits=True,
+            why="not there, but the import stands in one of several branches, and another may run",
+        )
     why = f"{place.target.rpartition('.')[0]} is a class" if symbol.exists else _say_missing(place.target, there)
     return _row(place, there, fits=False, why=why)
 
@@ -143,7 +148,9 @@ def _judge_use(place: Place, there: Resolver) -> Judged | None:
     if not sure:
         return _row(place, there, fits=True)
     if place.guarded:
-        return _row(place, there, fits=True, why="does not bind, and our code expects that")
+        return _row(
+            place, there, fits=True, why="the call does not fit, but our code expects that (a check or a try around it)"
+        )
     return _row(place, there, fits=False, why=f"{place.target.rpartition('.')[2]} {'; '.join(sure[:3])}")
 
 
@@ -156,7 +163,7 @@ def _judge_missing(place: Place, there: Resolver, symbol: Symbol) -> Judged | No
     if owner.kind is not SymbolKind.SUBMODULE and not is_class:
         return None
     if place.guarded or place.type_checking:
-        return _row(place, there, fits=True, why="missing, and our code expects that")
+        return _row(place, there, fits=True, why="not there, but our code expects that (a check or a try around it)")
     return _row(place, there, fits=False, why=_say_missing(place.target, there))
 
 

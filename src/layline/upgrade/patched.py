@@ -57,7 +57,7 @@ def _find_off(row: Drift, patch: Patch | None, sides: Sides) -> str | None:
         if any(decide(premise, ground, 1).holds is False for premise in premises):
             return "its condition is false here"
     asked = any(_asks_for(premise, row.target or "") for premise in premises)
-    return "missing, and the patch asks for it first" if asked and row.dead_today else None
+    return "not there, but the patch asks for it first" if asked and row.dead_today else None
 
 
 def _asks_for(premise: Premise, target: str) -> bool:

@@ -94,9 +94,9 @@ REPLACEMENTS = [
     ("(self, x)", "(self, x, clamp=None)", [("does not take clamp=None", False)]),
     ("(a, extra)", "(a)", [("needs extra, which upstream does not pass", True)]),
     # the same parameter under another name: only a call that names it would notice
-    ("(a, other)", "(a, b)", [("does not take b by name, other stands in its place", False)]),
+    ("(a, other)", "(a, b)", [("does not take b by name: that parameter of ours is called other", False)]),
     ("(a, b)", "(a, b, c)", [("does not take c", True)]),
-    ("(b, a)", "(a, b)", [("takes b where upstream has a", False)]),
+    ("(b, a)", "(a, b)", [("has the parameter b where upstream has a", False)]),
     ("(a, b=None)", "(a)", []),
 ]
 

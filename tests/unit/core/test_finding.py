@@ -69,7 +69,9 @@ def test_a_reason_is_said_from_its_fields(why: Why, text: str) -> None:
 
 
 def test_reasons_are_joined_and_empty_ones_left_out() -> None:
-    assert say_all([Why(Reason.GONE), Why(Reason.KIND_ALONE), Why(Reason.NEW_SINCE)]) == "it is gone; new since then"
+    assert say_all([Why(Reason.GONE), Why(Reason.KIND_ALONE), Why(Reason.NEW_SINCE)]) == (
+        "it is gone; upstream added it after the commit compared from"
+    )
 
 
 def test_every_reason_can_be_said() -> None:

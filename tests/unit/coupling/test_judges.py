@@ -247,7 +247,9 @@ def test_an_import_that_fails_is_one_root_cause(tmp_path: Path) -> None:
     (found,) = find_failing_imports([row, row])
     assert (found.touch, found.target, str(found.location)) == ("imports", "keel.parts.Mast", "harbour/patch.py:6")
     assert found.severity == "breaks"
-    assert found.detail == "the import fails at the tip, which keeps 2 effects of our patches from being installed"
+    assert found.detail == (
+        "the import fails at the tip, so 2 effects of our patches are not installed: keel.run.run (harbour/patch.py:8)"
+    )
     root = explain(row)
     assert root is not None
     assert root.location == found.location

@@ -245,7 +245,10 @@ def test_a_class_that_only_a_run_knows_is_skipped(tmp_path: Path) -> None:
     tree = Tree(open_repository(history.path), commit)
     options = read_options(Resolver(build_index([Part(tree=tree, packages=PACKAGES)])), PACKAGES)
     assert [str(item) for item in options.skipped] == [
-        "keel/m.py:4: tyro makes flags of a class that only a run knows; they are told as config fields"
+        (
+            "keel/m.py:4: which class tyro makes flags of cannot be decided without running the code; its fields are "
+            "listed instead"
+        )
     ]
 
 

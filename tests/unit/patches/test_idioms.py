@@ -333,7 +333,7 @@ WITHOUT_TARGET: list[tuple[str, str, str]] = [
     (
         "method bound onto an object",
         "def go(model):\n    def g(self): pass\n    model.forward = g.__get__(model)\ngo(ctx.model)",
-        "a method bound onto `forward` of `ctx.model`, an object that only exists at run time",
+        "a method set as `forward` of `ctx.model`, an object that only exists at run time",
     ),
     (
         "class found by upstream",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from layline.core.patch import TargetKind
+from layline.patches.list_lines import build_listing
 from snippets import read_files
 
 FINDS: list[tuple[str, str, list[tuple[str, str]]]] = [
@@ -224,9 +227,16 @@ def test_code_put_into_other_packages_is_listed_and_plain_values_are_counted(tmp
     )
     inventory = read_files(tmp_path, {"own/boot.py": source})
     assert [item.effect.target for item in inventory.unregistered] == ["asyncio.run", "other.x.f"]
-    assert [item.why for item in inventory.skipped] == [
-        "1 values set on packages that are no backend are not listed: other 1"
-    ]
+    assert [item.why for item in inventory.skipped] == ["1 plain value set on them is not listed: other 1"]
+
+
+def test_values_of_our_own_package_are_not_counted_as_another_package(tmp_path: Path) -> None:
+    files = {
+        "own/settings.py": "class Trainer:\n    steps = 1\n",
+        "own/boot.py": "import up.a, other.x\nfrom own.settings import Trainer\n\ndef go():\n    Trainer.run = go\n    other.x.FLAG = 1\n    up.a.f = go\n",
+    }
+    inventory = read_files(tmp_path, files)
+    assert [item.why for item in inventory.skipped] == ["1 plain value set on them is not listed: other 1"]
 
 
 def test_projects_inside_a_tree_have_their_own_names(tmp_path: Path) -> None:
@@ -259,7 +269,7 @@ UNNAMED = [
             "        model.forward = MethodType(g, model)\n"
         ),
         "binding-replacement",
-        "a method bound onto `forward` of `model`",
+        "a method set as `forward` of `model`",
         "model is not None",
     ),
     (
@@ -401,3 +411,24 @@ def test_a_module_imported_by_name_inside_a_function_is_read(tmp_path: Path) -> 
     source = "def go():\n    import importlib\n    m = importlib.import_module('up.a')\n    m.f = print\n"
     (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
     assert item.effect.target == "up.a.f"
+
+
+def test_the_head_line_counts_every_effect_once_and_says_what_overlaps(tmp_path: Path) -> None:
+    source = (
+        "import other.x, types, up.a\n"
+        "def f(self): return 1\n"
+        "up.a.f = f\nother.x.f = f\nother.x.g = f\n"
+        "def go(model):\n    model.forward = types.MethodType(f, model)\n"
+    )
+    read = read_files(tmp_path, {"own/boot.py": source})
+    items = [
+        replace(one, effect=replace(one.effect, target_kind=TargetKind.EXTERNAL))
+        if (one.effect.target or "").startswith("other")
+        else one
+        for one in read.unregistered
+    ]
+    listing = build_listing(replace(read, unregistered=tuple(items), pin="a" * 40), "own", "Up")
+    assert listing.title == (
+        "Up: 4 monkey patches (this project has no patch registry): 1 on Up, 2 on other packages, 1 on targets that "
+        "cannot be named without running the code. Of all 4, 1 is set on single objects and 1 is uncertain."
+    )

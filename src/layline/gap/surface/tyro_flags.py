@@ -40,7 +40,8 @@ def find_tyro_flags(resolver: Resolver, classes: Classes) -> Iterator[Flag | Ski
             if not roots:
                 place = f"{resolver.index.entries[module].path}:{call.lineno}"
                 yield Skipped(
-                    place, "tyro makes flags of a class that only a run knows; they are told as config fields"
+                    place,
+                    "which class tyro makes flags of cannot be decided without running the code; its fields are listed instead",
                 )
             for root in roots:
                 yield from _find_flags(resolver, classes, root, "", 0)

@@ -122,8 +122,7 @@ def _find_nameless(event: Write, installer: Installer) -> Iterator[Effect]:
         location=event.at,
         certain=False,
         moment=moment_of(event),
-        reason=f"a method bound onto an attribute, named by `{spell_object(event.name) or '…'}`, of "
-        f"{_whose(event.owner)}",
+        reason=f"a method set as an attribute, named by `{spell_object(event.name) or '…'}`, of {_whose(event.owner)}",
     )
 
 
@@ -171,7 +170,7 @@ def _how(value: Value) -> str:
         or (isinstance(found, Called) and found.callee == Outside("types.MethodType"))
         for found in find_alternatives(value)
     )
-    return "a method bound onto " if bound else ""
+    return "a method set as " if bound else ""
 
 
 def _is_plain_attribute(event: Write, name: str) -> bool:

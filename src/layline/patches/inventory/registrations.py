@@ -78,9 +78,7 @@ def read_patch(registration: Registration, installer: Installer) -> Patch:
         body_keys=tuple(sorted({key for gate in installed.gates for key in reader.find_asked(simplify(gate))})),
         effects=installed.effects,
         implementation=tuple(find_implementation(installed, registration.at.path)),
-        notes=("the handler is longer than the budget of the reader; effects may be missing",)
-        if installed.exhausted
-        else (),
+        notes=("the handler is too long to be read whole; effects may be missing",) if installed.exhausted else (),
     )
 
 

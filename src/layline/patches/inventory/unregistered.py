@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location, Skipped
 from layline.core.patch import HANDED, Effect, Moment, Style, Unregistered
+from layline.core.prose import count, verb
 from layline.interpreter.conditions import Reader, simplify
 from layline.interpreter.config_paths import loosen
 from layline.interpreter.events import Event, Naming, Registration
@@ -35,12 +36,12 @@ if TYPE_CHECKING:
     from layline.patches.installer import Installer
 
 _STAYS = re.compile(
-    r"`(?:forward|__class__|__call__|generate)` of |a method bound onto|an import hook|wraps `"
+    r"`(?:forward|__class__|__call__|generate)` of |a method set as |an import hook|wraps `"
     r"|`\w+` in every loaded module|`\w+` of (?:the class|every subclass|what|`\w+`, a parameter)"
     r"|`\w+` of `(?:[^`]*[._\]])?(?:\w*model|\w*module|\w*layers?|\w*attn|\w*attention|\w*block|\w*encoder|\w*decoder|pipe|pipeline|client)(?:\[…\])?`, an"
 )
 """Reasons of rows that are told although their target cannot be named."""
-_TOO_LONG = "longer than the budget of the reader; effects towards its end may be missing"
+_TOO_LONG = "too long to be read whole; effects towards its end may be missing"
 _MOST_VARIABLES = 12
 _FLAGS = re.compile(r"\.(?:backends|config|_config|knobs|envs|flags)\.[\w.]+$")
 """Switches that a package offers to be set: `torch.backends.cudnn.benchmark`."""
@@ -65,8 +66,10 @@ class Scope:
         if self.packages:
             return longest_root(target, self.packages) > longest_root(target, set(self.others) - set(self.packages))
         top = target.partition(".")[0]
-        is_ours = top in self.own or self.owns(target)
-        return top not in _STDLIB and not is_ours and not is_in(target, self.others)
+        return top not in _STDLIB and not self.is_ours(target) and not is_in(target, self.others)
+
+    def is_ours(self, target: str) -> bool:
+        return target.partition(".")[0] in self.own or self.owns(target)
 
 
 def is_in(target: str, packages: tuple[str, ...]) -> bool:
@@ -107,6 +110,8 @@ def count_left_out(items: Sequence[Unregistered], scope: Scope, known: Iterable[
         target = item.effect.target
         if target is None or item.effect.location in taken or not scope.is_near(item.effect.location.path):
             continue
+        if scope.is_ours(target):
+            continue  # the analysed project is no other package
         if not counts(item.effect, scope) and not is_in(target, scope.others):
             tops[target.partition(".")[0]] += 1
     near = [e for item in items if (e := item.effect).location not in taken and scope.is_near(e.location.path)]
@@ -116,15 +121,16 @@ def count_left_out(items: Sequence[Unregistered], scope: Scope, known: Iterable[
         more = f" and {len(variables) - _MOST_VARIABLES} more" if len(variables) > _MOST_VARIABLES else ""
         yield Skipped(
             "environment variables",
-            f"{len(variables)} that files with patches set outside any registration are not listed: {shown}{more}",
+            f"{count(len(variables), 'variable')} set outside any registration {verb(len(variables), 'is')} not listed: "
+            f"{shown}{more}",
         )
     if tops:
         listed = ", ".join(
-            f"{name} {count}" for name, count in sorted(tops.items(), key=lambda pair: (-pair[1], pair[0]))
+            f"{name} {number}" for name, number in sorted(tops.items(), key=lambda pair: (-pair[1], pair[0]))
         )
         yield Skipped(
             "settings of other packages",
-            f"{tops.total()} values set on packages that are no backend are not listed: {listed}",
+            f"{count(tops.total(), 'plain value')} set on them {verb(tops.total(), 'is')} not listed: {listed}",
         )
 
 
@@ -141,7 +147,7 @@ def _is_foreign_behaviour(effect: Effect, scope: Scope) -> bool:
     """Code of ours put into a package that is no backend, the standard library included: torch, asyncio, a sibling."""
     target = effect.target or ""
     behaves = _behaves(effect)
-    if not behaves or is_in(target, scope.others) or target.partition(".")[0] in scope.own or scope.owns(target):
+    if not behaves or is_in(target, scope.others) or scope.is_ours(target):
         return False
     return scope.is_near(effect.location.path)
 
