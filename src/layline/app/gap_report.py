@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +31,6 @@ from layline.render.lint import find_markdown_problems
 from layline.render.markdown import render_markdown
 
 if TYPE_CHECKING:
-    from datetime import date
-
     from layline.app.workspace import Workspace
     from layline.core.evidence import Alert, Evidence, Fact
     from layline.gap.model import Gap
@@ -55,7 +54,7 @@ def gap_report(
         raise ConfigError("No backend is configured.", hint="`layline init` looks for them.")
     wanted = Wanted(to=to, today=today, take_over=take_over, patches=patches)
     workspace = know_packages(workspace)
-    made = [_make(workspace, key, wanted, progress) for key in keys]
+    made = [make_report(workspace, key, wanted, progress) for key in keys]
     written = {one.places.id: write_gap(one.places, one.texts, one.record, one.evidence) for one in made}
     return _build_answer(workspace, made, written, today)
 
@@ -84,7 +83,8 @@ class Wanted:
     """Ask the patch explorer what became of every patch."""
 
 
-def _make(workspace: Workspace, key: str, wanted: Wanted, progress: Progress) -> Made:
+def make_report(workspace: Workspace, key: str, wanted: Wanted, progress: Progress = silent) -> Made:
+    """Everything about one report but its writing; what was measured is kept."""
     upstream = workspace.open_backend(key)
     ends = find_endpoints(workspace, upstream, key, to=wanted.to)
     places = find_places(workspace.root / workspace.settings.project.docs, key, slug_of(ends.ref))

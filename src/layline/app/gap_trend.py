@@ -78,20 +78,25 @@ def find_days(workspace: Workspace, since: date | None) -> list[datetime]:
     return [day for day in days if first <= day.date() and day < last] + [last]
 
 
-def _measure(workspace: Workspace, key: str, day: datetime, before: str | None) -> Point | None:
+def find_moment(workspace: Workspace, key: str, day: datetime) -> tuple[Workspace, str] | None:
+    """The downstream and upstream's tip as they were on a day; None where one of them did not exist."""
     commit = find_tip_at(workspace.downstream, workspace.commit, day)
-    if commit is None:
-        return None
-    then = replace(workspace, commit=commit)
-    upstream, pin = pin_of(then, key)
+    upstream = workspace.open_backend(key)
     tip = find_tip_at(upstream, upstream.resolve_upstream(workspace.settings.backend(key).ref), day)
-    if tip is None:
+    return (replace(workspace, commit=commit), tip) if commit is not None and tip is not None else None
+
+
+def _measure(workspace: Workspace, key: str, day: datetime, before: str | None) -> Point | None:
+    moment = find_moment(workspace, key, day)
+    if moment is None:
         return None
+    then, tip = moment
+    upstream, pin = pin_of(then, key)
     cells = judge_cells(then, key, tip)
     broken = {cell.location for cell in cells if cell.broken}
     return Point(
         date=day.date().isoformat(),
-        commit=commit,
+        commit=then.commit,
         pin=pin,
         tip=tip,
         behind=compare_commits(upstream, pin, tip).behind,

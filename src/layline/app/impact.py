@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from layline.app.fleet_file import read_fleet
 from layline.app.upgrade_judging import judge_commit
-from layline.app.workspace import Workspace, open_workspace
+from layline.app.workspace import Workspace
 from layline.core.evidence import Severity, Skipped
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.progress import Progress, silent
@@ -36,11 +36,11 @@ def impact(ref: str, fleet: Path, *, progress: Progress = silent) -> Answer:
     """Judge the commit against its first parent (or B against A for `A..B`) in every project that has it."""
     hits: list[Hit] = []
     skipped: list[Skipped] = []
-    for number, config in enumerate(read_fleet(fleet), 1):
+    for number, project in enumerate(read_fleet(fleet), 1):
         try:
-            workspace = open_workspace(config)
+            workspace = project.open()
         except Error as error:
-            skipped.append(Skipped(str(config), error.message))
+            skipped.append(Skipped(project.name, error.message))
             continue
         for key in workspace.settings.backends:
             progress(f"asking {workspace.settings.project.name}", number, 0)
@@ -56,28 +56,20 @@ def impact(ref: str, fleet: Path, *, progress: Progress = silent) -> Answer:
     return _answer(ref, hits, tuple(skipped))
 
 
-def read_fleet(file: Path) -> list[Path]:
-    """`projects = ["path/to/layline.toml", …]`, relative to the file; a folder means its layline.toml."""
-    try:
-        listed = tomllib.loads(file.read_text(encoding="utf-8")).get("projects")
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"The fleet file {file} cannot be read: {error}.") from None
-    if not isinstance(listed, list) or not listed or not all(isinstance(one, str) for one in listed):
-        raise ConfigError(f"{file} names no projects.", hint='Write projects = ["path/to/layline.toml"].')
-    places = [file.parent / Path(one).expanduser() for one in listed]
-    return [place / "layline.toml" if place.is_dir() else place for place in places]
-
-
 def _ask(workspace: Workspace, key: str, ref: str) -> Hit | Skipped:
     name = workspace.settings.project.name
     try:
-        upstream = workspace.open_backend(key)
-        start, dots, end = ref.partition("..")
-        tip = upstream.resolve_upstream(end if dots else ref)
-        base = upstream.resolve_upstream(start) if dots else upstream.resolve(f"{tip}^1")
-        return Hit(name, key, judge_commit(workspace, key, base, tip))
+        return Hit(name, key, judge_commit(workspace, key, *find_ends(workspace, key, ref)))
     except Error as error:
         return Skipped(f"{name} {key}", error.message)
+
+
+def find_ends(workspace: Workspace, key: str, ref: str) -> tuple[str, str]:
+    """The two commits that a ref or a span asks to compare."""
+    upstream = workspace.open_backend(key)
+    start, dots, end = ref.partition("..")
+    tip = upstream.resolve_upstream(end if dots else ref)
+    return (upstream.resolve_upstream(start) if dots else upstream.resolve(f"{tip}^1")), tip
 
 
 def _answer(ref: str, hits: list[Hit], skipped: tuple[Skipped, ...]) -> Answer:

@@ -294,20 +294,31 @@ class Cells:
 def judge_cells(workspace: Workspace, key: str, commit: str, progress: Progress = silent) -> tuple[Cell, ...]:
     """Every effect at one upstream commit, with who broke it; kept, because nothing of it changes."""
     known = know_packages(workspace)
-    upstream, pin = pin_of(known, key)
-    results = Results("cells")
-    digest = result_key("cells", key, pin, commit, upstream.is_shallow, *find_inputs(known))
-    kept = results.load(digest, lambda plain: codec.decode(Cells, plain, where="cache"))
+    digest = _name_cells(known, key, commit)
+    kept = _load_cells(digest)
     if kept is None:
         opened = open_drift(known, key, commit, progress)
         rows = settle(find_drifts(opened.inventory, opened.sides), known, opened)
         broken = [row for row in rows if row.severity is Severity.BREAKS]
-        culprits = {
-            id(old): new.culprit for old, new in zip(broken, find_culprits(broken, opened.sides, upstream), strict=True)
-        }
+        found = find_culprits(broken, opened.sides, opened.upstream)
+        culprits = {id(old): new.culprit for old, new in zip(broken, found, strict=True)}
         kept = Cells(cells=tuple(_cell(row, opened, culprits.get(id(row))) for row in rows if row.target is not None))
-        results.store(digest, codec.encode(kept))
+        Results("cells").store(digest, codec.encode(kept))
     return kept.cells
+
+
+def has_cells(workspace: Workspace, key: str, commit: str) -> bool:
+    """Whether the answer for a commit is kept already."""
+    return _load_cells(_name_cells(know_packages(workspace), key, commit)) is not None
+
+
+def _name_cells(known: Workspace, key: str, commit: str) -> str:
+    upstream, pin = pin_of(known, key)
+    return result_key("cells", key, pin, commit, upstream.is_shallow, *find_inputs(known))
+
+
+def _load_cells(digest: str) -> Cells | None:
+    return Results("cells").load(digest, lambda plain: codec.decode(Cells, plain, where="cache"))
 
 
 def _cell(row: Drift, opened: OpenedDrift, culprit: Commit | None) -> Cell:
@@ -331,10 +342,23 @@ def _has_no_module(row: Drift, opened: OpenedDrift) -> bool:
     return module is not None and module not in opened.sides.tip.index.entries
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Breaks:
+    """What one upstream commit breaks, as it is kept."""
+
+    breaks: tuple[Break, ...]
+
+
 def judge_commit(workspace: Workspace, key: str, base: str, tip: str) -> tuple[Break, ...]:
     """What breaks between two upstream commits, whatever the pin is: places that fit the first and not the second."""
     known = know_packages(pin_to(workspace, key, base))
-    return tuple(judge_between(known, key, tip).find_breaks())
+    results = Results("breaks")
+    digest = result_key("breaks", key, base, tip, known.open_backend(key).is_shallow, *find_inputs(known))
+    kept = results.load(digest, lambda plain: codec.decode(Breaks, plain, where="cache"))
+    if kept is None:
+        kept = Breaks(breaks=tuple(judge_between(known, key, tip).find_breaks()))
+        results.store(digest, codec.encode(kept))
+    return kept.breaks
 
 
 def find_handed(breaks: Iterable[Break], between: Between) -> dict[Break, Handed]:

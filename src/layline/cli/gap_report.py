@@ -9,7 +9,16 @@ import click
 
 from layline.cli.complete import backend_argument
 from layline.cli.group import command
-from layline.cli.show import at_option, config_option, date_option, fetch_option, format_option, show, to_option
+from layline.cli.show import (
+    at_option,
+    config_option,
+    date_option,
+    executor_option,
+    fetch_option,
+    format_option,
+    show,
+    to_option,
+)
 
 
 @command("report")
@@ -20,6 +29,7 @@ from layline.cli.show import at_option, config_option, date_option, fetch_option
 @to_option
 @at_option
 @fetch_option
+@executor_option
 @date_option
 @format_option("text", "json", "md")
 @config_option
@@ -31,6 +41,7 @@ def gap_report(
     to: str | None,
     at: str,
     fetch: bool,
+    executor: str | None,
     today: date,
     format_: str,
     output: Path | None,
@@ -38,6 +49,7 @@ def gap_report(
 ) -> int:
     """Write the gap report of BACKEND, its summary and its record."""
     from layline.app import gap_report as app
+    from layline.app.many import ask_gaps, spread
     from layline.app.workspace import fetch_backend, open_workspace
     from layline.cli.progress import show_progress
 
@@ -50,6 +62,9 @@ def gap_report(
     for key in keys if fetch else ():
         fetch_backend(workspace, key)
     with show_progress() as progress:
+        if executor is not None:
+            wanted = app.Wanted(to=to, today=today, take_over=take_over, patches=not no_patches)
+            spread(executor, ask_gaps(workspace, keys, wanted), progress)
         answer = app.gap_report(
             workspace, keys, to=to, today=today, take_over=take_over, patches=not no_patches, progress=progress
         )

@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "upgrade": ("layline.cli.upgrade:upgrade", "What does moving a pin take, and does everything fit afterwards?"),
     "watch": ("layline.cli.upgrade_watch:watch", "Tell only what is new since the last answer."),
     "impact": ("layline.cli.upgrade_watch:impact", "Say which downstreams an upstream commit breaks, and where."),
+    "fleet": ("layline.cli.upgrade_watch:fleet", "Show every project of FILE and what breaks in it: one page."),
     "campaign": ("layline.cli.campaign_run:campaign", "Is this kernel change really an improvement?"),
     "lessons": ("layline.cli.lessons:lessons", "What earlier campaigns learned."),
     "bench": ("layline.cli.bench:bench", "Read benchmark files of kernel campaigns."),

@@ -50,16 +50,20 @@ def init(
 @command()
 @at_option
 @click.option("--pins", is_flag=True, help="Only check that each pin can be read; needs no upstream objects.")
+@click.option("--executor", default=None, metavar="WHERE", help="Ask the machines of local:N, ray://HOST:PORT or auto.")
 @format_option("text", "json", "md")
 @config_option
-def doctor(at: str, pins: bool, format_: str, output: Path | None, config: Path | None) -> int:
+def doctor(at: str, pins: bool, executor: str | None, format_: str, output: Path | None, config: Path | None) -> int:
     """Say what is configured, found and missing.
 
     Exit 1 if something is missing; each line says how to get it.
     """
     from layline.app import doctor as app_doctor
+    from layline.app.doctor_executor import doctor_executor
     from layline.app.workspace import open_workspace
 
+    if executor is not None:
+        return show(doctor_executor(executor), format_, output)
     return show(app_doctor.doctor(open_workspace(config, at=at), pins=pins), format_, output)
 
 

@@ -28,6 +28,12 @@ config_option = click.option(
 at_option = click.option("--at", default="HEAD", show_default=True, help="Commit of the downstream to read.")
 worktree_option = click.option("--worktree", is_flag=True, help="Read the files on disk, with uncommitted edits.")
 to_option = click.option("--to", default=None, help="Upstream ref to compare with; default: the configured `ref`.")
+executor_option = click.option(
+    "--executor",
+    default=None,
+    metavar="WHERE",
+    help="Work on local:N processes, on ray://HOST:PORT, or on auto; default: here.",
+)
 fetch_option = click.option(
     "--fetch", is_flag=True, help="First download upstream's newest commits; nothing else uses the network."
 )

@@ -9,7 +9,16 @@ import click
 
 from layline.cli.complete import backend_argument
 from layline.cli.group import command
-from layline.cli.show import at_option, config_option, date_option, fetch_option, format_option, parse_date, show
+from layline.cli.show import (
+    at_option,
+    config_option,
+    date_option,
+    executor_option,
+    fetch_option,
+    format_option,
+    parse_date,
+    show,
+)
 
 
 @command("matrix")
@@ -22,6 +31,7 @@ from layline.cli.show import at_option, config_option, date_option, fetch_option
     help="tags (since the pin), all-tags, weekly, A..B or a file; default: tags.",
 )
 @click.option("--every", type=click.IntRange(min=1), default=None, metavar="N", help="Only each N-th of them.")
+@executor_option
 @click.option("--limit", type=click.IntRange(min=1), default=None, help="Show at most so many effects.")
 @format_option("text", "json", "md", "html")
 @config_option
@@ -30,6 +40,7 @@ def patches_matrix(
     at: str,
     refs: str | None,
     every: int | None,
+    executor: str | None,
     limit: int | None,
     format_: str,
     output: Path | None,
@@ -39,6 +50,7 @@ def patches_matrix(
 
     `weekly` is the last first-parent commit of each ISO week (UTC); of A..B at most 60 are taken, spread evenly.
     """
+    from layline.app.many import ask_matrix, spread
     from layline.app.patches_matrix import patches_matrix as answer_matrix
     from layline.app.workspace import open_workspace
     from layline.cli.progress import show_progress
@@ -46,6 +58,8 @@ def patches_matrix(
     workspace = open_workspace(config, at=at)
     key = workspace.settings.choose(backend)
     with show_progress() as progress:
+        if executor is not None:
+            spread(executor, ask_matrix(workspace, key, refs, every), progress)
         answer = answer_matrix(workspace, key, refs=refs, every=every, progress=progress)
     return show(answer, format_, output, limit=limit)
 
@@ -53,18 +67,30 @@ def patches_matrix(
 @command("trend")
 @backend_argument
 @click.option("--since", default=None, metavar="YYYY-MM-DD", help="First day; default: a year back.")
+@executor_option
 @format_option("text", "json", "md", "html")
 @config_option
-def gap_trend(backend: str | None, since: str | None, format_: str, output: Path | None, config: Path | None) -> int:
+def gap_trend(
+    backend: str | None,
+    since: str | None,
+    executor: str | None,
+    format_: str,
+    output: Path | None,
+    config: Path | None,
+) -> int:
     """Show commits behind, patches and what breaks, month by month."""
     from layline.app.gap_trend import gap_trend as answer_trend
+    from layline.app.many import ask_trend, spread
     from layline.app.workspace import open_workspace
     from layline.cli.progress import show_progress
 
     workspace = open_workspace(config)
     key = workspace.settings.choose(backend)
+    first = parse_date(since) if since else None
     with show_progress() as progress:
-        answer = answer_trend(workspace, key, since=parse_date(since) if since else None, progress=progress)
+        if executor is not None:
+            spread(executor, ask_trend(workspace, key, first), progress)
+        answer = answer_trend(workspace, key, since=first, progress=progress)
     return show(answer, format_, output)
 
 
@@ -119,15 +145,39 @@ def watch(
     metavar="FILE",
     help="TOML file: projects = [paths of layline.toml].",
 )
+@executor_option
 @format_option("text", "json", "md")
-def impact(ref: str, fleet: Path, format_: str, output: Path | None) -> int:
+def impact(ref: str, fleet: Path, executor: str | None, format_: str, output: Path | None) -> int:
     """Say which downstreams an upstream commit breaks, and where.
 
     UPSTREAM-REF is compared with its first parent; A..B compares two commits. Exit 1 if something breaks.
     """
     from layline.app.impact import impact as answer_impact
+    from layline.app.many import ask_impact, spread
     from layline.cli.progress import show_progress
 
     with show_progress() as progress:
+        if executor is not None:
+            spread(executor, ask_impact(ref, fleet), progress)
         answer = answer_impact(ref, fleet, progress=progress)
+    return show(answer, format_, output)
+
+
+@command("fleet")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@executor_option
+@format_option("text", "json", "md", "html")
+def fleet(file: Path, executor: str | None, format_: str, output: Path | None) -> int:
+    """Show every project of FILE and what breaks in it: one page.
+
+    FILE has one [[project]] with `config` (its layline.toml) for each, perhaps `name` and `git`. Exit 1 if something breaks.
+    """
+    from layline.app.fleet import fleet as answer_fleet
+    from layline.app.many import ask_fleet, spread
+    from layline.cli.progress import show_progress
+
+    with show_progress() as progress:
+        if executor is not None:
+            spread(executor, ask_fleet(file), progress)
+        answer = answer_fleet(file, progress=progress)
     return show(answer, format_, output)

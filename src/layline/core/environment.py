@@ -25,6 +25,7 @@ OPTIONAL = {
     "mcp": {"mcp": "mcp>=2"},
     "lsp": {"pygls": "pygls>=2"},
     "upgrade": {"libcst": "libcst>=1.5"},
+    "ray": {"ray": "ray>=2.9"},
 }
 """Extra → module → what pip installs."""
 _USED_FOR = {
@@ -33,6 +34,7 @@ _USED_FOR = {
     "mcp": "the server for agents",
     "lsp": "the server for editors",
     "upgrade": "edits of upgrades",
+    "ray": "work on a Ray cluster",
 }
 PdfEngine = Literal["typst", "weasyprint"]
 """The first is the usual one."""

@@ -7,10 +7,10 @@ import sqlite3
 import weakref
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 FILE_NAME = "source.sqlite"
 MAX_BYTES = 512 * 1024 * 1024
@@ -27,6 +27,32 @@ INSERT INTO opening VALUES (0);
 """
 
 Result = TypeVar("Result")
+Rows: TypeAlias = dict[tuple[str, str], str]
+"""Analyser and blob → text."""
+_handed_over: list[Rows] = []
+"""The innermost `collect_rows`, last; while there is one, no cache of this process writes."""
+
+
+@contextmanager
+def collect_rows() -> Iterator[Rows]:
+    """What caches are asked to keep is collected instead, for the one process that writes; it can be loaded meanwhile."""
+    rows: Rows = {}
+    _handed_over.append(rows)
+    try:
+        yield rows
+    finally:
+        _handed_over.pop()
+
+
+def store_rows(directory: Path, rows: Rows) -> None:
+    """Keep what another process collected."""
+    by_analyser: dict[str, list[tuple[str, str]]] = {}
+    for (analyser, blob), text in rows.items():
+        by_analyser.setdefault(analyser, []).append((blob, text))
+    for analyser, modules in by_analyser.items():
+        cache = Cache(directory, analyser)
+        cache.store(modules)
+        cache.close()
 
 
 class Cache:
@@ -41,8 +67,10 @@ class Cache:
 
     def load(self, blobs: Iterable[str]) -> dict[str, str]:
         """What is stored of these blobs; rows whose checksum is wrong do not count."""
-        wanted = json.dumps(sorted(set(blobs)))
-        found: dict[str, str] = {}
+        asked = set(blobs)
+        collected = _handed_over[-1] if _handed_over else {}
+        found = {blob: collected[self._analyser, blob] for blob in asked if (self._analyser, blob) in collected}
+        wanted = json.dumps(sorted(asked - found.keys()))
         try:
             stale: list[str] = []
             for blob, text, is_stale in self._select(wanted):
@@ -58,6 +86,9 @@ class Cache:
 
     def store(self, modules: Iterable[tuple[str, str]]) -> None:
         """Keep encoded modules; what does not fit the size limit is what was used longest ago."""
+        if _handed_over:
+            _handed_over[-1].update({(self._analyser, blob): text for blob, text in modules})
+            return
         if self._connection is None:
             return
         rows = [(blob, self._analyser, _checksum(text), self._opening, text) for blob, text in modules]
@@ -87,7 +118,7 @@ class Cache:
                 yield blob, text, used < self._opening - _FRESH
 
     def _mark(self, blobs: list[str]) -> None:
-        if self._connection is not None and blobs:
+        if self._connection is not None and blobs and not _handed_over:
             with suppress(sqlite3.OperationalError), self._connection:
                 query = "UPDATE module SET used = ? WHERE analyser = ? AND blob IN (SELECT value FROM json_each(?))"
                 self._connection.execute(query, (self._opening, self._analyser, json.dumps(blobs)))
@@ -111,6 +142,8 @@ class Cache:
             self._connection.execute("VACUUM")
 
     def _open(self) -> sqlite3.Connection | None:
+        if _handed_over:
+            return self._open_to_read()
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True)
             return self._connect()
@@ -120,6 +153,16 @@ class Cache:
             return self._set_aside()
         except OSError:
             return None
+
+    def _open_to_read(self) -> sqlite3.Connection | None:
+        try:
+            uri = f"{self.file.absolute().as_uri()}?mode=ro"
+            connection = sqlite3.connect(uri, uri=True, timeout=30, check_same_thread=False)
+            weakref.finalize(self, connection.close).atexit = False
+            application = connection.execute("PRAGMA application_id").fetchone()[0]
+            return connection if application == _APPLICATION else None
+        except sqlite3.Error:
+            return None  # none there, or none that can be read
 
     def _set_aside(self) -> sqlite3.Connection | None:
         """Keeps a file that is not ours, or no longer whole, under another name and begins an empty one."""
@@ -137,7 +180,7 @@ class Cache:
 
     def _start_over(self) -> None:
         self.close()
-        self._connection = self._set_aside()
+        self._connection = None if _handed_over else self._set_aside()
 
     def _connect(self) -> sqlite3.Connection:
         # autocommit off only inside `with`; 30 s of patience for other processes

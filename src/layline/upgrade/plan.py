@@ -145,21 +145,22 @@ def find_unproven(jobs: Iterable[Job], before: Iterable[Judged], after: Iterable
 def find_healed(
     breaks: Iterable[Break], mended: set[Break], before: Iterable[Judged], after: Iterable[Judged]
 ) -> dict[Break, Mend]:
-    """Places that the edit of another line of their file has mended, too."""
+    """Places that an edit elsewhere has mended, too: another line of their file, or the import they stand behind."""
     then = {(one.location.path, one.target) for one in before if not one.fits}
     now = {(one.location.path, one.target) for one in after if not one.fits}
     edited = {one.location.path for one in mended}
     found: dict[Break, Mend] = {}
     for one in breaks:
         name = (one.location.path, one.target)
-        if one not in mended and one.location.path in edited and name in then and name not in now:
+        if one not in mended and name in then and name not in now:
+            where = "of this file" if one.location.path in edited else "of the files that it imports"
             found[one] = Mend(
                 file=one.location.path,
                 lines=(one.location.line, one.location.line),
                 kind=MendKind.TARGET_MOVED if one.way == PATCHES else MendKind.IMPORT_MOVED,
                 mechanical=True,
                 diff="",
-                why="mended by the other edits of this file",
+                why=f"mended by the other edits {where}",
                 target=one.target,
                 evidence=one.evidence,
             )

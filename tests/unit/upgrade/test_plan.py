@@ -114,6 +114,17 @@ keel.state.keep = mine
 if hasattr(keel.user, "keep"):
     keel.user.keep = mine
 """
+BEHIND = """\
+import keel.ship
+from own.moved import stop
+
+
+def mine(self, x):
+    return stop(x)
+
+
+keel.ship.Ship.sail = mine
+"""
 OURS: Files = {
     "own/moved.py": "# ours\nfrom keel.run import run, stop  # both\n\nrun(1)\n",
     "own/exported.py": "from keel.api import Ship\n\n\nclass Own(Ship):\n    pass\n",
@@ -126,6 +137,7 @@ OURS: Files = {
     "own/member.py": "from keel.enums import Datum\n\nDatum.CHART\n",
     "own/talk.py": "from keel.talk import communicate\n",
     "own/bound.py": BOUND,
+    "own/behind.py": BEHIND,
     "own/short.py": "from keel.short import quick\n",
     "own/flag.py": "from keel.flags import Flag\n\nisinstance(1, Flag)\n",
     "own/sail.py": "from keel.flags import Flag\n\nFlag.sail\n",
@@ -191,6 +203,12 @@ def test_a_rebinding_is_not_moved_to_where_the_object_lives(plan: Plan) -> None:
     """The module stopped importing what we rebind there behind a guard; its home is patched already."""
     assert "own/bound.py" not in {edit.path for step in plan.steps for edit in step.edits}
     assert not any(mend.mechanical for mend in mends(plan, "own/bound.py"))
+
+
+def test_a_patch_behind_an_import_that_is_mended_elsewhere_is_mended_with_it(plan: Plan) -> None:
+    """Its file is fine; what it imports of ours could not be imported at the tip."""
+    (mend,) = mends(plan, "own/behind.py")
+    assert (mend.mechanical, mend.why) == (True, "mended by the other edits of the files that it imports")
 
 
 def test_a_step_ends_at_each_culprit_in_order(plan: Plan, project: Project) -> None:

@@ -1,0 +1,156 @@
+"""The same questions on many machines: workers answer them and hand over what is to be kept, the driver keeps it.
+
+After that the command runs here as it always does and finds every answer kept: its bytes are those of a local run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from layline import codec
+from layline.app.fleet import OPTIONS
+from layline.app.fleet_file import read_fleet
+from layline.app.gap_report import Wanted, make_report
+from layline.app.gap_trend import find_days, find_moment
+from layline.app.impact import find_ends
+from layline.app.patches_drift import find_drift
+from layline.app.patches_matrix import choose_refs
+from layline.app.upgrade_judging import has_cells, judge_cells, judge_commit, pin_of
+from layline.app.workspace import Workspace, cache_directory, know_packages
+from layline.config import Settings
+from layline.core.progress import Progress, silent
+from layline.errors import ConfigError, Error
+from layline.executors import Plain, Tally, open_executor
+from layline.git import open_repository
+from layline.source.cache import collect_rows, store_rows
+
+if TYPE_CHECKING:
+    from layline.git import Repository
+
+_ANSWER = f"{__name__}:answer"
+
+
+def spread(words: str, jobs: Iterable[Plain], progress: Progress = silent) -> Tally:
+    """Let others answer these questions, and keep what they found; a question that cannot be answered is asked again
+    here, where its error belongs.
+    """
+    listed = list(jobs)
+    if not listed:
+        return Tally()
+    done = 0
+
+    def keep(_: int, answer: Plain) -> None:
+        nonlocal done
+        done += 1
+        progress("waiting for answers", done, len(listed))
+        store_rows(cache_directory(), {(analyser, blob): text for analyser, blob, text in answer.pop("rows")})
+
+    with open_executor(words) as executor:
+        executor.map(_ANSWER, listed, keep)
+        return executor.tally
+
+
+def ask_matrix(workspace: Workspace, key: str, refs: str | None, every: int | None) -> Iterator[Plain]:
+    upstream, pin = pin_of(workspace, key)
+    chosen = choose_refs(upstream, refs, (pin, workspace.settings.backend(key).ref), every)
+    for commit in dict.fromkeys(ref.commit for ref in chosen):
+        yield from _ask_cells(workspace, key, commit)
+
+
+def ask_trend(workspace: Workspace, key: str, since: date | None) -> Iterator[Plain]:
+    for day in find_days(workspace, since):
+        with suppress(Error):  # said by the command itself
+            moment = find_moment(workspace, key, day)
+            yield from _ask_cells(moment[0], key, moment[1]) if moment is not None else ()
+
+
+def ask_impact(ref: str, fleet: Path) -> Iterator[Plain]:
+    for project in read_fleet(fleet):
+        with suppress(Error):
+            workspace = project.open()
+            for key in workspace.settings.backends:
+                base, tip = find_ends(workspace, key, ref)
+                yield {"ask": "breaks", "key": key, "base": base, "tip": tip, "workspace": pack(workspace)}
+
+
+def ask_fleet(file: Path) -> Iterator[Plain]:
+    for project in read_fleet(file):
+        with suppress(Error):
+            workspace = project.open()
+            yield from (
+                {"ask": "drift", "key": key, "workspace": pack(workspace)} for key in workspace.settings.backends
+            )
+
+
+def ask_gaps(workspace: Workspace, keys: Iterable[str], wanted: Wanted) -> Iterator[Plain]:
+    known = pack(know_packages(workspace))
+    return ({"ask": "gap", "key": key, "wanted": codec.encode(wanted), "workspace": known} for key in keys)
+
+
+def _ask_cells(workspace: Workspace, key: str, commit: str) -> Iterator[Plain]:
+    if not has_cells(workspace, key, commit):
+        yield {"ask": "cells", "key": key, "commit": commit, "workspace": pack(workspace)}
+
+
+def answer(job: Plain) -> Plain:
+    """Answer one question in a worker; nothing is written there."""
+    with collect_rows() as rows:
+        try:
+            _ASKED[job["ask"]](unpack(job["workspace"]), job)
+        except Error as error:
+            return {"rows": [], "problem": error.message}
+        found = [(analyser, blob, text) for (analyser, blob), text in rows.items()]
+    return {"rows": found, "problem": None}
+
+
+def _answer_cells(workspace: Workspace, job: Plain) -> None:
+    judge_cells(workspace, job["key"], job["commit"])
+
+
+def _answer_gap(workspace: Workspace, job: Plain) -> None:
+    make_report(workspace, job["key"], codec.decode(Wanted, job["wanted"], where="job"))
+
+
+def _answer_breaks(workspace: Workspace, job: Plain) -> None:
+    judge_commit(workspace, job["key"], job["base"], job["tip"])
+
+
+def _answer_drift(workspace: Workspace, job: Plain) -> None:
+    find_drift(workspace, job["key"], OPTIONS)
+
+
+_ASKED: Mapping[str, Callable[[Workspace, Plain], None]] = {
+    "cells": _answer_cells,
+    "gap": _answer_gap,
+    "breaks": _answer_breaks,
+    "drift": _answer_drift,
+}
+
+
+def pack(workspace: Workspace) -> Plain:
+    """A workspace as it travels: settings, places on disk, commit."""
+    if workspace.worktree:
+        raise ConfigError("Uncommitted files do not travel.", hint="Commit them, or use no executor.")
+    return {
+        "settings": codec.encode(workspace.settings),
+        "root": str(workspace.root.absolute()),
+        "git": str(workspace.downstream.git_dir.absolute()),
+        "name": workspace.downstream.name,
+        "commit": workspace.commit,
+    }
+
+
+def unpack(plain: Plain) -> Workspace:
+    settings = codec.decode(Settings, plain["settings"], where="job")
+    return Workspace(settings, Path(plain["root"]), _open(plain), plain["commit"])
+
+
+def _open(plain: Plain) -> Repository:
+    place = Path(plain["git"])
+    if not place.is_dir():
+        raise ConfigError(f"{place} is not on this machine.", hint="Put the repositories where every node sees them.")
+    return open_repository(place, plain["name"])

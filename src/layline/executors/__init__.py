@@ -1,0 +1,32 @@
+"""Where work is done: in processes of this machine (`local`) or on a Ray cluster. One door, no scheduler of our own.
+
+    with open_executor("local:4") as executor:
+        for number, answer in executor.screen(NAME, jobs, kind): …   # as they come; a lost one goes again
+        answers = executor.map(NAME, jobs)                           # pure functions by dotted name, in order
+        answer = executor.measure(NAME, job, machine, limit_s)       # at most once; raises Lost
+
+A job and its answer are plain JSON. Workers write nothing: what is to be kept comes back, and the driver keeps it.
+"""
+
+from layline.executors.dispatch import Answered, Attempt, Event, Gone, Pool, Raised, Tally, dispatch
+from layline.executors.machine import Machine, digest_code, read_machine
+from layline.executors.open import Executor, open_executor
+from layline.executors.values import Lost, Plain
+
+__all__ = [
+    "Answered",
+    "Attempt",
+    "Event",
+    "Executor",
+    "Gone",
+    "Lost",
+    "Machine",
+    "Plain",
+    "Pool",
+    "Raised",
+    "Tally",
+    "digest_code",
+    "dispatch",
+    "open_executor",
+    "read_machine",
+]

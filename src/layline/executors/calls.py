@@ -1,0 +1,29 @@
+"""The worker's side: call a function of ours by its dotted name and say what came of it, in plain JSON."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+
+from layline.errors import Error
+from layline.executors.values import Plain
+
+ANSWER, MESSAGE, HINT = "answer", "message", "hint"
+
+
+def call(name: str, job: Plain) -> Plain:
+    """`package.module:function` of Layline, called with a job; what it raises becomes part of the reply."""
+    try:
+        return {ANSWER: _find(name)(job)}
+    except Error as error:
+        return {MESSAGE: error.message, HINT: error.hint}
+    except Exception as error:  # noqa: BLE001  the worker's boundary: the driver raises it again
+        return {MESSAGE: f"{name} failed: {type(error).__name__}: {error}", HINT: None}
+
+
+def _find(name: str) -> Callable[[Plain], Plain]:
+    module, _, function = name.partition(":")
+    if module.partition(".")[0] != "layline":
+        raise Error(f"{name!r} is no function of Layline.")
+    found: Callable[[Plain], Plain] = getattr(importlib.import_module(module), function)
+    return found

@@ -1,0 +1,180 @@
+"""The `local` executor: processes of this machine."""
+
+from __future__ import annotations
+
+import json
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import IO
+
+from layline.errors import ConfigError
+from layline.executors.calls import ANSWER, HINT, MESSAGE
+from layline.executors.dispatch import Answered, Attempt, Event, Gone, Raised, Tally, collect, dispatch
+from layline.executors.machine import Machine, digest_code, read_machine
+from layline.executors.values import Lost, Plain
+
+_COMMAND = (sys.executable, "-P", "-m", "layline.executors.worker")
+
+
+@dataclass(eq=False)
+class _Worker:
+    process: subprocess.Popen[str]
+    attempt: int | None = None
+    thread: threading.Thread | None = None
+
+
+class LocalExecutor:
+    """So many processes; a killed one costs the attempt it held, and another takes its place."""
+
+    name = "local"
+
+    def __init__(self, count: int, *, command: Sequence[str] = _COMMAND) -> None:
+        self.tally = Tally()
+        self._command = tuple(command)
+        self._count = count
+        self._messages: queue.Queue[tuple[_Worker, str | None]] = queue.Queue()
+        self._workers: list[_Worker] = []
+
+    def machines(self) -> tuple[Machine, ...]:
+        return (read_machine(),)
+
+    def map(
+        self, name: str, jobs: Sequence[Plain], each: Callable[[int, Plain], None] = lambda *_: None
+    ) -> list[Plain]:
+        return collect(dispatch(jobs, _Processes(self, name), tally=self.tally), each)
+
+    def screen(
+        self, name: str, jobs: Sequence[Plain], kind: str, note: Callable[[Attempt], None] = lambda _: None
+    ) -> Iterator[tuple[int, Plain]]:
+        here = read_machine().kind
+        if kind != here:
+            raise ConfigError(f"No machine here is a {kind}; this one is a {here}.")
+        return dispatch(jobs, _Processes(self, name), tally=self.tally, note=note)
+
+    def measure(self, name: str, job: Plain, on: Machine, limit_s: float) -> Plain:
+        """At most once, in a process of its own."""
+        if on.kind != read_machine().kind:
+            raise ConfigError(f"This machine is no {on.kind}.")
+        self.tally.attempts += 1
+        worker = self._start()
+        self._send(worker, 0, name, job)
+        try:
+            return self._await_one(worker, name, limit_s)
+        finally:
+            self._stop(worker)
+
+    def _await_one(self, worker: _Worker, name: str, limit_s: float) -> Plain:
+        while True:
+            try:
+                sender, line = self._messages.get(timeout=limit_s)
+            except queue.Empty:
+                self.tally.lost += 1
+                raise Lost(name, f"no answer within {limit_s:g} s") from None
+            if sender is not worker:
+                self.tally.late += line is not None
+                continue
+            event = _read(worker, line)
+            match event:
+                case Answered(answer=answer):
+                    return answer
+                case Gone(why=why):
+                    self.tally.lost += 1
+                    raise Lost(name, why)
+                case Raised(message=message, hint=hint):
+                    raise ConfigError(message, hint=hint)
+
+    def close(self) -> None:
+        for worker in list(self._workers):
+            self._stop(worker)
+
+    def _start(self) -> _Worker:
+        process = subprocess.Popen(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+        worker = _Worker(process)
+        assert process.stdout is not None  # noqa: S101  it is a pipe
+        try:
+            self._check(process.stdout.readline())
+        except ConfigError:
+            self._stop(worker)
+            raise
+        worker.thread = threading.Thread(target=self._listen, args=(worker, process.stdout), daemon=True)
+        worker.thread.start()
+        self._workers.append(worker)
+        return worker
+
+    @staticmethod
+    def _check(hello: str) -> None:
+        if not hello:
+            raise ConfigError("A worker process did not start.")
+        if json.loads(hello)["machine"]["code"] != digest_code():
+            raise ConfigError(
+                "A worker runs another version of Layline than this command.", hint="Install the same on both."
+            )
+
+    def _listen(self, worker: _Worker, replies: IO[str]) -> None:
+        for line in replies:
+            self._messages.put((worker, line))
+        self._messages.put((worker, None))
+
+    def _send(self, worker: _Worker, attempt: int, name: str, job: Plain) -> None:
+        worker.attempt = attempt
+        assert worker.process.stdin is not None  # noqa: S101  it is a pipe
+        try:
+            worker.process.stdin.write(json.dumps({"attempt": attempt, "name": name, "job": job}) + "\n")
+            worker.process.stdin.flush()
+        except BrokenPipeError:
+            return  # its end is told by what it no longer says
+
+    def _stop(self, worker: _Worker) -> None:
+        if worker in self._workers:
+            self._workers.remove(worker)
+        worker.process.kill()
+        worker.process.wait()
+        if worker.thread is not None:
+            worker.thread.join()
+        for pipe in (worker.process.stdin, worker.process.stdout):
+            if pipe is not None:
+                with suppress(BrokenPipeError):
+                    pipe.close()
+
+
+class _Processes:
+    """The executor as `dispatch` sees it, for one function."""
+
+    def __init__(self, executor: LocalExecutor, name: str) -> None:
+        self._executor = executor
+        self._name = name
+
+    def has_room(self) -> bool:
+        executor = self._executor
+        return len(executor._workers) < executor._count or any(one.attempt is None for one in executor._workers)
+
+    def start(self, attempt: Attempt, job: Plain) -> None:
+        executor = self._executor
+        free = next((one for one in executor._workers if one.attempt is None), None)
+        executor._send(free or executor._start(), attempt.number, self._name, job)
+
+    def wait(self) -> Iterable[Event]:
+        worker, line = self._executor._messages.get()
+        event = _read(worker, line)
+        worker.attempt = None
+        if line is None:
+            self._executor._stop(worker)
+        return () if event is None else (event,)
+
+
+def _read(worker: _Worker, line: str | None) -> Event | None:
+    if line is None:
+        held = worker.attempt
+        return Gone(held, "its process died") if held is not None else None
+    try:
+        said = json.loads(line)
+    except ValueError:
+        return Gone(worker.attempt, "its answer was cut short") if worker.attempt is not None else None
+    if ANSWER in said:
+        return Answered(said["attempt"], said[ANSWER])
+    return Raised(said["attempt"], said[MESSAGE], said[HINT])

@@ -1,0 +1,84 @@
+"""What a machine is, read on the machine itself and never configured."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import layline
+
+_SECONDS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Machine:
+    """One place where work is done."""
+
+    host: str
+    node: str = ""
+    """How the executor calls it; empty where there is only one."""
+    processor: str
+    cores: int
+    accelerators: tuple[str, ...] = ()
+    """Identity, product, driver and power limit of each."""
+    python: str
+    code: str
+    """Digest of Layline's own code."""
+
+    @property
+    def kind(self) -> str:
+        """What may be compared at all: the same product of accelerator, or the same processor where there is none."""
+        products = sorted({line.split(", ")[1] for line in self.accelerators if ", " in line})
+        return " + ".join(products) if products else self.processor
+
+
+def read_machine(node: str = "") -> Machine:
+    return Machine(
+        host=platform.node(),
+        node=node,
+        processor=_read_processor(),
+        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        accelerators=_read_accelerators(),
+        python=platform.python_version(),
+        code=digest_code(),
+    )
+
+
+@lru_cache(maxsize=1)
+def digest_code() -> str:
+    """Of every file of Layline that can change an answer."""
+    root = Path(layline.__file__).parent
+    found = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        found.update(path.relative_to(root).as_posix().encode())
+        found.update(path.read_bytes())
+    return found.hexdigest()
+
+
+def _read_processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.machine())
+
+
+def _read_accelerators() -> tuple[str, ...]:
+    tool = shutil.which("nvidia-smi")
+    if tool is None:
+        return ()
+    query = "--query-gpu=uuid,name,driver_version,power.limit"
+    try:
+        out = subprocess.run(
+            [tool, query, "--format=csv,noheader"], capture_output=True, text=True, check=False, timeout=_SECONDS
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ()
+    return tuple(line.strip() for line in out.stdout.splitlines() if line.strip()) if out.returncode == 0 else ()

@@ -1,0 +1,61 @@
+"""Which executor a user means by `local`, `local:N`, `auto` or `ray://…`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Protocol
+
+from layline.errors import ConfigError
+from layline.executors.dispatch import Attempt, Tally
+from layline.executors.local import LocalExecutor
+from layline.executors.machine import Machine
+from layline.executors.on_ray import NoCluster, RayExecutor
+from layline.executors.values import Plain
+
+
+class Executor(Protocol):
+    name: str
+    tally: Tally
+
+    def machines(self) -> tuple[Machine, ...]: ...
+
+    def map(self, name: str, jobs: Sequence[Plain], each: Callable[[int, Plain], None] = ...) -> list[Plain]:
+        """The answers of a pure function, in the order of the jobs; `each` is told as they come."""
+        ...
+
+    def screen(
+        self, name: str, jobs: Sequence[Plain], kind: str, note: Callable[[Attempt], None] = ...
+    ) -> Iterator[tuple[int, Plain]]:
+        """Job number and answer, as they come, from machines of one kind."""
+        ...
+
+    def measure(self, name: str, job: Plain, on: Machine, limit_s: float) -> Plain:
+        """At most once; raises Lost."""
+        ...
+
+    def close(self) -> None: ...
+
+
+@contextmanager
+def open_executor(words: str) -> Iterator[Executor]:
+    """`auto`: the running Ray cluster, or one that is started here for this command."""
+    executor = _choose(words)
+    try:
+        yield executor
+    finally:
+        executor.close()
+
+
+def _choose(words: str) -> Executor:
+    name, _, number = words.partition(":")
+    if name == "local" and (not number or (number.isdecimal() and int(number))):
+        return LocalExecutor(int(number or 1))
+    if words == "auto":
+        try:
+            return RayExecutor("auto")
+        except NoCluster:
+            return RayExecutor(None)
+    if words.startswith("ray://") or name == "ray":
+        return RayExecutor(words if words.startswith("ray://") else number.removeprefix("//"))
+    raise ConfigError(f"{words!r} is no executor.", hint="Write local, local:N, auto or ray://HOST:PORT.")

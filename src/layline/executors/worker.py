@@ -1,0 +1,25 @@
+"""A process of the `local` executor: one JSON line in, one out; what the code prints goes to stderr."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import sys
+
+from layline.executors.calls import call
+from layline.executors.machine import read_machine
+
+
+def main() -> None:
+    replies = os.fdopen(os.dup(1), "w", encoding="utf-8", buffering=1)
+    os.dup2(2, 1)
+    print(json.dumps({"machine": dataclasses.asdict(read_machine())}), file=replies, flush=True)
+    for line in sys.stdin:
+        asked = json.loads(line)
+        reply = call(asked["name"], asked["job"])
+        print(json.dumps({"attempt": asked["attempt"], **reply}), file=replies, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""One contract for every executor: processes of this machine, and a Ray cluster of three nodes on it (`make slow`)."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from layline.errors import ConfigError, Error
+from layline.executors import Executor, Lost, Machine, open_executor
+from layline.executors.local import LocalExecutor
+
+TRIAL = "layline.executors.trial:"
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    pytest.importorskip("ray", reason="Ray is not installed: pip install 'layline[ray]'")
+    from ray.cluster_utils import Cluster
+
+    made: Any = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    made.added = [made.add_node(num_cpus=1) for _ in range(2)]
+    made.wait_for_nodes()
+    yield made
+    made.shutdown()
+
+
+@pytest.fixture(params=["local:2", pytest.param("ray", marks=pytest.mark.slow)])
+def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
+    words = request.param if request.param != "ray" else f"ray:{request.getfixturevalue('cluster').address}"
+    with open_executor(words) as opened:
+        yield opened
+
+
+def jobs(count: int, **more: Any) -> list[dict[str, Any]]:
+    return [{"number": number, **more} for number in range(count)]
+
+
+def count_calls(log: Path) -> Counter[str]:
+    return Counter(line.split()[0] for line in log.read_text().splitlines())
+
+
+def test_answers_come_in_the_order_of_the_jobs(executor: Executor) -> None:
+    assert [one["number"] for one in executor.map(f"{TRIAL}greet", jobs(12))] == list(range(12))
+    assert (executor.tally.attempts, executor.tally.lost) == (12, 0)
+
+
+def test_a_killed_worker_costs_its_shard_once(executor: Executor, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    asked = [{"number": number, "flag": str(tmp_path / f"flag{number % 2}"), "log": str(log)} for number in range(4)]
+    found = executor.map(f"{TRIAL}die_once", asked)
+    assert [one["number"] for one in found] == [0, 1, 2, 3]
+    assert (executor.tally.lost, executor.tally.late, executor.tally.doubled) == (2, 0, 0)
+    assert sum(count_calls(log).values()) == executor.tally.attempts == 6
+
+
+def test_a_measurement_runs_at_most_once(executor: Executor, tmp_path: Path) -> None:
+    job = {"number": 0, "flag": str(tmp_path / "flag"), "log": str(tmp_path / "log")}
+    with pytest.raises(Lost):
+        executor.measure(f"{TRIAL}die_once", job, executor.machines()[0], 60)
+    assert count_calls(tmp_path / "log") == {"0": 1}
+    assert (executor.tally.attempts, executor.tally.lost) == (1, 1)
+
+
+def test_a_late_answer_is_dropped(executor: Executor, tmp_path: Path) -> None:
+    machine = executor.machines()[0]
+    job = {"number": 0, "seconds": 30, "log": str(tmp_path / "log")}
+    with pytest.raises(Lost, match="no answer within 6 s"):
+        executor.measure(f"{TRIAL}rest", job, machine, 6)
+    assert executor.measure(f"{TRIAL}greet", {"number": 5}, machine, 60)["number"] == 5
+
+
+def test_what_the_function_raises_is_raised_here(executor: Executor) -> None:
+    with pytest.raises(Error, match=r"Job 0 cannot be done\."):
+        executor.map(f"{TRIAL}refuse", jobs(1))
+
+
+def test_only_functions_of_ours_are_called(executor: Executor) -> None:
+    with pytest.raises(Error, match="is no function of Layline"):
+        executor.map("os:getcwd", jobs(1))
+
+
+def test_another_kind_of_machine_is_refused(executor: Executor) -> None:
+    with pytest.raises(ConfigError, match="Abacus"):
+        list(executor.screen(f"{TRIAL}greet", jobs(1), "Abacus"))
+    kind = executor.machines()[0].kind
+    assert sorted(number for number, _ in executor.screen(f"{TRIAL}greet", jobs(3), kind)) == [0, 1, 2]
+
+
+def test_a_third_job_waits_for_room(tmp_path: Path) -> None:
+    with open_executor("local:2") as opened:
+        found = opened.map(f"{TRIAL}greet", jobs(6))
+    assert len({one["process"] for one in found}) <= 2
+
+
+def test_another_version_of_the_code_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("layline.executors.local.digest_code", lambda: "other")
+    with open_executor("local") as opened, pytest.raises(ConfigError, match="another version of Layline"):
+        opened.map(f"{TRIAL}greet", jobs(1))
+
+
+def test_a_cut_answer_is_a_lost_one() -> None:
+    cut = "import json,layline.executors.worker as w; w.print = lambda text, **k: (k['file'].write(text[:9] + chr(10)) if 'machine' not in text else k['file'].write(text + chr(10))); w.main()"
+    executor = LocalExecutor(1, command=(sys.executable, "-P", "-c", cut))
+    with pytest.raises(Lost, match="its answer was cut short"):
+        executor.map(f"{TRIAL}greet", jobs(1))
+    assert executor.tally.lost == 3
+    executor.close()
+
+
+@pytest.mark.parametrize("words", ["local:0", "local:x", "slurm", ""])
+def test_what_is_no_executor_is_refused(words: str) -> None:
+    with pytest.raises(ConfigError, match="is no executor"), open_executor(words):
+        pass
+
+
+@pytest.mark.slow
+def test_a_removed_node_costs_its_shards_and_nothing_is_doubled(cluster: Any, tmp_path: Path) -> None:
+    """The last test that uses the cluster: one of its nodes goes while jobs run on it."""
+    log = tmp_path / "log"
+    with open_executor(f"ray:{cluster.address}") as opened:
+        assert len(opened.machines()) == 3
+        before = {one.node for one in opened.machines()}
+        threading.Thread(target=remove_later, args=(cluster, log)).start()
+        found = opened.map(f"{TRIAL}rest", jobs(9, seconds=3, log=str(log)))
+        assert [one["number"] for one in found] == list(range(9))
+        assert opened.tally.lost > 0
+        assert (opened.tally.late, opened.tally.doubled) == (0, 0)
+        after: tuple[Machine, ...] = opened.machines()
+    assert len(after) == 2
+    assert {one.node for one in after} < before
+
+
+def remove_later(cluster: Any, log: Path) -> None:
+    while not log.exists() or len(log.read_text().splitlines()) < 4:
+        time.sleep(0.2)
+    cluster.remove_node(cluster.added[-1], allow_graceful=False)

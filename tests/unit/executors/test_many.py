@@ -1,0 +1,131 @@
+"""Questions that others answer: the bytes of a local run, one writer, and what a second run costs."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from commands import layline
+from layline.app.doctor_executor import doctor_executor
+from layline.app.many import answer, ask_matrix
+from layline.app.patches_matrix import patches_matrix
+from layline.errors import ConfigError
+from layline.source.cache import FILE_NAME, Cache, collect_rows, read_contents, store_rows
+from upgrading import Files, Project, make_project
+
+RUN = "def run(x):\n    return x\n"
+STEPS: list[tuple[str, Files]] = [
+    ("pin", {"keel/a.py": RUN, "keel/b.py": RUN}),
+    ("Remove b (#2)", {"keel/b.py": None}),
+    ("Change a (#3)", {"keel/a.py": "def run(x, y):\n    return x + 1\n"}),
+]
+OURS: Files = {
+    f"own/patch_{name}.py": f"import keel.{name}\n\n\ndef mine(x):\n    return 2\n\n\nkeel.{name}.run = mine\n"
+    for name in ("a", "b")
+}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    return make_project(tmp_path_factory.mktemp("many"), STEPS, OURS)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("LAYLINE_CACHE", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def run(*words: str) -> tuple[int, str]:
+    done = layline(*words, cwd=Path("/"), env={"LAYLINE_CACHE": os.environ["LAYLINE_CACHE"]})
+    return done.code, done.out or done.err
+
+
+def ask(project: Project, *words: str) -> str:
+    span = f"{project.upstream.commits[0]}..main"
+    config = ("--config", str(project.root / "layline.toml"))
+    _, text = run("patches", "matrix", "keel", "--refs", span, "--format", "json", *config, *words)
+    return text
+
+
+def test_answers_of_others_are_the_bytes_of_a_local_run(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = ask(project)
+    monkeypatch.setenv("LAYLINE_CACHE", str(tmp_path / "other"))
+    assert ask(project, "--executor", "local:2") == here
+    assert json.loads(here)["rows"]
+
+
+def test_what_was_answered_is_not_asked_again(project: Project) -> None:
+    span = f"{project.upstream.commits[0]}..main"
+    assert len(list(ask_matrix(project.open(), "keel", span, None))) == 2
+    patches_matrix(project.open(), "keel", refs=span)
+    assert list(ask_matrix(project.open(), "keel", span, None)) == []
+
+
+def test_a_worker_writes_nothing(project: Project, tmp_path: Path) -> None:
+    job = next(ask_matrix(project.open(), "keel", f"{project.upstream.commits[0]}..main", None))
+    before = read_contents(tmp_path / "cache" / FILE_NAME)
+    found = answer(job)
+    assert read_contents(tmp_path / "cache" / FILE_NAME) == before
+    assert any(analyser == "result-cells" for analyser, _, _ in found["rows"])
+
+
+def test_collected_rows_can_be_loaded_at_once_and_kept_later(tmp_path: Path) -> None:
+    with collect_rows() as rows:
+        cache = Cache(tmp_path, "a")
+        cache.store([("blob", "{}")])
+        assert cache.load(["blob", "other"]) == {"blob": "{}"}
+    assert not list(tmp_path.iterdir())
+    store_rows(tmp_path, rows)
+    kept = Cache(tmp_path, "a")
+    assert kept.load(["blob"]) == {"blob": "{}"}
+    kept.close()
+
+
+def test_a_problem_is_told_by_the_command_itself(project: Project, tmp_path: Path) -> None:
+    job = next(ask_matrix(project.open(), "keel", f"{project.upstream.commits[0]}..main", None))
+    lost = {**job, "workspace": {**job["workspace"], "git": str(tmp_path / "nowhere")}}
+    assert answer(lost)["problem"] == f"{tmp_path / 'nowhere'} is not on this machine."
+
+
+def test_a_fleet_is_one_page(project: Project, tmp_path: Path) -> None:
+    file = tmp_path / "fleet.toml"
+    table = f'[[project]]\nname = "one"\nconfig = "{project.root / "layline.toml"}"\n'
+    file.write_text(f'{table}\n[[project]]\nname = "gone"\nconfig = "nowhere/layline.toml"\n')
+    code, text = run("fleet", str(file), "--executor", "local")
+    assert code == 1
+    assert text.startswith("2 places break in 1 of 1 project.")
+    assert "gone" in text
+    assert run("fleet", str(file)) == (code, text)
+    _, page = run("fleet", str(file), "--format", "html")
+    assert "one over Keel: 2 commits behind; 2 of 2 patched places" in page
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "names no projects"),
+        ("[[project]]\nname = 'x'", "without `config`"),
+        ("[[project]]\nconfig = 'x'\ncolour = 'red'", "colour"),
+        ("x =", "cannot be read"),
+    ],
+)
+def test_a_bad_fleet_file_is_one_sentence(tmp_path: Path, text: str, problem: str) -> None:
+    file = tmp_path / "fleet.toml"
+    file.write_text(text)
+    code, said = run("fleet", str(file))
+    assert code == 2
+    assert problem in said
+
+
+def test_doctor_names_the_machines() -> None:
+    found = doctor_executor("local:2")
+    assert found.report.title == "1 machine answers (local): 1 kind."
+    assert [one["same_code"] for one in found.data["machines"]] == [True]
+    with pytest.raises(ConfigError, match="is no executor"):
+        doctor_executor("moon")
