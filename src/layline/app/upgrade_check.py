@@ -31,19 +31,22 @@ _RULE = Rule(
 def upgrade_check(workspace: Workspace, key: str, *, pin: str | None = None, progress: Progress = silent) -> Answer:
     """Say of every import, target, call and anchor of ours whether it fits the pin, or another commit."""
     upstream = workspace.open_backend(key)
-    commit = upstream.resolve_upstream(pin) if pin is not None else workspace.find_pinned(key).commit
+    pinned = workspace.find_pinned(key).commit
+    commit = upstream.resolve_upstream(pin) if pin is not None else pinned
     standing = judge_at(workspace, key, commit, progress)
+    today = find_today(standing, judge_at(workspace, key, pinned, progress)) if commit != pinned else frozenset()
     promise = None if pin is not None else read_promise(workspace)
     label = workspace.settings.backend(key).label or key
     there = read_commit(upstream, commit)
-    title = _say(label, standing, f"{commit[:8]} ({there.date})", promise)
+    title = _say(label, standing, f"{commit[:8]} ({there.date})", promise, len(find_lines(today)))
     data: dict[str, Any] = {
         "schema": SCHEMA,
         "backend": key,
         "commit": workspace.commit,
         "pin": commit,
-        "places": [encode_judged(one) for one in standing.places],
+        "places": [{**encode_judged(one), "misfit_today": one in today} for one in standing.places],
         "does_not_fit": len(standing.bad_lines),
+        "does_not_fit_today": len(find_lines(today)),
         "planned": promise.left if promise is not None else None,
         "skipped": [{"what": one.what, "why": one.why} for one in standing.skipped],
     }
@@ -53,9 +56,15 @@ def upgrade_check(workspace: Workspace, key: str, *, pin: str | None = None, pro
         needs_person=bool(standing.misfits),
         findings=tuple(_annotate(key, one) for one in standing.misfits),
         subject=Subject(repo=workspace.downstream.name, commit=workspace.commit, question=f"upgrade-check/{key}"),
-        listing=Listing(title=title, groups=_group(standing), skipped=standing.skipped),
+        listing=Listing(title=title, groups=_group(standing, today), skipped=standing.skipped),
     )
     return tell_uncommitted(workspace, answer, [key])
+
+
+def find_today(then: Standing, now: Standing) -> frozenset[Judged]:
+    """Misfits at another commit that do not fit the pin either."""
+    known = {one.key for one in now.misfits}
+    return frozenset(one for one in then.misfits if one.key in known)
 
 
 def read_promise(workspace: Workspace) -> Promise | None:
@@ -76,10 +85,11 @@ def encode_judged(one: Judged) -> dict[str, Any]:
     }
 
 
-def _say(label: str, standing: Standing, where: str, promise: Promise | None) -> str:
+def _say(label: str, standing: Standing, where: str, promise: Promise | None, today: int) -> str:
     bad, total = len(standing.bad_lines), len(find_lines(standing.places))
+    either = f"; {today} of them {'does' if today == 1 else 'do'} not fit the pin either" if today else ""
     said = (
-        f"{label}: {bad} of {count(total, 'place')} {'does' if bad == 1 else 'do'} not fit {where}."
+        f"{label}: {bad} of {count(total, 'place')} {'does' if bad == 1 else 'do'} not fit {where}{either}."
         if bad
         else f"{label}: all {count(total, 'place')} fit {where}."
     )
@@ -88,16 +98,16 @@ def _say(label: str, standing: Standing, where: str, promise: Promise | None) ->
     return f"{said} The plan promised {promise.left} left at step {promise.step} of {promise.steps}."
 
 
-def _group(standing: Standing) -> tuple[Group, ...]:
+def _group(standing: Standing, today: frozenset[Judged]) -> tuple[Group, ...]:
     items = tuple(
         Diagnostic(
             location=one.location,
             severity=Severity.BREAKS,
             code="does-not-fit",
             message=f"{one.way} {one.target}",
-            details=(("why", one.why),),
+            details=(("why", one.why), *((("today", "it does not fit the pin either"),) if one in today else ())),
         )
-        for one in standing.misfits
+        for one in sorted(standing.misfits, key=lambda one: one in today)
     )
     return (Group(items=items),) if items else ()
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from layline.change.binding import CallSite, check_call, find_call_sites
 from layline.core.evidence import Evidence, Location
-from layline.core.ours import is_test_module
+from layline.core.ours import is_packaged
 from layline.coupling.callee import find_callee
 from layline.coupling.model import Touch
 from layline.coupling.reading import Place
@@ -197,8 +197,8 @@ def _judge_override(
     theirs = symbol.definition.parameters if symbol.definition is not None else None
     beside = overrides[place.location.path, ours.owner]
     for site in calls.get(place.target, ()):
-        if not site.certain or is_test_module(site.module) or check_call(site.shape, theirs or (), bound=True):
-            continue  # a call that does not even fit upstream's own method means another one
+        if not site.certain or not is_packaged(site.location.path) or check_call(site.shape, theirs or (), bound=True):
+            continue  # a test or example calls its own object; what does not fit upstream's own method means another one
         if _find_caller(site, there) in beside:
             continue  # our class has its own method in the place of the caller
         problems = [one.message for one in check_call(site.shape, ours.parameters, bound=True) if one.certain]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from layline.app.upgrade_check import upgrade_check
 from layline.app.upgrade_judging import Standing, judge_at
 from upgrading import Files, make_project
 
@@ -18,6 +19,7 @@ UPSTREAM: Files = {
         "    def steer(self, wind, *, depth):\n        return wind\n\n"
         "    def sail(self, wind):\n        return self.steer(wind, depth=1)\n"
     ),
+    "examples/tour.py": "from keel.run import Ship\nShip('a').sail(1, far=2)\nShip.sail(Ship('a'), wind=1)\n",
     "keel/text.py": "def speak():\n    return 1\n\n\ndef speak_loudly():\n    return 2\n",
 }
 CASES = [
@@ -52,6 +54,11 @@ CASES = [
             "from keel.run import Ship\nclass Own(Ship):\n    def steer(self, wind):\n        return wind\n\n"
             "    def sail(self, wind):\n        return self.steer(wind)\n"
         ),
+        [],
+    ),
+    (
+        "override_that_only_an_example_calls",
+        "from keel.run import Ship\nclass Own(Ship):\n    def sail(self, breeze):\n        return breeze\n",
         [],
     ),
     (
@@ -97,3 +104,14 @@ def test_a_call_of_what_our_patch_puts_there_is_ours(tmp_path: Path) -> None:
     }
     project = make_project(tmp_path, [("all", UPSTREAM)], ours)
     assert not judge_at(project.open(), "keel", project.upstream.commits[0]).misfits
+
+
+def test_what_does_not_fit_the_pin_either_is_marked(tmp_path: Path) -> None:
+    ours: Files = {"own/old.py": "from keel.run import fly\n", "own/new.py": "from keel.text import speak\n"}
+    project = make_project(tmp_path, [("all", UPSTREAM), ("Hush (#2)", {"keel/text.py": "x = 1\n"})], ours)
+    data = upgrade_check(project.open(), "keel", pin="main")
+    marked = {one["file"]: one["misfit_today"] for one in data.data["places"] if not one["fits"]}
+    assert marked == {"own/old.py": True, "own/new.py": False}
+    assert data.listing is not None
+    assert "2 of 2 places do not fit" in data.listing.title
+    assert data.listing.title.endswith("; 1 of them does not fit the pin either.")
