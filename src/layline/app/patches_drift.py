@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -246,7 +246,7 @@ def open_drift(
     comparer = Comparer(Resolver(then), Resolver(now), (Tracer(upstream, pin, tip, versions),))
     ours = Tree(workspace.downstream, workspace.commit)
     keys = read_mentions((then, now), 0, find_keys(inventory))
-    replacements = Replacements(ours)
+    replacements = _open_replacements(workspace.downstream, workspace.commit)
     ground = RefKnowledge(
         comparer=comparer,
         packages=settings.packages,
@@ -272,6 +272,12 @@ def open_drift(
     )
     skipped = tuple(dict.fromkeys((*inventory.skipped, *skipped_of(sides))))
     return OpenedDrift(inventory, sides, upstream, pin, tip, skipped)
+
+
+@lru_cache(maxsize=2)
+def _open_replacements(downstream: Repository, commit: str) -> Replacements:
+    """One for all upstream commits that are asked about in turn."""
+    return Replacements(Tree(downstream, commit))
 
 
 def _own_names(workspace: Workspace, tree: Tree) -> frozenset[str]:

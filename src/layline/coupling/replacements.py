@@ -54,11 +54,13 @@ class Replacements:
     def __init__(self, tree: Tree) -> None:
         self.ours = tree
         self._parsed = lru_cache(maxsize=64)(self._parse)
+        self._known = lru_cache(maxsize=1024)(self._find)
 
     def read(self, location: Location | None) -> Replacement | None:
         """The definition that begins at a line (of its `def` or its first decorator); None where there is none."""
-        if location is None:
-            return None
+        return self._known(location) if location is not None else None
+
+    def _find(self, location: Location) -> Replacement | None:
         found = self._parsed(location.path)
         if found is None:
             return None

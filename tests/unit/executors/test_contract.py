@@ -21,7 +21,7 @@ TRIAL = "layline.executors.trial:"
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    pytest.importorskip("ray", reason="Ray is not installed: pip install 'layline[ray]'")
+    pytest.importorskip("ray", reason="Ray is not installed: pip install './layline[ray]'")
     from ray.cluster_utils import Cluster
 
     made: Any = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
