@@ -38,6 +38,29 @@ class Doctor(TypedDict):
     findings: list[Finding]
 
 
+class Machine(TypedDict):
+    """One place where work is done."""
+
+    host: str
+    node: str
+    kind: str
+    processor: str
+    cores: int
+    accelerators: list[str]
+    python: str
+    code: str
+    same_code: bool
+
+
+class DoctorExecutor(TypedDict):
+    """`doctor --executor`."""
+
+    schema: Literal["layline.doctor-executor/1"]
+    executor: str
+    machines: list[Machine]
+    kinds: list[str]
+
+
 class Kept(TypedDict):
     what: str
     rows: int

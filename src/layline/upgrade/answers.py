@@ -1,4 +1,4 @@
-"""The JSON answers of `upgrade`, `patches matrix`, `gap trend`, `watch` and `impact`."""
+"""The JSON answers of `upgrade`, `patches matrix`, `gap trend`, `watch`, `impact` and `fleet`."""
 
 from __future__ import annotations
 
@@ -18,6 +18,14 @@ class DoesNotFit(TypedDict):
     today: int
     before: int
     after: int
+
+
+class Counted(TypedDict):
+    """Places of ours that break on the way: all, those that `patches drift` counts, those that only a comparison shows."""
+
+    places: int
+    in_drift: int
+    only_compared: int
 
 
 class ChangedFile(TypedDict):
@@ -69,6 +77,7 @@ class Plan(OfCommit, _From):
     to: str
     safe_pin: str | None
     does_not_fit: DoesNotFit
+    breaks: Counted
     steps: list[Step]
     left: list[Broken]
 
@@ -105,6 +114,7 @@ class Judged(TypedDict):
     fits: bool
     why: str
     evidence: str | None
+    misfit_today: bool
 
 
 class Checked(OfCommit):
@@ -116,6 +126,7 @@ class Checked(OfCommit):
     pin: str
     places: list[Judged]
     does_not_fit: int
+    does_not_fit_today: int
     planned: int | None
     skipped: list[Skipped]
 
@@ -214,4 +225,35 @@ class Impact(TypedDict):
     schema: Literal["layline.impact/1"]
     ref: str
     projects: list[Project]
+    skipped: list[Skipped]
+
+
+class FleetRow(TypedDict):
+    place: str
+    code: str
+    message: str
+
+
+class Member(TypedDict):
+    """One backend of one project."""
+
+    project: str
+    backend: str
+    commit: str
+    pin: str
+    pin_date: str
+    tip: str
+    behind: int
+    patched_places: int
+    breaks: int
+    breaks_elsewhere: int
+    dead: int
+    rows: list[FleetRow]
+
+
+class Fleet(TypedDict):
+    """`fleet`."""
+
+    schema: Literal["layline.fleet/1"]
+    projects: list[Member]
     skipped: list[Skipped]
