@@ -102,9 +102,11 @@ def _say(matrix: Matrix, label: str) -> str:
     where = f" ({listed(usable, most=_SHOWN)})" if usable else ""
     last = matrix.refs[-1].name
     broken = sum(row.cells[-1] is Fit.BREAKS for row in matrix.rows)
+    absent = sum(row.cells[-1] is Fit.ABSENT for row in matrix.rows)
+    gone = f" and {absent} {'has' if absent == 1 else 'have'} no module" if absent else ""
     return (
         f"{label}: {count(len(matrix.rows), 'effect')} of patches at {count(len(matrix.refs), 'upstream commit')}; as it is it "
-        f"can be used with {len(usable)}{where}; {broken} {'breaks' if broken == 1 else 'break'} at {last}."
+        f"can be used with {len(usable)}{where}; {broken} {'breaks' if broken == 1 else 'break'}{gone} at {last}."
     )
 
 

@@ -94,3 +94,9 @@ def test_each_patch_at_each_commit(project: Project) -> None:
     assert rows["keel.a.run"]["culprit"]["pull_request"] == 4
     assert answer.data["usable"] == [project.upstream.commits[2][:10]]
     assert answer.data["safe_pin"]["commit"] == project.upstream.commits[2]
+
+
+def test_a_module_that_is_gone_is_counted_beside_what_breaks(project: Project) -> None:
+    pin, gone = project.upstream.commits[:2]
+    answer = patches_matrix(project.open(), "keel", refs=f"{pin}..{gone}")
+    assert answer.report.title.endswith(f"0 break and 1 has no module at {gone[:10]}.")
