@@ -17,8 +17,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from layline.app.drift_read import open_drift
 from layline.app.own_code import judge_ours, read_ours
-from layline.app.patches_drift import open_drift
 from layline.app.workspace import open_workspace
 from layline.core.drift import DriftKind
 from layline.core.evidence import Severity

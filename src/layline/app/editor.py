@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layline.app.patches_drift import OpenedDrift, open_drift
+from layline.app.drift_read import OpenedDrift, open_drift
 from layline.app.patches_read import OpenedInventory, open_reading
 from layline.app.workspace import cache_directory, open_workspace
 from layline.core.effect_ids import name_effects

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from layline import codec
 from layline.app.ahead import begin
+from layline.app.comparisons import open_comparer
 from layline.app.own_code import find_version, read_running
 from layline.app.results import Results, digest_downstream, result_key
 from layline.app.workspace import cache_directory
-from layline.change.compare import Comparer
 from layline.change.surface import StaleKey, Surface
 from layline.change.trace import Tracer
 from layline.core.evidence import Skipped
@@ -27,7 +27,7 @@ from layline.coupling.uses import ANALYSER
 from layline.gap.surface.compare import compare_surface, read_options
 from layline.gap.surface.flags import find_files_with
 from layline.gap.surface.yaml_keys import find_stale_keys, read_yaml_keys, spell_out
-from layline.source import Cache, Index, Part, Resolver, Tree, build_indexes, open_cache, parse_tree
+from layline.source import Cache, Index, Part, Tree, build_indexes, open_cache, parse_tree
 from layline.source.versions import Versions
 
 if TYPE_CHECKING:
@@ -79,9 +79,11 @@ def measure_impact(workspace: Workspace, backend: Backend, pin: Tree, tip: Tree)
     roots = find_roots(both, packages)
     # other processes read our uses while this one compares upstream with itself
     wait_for_uses = begin(lambda: read_uses(both, roots, Cache(cache_directory(), ANALYSER)))
-    resolvers = Resolver(indexes[0]), Resolver(indexes[1])
     versions = Versions(pin.repository, indexes, cache)
-    comparer = Comparer(*resolvers, [Tracer(pin.repository, pin.commit, tip.commit, versions)])
+    comparer = open_comparer(
+        "impact", indexes[0], indexes[1], [Tracer(pin.repository, pin.commit, tip.commit, versions)]
+    )
+    resolvers = comparer.pin, comparer.tip
     options = read_options(resolvers[0], packages), read_options(resolvers[1], packages)
     surface = compare_surface(comparer, packages, *options)
     uses, unread = wait_for_uses()
@@ -90,6 +92,7 @@ def measure_impact(workspace: Workspace, backend: Backend, pin: Tree, tip: Tree)
     running = read_running(ours.tree, ours.source_roots, ground)
     judge = Judge(comparer, {row.name: row for row in surface.flags}, frozenset(options[0].flags), running)
     couplings = build_couplings(judge, Finder(index=both, packages=roots, uses=uses).find_places())
+    comparer.save()
     keys, unreadable = read_yaml_keys(ours.tree, backend.configs)
     known = options[0].known(resolvers[0]), options[1].known(resolvers[1])
     return Impact(

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from layline import codec
+from layline.app.drift_read import OpenedDrift, open_drift, settle
 from layline.app.own_code import judge_ours, read_indexes, read_ours
 from layline.app.patches import find_inputs
-from layline.app.patches_drift import OpenedDrift, open_drift, settle
 from layline.app.results import Results, result_key
 from layline.app.workspace import know_packages
 from layline.change.binding import check_replacement

@@ -85,11 +85,11 @@ class Comparer:
             case SymbolKind.UNKNOWN:
                 return answer(DriftKind.UNRESOLVED, Why(Reason.TEXT, text=before.reason or after.reason or ""))
             case SymbolKind.ABSENT:
-                return self._find_lost(answer(DriftKind.REMOVED, _read(after.reason, Reason.GONE)))
+                return self.find_lost(answer(DriftKind.REMOVED, _read(after.reason, Reason.GONE)))
             case SymbolKind.EXTERNAL:
                 where = after.reason or (after.home if after.home != name else None)
                 why = Why(Reason.NOT_DEFINED_HERE, where) if where else Why(Reason.GONE)
-                return self._find_lost(answer(DriftKind.REMOVED, why))
+                return self.find_lost(answer(DriftKind.REMOVED, why))
         return self._compare_present(answer(DriftKind.UNCHANGED))
 
     def _compare_present(self, start: Comparison) -> Comparison:
@@ -150,7 +150,8 @@ class Comparer:
         made = compare_signatures(old, new) if old is not None and new is not None else ()
         return (*made, *compare_decorators(one, two))
 
-    def _find_lost(self, start: Comparison) -> Comparison:
+    def find_lost(self, start: Comparison) -> Comparison:
+        """What became of a name that the tip does not have: all that follows from history and from what is alike."""
         before = start.before
         if before.kind is SymbolKind.SUBMODULE and before.module is not None:
             home = self._find_module(before.module)

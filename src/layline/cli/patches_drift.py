@@ -129,7 +129,7 @@ def patches_diff(patch_id: str, to: str | None, at: str, format_: str, output: P
 
     PATCH is an id of `patches list`, an upstream name that is patched, or file:line of ours.
     """
-    from layline.app.patches_drift import patches_diff as answer_diff
+    from layline.app.patches_diff import patches_diff as answer_diff
     from layline.app.workspace import open_workspace
     from layline.cli.progress import show_progress
 
@@ -152,7 +152,7 @@ def patches_retarget(
 
     It is ready for `git apply`; what cannot be edited is listed on stderr.
     """
-    from layline.app.patches_drift import patches_retarget as answer_retarget
+    from layline.app.patches_diff import patches_retarget as answer_retarget
     from layline.app.workspace import open_workspace
 
     workspace = open_workspace(config, at=at)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from layline.core.drift import DriftKind
-from layline.core.evidence import Evidence, Severity
+from layline.core.evidence import Severity
 from layline.core.why import Why
 
 WORST_FIRST = (Severity.BREAKS, Severity.LOOK, Severity.OK)
@@ -25,7 +25,7 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing a judge says about an effect or a coupling."""
+    """One thing a judge says about an effect or a coupling; where it was read is told by the row, at pin and tip."""
 
     severity: Severity
     """How bad this alone is; of a limit, how bad the whole can be at most."""
@@ -37,7 +37,6 @@ class Finding:
     retires: bool = False
     """It says why the patch can go."""
     suggestion: Suggestion | None = None
-    evidence: tuple[Evidence, ...] = ()
 
 
 def weigh(findings: Iterable[Finding]) -> Severity:

@@ -53,7 +53,7 @@ def _show(session: Session, progress: Progress, asked: Asked) -> Answer:
 
 
 def _diff(session: Session, progress: Progress, asked: Asked) -> Answer:
-    from layline.app.patches_drift import patches_diff
+    from layline.app.patches_diff import patches_diff
 
     return patches_diff(session.workspace(asked["at"]), asked.need("patch", _PATCH), to=asked["to"])
 
@@ -72,7 +72,7 @@ def _find(session: Session, progress: Progress, asked: Asked) -> Answer:
 
 
 def _retarget(session: Session, progress: Progress, asked: Asked) -> Answer:
-    from layline.app.patches_drift import patches_retarget
+    from layline.app.patches_diff import patches_retarget
 
     workspace = session.workspace(asked["at"])
     return patches_retarget(workspace, workspace.settings.choose(asked["backend"]), to=asked["to"])[0]

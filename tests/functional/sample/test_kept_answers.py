@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from layline.app.patches import find_inputs, read_inventories
+from layline.app.patches_drift import DriftOptions, find_drift
 from layline.app.workspace import open_workspace
 from layline.errors import Error
 from layline.sample.write import write_sample
@@ -32,6 +33,20 @@ def test_every_commit_from_the_caches_of_earlier_ones(
     found = [inputs for commit in listed.stdout.split() if (inputs := ask(harbor, commit)) is not None]
     assert len(found) > 20
     assert len(found) - len(set(found)) > 2, "some commits change nothing an inventory is read from"
+
+
+def test_drift_from_the_caches_of_earlier_commits(
+    harbor: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is kept of a drift answer, whole or by lost names, is compared with what is found anew."""
+    monkeypatch.setenv("LAYLINE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("LAYLINE_CHECK", "1")
+    rows = [
+        find_drift(open_workspace(harbor / "layline.toml", at=commit), "keel", DriftOptions(culprits=True))[1].rows
+        for commit in ("HEAD~4", "HEAD~2", "HEAD", "HEAD")
+    ]
+    assert rows[-1] == rows[-2]
+    assert all(len(found) > 10 for found in rows)
 
 
 def ask(harbor: Path, commit: str) -> str | None:

@@ -1,0 +1,74 @@
+"""What became of names that upstream lost, kept by pin and tip: neither changes, and following a name through history is most
+of what a drift answer costs. A commit of ours asks about the same names again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from layline import codec
+from layline.app.results import open_memos
+from layline.change.compare import Comparer, Comparison
+from layline.change.signatures import SignatureChange
+from layline.core.drift import DriftKind
+from layline.core.finding import Suggestion
+from layline.core.why import Why
+from layline.errors import RecordError
+from layline.source import Index, Resolver
+from layline.source.memos import Memos
+
+if TYPE_CHECKING:
+    from layline.change.trace import Tracer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lost:
+    """A comparison without its two symbols, which are looked up each time."""
+
+    kind: DriftKind
+    changes: tuple[SignatureChange, ...] = ()
+    body_changed: bool = False
+    suggestions: tuple[Suggestion, ...] = ()
+    why: tuple[Why, ...] = ()
+    commits: tuple[str, ...] = ()
+
+
+class KeptComparer(Comparer):
+    """A comparer that asks for a lost name once, whatever the downstream commit."""
+
+    def __init__(self, pin: Resolver, tip: Resolver, tracers: Sequence[Tracer | None], memos: Memos) -> None:
+        super().__init__(pin, tip, tracers)
+        self._memos = memos
+
+    def find_lost(self, start: Comparison) -> Comparison:
+        key = self._memos.key("lost", start.name)
+        kept = _decode(self._memos.recall([key]).get(key))
+        if kept is not None and self._memos.compare is None:
+            return replace(start, **{name: getattr(kept, name) for name in Lost.__slots__})
+        found = super().find_lost(start)
+        fresh = Lost(**{name: getattr(found, name) for name in Lost.__slots__})
+        if kept is not None and self._memos.compare is not None:
+            self._memos.compare(f"lost {start.name}", codec.encode(kept), codec.encode(fresh))
+        self._memos.keep(key, codec.encode(fresh))
+        return found
+
+    def save(self) -> None:
+        """Keep what was found for the next commit."""
+        self._memos.save()
+
+
+def open_comparer(kind: str, pin: Index, tip: Index, tracers: Sequence[Tracer | None]) -> KeptComparer:
+    """`kind` tells apart questions that see other files of the same commits."""
+    parts = [[[part.tree.commit, part.packages, part.source_roots] for part in side.parts] for side in (pin, tip)]
+    shallow = any(part.tree.repository.is_shallow for side in (pin, tip) for part in side.parts)
+    memos = Memos() if shallow else open_memos("lost", kind, parts)  # more history may come to a shallow clone
+    return KeptComparer(Resolver(pin), Resolver(tip), tracers, memos)
+
+
+def _decode(row: dict[str, Any] | None) -> Lost | None:
+    try:
+        return codec.decode(Lost, row, where="cache") if row is not None else None
+    except RecordError:
+        return None
