@@ -16,6 +16,7 @@ from layline.errors import ConfigError
 from layline.source.cache import FILE_NAME, Cache, collect_rows, read_contents, store_rows
 from upgrading import Files, Project, make_project
 
+ADDRESS = 'upstream = "https://example.org/keel"'
 RUN = "def run(x):\n    return x\n"
 STEPS: list[tuple[str, Files]] = [
     ("pin", {"keel/a.py": RUN, "keel/b.py": RUN}),
@@ -39,8 +40,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(*words: str) -> tuple[int, str]:
-    done = layline(*words, cwd=Path("/"), env={"LAYLINE_CACHE": os.environ["LAYLINE_CACHE"]})
+def run(*words: str, cwd: Path = Path("/")) -> tuple[int, str]:
+    done = layline(*words, cwd=cwd, env={"LAYLINE_CACHE": os.environ["LAYLINE_CACHE"]})
     return done.code, done.out or done.err
 
 
@@ -58,6 +59,29 @@ def test_answers_of_others_are_the_bytes_of_a_local_run(
     monkeypatch.setenv("LAYLINE_CACHE", str(tmp_path / "other"))
     assert ask(project, "--executor", "local:2") == here
     assert json.loads(here)["rows"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["gap trend keel", "impact main --fleet fleet.toml", "gap report --all --date 2026-11-15"],
+    ids=["trend", "impact", "report"],
+)
+def test_every_spread_command_says_the_same(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    text = (project.root / "layline.toml").read_text().replace("[backends.keel]", f"[backends.keel]\n{ADDRESS}")
+    said = []
+    for name, more in (("here", ()), ("spread", ("--executor", "local"))):
+        root = tmp_path / name
+        root.mkdir()
+        (root / "layline.toml").write_text(
+            text.replace('"down"', f'"{project.root / "down"}"').replace('"up"', f'"{project.root / "up"}"')
+        )
+        (root / "fleet.toml").write_text('projects = ["."]\n')
+        monkeypatch.setenv("LAYLINE_CACHE", str(root / "cache"))
+        said.append(run(*words.split(), "--format", "json", *more, cwd=root))
+    assert said[0] == said[1]
+    assert said[0][1].startswith("{")
 
 
 def test_what_was_answered_is_not_asked_again(project: Project) -> None:
