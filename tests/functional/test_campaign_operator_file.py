@@ -133,3 +133,11 @@ def test_a_foreign_problem_that_lacks_something_says_what(tmp_path: Path, old: s
     with inside(tmp_path), pytest.raises(ConfigError) as caught:
         emit_operator("kernelbench:level1/36", Path("own.py"))
     assert told in caught.value.message
+
+
+def test_a_kernelbench_problem_with_integers_keeps_the_narrow_tolerance(tmp_path: Path) -> None:
+    (tmp_path / "1_norm.py").write_text(KERNELBENCH)
+    emit_operator(f"kernelbench:{tmp_path}/1_norm.py", tmp_path / "emitted.py")
+    text = (tmp_path / "emitted.py").read_text()
+    assert 'dtype.startswith(("bfloat16", "float16", "float8"))' in text
+    assert "else Tolerance(rtol=1e-3, atol=1e-3)" in text
