@@ -30,7 +30,7 @@ from layline.coupling.culprit import find_culprits, find_last_seen, find_unheard
 from layline.coupling.decide import RefKnowledge
 from layline.coupling.drift import count_uncompared, find_drifts, skipped_of
 from layline.coupling.drift_model import Drift, Sides
-from layline.coupling.model import Consequence, Touch
+from layline.coupling.model import Consequence
 from layline.coupling.reading import Finder
 from layline.coupling.reads import Reader
 from layline.coupling.replacements import Replacements
@@ -38,10 +38,7 @@ from layline.coupling.upstream_keys import find_keys, read_mentions
 from layline.errors import Error
 from layline.patches.declared_keys import Schema, read_schema
 from layline.patches.drift_imports import find_failing_imports
-from layline.patches.drift_report import (
-    Elsewhere,
-    number_repeats,
-)
+from layline.patches.drift_report import IMPORTS, TOUCHES, Elsewhere, number_repeats, tells_elsewhere
 from layline.source import Part, Tree, open_cache
 from layline.source.names import module_name
 from layline.source.versions import Versions
@@ -81,7 +78,7 @@ def judge_drift(asked: Asked, options: DriftOptions, progress: Progress) -> Kept
         progress("looking for culprits", 0, 0)
         rows = list(find_culprits(rows, opened.sides, opened.upstream))
     rows = list(number_repeats(sorted(rows, key=lambda row: row.order)))
-    places = () if ours is None else (*find_failing_imports(rows), *_find_elsewhere(ours, sides, progress))
+    places = () if ours is None else tuple(_find_places(rows, ours, sides, progress))
     opened.comparer.save()
     return KeptDrift(
         pin=opened.pin,
@@ -186,14 +183,26 @@ def _declares(tree: Tree, configs: tuple[str, ...]) -> Callable[[str], bool]:
     return lambda key: any(key == name or name.endswith(f".{key}") for name in read().keys)
 
 
+def _find_places(
+    rows: list[Drift], ours: Callable[[], Finder], sides: Sides, progress: Progress
+) -> Iterator[Elsewhere]:
+    """Imports that keep patches from being installed first; then every other place, each once."""
+    causes = tuple(find_failing_imports(rows))
+    told = {item.location for item in causes}
+    yield from causes
+    for one in _find_elsewhere(ours, sides, progress):
+        if one.touch != IMPORTS or one.location not in told:
+            yield one
+
+
 def _find_elsewhere(ours: Callable[[], Finder], sides: Sides, progress: Progress) -> Iterator[Elsewhere]:
-    """Overrides that cannot take what upstream passes, and calls that no longer bind; imports are `gap report`'s."""
+    """Every other place of ours that breaks; overrides and calls also where they only may."""
     progress("reading our overrides and calls", 0, 0)
     severities = {Consequence.WILL_BREAK: Severity.BREAKS, Consequence.MAY_BREAK: Severity.LOOK}
     for item in judge_ours(ours(), sides.comparer, sides.running):
-        if item.touch in {Touch.OVERRIDE, Touch.CALL} and item.consequence in severities:
+        if tells_elsewhere(item):
             yield Elsewhere(
-                touch=item.touch.value,
+                touch=TOUCHES[item.touch],
                 target=item.target,
                 location=item.location,
                 culprit=item.culprit,

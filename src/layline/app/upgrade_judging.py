@@ -31,7 +31,7 @@ from layline.coupling.reading import Finder
 from layline.coupling.surroundings import find_held
 from layline.git.overlay import Overlay
 from layline.patches.drift_imports import find_failing_imports
-from layline.patches.drift_report import Elsewhere
+from layline.patches.drift_report import TOUCHES, Elsewhere
 from layline.source import Definition, DefinitionKind, Resolver, Tree
 from layline.upgrade.absolute import Judged, OwnGround, find_judged
 from layline.upgrade.matrix import Cell, Fit
@@ -166,9 +166,7 @@ class Between:
         """The places that `patches drift` counts as broken."""
         rows = find_lines(row for row in self.rows if row.severity is Severity.BREAKS)
         ours = find_lines(
-            one
-            for one in self.couplings
-            if one.consequence is Consequence.WILL_BREAK and one.touch in {Touch.OVERRIDE, Touch.CALL}
+            one for one in self.couplings if one.consequence is Consequence.WILL_BREAK and one.touch in TOUCHES
         )
         return rows | ours | find_lines(find_failing_imports(self.rows))
 

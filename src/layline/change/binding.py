@@ -77,6 +77,7 @@ class CallSite:
     shape: CallShape
     certain: bool
     """False: a method called on a value whose class only a run knows."""
+    on_self: bool = False
 
 
 def read_call(node: ast.Call) -> CallShape:
@@ -342,6 +343,7 @@ class _Wanted:
                                         location=Location(path, node.lineno + offset),
                                         shape=read_call(node),
                                         certain=certain,
+                                        on_self=(dotted_text(node.func) or "").startswith("self."),
                                     ),
                                 )
 

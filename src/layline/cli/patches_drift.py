@@ -23,6 +23,7 @@ from layline.cli.show import (
     worktree_option,
 )
 from layline.core.drift import DriftKind
+from layline.patches.wanted import ELSEWHERE
 
 
 @command("drift")
@@ -56,7 +57,7 @@ from layline.core.drift import DriftKind
 @click.option(
     "--baseline", type=click.Path(dir_okay=False, path_type=Path), default=None, help="TOML file of accepted findings."
 )
-@filter_options(*(kind.value for kind in DriftKind), "dead", "overrides", "calls")
+@filter_options(*(kind.value for kind in DriftKind), "dead", *ELSEWHERE)
 @fetch_option
 @date_option
 @format_option("text", "md", "json", "sarif", "github")

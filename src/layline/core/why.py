@@ -161,6 +161,7 @@ class Reason(Enum):
     CALL_MISFITS = "at the tip {name} {parts:4;}"
     OVERRIDE_MISFITS = "our override {parts:4;}"
     PASSED_AT = "upstream passes it at {places:3}"
+    ALREADY_SO = "already so at the pin"
     PASSED_SLOT = "upstream passes it where it builds the class that a field holds, as at {places:2}"
     METHOD_RETURNS = "upstream's method returned {name} and returns {other} now"
     CLASS_NO_MORE = "the class is a function at the tip: isinstance and subclassing fail"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
-from layline.change.binding import Problem, check_call, check_replacement, find_shifted
+from layline.change.binding import CallSite, Problem, check_call, check_replacement, find_shifted
 from layline.change.compare import Comparer, Comparison
 from layline.coupling.reading import Place
 from layline.source import Definition, DefinitionKind, Resolver, Symbol
+from layline.source.definitions import ROW_FIRST, ROW_KIND, ROW_LAST, ROW_QUALNAME
 from layline.source.slices import read_signature
 
 _HARMLESS = frozenset(
@@ -27,6 +29,8 @@ _HARMLESS = frozenset(
     ]
 )
 """Decorators that leave the signature as it is written."""
+_FUNCTION = list(DefinitionKind).index(DefinitionKind.FUNCTION)
+_DEEPEST = 8
 
 
 def follow_apply(place: Place, pin: Resolver) -> Place:
@@ -68,6 +72,13 @@ def find_refused(ours: Definition, found: Comparison) -> list[Problem]:
     ]
 
 
+def find_misfits(ours: Definition, theirs: Symbol) -> list[Problem]:
+    """What an override of ours refuses of upstream's signature, whatever it refused before."""
+    if theirs.definition is None or theirs.definition.kind is not DefinitionKind.FUNCTION:
+        return []
+    return list(check_replacement(ours.parameters or (), theirs.definition.parameters or ()))
+
+
 def find_refusal(comparer: Comparer, place: Place, found: Comparison) -> str | None:
     """The first upstream commit since which the callee refuses our call, or passes what our override refuses."""
     callee = find_callee(comparer.pin, found.before)
@@ -97,3 +108,33 @@ def _refuses(place: Place, pin: Definition, now: Definition, *, bound: bool) -> 
     given = place.bound or bound
     shifted = find_shifted(place.call, pin.parameters or (), parameters, bound=given)
     return bool(check_call(place.call, parameters, bound=given) or shifted)
+
+
+def reaches(site: CallSite, place: Place, tip: Resolver) -> bool:
+    """Whether an upstream call may run our override: one on `self` stands in a method of a class above ours that our
+    own class does not close off.
+    """
+    module = tip.index.module(site.module)
+    if not site.on_self or not place.base or module is None:
+        return True
+    around = [
+        row
+        for row in module.rows
+        if row[ROW_KIND] == _FUNCTION and row[ROW_FIRST] <= site.location.line <= row[ROW_LAST] and "." in row[0]
+    ]
+    if not around:
+        return True
+    owner, _, method = str(max(around, key=lambda row: row[ROW_FIRST])[ROW_QUALNAME]).rpartition(".")
+    return method not in place.closed and f"{site.module}.{owner}" in set(_find_above(place.base, tip, 0))
+
+
+def _find_above(name: str, tip: Resolver, depth: int) -> Iterator[str]:
+    """A class and those above it, as far as they can be read."""
+    symbol = tip.resolve(name)
+    if symbol.definition is None or symbol.module is None or symbol.home is None or depth > _DEEPEST:
+        return
+    yield symbol.home
+    for text in symbol.definition.bases:
+        base = tip.resolve_in(symbol.module, text.partition("[")[0])
+        if base.home is not None:
+            yield from _find_above(base.home, tip, depth + 1)

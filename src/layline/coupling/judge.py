@@ -14,7 +14,7 @@ from layline.core.drift import DriftKind
 from layline.core.evidence import Evidence, Location
 from layline.core.why import Reason, Why
 from layline.coupling.binding_kind import compare_returns
-from layline.coupling.callee import find_callee, find_refusal, find_refused, follow_apply
+from layline.coupling.callee import find_callee, find_misfits, find_refusal, find_refused, follow_apply, reaches
 from layline.coupling.model import Consequence, Coupling, State, Touch, breaks_first
 from layline.coupling.reading import Place
 from layline.coupling.version_guards import Running
@@ -74,7 +74,7 @@ class Judge:
             if place.override is None or place.override.name == "__init__":
                 continue
             found = self._comparer.compare(place.target)
-            if found.kind is DriftKind.SIGNATURE_CHANGED and find_refused(place.override, found):
+            if find_refused(place.override, found) or find_misfits(place.override, found.after):
                 yield found.after.home or place.target
 
     def find_couplings(self, places: Iterable[Place]) -> Iterator[Coupling]:
@@ -241,13 +241,19 @@ class Judge:
         if problems:
             # who constructs our class is mostly our own code: a constructor is certain only where upstream is seen to
             certain = any(problem.certain for problem in problems) and ours.name != "__init__"
-            passed = self._find_passing(ours, found, problems)
+            passed = self._find_passing(place, ours, found, problems)
             built = () if passed else self._find_building(place, ours, found)
             why = [_sum_up(Reason.OVERRIDE_MISFITS, problems)]
             why += [Why(Reason.PASSED_AT, places=passed)] if passed else []
             why += [Why(Reason.PASSED_SLOT, places=built)] if built else []
             consequence = Consequence.WILL_BREAK if certain or passed or built else Consequence.MAY_BREAK
             return Verdict(state=State.CANNOT_ACCEPT, consequence=consequence, why=tuple(why))
+        today = find_misfits(ours, found.after) if ours.name != "__init__" else []
+        passed = self._find_passing(place, ours, found, today) if today else ()
+        if passed:
+            misfits = (_sum_up(Reason.OVERRIDE_MISFITS, today), Why(Reason.PASSED_AT, places=passed))
+            why = [*misfits, Why(Reason.ALREADY_SO)]
+            return Verdict(state=State.CANNOT_ACCEPT, consequence=Consequence.MAY_BREAK, why=tuple(why))
         if returns_another(before.returns, after.returns):
             returns = Why(Reason.METHOD_RETURNS, str(before.returns), str(after.returns))
             return Verdict(state=State.SIGNATURE, consequence=Consequence.MAY_BREAK, why=(returns,))
@@ -256,13 +262,16 @@ class Judge:
         consequence = Consequence.OK if state is State.OK else Consequence.LOOK
         return Verdict(state=state, consequence=consequence, why=(changes,) if state is State.SIGNATURE else ())
 
-    def _find_passing(self, ours: Definition, found: Comparison, problems: list[Problem]) -> tuple[Location, ...]:
+    def _find_passing(
+        self, place: Place, ours: Definition, found: Comparison, problems: list[Problem]
+    ) -> tuple[Location, ...]:
         """Upstream calls at the tip that surely reach our override and that it does not accept."""
         arguments = {problem.argument for problem in problems}
         return tuple(
             site.location
             for site in self._sites.get(found.after.home or found.name, ())
             if site.certain
+            and reaches(site, place, self._comparer.tip)
             and not site.module.startswith("tests.")
             and any(
                 one.argument in arguments or one.argument.startswith("#")

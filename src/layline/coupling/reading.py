@@ -39,6 +39,10 @@ class Place:
     """False where the type of the variable is only guessed from its name."""
     instance: bool = False
     """An attribute that methods of the class `imported` set on `self`."""
+    base: str = ""
+    """Of an override: upstream's class, the nearest above ours."""
+    closed: frozenset[str] = frozenset()
+    """Of an override: methods that our class has and that never call upstream's."""
     handed: bool = False
     """Of an override: our code hands the class on as a value, so that upstream may be who builds it."""
 
@@ -131,7 +135,10 @@ class Finder:
                 yield from self._find_attributes(entry, definition, base)
                 for use in calls:
                     if use.scope.rpartition(".")[0] == definition.qualname and use.call is not None:
-                        target = f"{base}.{use.chain.removeprefix('super().')}"
+                        name = use.chain.removeprefix("super().")
+                        if self._is_ours_above(entry.name, definition, name):
+                            continue
+                        target = f"{base}.{name}"
                         yield Place(
                             touch=Touch.CALL,
                             target=target,
@@ -140,6 +147,14 @@ class Finder:
                             bound=True,
                             guarded=use.guarded,
                         )
+
+    def _is_ours_above(self, module: str, owner: Definition, name: str) -> bool:
+        """True if `super().name` runs a method of our own: a class of ours between this one and upstream's has it."""
+        for text in owner.bases:
+            found = self.resolver.resolve_in(module, f"{text.partition('[')[0]}.{name}")
+            if found.exists and found.home is not None:
+                return not self.owns(found.home)
+        return False
 
     def _find_inherited(self, entry: ModuleEntry, owner: Definition) -> Iterator[Place]:
         """`self.name` in our class, where upstream's class is the one that has the name."""
@@ -204,6 +219,7 @@ class Finder:
 
     def _find_overrides(self, entry: ModuleEntry, owner: Definition, base: str) -> Iterator[Place]:
         module = self.index.module(entry.name)
+        closed = self._find_closed(entry, owner)
         for name in module.members(owner.qualname) if module else ():
             ours = module.best(f"{owner.qualname}.{name}") if module else None
             if ours is None or ours.kind is not DefinitionKind.FUNCTION:
@@ -215,8 +231,20 @@ class Finder:
                     target=theirs.home,
                     location=Location(entry.path, ours.line),
                     override=ours,
+                    base=base,
+                    closed=closed,
                     handed=name == "__init__" and self.handing.is_handed(owner.name),
                 )
+
+    def _find_closed(self, entry: ModuleEntry, owner: Definition) -> frozenset[str]:
+        """Methods of a class of ours behind which upstream's of the same name never run."""
+        found, module = self.uses.get(entry.blob), self.index.module(entry.name)
+        opened = {
+            use.chain.removeprefix("super().")
+            for use in (found.uses if found else ())
+            if use.chain.startswith("super().") and use.scope.startswith(f"{owner.qualname}.")
+        }
+        return frozenset(module.members(owner.qualname) if module else ()) - opened
 
     def _upstream_bases(self, module: str, definition: Definition, depth: int) -> Iterator[str]:
         """Upstream classes among the ancestors, nearest first; our own classes in between are followed."""

@@ -14,7 +14,7 @@ from layline.core.revision import Commit
 from layline.core.why import Reason, Why, say
 from layline.coupling.drift_model import Drift
 from layline.coupling.roots import Root, explain
-from layline.patches.drift_report import IMPORTS, UNCOMPARED
+from layline.patches.drift_report import UNCOMPARED
 
 if TYPE_CHECKING:
     from layline.patches.drift_report import DriftReport, Elsewhere
@@ -258,6 +258,3 @@ def _close(drift: DriftReport, *, listed: bool) -> Iterator[str]:
         if reason is not Uncompared.FILTERED:
             whole = count(drift.listed, "listed effect")
             yield f"{number} of {whole} {verb(number, 'is')} not compared: {UNCOMPARED[reason]}."
-    if any(item.severity is Severity.BREAKS for item in drift.elsewhere):
-        which = "Other imports" if any(item.touch == IMPORTS for item in drift.elsewhere) else "Imports"
-        yield f"{which} of names that are gone are not counted here: `layline gap report` counts all of our code."

@@ -13,6 +13,7 @@ from layline.core.report import Annotation, Bullets, Cell, Inline, Paragraph, Re
 from layline.core.revision import Commit
 from layline.core.why import say
 from layline.coupling.drift_model import Drift, finding_id
+from layline.coupling.model import Consequence, Coupling, Touch
 from layline.coupling.roots import explain
 from layline.patches.baseline import Accepted
 from layline.patches.drift_rules import RULES
@@ -23,6 +24,17 @@ if TYPE_CHECKING:
 
 SCHEMA: Literal["layline.drift/1"] = "layline.drift/1"
 IMPORTS = "imports"
+TOUCHES = {
+    Touch.IMPORT: IMPORTS,
+    Touch.MODULE: IMPORTS,
+    Touch.SCRIPT: IMPORTS,
+    Touch.ATTRIBUTE: "reads",
+    Touch.FIELD: "reads",
+    Touch.SUBCLASS: "subclasses",
+    Touch.OVERRIDE: "overrides",
+    Touch.CALL: "calls",
+}
+"""What our code does with a name outside patches, in a word; patches have rows of their own."""
 """How an import that fails is called among places outside patches."""
 _TITLES = {
     Severity.BREAKS: "Breaks at the tip",
@@ -49,7 +61,7 @@ _RISK = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Elsewhere:
-    """A place outside patches that no longer fits upstream: an override, a call, or an import that patches need."""
+    """A place outside patches that no longer fits upstream: an import, a base, an override, a call, a field."""
 
     touch: str
     target: str
@@ -64,6 +76,13 @@ class Elsewhere:
     def id(self) -> str:
         """Stable while file, target, what we do with it and severity stay the same; lines may move."""
         return finding_id(self.touch, self.target, self.location.path, self.severity.value)
+
+
+def tells_elsewhere(item: Coupling) -> bool:
+    """Whether a place outside patches is told: what surely breaks; of overrides and calls also what may."""
+    if item.consequence is Consequence.WILL_BREAK:
+        return item.touch in TOUCHES
+    return item.consequence is Consequence.MAY_BREAK and item.touch in {Touch.OVERRIDE, Touch.CALL}
 
 
 def count_kinds(rows: list[Drift]) -> dict[str, int]:
@@ -123,9 +142,7 @@ def _sections(drift: DriftReport) -> Iterator[Section]:
         if rows:
             yield Section(title=f"{_TITLES[severity]} ({len(rows)})", blocks=(_table(rows, drift),))
     if drift.elsewhere:
-        yield Section(
-            title=f"Overrides and calls outside patches ({len(drift.elsewhere)})", blocks=(_elsewhere(drift),)
-        )
+        yield Section(title=f"Places outside patches ({len(drift.elsewhere)})", blocks=(_elsewhere(drift),))
     dead = [row for row in drift.rows if row.dead_today]
     if dead:
         intro = Paragraph(_DEAD)

@@ -57,8 +57,8 @@ _TOUCHES = {
         122,
         "ImportFails",
         (
-            "An import of ours finds nothing at the tip, so that no patch behind it is put in place. The patches that "
-            "wait behind it are named by their own findings."
+            "An import of ours finds nothing at the tip. Patches that wait behind it are not put in place; they are "
+            "named by their own findings."
         ),
     ),
     "overrides": (
@@ -73,6 +73,16 @@ _TOUCHES = {
         121,
         "CallMisfits",
         "A call of ours to an upstream function does not fit its signature at the tip, or the function is gone.",
+    ),
+    "reads": (
+        123,
+        "AttributeGone",
+        "An attribute or a config field of upstream that our code reads is gone at the tip.",
+    ),
+    "subclasses": (
+        124,
+        "BaseGone",
+        "A class of upstream that ours is derived from is gone at the tip, or is no class any more.",
     ),
 }
 

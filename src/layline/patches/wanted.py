@@ -19,6 +19,8 @@ DEAD, NEVER_ACTIVE, STATE = "dead", "never-active", "state"
 """Kinds of a list beside the styles."""
 DELETED = "deleted"
 """What an effect that takes a name away says of its replacement."""
+ELSEWHERE = ("imports", "reads", "subclasses", "overrides", "calls")
+"""What our code does with upstream's names outside patches, as `--kind` takes it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -398,6 +398,67 @@ def test_an_override_breaks_where_upstream_passes_what_it_does_not_take(tmp_path
     assert row.detail.endswith("upstream passes it at keel/layer.py:9")
 
 
+TRAINER = "class Trainer:\n    def load(self{0}):\n        return 1\n    def evaluate(self, data):\n        return self.load({1})\n"
+SIBLING = "class Sibling(Trainer):\n    def other(self):\n        return self.load(1)\n"
+MINE = "from keel.trainer import Trainer\n\nclass Mine(Trainer):\n    def load(self):\n        return 2\n"
+REACHED = [
+    # (what it shows, our class, pin, tip, how bad the override of `load` is)
+    ("upstream begins to pass it", MINE, TRAINER.format("", ""), TRAINER.format(", data=None", "data"), "will break"),
+    (
+        "the only caller is a method that ours replaces",
+        f"{MINE}    def evaluate(self, data):\n        return self.load()\n",
+        TRAINER.format("", ""),
+        TRAINER.format(", data=None", "data"),
+        "may break",
+    ),
+    (
+        "ours goes on to upstream's caller",
+        f"{MINE}    def evaluate(self, data):\n        return super().evaluate(data)\n",
+        TRAINER.format("", ""),
+        TRAINER.format(", data=None", "data"),
+        "will break",
+    ),
+    (
+        "only a class beside ours calls it so",
+        MINE,
+        TRAINER.format("", "") + SIBLING,
+        TRAINER.format(", data=None", "") + SIBLING,
+        "may break",
+    ),
+    (
+        "it did not fit at the pin either",
+        MINE,
+        TRAINER.format(", data=None", "data"),
+        TRAINER.format(", data=None", "data") + "LATER = 1\n",
+        "may break",
+    ),
+    ("nobody passes it", MINE, TRAINER.format(", data=None", ""), TRAINER.format(", data=None", ""), "ok"),
+]
+
+
+@pytest.mark.parametrize(("shows", "ours", "before", "after", "consequence"), REACHED, ids=[row[0] for row in REACHED])
+def test_an_override_breaks_where_upstream_reaches_it(
+    tmp_path: Path, shows: str, ours: str, before: str, after: str, consequence: str
+) -> None:
+    found = couple(tmp_path, ours, {"keel/trainer.py": before}, {"keel/trainer.py": after, "x.py": ""})
+    (row,) = [one for one in found if one.touch.value == "overrides" and one.target.endswith("load")]
+    assert row.consequence.value == consequence
+    assert ("already so at the pin" in row.detail) == (shows == "it did not fit at the pin either")
+
+
+def test_super_of_a_class_of_ours_is_no_call_of_upstream(tmp_path: Path) -> None:
+    ours = (
+        "from keel.trainer import Trainer\n\nclass Middle(Trainer):\n    def load(self, data, fast):\n        return 2\n\n"
+        "class Mine(Middle):\n    def run(self):\n        return super().load(1, fast=True)\n"
+        "    def go(self):\n        return super().evaluate(1)\n"
+    )
+    before = TRAINER.format(", data=None, fast=1", "")
+    after = TRAINER.format(", data=None", "").replace("evaluate(self, data)", "evaluate(self)")
+    found = couple(tmp_path, ours, {"keel/trainer.py": before}, {"keel/trainer.py": after})
+    rows = [(one.target, one.consequence.value) for one in found if one.touch.value == "calls"]
+    assert rows == [("keel.trainer.Trainer.evaluate", "will break")]
+
+
 @pytest.mark.parametrize(
     ("user", "consequence"),
     [
