@@ -12,7 +12,7 @@ from layline.app.dashboard_index import load_project_records
 from layline.app.pdf import find_fonts
 from layline.app.workspace import cache_directory
 from layline.config import find_settings_file, load_settings
-from layline.core.evidence import Skipped
+from layline.core.evidence import Skipped, encode_skipped
 from layline.core.progress import Progress, silent
 from layline.core.report import Answer, Report, Section, Table
 from layline.dashboard.build import build_site
@@ -178,6 +178,6 @@ def _build_answer(output_dir: Path, files: dict[str, bytes], done: Finished, cac
         "unchanged": cached.reused,
         "checked": {"pages": done.checked.pages, "links": done.checked.links, "problems": []},
         "kept": list(done.kept),
-        "skipped": [{"what": item.what, "why": item.why} for item in done.skipped],
+        "skipped": encode_skipped(done.skipped),
     }
     return Answer(report=report, data=data)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from layline.core.evidence import encode_skipped
 from layline.core.report import Answer, Bullets, Paragraph, Report, Section
 from layline.dashboard.check import Checked, check_site
 from layline.errors import ConfigError
@@ -34,7 +35,7 @@ def build_check_answer(folder: Path, checked: Checked) -> Answer:
         "links": checked.links,
         "bytes": checked.bytes,
         "problems": [{"file": item.file, "place": item.place, "reason": item.reason} for item in checked.problems],
-        "skipped": [{"what": item.what, "why": item.why} for item in checked.skipped],
+        "skipped": encode_skipped(checked.skipped),
     }
     report = Report(
         title="Dashboard check",

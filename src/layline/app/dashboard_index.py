@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from layline import codec
 from layline.app.files import write_inside
 from layline.config import find_settings_file, load_settings
-from layline.core.evidence import Alert, Severity, Skipped
+from layline.core.evidence import Alert, Severity, Skipped, encode_skipped
 from layline.core.period import Cadence
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
 from layline.dashboard.index import build_cadence_index, build_combined_index, build_gap_index
@@ -138,8 +138,8 @@ def _build_answer(
         "written" if stale is None else "checked": {path: plain["summary"] for path, plain in indexes.items()},
         **({} if stale is None else {"stale": list(stale)}),
         "contradictions": found,
-        "doubtful": [{"what": item.what, "why": item.why} for item in doubtful],
-        "skipped": [{"what": item.what, "why": item.why} for item in records.skipped],
+        "doubtful": encode_skipped(doubtful),
+        "skipped": encode_skipped(records.skipped),
     }
     return Answer(report=report, data=data, needs_person=bool(stale))
 

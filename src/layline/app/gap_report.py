@@ -15,6 +15,7 @@ from layline.app.gap_measure import Options, measure_between
 from layline.app.results import Results, result_key
 from layline.app.workspace import know_packages
 from layline.codec import parse_json
+from layline.core.evidence import encode_skipped
 from layline.core.progress import Progress, silent
 from layline.core.records import encode_record, read_gap_record
 from layline.core.report import Answer, Bullets, Cell, Paragraph, Report, Section
@@ -192,7 +193,7 @@ def build_evidence(gap: Gap, id_: str, day: date, before: Before | None = None) 
         "tip": gap.tip.commit.hash,
         "commits": [{"repo": repo, "commit": commit} for repo, commit in commits],
         "facts": facts,
-        "skipped": [{"what": skipped.what, "why": skipped.why} for skipped in gap.skipped],
+        "skipped": encode_skipped(gap.skipped),
     }
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from layline.app.drift_read import open_drift
 from layline.app.patches import read_inventories
 from layline.app.patches_read import open_reading
-from layline.core.evidence import Evidence
+from layline.core.evidence import Evidence, encode_skipped
 from layline.core.progress import Progress, silent
 from layline.core.report import Answer, Block, Bullets, Code, Paragraph, Report, Section
 from layline.coupling.drift import find_drifts
@@ -68,7 +68,7 @@ def patches_retarget(workspace: Workspace, backend: str, *, to: str | None = Non
         "tip": opened.tip,
         "done": list(dict.fromkeys(found.done)),
         "diff": found.diff,
-        "left": [{"what": item.what, "why": item.why} for item in dict.fromkeys(found.left)],
+        "left": encode_skipped(dict.fromkeys(found.left)),
     }
     return Answer(report=report, data=data), found.diff
 

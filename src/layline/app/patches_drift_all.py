@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layline.app.patches_drift import DriftOptions, patches_drift
-from layline.core.evidence import Severity, Skipped
+from layline.core.evidence import Severity, Skipped, encode_skipped
 from layline.core.listing import join_listings
 from layline.core.progress import Progress, silent
 from layline.core.report import Answer, Report, Section
@@ -46,7 +46,7 @@ def _join(answers: list[Answer], skipped: list[Skipped]) -> Answer:
     data = {
         "schema": "layline.drift/1",
         "backends": [dict(one.data) for one in answers],
-        "skipped": [{"what": item.what, "why": item.why} for item in skipped],
+        "skipped": encode_skipped(skipped),
     }
     return Answer(
         report=report,

@@ -13,7 +13,7 @@ from layline.app.gap_measure import read_patches
 from layline.app.periodic_files import find_places, write_report
 from layline.app.workspace import know_packages
 from layline.core.checks import clean_line
-from layline.core.evidence import Skipped
+from layline.core.evidence import Skipped, encode_skipped
 from layline.core.period import Cadence
 from layline.core.records import encode_record
 from layline.core.report import Answer
@@ -263,5 +263,5 @@ def _tell(activity: Activity) -> dict[str, Any]:
             ]
             for drift in activity.drifts
         },
-        "skipped": [{"what": item.what, "why": item.why} for item in activity.skipped],
+        "skipped": encode_skipped(activity.skipped),
     }

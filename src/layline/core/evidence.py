@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from layline.core import answers
 
 Value = TypeVar("Value")
 
@@ -112,3 +116,8 @@ class Skipped:
 
     def __str__(self) -> str:
         return f"{self.what}: {self.why}"
+
+
+def encode_skipped(items: Iterable[Skipped]) -> list[answers.Skipped]:
+    """As every JSON answer tells them."""
+    return [{"what": item.what, "why": item.why} for item in items]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from layline.core.evidence import encode_skipped
 from layline.patches.wanted import is_state
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def encode_inventory(inventory: Inventory) -> answers.Patches:
         },
         "patches": [encode_patch(patch) for patch in inventory.patches],
         "unregistered": [encode_unregistered(item) for item in inventory.unregistered],
-        "skipped": [{"what": item.what, "why": item.why} for item in inventory.skipped],
+        "skipped": encode_skipped(inventory.skipped),
         "balance": {
             "candidates": inventory.balance.candidates,
             **{fate.value: count for fate, count in inventory.balance.fates},

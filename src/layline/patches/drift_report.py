@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from layline.core.drift import DriftKind, Uncompared
-from layline.core.evidence import Alert, Evidence, Location, Severity, Skipped
+from layline.core.evidence import Alert, Evidence, Location, Severity, Skipped, encode_skipped
 from layline.core.report import Annotation, Bullets, Cell, Inline, Paragraph, Report, Section, Table
 from layline.core.revision import Commit
 from layline.core.why import say
@@ -338,7 +338,7 @@ def encode_drift(drift: DriftReport) -> answers.Drift:
             *(_encode_elsewhere(item, accepted) for item, accepted in drift.elsewhere_accepted),
         ],
         "stale": [{"id": item.id, "reason": item.reason, "until": item.until.isoformat()} for item in drift.stale],
-        "skipped": [{"what": item.what, "why": item.why} for item in drift.skipped],
+        "skipped": encode_skipped(drift.skipped),
     }
 
 
