@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from layline.core.prose import count, verb
+from layline.core.prose import count
 from layline.core.report import Answer, Paragraph, Report, Section, Table
 from layline.executors import digest_code, open_executor
 
@@ -21,7 +21,8 @@ def doctor_executor(words: str) -> Answer:
             executor.map(_TRIAL, [{"number": 0}])
         name = executor.name
     kinds = sorted({one.kind for one in machines})
-    said = f"{count(len(machines), 'machine')} {verb(len(machines), 'answers')} ({name}): {count(len(kinds), 'kind')}."
+    answer = "answers" if len(machines) == 1 else "answer"
+    said = f"{count(len(machines), 'machine')} {answer} ({name}): {count(len(kinds), 'kind')}."
     notes = [Paragraph(f"Times of {' and '.join(kinds)} are never compared.")] if len(kinds) > 1 else []
     if other:
         hosts = ", ".join(sorted({one.host for one in other}))

@@ -49,8 +49,8 @@ def say_counts(plan: Plan) -> Iterator[str]:
         rest = places - plan.in_drift
         are = "is an import, an attribute or a name" if rest == 1 else "are imports, attributes and names"
         yield f"`patches drift` counts {plan.in_drift} of these {places}; {rest} {are} that only upgrades ask about."
-    if plan.before != places:
-        today = plan.before + plan.compared - places
+    today = plan.before + plan.compared - places
+    if plan.compared or today:
         without = f"without {plan.compared} that only a comparison with the pin shows" if plan.compared else ""
         more = f"with {today} that {'does' if today == 1 else 'do'} not fit today either" if today else ""
         told = ", ".join(part for part in (without, more) if part)

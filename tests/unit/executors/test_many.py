@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from layline.app.doctor_executor import doctor_executor
 from layline.app.many import answer, ask_matrix
 from layline.app.patches_matrix import patches_matrix
 from layline.errors import ConfigError
+from layline.executors import read_machine
+from layline.executors.local import LocalExecutor
 from layline.source.cache import FILE_NAME, Cache, collect_rows, read_contents, store_rows
 from upgrading import Files, Project, make_project
 
@@ -153,3 +156,11 @@ def test_doctor_names_the_machines() -> None:
     assert [one["same_code"] for one in found.data["machines"]] == [True]
     with pytest.raises(ConfigError, match="is no executor"):
         doctor_executor("moon")
+
+
+def test_doctor_names_several_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    two = (read_machine("a"), replace(read_machine("b"), processor="Abacus", code="other"))
+    monkeypatch.setattr(LocalExecutor, "machines", lambda _: two)
+    found = doctor_executor("local")
+    assert found.report.title == "2 machines answer (local): 2 kinds."
+    assert found.needs_person
