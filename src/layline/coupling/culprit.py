@@ -106,17 +106,27 @@ def _find_change(row: Drift, sides: Sides) -> str | None:
 
 def _find_passing(tracer: Tracer, passed: Passed) -> str | None:
     """Since when upstream's calls pass what our replacement refuses."""
-    head = re.compile(rf"(?<!def )(?<!class )\b{re.escape(passed.name)}\(")
     names = "|".join(re.escape(name) for name in sorted(passed.arguments))
     given = re.compile(rf"\b(?:{names})\s*=(?!=)")
 
     def passes(text: str) -> bool:
-        return any(given.search(_cut_call(text, found.end())) for found in head.finditer(text))
+        return any(given.search(_cut_call(text, start)) for start in _find_calls(text, passed.name))
 
     found = [tracer.find_first_text(path, passes) for path in passed.paths]
     order = _positions(tracer)
     known = [commit for commit in found if commit is not None]
     return min(known, key=lambda commit: order[commit]) if known else None
+
+
+def _find_calls(text: str, name: str) -> Iterator[int]:
+    """Where the arguments of each call of the name begin; a pattern that looks behind takes 200 times as long."""
+    opening = f"{name}("
+    at = text.find(opening)
+    while at >= 0:
+        before = text[max(0, at - 6) : at]
+        if not (before[-1:].isalnum() or before.endswith(("_", "def ", "class "))):
+            yield at + len(opening)
+        at = text.find(opening, at + len(opening))
 
 
 def _cut_call(text: str, start: int) -> str:
