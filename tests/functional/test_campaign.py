@@ -212,7 +212,7 @@ def test_hooks_of_the_repository_do_not_run(project: History) -> None:
 
 def test_stopping_needs_a_condition(project: History) -> None:
     with inside(project.path):
-        with pytest.raises(ConfigError, match="No condition to stop holds"):
+        with pytest.raises(ConfigError, match="None of the rules for stopping applies"):
             campaign_stop(None, now=now)
         campaign_stop("time is up", now=now)
         assert campaign_status().data["phase"] == "REPORT"

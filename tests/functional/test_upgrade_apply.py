@@ -116,7 +116,7 @@ REFUSED = [
         ["--branch", "other"],
         "holds commits that are no steps of this plan",
     ),
-    ("no name for a branch", "", ["--branch", "a..b"], "is no name for a branch"),
+    ("no name for a branch", "", ["--branch", "a..b"], "is not a valid branch name"),
     ("an unknown ref", "", ["--to", "nowhere"], "has no ref called 'nowhere'"),
     ("the pin itself", "", ["--to", "main~4"], "is the pin itself"),
 ]

@@ -147,7 +147,7 @@ def _check_tree(tree: WorkTree, manifest: Manifest, draft: str | None) -> None:
         if committed is None or not place.is_file():
             raise ConfigError(
                 f"{path} is not a committed file of this repository.",
-                hint="Commit the starting kernel: it is the rollback root.",
+                hint="Commit the starting kernel: a rollback returns to it.",
             )
         if committed[1] != place.read_bytes():
             raise ConfigError(
@@ -164,7 +164,8 @@ def campaign_baseline(
         state = campaign.state
         if state.baseline is not None:
             raise ConfigError(
-                "The baseline is measured.", hint="Rounds come next; another baseline is another campaign."
+                "The baseline is measured already.",
+                hint="Rounds come next; for another baseline begin another campaign.",
             )
         item = state.open_round
         if item is not None and item.kernel != campaign.read_kernel().id:
@@ -324,7 +325,7 @@ def campaign_stop(reason: str | None, chosen: str | None = None, *, now: Callabl
         if not any(holds for _, holds, _ in checks):
             said = "; ".join(f"{name}: {why}" for name, _, why in checks)
             raise ConfigError(
-                f"No condition to stop holds. {said}.",
+                f"None of the rules for stopping applies. {said}.",
                 hint='Go on, or stop by request: `layline campaign stop --reason "…"`.',
             )
         campaign.record(

@@ -35,7 +35,7 @@ def _check_is_campaign(found: CampaignFolder, folder: str) -> None:
     )
     if inside and not found.rounds and "manifest.yaml" not in found.files:
         named = ", ".join(f"{folder.rstrip('/')}/{name}" for name in inside[:5])
-        raise ConfigError(f"{folder} holds campaigns, it is none itself.", hint=f"Name one: {named}.")
+        raise ConfigError(f"{folder} holds campaigns; it is not one itself.", hint=f"Name one: {named}.")
 
 
 def _build_report(folder: CampaignFolder, place: str, violations: tuple[Violation, ...]) -> Report:

@@ -21,7 +21,9 @@ def define_target(name: str, draft: Path | None, **chosen: Any) -> Manifest:
     """The manifest of a draft, or of an operator that ships with Layline."""
     if draft is not None:
         if chosen["operator"] or chosen["kernels"] or chosen["shapes"]:
-            raise ConfigError("--from and --operator/--kernel/--shape say two things.", hint="Put them into the draft.")
+            raise ConfigError(
+                "--from cannot be used with --operator, --kernel or --shape.", hint="Put them into the draft."
+            )
         try:
             text = draft.read_text(encoding="utf-8")
         except OSError as error:

@@ -136,9 +136,9 @@ def _tell_accuracy(measurement: Measurement) -> Table:
 
 def _tell_confinement(measurement: Measurement) -> Iterator[str]:
     yield from measurement.environment.sandbox
-    yield from (f"WEAKER HERE: {what}" for what in measurement.environment.weaker)
+    yield from (f"weaker on this machine: {what}" for what in measurement.environment.weaker)
     if not measurement.environment.weaker:
-        yield "Nothing is weaker on this machine than the gate wants it."
+        yield "Every check of the gate runs in full on this machine."
 
 
 def _table(results: tuple[GateResult, ...]) -> Table:

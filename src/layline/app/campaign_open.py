@@ -106,7 +106,7 @@ def _open(
     state = fold(ledger.read().entries)
     if state is None:
         raise BenchError(
-            f"{folder} holds no campaign.", hint="Its beginning was cut short: run `layline campaign new` again."
+            f"{folder} holds no campaign.", hint="Its creation was interrupted: run `layline campaign new` again."
         )
     bench = choose_bench(state.manifest, tree.root, folder, dict(state.origin["frozen"]), progress)
     return Campaign(folder, tree, ledger, bench, now)

@@ -97,7 +97,7 @@ def refuse_broken(folder: Path, cached: Cache) -> Checked:
 
     checked = check_site(folder, read)
     if checked.problems:
-        raise RecordError("the site is not whole, so the old one stays", tuple(map(str, checked.problems)))
+        raise RecordError("the new site is incomplete, so the old one stays", tuple(map(str, checked.problems)))
     return checked
 
 

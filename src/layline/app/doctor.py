@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from layline.app.files import name_path
 from layline.app.gap import find_endpoints
 from layline.core.environment import install_extra
-from layline.core.prose import count
+from layline.core.prose import count, verb
 from layline.core.report import Answer, Bullets, Paragraph, Report, Section, Table
 from layline.errors import Error
 from layline.history import read_pin
@@ -83,7 +83,7 @@ def _say_remedies(title: str, findings: list[Finding]) -> Iterator[Section]:
 
 def _summarise(missing: int, looked_at: int, backends: int) -> str:
     if missing:
-        return f"{missing} of {looked_at} things are missing."
+        return f"{missing} of {looked_at} prerequisites {verb(missing, 'is')} missing."
     if not backends:
         return "No backend is configured yet. Edit layline.toml: uncomment one block."
     return f"Nothing is missing: {count(backends, 'backend')} {'is' if backends == 1 else 'are'} configured and can be read."

@@ -110,7 +110,9 @@ def find_alerts(tip_date: str, relation: Relation, ref: str, today: date) -> lis
         message = f"the newest commit of {ref} is {age} days old on {today}; if upstream is still developed, use --fetch first"
         alerts.append(Alert(severity=Severity.LOOK, message=message))
     if relation in {Relation.DIVERGED, Relation.UNRELATED}:
-        message = f"the pin is not an ancestor of {ref} ({relation.value}): behind and ahead count from both sides"
+        message = (
+            f"the pin is not an ancestor of {ref} ({relation.value}): both sides have commits that the other lacks"
+        )
         alerts.append(Alert(severity=Severity.LOOK, message=message))
     return alerts
 

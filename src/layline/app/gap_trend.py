@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from layline.app.upgrade_judging import judge_cells, pin_of
 from layline.core.evidence import Skipped
 from layline.core.progress import Progress, silent
-from layline.core.prose import count
+from layline.core.prose import count, verb
 from layline.core.report import Answer, Chart, Report, Section, Table
 from layline.errors import ConfigError, Error
 from layline.history import read_commit
@@ -110,8 +110,9 @@ def _say(points: list[Point], label: str) -> str:
     first, last = points[0], points[-1]
     moves = sum(point.moved for point in points)
     return (
-        f"{label}: {count(last.behind, 'commit')} behind and {count(last.breaks, 'patched place')} that break on {last.date}; "
-        f"{first.behind} and {first.breaks} on {first.date}; the pin moved {'once' if moves == 1 else f'{moves} times'} in between."
+        f"{label}: {count(last.behind, 'commit')} behind on {last.date}, {count(last.breaks, 'patched place')} "
+        f"{verb(last.breaks, 'breaks')}; on {first.date} it was {first.behind} and {first.breaks}; the pin moved "
+        f"{'once' if moves == 1 else f'{moves} times'} in between."
     )
 
 

@@ -255,7 +255,9 @@ def _draft_proposal(tree: Tree, one: Proposal, folder: Path) -> Draft:
     version = one.version
     remarks = [say_use(one)]
     if version is None:
-        remarks.append("no file names a version: this pin is its newest release; write the one you use")
+        remarks.append(
+            "no file of the project names its version: this pin is a guess, the newest release; write the one you use"
+        )
     else:
         remarks.append(version.said + ("" if one.tag or version.file else "; the tag is assumed: check it"))
         if version.lowest:

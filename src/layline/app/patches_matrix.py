@@ -105,8 +105,8 @@ def _say(matrix: Matrix, label: str) -> str:
     absent = sum(row.cells[-1] is Fit.ABSENT for row in matrix.rows)
     gone = f" and {absent} {'has' if absent == 1 else 'have'} no module" if absent else ""
     return (
-        f"{label}: {count(len(matrix.rows), 'effect')} of patches at {count(len(matrix.refs), 'upstream commit')}; as it is it "
-        f"can be used with {len(usable)}{where}; {broken} {'breaks' if broken == 1 else 'break'}{gone} at {last}."
+        f"{label}: our patches work unchanged with {len(usable) or 'none'} of {count(len(matrix.refs), 'upstream commit')}{where}; "
+        f"{broken or 'none'} of {count(len(matrix.rows), 'effect')} {'breaks' if broken == 1 else 'break'}{gone} at {last}."
     )
 
 

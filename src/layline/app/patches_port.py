@@ -42,7 +42,7 @@ def patches_port(
     inventory, patch = named.inventory, named.patch
     modules = opened.reading.machine.modules
     if patch.file not in modules.names_by_path:
-        raise Error(f"{patch.file} is no module of the downstream.", hint="Set project.source_roots.")
+        raise Error(f"{patch.file} is not a module of the downstream.", hint="Set project.source_roots.")
     registers = find_handler_calls(workspace.settings)
     found = follow_patch(patch, modules, registers)
     consumers = list(find_consumers(patch, opened.upstreams.index, opened.upstreams.resolver))

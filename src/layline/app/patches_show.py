@@ -197,10 +197,7 @@ def _describe_target(opened: OpenedInventory, effect: Effect) -> Iterator[Block]
         yield Paragraph(
             (
                 Cell(effect.target or "", code=True),
-                (
-                    f" does not exist at the pin{hint}: the write creates it, nobody reads it unless the replacement's "
-                    "users do."
-                ),
+                f" does not exist at the pin{hint}: the write creates it, and no upstream code reads it.",
             )
         )
         return
@@ -310,6 +307,6 @@ def _build_plan(workspace: Workspace, opened: OpenedInventory, patch: Patch, key
         Cell(f"layline patches port {patch.id}", code=True),
         " adds who copies the target by value; ",
         Cell("--to DIR", code=True),
-        " writes a bundle that installs.",
+        " writes an installable bundle.",
     )
     return Section(title=plan.title, blocks=(*plan.blocks, Paragraph(hint)))

@@ -7,7 +7,7 @@ from typing import Any
 
 from layline.core.evidence import Location, Severity
 from layline.core.listing import Diagnostic, Group, Listing
-from layline.core.prose import count
+from layline.core.prose import count, verb
 from layline.core.report import Answer, Block, Bullets, Code, Paragraph, Report, Section
 from layline.core.revision import Commit
 from layline.patches.drift_report import encode_commit
@@ -38,7 +38,7 @@ def say_plan(plan: Plan, label: str) -> str:
         return f"{label}: nothing of ours breaks on the way to {plan.to[:8]}; {count(len(plan.steps), 'step')}."
     return (
         f"{label}: {count(places - plan.idle, 'place')} of ours {'breaks' if places - plan.idle == 1 else 'break'} on the way "
-        f"to {plan.to[:8]}{idle}; {places - left} mended mechanically, {left} left for a person, in {count(len(plan.steps), 'step')}."
+        f"to {plan.to[:8]}{idle}; {places - left} can be fixed mechanically, {left} {verb(left, 'is')} left for a person, in {count(len(plan.steps), 'step')}."
     )
 
 
@@ -52,7 +52,7 @@ def say_counts(plan: Plan) -> Iterator[str]:
     today = plan.before + plan.compared - places
     if plan.compared or today:
         without = f"without {plan.compared} that only a comparison with the pin shows" if plan.compared else ""
-        more = f"with {today} that {'does' if today == 1 else 'do'} not fit today either" if today else ""
+        more = f"and with {today} that {'does' if today == 1 else 'do'} not fit the pin either" if today else ""
         told = ", ".join(part for part in (without, more) if part)
         yield f"`upgrade check --pin {plan.to[:8]}` counts {plan.before}: {told}."
 
@@ -79,7 +79,7 @@ def _group(plan: Plan, number: int, step: Step) -> Group:
     size = f", {count(step.lines, 'line')} of ours to look at" if rest else ""
     title = (
         f"Step {number} of {len(plan.steps)}: to {step.to[:8]} ({step.date}), {say_culprit(step.culprit)}: "
-        f"{made} mechanical, {rest} proposed{size}"
+        f"{made} mechanical, {rest} left for a person{size}"
     )
     return Group(title=title, items=tuple(_diagnose(mend) for mend in step.mends))
 
@@ -92,7 +92,7 @@ def _diagnose(mend: Mend) -> Diagnostic:
         location=Location(mend.file, mend.lines[0]),
         severity=Severity.OK if mend.mechanical else Severity.BREAKS,
         code=mend.kind.value,
-        message=f"{'mended' if mend.mechanical else 'for a person'}: {mend.target}",
+        message=f"{'can be fixed mechanically' if mend.mechanical else 'for a person'}: {mend.target}",
         details=details,
     )
 

@@ -86,7 +86,7 @@ def _refuse_branch(tree: WorkTree, name: str) -> None:
     try:
         tree.git("check-ref-format", "--branch", name)
     except GitError:
-        raise ConfigError(f"{name!r} is no name for a branch; nothing was changed.") from None
+        raise ConfigError(f"{name!r} is not a valid branch name; nothing was changed.") from None
     if name in {tree.branch(), *_find_checked_out(tree)}:
         raise ConfigError(
             f"The branch {name} is checked out; nothing was changed.", hint="Name another one with --branch."
@@ -168,7 +168,7 @@ class _Worker:
         for edit in step.edits:
             held = self._tree.read_blob(parent, edit.path)
             if held is None or held[0] not in {"100644", "100755"}:
-                raise ConfigError(f"{edit.path} is no plain file at {parent[:12]}; the branch stays where it is.")
+                raise ConfigError(f"{edit.path} is not a plain file at {parent[:12]}; the branch stays where it is.")
             if digest_text(held[1]) != edit.before:
                 raise ConfigError(
                     f"{edit.path} is not what the plan read; the branch stays at {parent[:12]}.",

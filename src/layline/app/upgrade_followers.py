@@ -43,7 +43,7 @@ def follow_importers(target: str, comparer: Comparer, upstream: Repository) -> N
     followed = find_followed(last, _read_importers(upstream, commit, last, roots), is_old, find_home)
     if followed is None:
         return None
-    why = f"{commit[:9]} changed {followed.files} import{'s' if followed.files > 1 else ''} of upstream's own to it"
+    why = f"{commit[:9]} changed {followed.files} of upstream's own import{'s' if followed.files > 1 else ''} to it"
     return NameMove(target, followed.new, sure=True, why=why, followed=True)
 
 

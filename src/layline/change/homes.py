@@ -93,7 +93,7 @@ class Homes:
                 continue
             ratio = SequenceMatcher(None, item.qualname, definition.name).ratio()
             if ratio >= _SPELLED_ALIKE:
-                reason = "a name like it, new in the same module since the pin; its body is another"
+                reason = "a name like it, new in the same module since the pin; its body differs"
                 yield Suggestion(item.dotted, round(ratio / 2, 2), reason)
 
     @staticmethod

@@ -164,8 +164,8 @@ def _list_buckets() -> str:
     "W2: a cache of activations or gradients, W3: of whole calls (both refused: training never hits them).",
 )
 @click.option("--expect", default=None, help="Expected effect, e.g. `+4 %`.")
-@click.option("--full", is_flag=True, help="Validate on all target shapes at once.")
-@click.option("--again", is_flag=True, help="Measure bytes that an earlier round measured.")
+@click.option("--full", is_flag=True, help="Validate on all target shapes right away.")
+@click.option("--again", is_flag=True, help="Measure a kernel again that an earlier round measured.")
 @recording
 @format_option("text", "json", "md")
 def round_(
@@ -189,7 +189,7 @@ def round_(
 @click.option("--lesson", multiple=True, help="What other campaigns can reuse.")
 @click.option("--profile", multiple=True, help="The bottleneck, classified anew.")
 @click.option("--inspection", multiple=True, help="What the machine code shows.")
-@click.option("--comparison", multiple=True, help="Against the best known kernel.")
+@click.option("--comparison", multiple=True, help="How it compares with the best known kernel.")
 @click.option("--direction", multiple=True, help="A new direction (a stagnation review brings three).")
 @recording
 @format_option("text", "json", "md")

@@ -44,7 +44,7 @@ def parse_duration(_context: click.Context, _option: click.Parameter, text: str 
     show_default=True,
     callback=parse_duration,
     metavar="TIME",
-    help="For one answer of a program.",
+    help="Time limit for one answer of the program.",
 )
 @click.option(
     "--pass-env",

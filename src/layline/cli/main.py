@@ -33,7 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "mcp": ("layline.cli.mcp:mcp", "Serve the same answers to an AI agent (Model Context Protocol)."),
     "lsp": ("layline.cli.lsp:lsp", "Show dead and breaking patches in an editor (language server)."),
     "skills": ("layline.cli.skills:skills", "Skills that tell an AI agent how to use Layline."),
-    "pdf": ("layline.cli.pdf:pdf", "Set one Markdown FILE as a PDF."),
+    "pdf": ("layline.cli.pdf:pdf", "Convert one Markdown FILE to a PDF."),
     "cache": ("layline.cli.cache:cache", "What is kept on disk between runs (LAYLINE_CACHE moves it)."),
     "help": ("layline.cli.project:help_", "Show the help of a command."),
     "demo": ("layline.cli.demo:demo", "Write the embedded sample and walk through the commands."),

@@ -135,7 +135,7 @@ def patches_notes(file: Path, at: str, format_: str, output: Path | None, config
     "--to",
     type=click.Path(file_okay=False, path_type=Path),
     default=None,
-    help="Write a bundle that installs into this folder.",
+    help="Write an installable bundle to this folder.",
 )
 @backend_option
 @at_option
@@ -146,8 +146,8 @@ def patches_port(
 ) -> int:
     """Plan how to bring one patch into another framework.
 
-    PATCH is an id of `patches list`, an upstream name that is patched, or file:line of ours. With --to, a bundle that
-    installs is written.
+    PATCH is an id of `patches list`, an upstream name that is patched, or file:line of ours. With --to, an installable
+    bundle is written.
     """
     from layline.app.patches_port import patches_port as port
     from layline.app.workspace import open_workspace

@@ -36,7 +36,7 @@ from layline.core.environment import PdfEngine
 def pdf(
     file: Path, output: Path, engine: str, style: Path | None, fonts: Path | None, **header: str | bool | None
 ) -> int:
-    """Set one Markdown FILE as a PDF.
+    """Convert one Markdown FILE to a PDF.
 
     It is tagged, its links work, and the same input gives the same bytes.
     """

@@ -19,7 +19,7 @@ def upgrade() -> None:
 @upgrade.command("plan")
 @backend_argument
 @to_option
-@click.option("--safe", is_flag=True, help="Only go as far as nothing of ours breaks.")
+@click.option("--safe", is_flag=True, help="Stop before the first commit that breaks a place of ours.")
 @at_option
 @format_option("text", "json", "md")
 @config_option
@@ -90,7 +90,7 @@ def upgrade_apply(
 @at_option
 @worktree_option
 @click.option("--pin", default=None, metavar="REF", help="Upstream commit to check against; default: the pin.")
-@click.option("--limit", type=click.IntRange(min=1), default=None, help="Show at most so many places.")
+@click.option("--limit", type=click.IntRange(min=1), default=None, help="Show at most this many places.")
 @format_option("text", "json", "md", "sarif", "github")
 @config_option
 def upgrade_check(

@@ -30,9 +30,9 @@ from layline.cli.show import (
     metavar="WHICH",
     help="tags (since the pin), all-tags, weekly, A..B or a file; default: tags.",
 )
-@click.option("--every", type=click.IntRange(min=1), default=None, metavar="N", help="Only each N-th of them.")
+@click.option("--every", type=click.IntRange(min=1), default=None, metavar="N", help="Take only every N-th of them.")
 @executor_option
-@click.option("--limit", type=click.IntRange(min=1), default=None, help="Show at most so many effects.")
+@click.option("--limit", type=click.IntRange(min=1), default=None, help="Show at most this many effects.")
 @format_option("text", "json", "md", "html")
 @config_option
 def patches_matrix(

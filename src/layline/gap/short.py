@@ -68,7 +68,7 @@ def cost_sentence(gap: Gap) -> str:
     files = len({place.rpartition(":")[0] for place in places})
     size = f"A place is one file:line of ours; the {len(places)} that break are in {count(files, 'file')}"
     lines = (
-        f", and {count(gap.effort.lines, 'line')} name something that breaks: the least to read again"
+        f", and {count(gap.effort.lines, 'line')} {'uses' if gap.effort.lines == 1 else 'use'} something that breaks: read at least these again"
         if gap.effort
         else ""
     )
@@ -84,7 +84,7 @@ def _how(gap: Gap, places: tuple[str, ...]) -> str:
     rest = len(all_places) - len(patches) - len(taken)
     kinds = {
         "imports and base classes": len(taken),
-        "patches (which may fail in silence)": len(patches),
+        "patches (which may fail silently)": len(patches),
         "other uses": rest,
     }
     return f" By kind: {', '.join(f'{kind} {number}' for kind, number in kinds.items() if number)}."

@@ -69,7 +69,9 @@ def distance_sentence(gap: Gap) -> str:
         case Relation.AHEAD:
             return f"The pin is {count(ahead, 'commit')} ahead of {gap.ref} and none behind."
         case Relation.DIVERGED:
-            return f"The pin has left the line of {gap.ref}: {count(behind, 'commit')} behind and {ahead} ahead."
+            return (
+                f"The pin and {gap.ref} have diverged: the pin is {count(behind, 'commit')} behind and {ahead} ahead."
+            )
         case Relation.UNRELATED:
             return f"The pin and {gap.ref} share no history."
 
@@ -189,7 +191,7 @@ def _coupling_sentences(gap: Gap) -> Iterator[str]:
     if places:
         yield f"{len(places)} of {touched} {verb(len(places), 'breaks')} at the tip{where}{rest}."
     else:
-        yield f"Of {touched} none breaks at the tip{rest if look else ''}."
+        yield f"None of {touched} breaks at the tip{rest if look else ''}."
     imports = broken_imports(gap)
     if imports:
         names = listed([f"{coupling.target} ({coupling.state.value})" for coupling in imports], most=3)

@@ -58,7 +58,7 @@ class WorkTree:
     def head(self) -> str:
         found = run_or_none(argv(self.git_dir, ("rev-parse", "--verify", "--quiet", "HEAD^{commit}")))
         if found is None:
-            raise GitError(f"{self.root} has no commit yet.", hint="Commit the kernel once; it is the rollback root.")
+            raise GitError(f"{self.root} has no commit yet.", hint="Commit the kernel once; a rollback returns to it.")
         return found.decode().strip()
 
     def branch(self) -> str | None:

@@ -41,12 +41,12 @@ def build_pin_edit(
         )
         value = next(iter(versions), None)
         if value is None:
-            return f"{pin.file} pins a version, and no release stands at {target[:12]}"
+            return f"{pin.file} pins a version, and no release tag points to {target[:12]}"
     written = read_pin(downstream, commit, key, backend)
     entry = downstream.read_entry(commit, pin.file)
     text = (downstream.read_file(commit, pin.file) or b"").decode("utf-8", "surrogateescape")
     if entry is None or not entry.is_file or written.evidence.lines is None:
-        return f"{pin.file} is no plain file"
+        return f"{pin.file} is not a plain file"
     return _replace(
         text, written.evidence.lines[0], _written(written.revision, backend), value or "", (pin.file, entry.mode)
     )

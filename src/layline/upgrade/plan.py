@@ -132,7 +132,12 @@ def find_unproven(jobs: Iterable[Job], before: Iterable[Judged], after: Iterable
     found: list[tuple[Job, str]] = []
     for job in listed:
         if (job.path, job.move.old) not in then:
-            found.append((job, "only a comparison shows that it breaks, so that judging again proves nothing"))
+            found.append(
+                (
+                    job,
+                    "that it breaks shows only in a comparison with the pin, so checking the edit alone proves nothing",
+                )
+            )
         elif (job.path, job.move.old) in still:
             found.append((job, "the old name is still used after the edit"))
         elif (job.path, job.move.new) not in there:

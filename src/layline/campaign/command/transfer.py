@@ -34,7 +34,7 @@ ERROR = 0.05 / len(LOOKS)
 SHARE = 0.25
 """A gain of which the training steps show less than this share (of its logarithm) lives in the benchmark."""
 UNSIMULATED = (
-    "Measured by the user's own command: not called real, for no transfer simulation has run (`transfer_command`)."
+    "Measured by the user's own command: not called real, because no transfer simulation has run (`transfer_command`)."
 )
 
 

@@ -11,7 +11,7 @@ _USUAL = {
     signal.SIGILL: "an instruction this core does not have, or a trap the compiler put where behaviour is undefined",
     signal.SIGFPE: "an integer was divided by zero",
     signal.SIGABRT: "abort was called: a failed assertion, or the C library found the heap damaged or freed twice",
-    signal.SIGKILL: "the system ended it, most often for want of memory",
+    signal.SIGKILL: "the system ended it, most often for lack of memory",
     signal.SIGXFSZ: "a file grew beyond the sandbox's limit",
 }
 

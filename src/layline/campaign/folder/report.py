@@ -183,7 +183,7 @@ def _next_steps(state: State) -> Bullets | Paragraph:
     return (
         Bullets(chosen, ordered=True)
         if chosen
-        else Paragraph("Nobody wrote any down (`layline campaign note … --next`).")
+        else Paragraph("None written down yet (`layline campaign note … --next`).")
     )
 
 
@@ -206,7 +206,7 @@ def _applicability(found: Attribution, *, measured: bool) -> Iterator[Block]:
         numeric=frozenset({2, 3}),
     )
     if not measured:
-        yield Paragraph("No head-to-head run: there is no headline to hold these against.")
+        yield Paragraph("No head-to-head run: there is no headline to compare these with.")
         return
     yield Bullets(
         (
@@ -291,7 +291,7 @@ def _skipped(state: State) -> Iterator[Skipped]:
         unsaid = [kind for kind in ("attribution", "next") if item.settled is Settled.ACCEPTED and not item.texts(kind)]
         if unsaid:
             yield Skipped(
-                f"{' and '.join(unsaid)} of round {item.number}", "nobody wrote it down (`layline campaign note`)"
+                f"{' and '.join(unsaid)} of round {item.number}", "not written down yet (`layline campaign note`)"
             )
         if item.settled is Settled.ACCEPTED and item.verdict and item.verdict.transferred is None:
             yield Skipped(

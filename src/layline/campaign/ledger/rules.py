@@ -95,7 +95,7 @@ def check_termination(state: State, requested: str | None) -> tuple[tuple[str, b
         ("T1 performance_target", *_check_target(state, score)),
         ("T2 hardware efficiency", *_check_efficiency(state, score)),
         ("T3 max_iterations reached", *_check_iterations(state)),
-        ("T4 user requested stop", bool(requested), requested or "nobody asked"),
+        ("T4 user requested stop", bool(requested), requested or "no stop was requested"),
     )
 
 

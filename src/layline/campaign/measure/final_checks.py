@@ -142,7 +142,7 @@ def check_carry(measurement: Measurement, pairs: Sequence[PairRun], clock: str =
         "pairs) on equally aligned neighbours"
     )
     if is_doubtful and not is_lost:
-        raise Disturbed(f"Whether the gain reaches shapes nobody listed was not to be told: {told}.")
+        raise Disturbed(f"It could not be told whether the gain reaches shapes that are not listed: {told}.")
     return GateResult(
         property="gain-carries-over",
         passed=not is_lost,

@@ -150,7 +150,7 @@ def _give_up(plan: Plan, ratios: Ratios, interval: Interval) -> tuple[Outcome, s
     figure = f"{interval.estimate:+.1%} ({say(interval)}, {interval.pairs} process pairs)"
     if math.expm1(upper) <= plan.min_effect:
         return Outcome.ROLLBACK, f"The gain is {figure}: less than the {plan.min_effect:.0%} worth having."
-    return Outcome.INCONCLUSIVE, f"The gain is {figure}: not shown to exceed {plan.min_effect:.0%}, not shown not to."
+    return Outcome.INCONCLUSIVE, f"The gain is {figure}: it may or may not exceed {plan.min_effect:.0%}."
 
 
 def _hold_against_other_clocks(
@@ -165,7 +165,7 @@ def _hold_against_other_clocks(
     differently = gain_interval(read_ratios(measurement, plan.clock, estimate).whole, 0.01)
     notes = (
         _tell_other_clock(called, beside),
-        f"By {name} of each leg it is {differently.estimate:+.1%} ({say(differently)}).",
+        f"By the {name} of both kernels the gain is {differently.estimate:+.1%} ({say(differently)}).",
     )
     if outcome.is_accepted and plan.clock == "cpu" and beside.upper < 0:
         return Outcome.ROLLBACK, f"Less CPU time but more waiting: {notes[0]}", notes
@@ -182,7 +182,7 @@ def _hold_against_other_clocks(
 
 def _tell_other_clock(called: str, beside: Interval) -> str:
     if called == "wall":
-        return f"Only a loss by the wall clock could withdraw this; it reads {say(beside)}, with all that others do on this machine in it."
+        return f"The wall clock, which includes other work on this machine, reads {say(beside)}; only a loss there could withdraw this."
     return f"By the {called} clock the gain is {beside.estimate:+.1%} ({say(beside)})."
 
 

@@ -90,7 +90,7 @@ class Ways:
         said = [" and ".join(_bracket(text) if len(own) > 1 else text for text in own)]
         said += [f"in {_name(trail[i][1])}: {word}" for i, word in enumerate(words) if i > above and word]
         said += [f"in the caller {_name(trail[i][1])}: {word}" for i, word in enumerate(words) if i < above and word]
-        return "; ".join(text for text in said if text) or None
+        return "; and ".join(text for text in said if text) or None
 
     def _around(self, place: Location, function: ast.AST | None) -> str | None:
         if function is not None:
@@ -125,11 +125,13 @@ class Ways:
             return text if text not in {"True", "False"} else None
         written = self._installer.machine.say_test(test)
         if written is not None and _contradicts(written):  # one spelling, another object in every round of a loop
-            return text if not _is_vague(text) else "this is the target of several meant here"
+            return text if not _is_vague(text) else "of several possible targets, this one is meant"
         if written is None and "importable" in text and not _is_vague(text):
             return text
         return (
-            written if written is None or len(written) <= 2 * _LONGEST else "this is the target of several meant here"
+            written
+            if written is None or len(written) <= 2 * _LONGEST
+            else "of several possible targets, this one is meant"
         )
 
 

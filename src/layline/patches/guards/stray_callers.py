@@ -76,4 +76,4 @@ def _put_off(effect: Effect, *, later: bool) -> Effect:
 def _add_gate(effect: Effect, gate: str | None) -> Effect:
     if gate is None or "in the caller" in (effect.when or ""):
         return effect
-    return replace(effect, when=f"{effect.when}; {gate}" if effect.when else gate)
+    return replace(effect, when=f"{effect.when}; and {gate}" if effect.when else gate)

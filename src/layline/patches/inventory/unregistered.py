@@ -234,7 +234,7 @@ def _add_options(event: Event, when: str | None) -> str | None:
     if not isinstance(event, Naming) or not event.options:
         return when
     given = f"registered with {event.options}"
-    return f"{when}; {given}" if when else given
+    return f"{when}; and {given}" if when else given
 
 
 def _find_told(event: Event, effect: Effect) -> Location:
