@@ -142,13 +142,18 @@ class Judge:
         found = self._comparer.compare(place.target)
         if found.kind in {DriftKind.EXTERNAL, DriftKind.DEAD_AT_PIN, DriftKind.UNRESOLVED}:
             return self._judge_unknown(place, found)
-        if not found.after.exists:
+        if not found.after.exists and not self._is_inherited_anew(place):
             return self._judge_gone(place, found)
         if place.touch is Touch.CALL and place.call is not None:
             return self._judge_call(place, found)
         if place.touch is Touch.OVERRIDE and place.override is not None:
             return self._judge_override(place, place.override, found)
         return self._judge_present(place, found)
+
+    def _is_inherited_anew(self, place: Place) -> bool:
+        """True of a member read through a class that still has it, though the base that gave it is gone."""
+        through = place.imported if place.touch is Touch.FIELD else ""
+        return bool(through) and self._comparer.tip.resolve(f"{through}.{place.target.rpartition('.')[2]}").exists
 
     def _judge_attribute(self, place: Place) -> Verdict | None:
         """An attribute that upstream's methods set, and whether methods of the class at the tip still do."""

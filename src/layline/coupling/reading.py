@@ -287,7 +287,14 @@ class Finder:
             holder = self._class_of(named, kind)
             target = self._follow_fields(holder, read.attributes.split(".")) if holder else None
             if target is not None:
-                yield Place(touch=Touch.FIELD, target=target, location=location, guarded=read.guarded)
+                plain = "." not in read.attributes
+                yield Place(
+                    touch=Touch.FIELD,
+                    target=target,
+                    location=location,
+                    guarded=read.guarded,
+                    imported=(holder or "") if plain else "",
+                )
 
     def _find_held(self, entry: ModuleEntry, read: FieldRead) -> Iterator[Place]:
         """`self.config.field` in our class: upstream's class says what `config` holds."""

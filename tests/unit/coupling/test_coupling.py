@@ -361,6 +361,14 @@ def test_config_fields_of_annotated_variables(tmp_path: Path) -> None:
     ]
 
 
+def test_a_member_that_another_base_gives_is_not_gone(tmp_path: Path) -> None:
+    ours = "from keel.words import Words\n\ndef go(words: Words):\n    return words.add\n"
+    before = "class Special:\n    def add(self): ...\n\nclass Words(Special):\n    def cut(self): ...\n"
+    after = "class Words:\n    def add(self): ...\n    def cut(self): ...\n"
+    found = couple(tmp_path, ours, {"keel/words.py": before}, {"keel/words.py": after})
+    assert [one.consequence.value for one in found if one.touch.value == "reads the config field"] in ([], ["ok"])
+
+
 ARGUMENTS = (
     "def add(parser):\n    parser.add_argument('--old-flag', type=int, default=1)\n    "
     "parser.add_argument('--kept', dest='stays', action='store_true')\n\ndef get_args():\n    return None\n"
