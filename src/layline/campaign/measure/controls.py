@@ -72,7 +72,8 @@ def examine(stage: Stage, environment: Environment) -> Instrument:
     operator, device = stage.operator, stage.device
     arms = [
         open_arm(stage, Arm.BEST, build_own(stage, _write_empty(operator)), cache="empty"),
-        open_arm(stage, Arm.CANDIDATE, build_own(stage, operator.wrong), cache="wrong"),
+        # an operator that brings no start has no kernel to spoil: one that writes nothing must be refused, too
+        open_arm(stage, Arm.CANDIDATE, build_own(stage, operator.wrong or _write_empty(operator)), cache="wrong"),
     ]
     with live(arms) as (nothing, wrong):
         nothing.worker.load()

@@ -97,7 +97,7 @@ class Operator:
     starts: tuple[tuple[str, str], ...]
     """Starting kernels by name (`naive`, `blocked`): C text."""
     wrong: str
-    """A kernel that is subtly wrong: the control every gate must refuse."""
+    """A kernel that is subtly wrong: the control every gate must refuse. Empty where the operator brings no start."""
     weights: tuple[str, ...] = ()
     """Inputs that live across training steps; every other input is fresh each step."""
     variants: tuple[tuple[str, str], ...] = ()

@@ -54,6 +54,18 @@ def test_an_oracle_that_takes_everything_gives_no_verdict() -> None:
     assert next(one.property for one in measurement.controls if not one.passed) == "known-wrong"
 
 
+def test_an_operator_without_a_start_is_judged_all_the_same() -> None:
+    """The kernel known to be wrong was then an empty text, and every candidate was refused for it."""
+    bare = replace(SOFTMAX, starts=(), wrong="", mutants=())
+    best = wrap(bare, SOFTMAX.start("naive"))
+    plan = Plan(looks=(2,), calls=6, seconds=0.05, timeout_s=20)
+    measurement = measure_pair(
+        Request(operator=bare, shapes=(shape("small-8x96", 8, 96),), best=best, candidate=best, plan=plan)
+    )
+    controls = {one.property: one.passed for one in measurement.controls}
+    assert controls["known-wrong"], measurement
+
+
 def built(build_id: str) -> Built:
     build = Build(build_id=build_id, binary_hash="b", command=(), compiler="cc")
     return Built(build=build, path=Path("kernel.so"))

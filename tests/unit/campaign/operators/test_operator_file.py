@@ -143,6 +143,15 @@ def test_routing_gives_every_row_different_experts(structure: str) -> None:
     assert {"balanced": counts.max() < 30, "skewed": counts.max() > 40, "clustered": (counts > 0).sum() == 2}[structure]
 
 
+def test_a_mask_also_shuts_and_opens_whole_rows() -> None:
+    """A row of 257 is never shut throughout by chance: a kernel that is wrong only there was accepted."""
+    drawn = draw_structure(mask(0.5), (64, 257), SIZES, np.random.default_rng(0), "clustered")
+    sums = drawn.sum(axis=1)
+    assert ((sums == 0).sum(), (sums == 257).sum()) == (16, 16)
+    assert draw_structure(mask(0.5), (0, 5), SIZES, np.random.default_rng(0), "clustered").shape == (0, 5)
+    assert draw_structure(mask(0.5), (1, 5), SIZES, np.random.default_rng(0), "clustered").sum() == 0
+
+
 def test_permutations_masks_and_bounds() -> None:
     rng = np.random.default_rng(0)
     rows = draw_structure(permutation(), (3, 9), SIZES, rng, "balanced")

@@ -42,9 +42,7 @@ def draw_structure(
         case Offsets(total, parts):
             return draw_offsets(number(total), number(parts), rng, structure)
         case Mask(p):
-            return (
-                rng.random(extent) < (p if structure == "balanced" else float(rng.uniform(p / 2, (1 + p) / 2)))
-            ).astype(np.int64)
+            return _draw_mask(extent, p, rng, structure)
         case Permutation():
             rows = math.prod(extent[:-1])
             return (
@@ -56,6 +54,17 @@ def draw_structure(
             return draw_routing(math.prod(extent[:-1]), number(experts), number(k), rng, structure).reshape(extent)
         case Uniform(low, high):
             return rng.uniform(low, high, extent)
+
+
+def _draw_mask(extent: tuple[int, ...], p: float, rng: np.random.Generator, structure: str) -> Array:
+    """Ones where it is open: element by element, with another share, or with whole rows shut and whole rows open."""
+    share = p if structure == "balanced" else float(rng.uniform(p / 2, (1 + p) / 2))
+    drawn = (rng.random(extent) < share).astype(np.int64)
+    if structure == "clustered" and len(extent) > 1 and drawn.size:
+        kind = rng.permutation(np.arange(math.prod(extent[:-1])) % 4).reshape(extent[:-1])
+        drawn[kind == 0] = 0
+        drawn[kind == 1] = 1
+    return drawn
 
 
 def _draw_index(extent: tuple[int, ...], n: int, rng: np.random.Generator, structure: str) -> Array:
