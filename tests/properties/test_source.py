@@ -107,18 +107,15 @@ def index_of(world: dict[str, str]) -> Index:
         ModuleEntry(name=name, path=name.replace(".", "/") + ".py", blob=name, part=0, is_package=name == "p")
         for name in world
     ]
-    return (
-        Index([], [], {})
-        if not entries
-        else _Flat(entries, {name: encode_module(text.encode()) for name, text in world.items()})
-    )
+    return Index([], [], {}) if not entries else _Flat(entries, world)
 
 
 class _Flat(Index):
     """An index of texts without a repository behind it."""
 
-    def __init__(self, entries: list[ModuleEntry], texts: dict[str, str]) -> None:
-        super().__init__([], [], texts)
+    def __init__(self, entries: list[ModuleEntry], world: dict[str, str]) -> None:
+        super().__init__([], [], {name: encode_module(text.encode()) for name, text in world.items()})
+        self.read_blob = lambda module: world[module].encode()  # type: ignore[assignment]
         self.entries = {entry.name: entry for entry in entries}
         self.namespaces = frozenset({"p"})
 

@@ -87,9 +87,9 @@ def help_(ctx: click.Context, words: tuple[str, ...]) -> int:
 @click.argument("name", default="config")
 @format_option("json", "md", "text")
 def schema(name: str, format_: str, output: Path | None) -> int:
-    """Print a JSON Schema: of layline.toml (`config`), or of an answer (`drift`: `layline.drift/1`).
+    """Print a JSON Schema: of layline.toml (`config`), or of an answer.
 
-    Editors complete and check with it; `--format text` lists every key.
+    Editors complete and check with it; `--format text` lists every key. `drift` stands for `layline.drift/1`.
     """
     from layline.app import schema as app_schema
 

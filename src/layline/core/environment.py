@@ -17,6 +17,7 @@ REQUIRED = {
     "pydantic": "pydantic>=2.8",
     "yaml": "pyyaml>=6.0",
     "rich": "rich>=13.7",
+    "typing_extensions": "typing-extensions>=4.12",
 }
 """Module → what pip installs; every command may need it."""
 OPTIONAL = {

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from itertools import takewhile
 
+from layline.errors import MissingObject
 from layline.source.definitions import DefinitionKind, Import, Module
 from layline.source.index import Index
 
@@ -77,7 +78,10 @@ class Replaced:
         return self._trees[module]
 
     def _find_replacing(self, module: str) -> ast.Module | None:
-        text = self._index.read_text(module) if module in self._index.entries else ""
+        try:
+            text = self._index.read_text(module) if module in self._index.entries else ""
+        except MissingObject:
+            return None
         if "modules[__name__]" not in text:
             return None  # parsing costs; a word filter first
         try:

@@ -126,7 +126,7 @@ def test_a_fleet_is_one_page(project: Project, tmp_path: Path) -> None:
     file.write_text(f'{table}\n[[project]]\nname = "gone"\nconfig = "nowhere/layline.toml"\n')
     code, text = run("fleet", str(file), "--executor", "local")
     assert code == 1
-    assert text.startswith("2 places break in 1 of 1 project.")
+    assert text.startswith("3 places break in 1 of 1 project."), "two patches and an import"
     assert "gone" in text
     assert run("fleet", str(file)) == (code, text)
     _, page = run("fleet", str(file), "--format", "html")
