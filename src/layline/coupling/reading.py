@@ -158,13 +158,14 @@ class Finder:
 
     def _find_inherited(self, entry: ModuleEntry, owner: Definition) -> Iterator[Place]:
         """`self.name` in our class, where upstream's class is the one that has the name."""
-        found, module = self.uses.get(entry.blob), self.index.module(entry.name)
+        found = self.uses.get(entry.blob)
         prefix = f"{owner.qualname}."
-        own = frozenset(module.members(owner.qualname)) if module else frozenset()
-        for use in found.uses if found else ():
+        inside = [use for use in found.uses if use.scope.startswith(prefix)] if found else []
+        own = self._own_names(entry.name, owner, 0) if inside else frozenset()
+        for use in inside:
             name = use.chain.removeprefix("self.")
-            if not use.chain.startswith("self.") or not use.scope.startswith(prefix) or name in own:
-                continue
+            if not use.chain.startswith("self.") or name in own:
+                continue  # what our class sets itself is there, whatever upstream's has
             theirs = self.resolver.resolve(f"{entry.name}.{owner.qualname}.{name}")
             if theirs.exists and theirs.home and self.owns(theirs.home) and not theirs.is_implicit:
                 touch = Touch.CALL if use.call is not None else Touch.ATTRIBUTE

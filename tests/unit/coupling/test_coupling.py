@@ -304,6 +304,22 @@ def test_inherited_members_used_through_self(tmp_path: Path) -> None:
     assert rows == [("calls", "keel.layer.Layer.forward", "no longer binds", "will break")]
 
 
+def test_a_name_that_our_class_sets_itself_is_not_lost_with_upstreams(tmp_path: Path) -> None:
+    base = "class Layer:\n    @property\n    def params(self):\n        return 1\n    def other(self): ...\n"
+    ours = (
+        "from keel.layer import Layer\n\nclass Ours(Layer):\n    def go(self):\n        {}        return self.params\n"
+    )
+    tip = "class Layer:\n    def other(self): ...\n"
+    for line, expected in (("self.params = 2\n", []), ("pass\n", ["will break"])):
+        found = couple(
+            tmp_path / expected[0] if expected else tmp_path / "set",
+            ours.format(line),
+            {"keel/layer.py": base},
+            {"keel/layer.py": tip},
+        )
+        assert [one.consequence.value for one in found if one.target == "keel.layer.Layer.params"] == expected
+
+
 def test_an_override_whose_upstream_method_returns_something_else(tmp_path: Path) -> None:
     ours = "from keel.layer import Layer\n\nclass Ours(Layer):\n    def parts(self) -> tuple:\n        return ()\n"
     base = "class Layer:\n    def parts(self) -> tuple[int, ...]:\n        return (1,)\n"
