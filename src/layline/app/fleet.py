@@ -10,7 +10,7 @@ from typing import Any
 from layline.app.fleet_file import FleetProject, read_fleet
 from layline.app.patches_drift import DriftOptions, find_drift
 from layline.app.workspace import Workspace
-from layline.core.evidence import Severity, Skipped
+from layline.core.evidence import Severity, Skipped, encode_skipped
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.progress import Progress, silent
 from layline.core.prose import count, verb
@@ -62,7 +62,7 @@ def fleet(file: Path, *, progress: Progress = silent) -> Answer:
     data: dict[str, Any] = {
         "schema": SCHEMA,
         "projects": [_encode(one) for one in members],
-        "skipped": [{"what": one.what, "why": one.why} for one in skipped],
+        "skipped": encode_skipped(skipped),
     }
     groups = tuple(Group(title=_say_member(one), items=one.rows) for one in members)
     return Answer(

@@ -49,9 +49,20 @@ def follow_importers(target: str, comparer: Comparer, upstream: Repository) -> N
 
 def _read_importers(upstream: Repository, commit: str, name: str, roots: tuple[str, ...]) -> Iterator[Importer]:
     out = upstream.git(
-        "diff-tree", "-r", "-m", "--first-parent", "--no-commit-id", "--name-only", "-z", "--no-renames",
-        "--diff-filter=M", f"-G\\b{re.escape(name)}\\b", commit, "--", "*.py",
-    )  # fmt: off
+        "diff-tree",
+        "-r",
+        "-m",
+        "--first-parent",
+        "--no-commit-id",
+        "--name-only",
+        "-z",
+        "--no-renames",
+        "--diff-filter=M",
+        f"-G\\b{re.escape(name)}\\b",
+        commit,
+        "--",
+        "*.py",
+    )
     paths = [path for path in out.decode("utf-8", "surrogateescape").split("\0") if path][:_MOST]
     if not paths:
         return

@@ -146,7 +146,7 @@ class ReleaseReader:
     def _item(self, owner: ast.expr, key: ast.expr, scope: Scope) -> Value:
         found = self._evaluate(owner, scope)
         if isinstance(found, Release):
-            return found
+            return _part(found, key)
         index = self._evaluate(key, scope)
         if isinstance(found, Items) and isinstance(index, Known):
             return next((one for number, one in enumerate(found.values) if number == index.value), None)
@@ -335,6 +335,16 @@ def _attribute(owner: Value, name: str) -> Value:
             return Release(package, is_major=True)
         case Release() if name in _SAME:
             return owner
+    return None
+
+
+def _part(version: Release, key: ast.expr) -> Value:
+    """`release[:2]` compares as the version does, `release[0]` is its first number, `release[1]` says nothing alone."""
+    match key:
+        case ast.Slice(lower=None | ast.Constant(value=0), step=None):
+            return version
+        case ast.Constant(value=0):
+            return Release(version.package, is_major=True)
     return None
 
 

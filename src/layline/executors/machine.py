@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import layline
+from layline.executors.processor import name_processor
 
 _SECONDS = 20
 
@@ -42,7 +43,7 @@ def read_machine(node: str = "") -> Machine:
     return Machine(
         host=platform.node(),
         node=node,
-        processor=_read_processor(),
+        processor=name_processor(),
         cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         accelerators=_read_accelerators(),
         python=platform.python_version(),
@@ -59,15 +60,6 @@ def digest_code() -> str:
         found.update(path.relative_to(root).as_posix().encode())
         found.update(path.read_bytes())
     return found.hexdigest()
-
-
-def _read_processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.machine())
 
 
 def _read_accelerators() -> tuple[str, ...]:

@@ -253,8 +253,10 @@ class Resolver:
             if name not in exports if exports is not None else name.startswith("_"):
                 continue
             self._starring += 1
-            found = self._module_member(source, name)
-            self._starring -= 1
+            try:
+                found = self._module_member(source, name)
+            finally:
+                self._starring -= 1
             if found.thing.home is not None:
                 return _Binding(SymbolKind.IMPORTED_NAME, found.thing, module, item.line)
         return outside

@@ -77,10 +77,22 @@ def find_example(upstream: Repository, culprit: str | None, target: str) -> str:
         return ""
     name = target.rpartition(".")[2]
     out = upstream.git(
-        "diff-tree", "-p", "-U0", "-r", "--root", "-m", "--first-parent", "--no-commit-id", "--no-color",
-        "--no-ext-diff", "--no-textconv", f"-G\\b{re.escape(name)}\\b" if name.isidentifier() else "-Gx^",
-        culprit, "--", "*.py",
-    )  # fmt: off
+        "diff-tree",
+        "-p",
+        "-U0",
+        "-r",
+        "--root",
+        "-m",
+        "--first-parent",
+        "--no-commit-id",
+        "--no-color",
+        "--no-ext-diff",
+        "--no-textconv",
+        f"-G\\b{re.escape(name)}\\b" if name.isidentifier() else "-Gx^",
+        culprit,
+        "--",
+        "*.py",
+    )
     for path, hunk in _find_hunks(out.decode("utf-8", "replace")):
         removed = [line for line in hunk if line.startswith("-") and _uses(line, name)]
         added = [line for line in hunk if line.startswith("+")]

@@ -77,6 +77,10 @@ def plain(x):
         keel.use()  # major
     if INSTALLED.release[:2] < (5, 4):
         keel.use()  # release
+    if INSTALLED.release[0] >= 6:
+        keel.use()  # first
+    if INSTALLED.release[1] >= 3:
+        keel.use()  # second
     if Version("4") <= INSTALLED < Version("5"):
         keel.use()  # between
     old = not NEW
@@ -105,6 +109,8 @@ CASES = [
     ("early", "(? and keel >= 5.0)"),
     ("major", "keel >= 6"),
     ("release", "keel < 5.4"),
+    ("first", "keel >= 6"),
+    ("second", None),
     ("between", "(keel >= 4 and keel < 5)"),
     ("local", "not keel >= 5.2"),
     ("other", None),

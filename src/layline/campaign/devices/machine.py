@@ -6,9 +6,9 @@ import os
 import platform
 from pathlib import Path
 
-from layline.campaign.devices.processor import name_processor
 from layline.campaign.devices.sandbox import STRONG
 from layline.campaign.values.measurement import Environment
+from layline.executors.processor import name_processor
 
 
 def read_environment() -> Environment:

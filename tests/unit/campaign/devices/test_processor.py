@@ -11,12 +11,13 @@ from typing import cast
 import pytest
 
 from layline.campaign.devices import roof as ceilings
-from layline.campaign.devices.processor import name_processor, native_flag, parse_name
+from layline.campaign.devices.processor import native_flag
 from layline.campaign.devices.roof import measure_ceilings, say_share
 from layline.campaign.ledger.state import State
 from layline.campaign.operators import load_operator
 from layline.campaign.proposers import bounds
 from layline.campaign.proposers.bounds import BottleneckKind, classify, find_bounds
+from layline.executors.processor import name_processor, parse_name
 
 GRAVITON = "processor\t: 0\nBogoMIPS\t: 243.75\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: 0xd0c\n"
 NAMES = [
