@@ -17,7 +17,7 @@ from layline.app.results import Results, digest_downstream, result_key
 from layline.app.workspace import cache_directory
 from layline.change.surface import StaleKey, Surface
 from layline.change.trace import Tracer
-from layline.core.evidence import Skipped
+from layline.core.evidence import Skipped, locate_skipped
 from layline.core.ours import is_test
 from layline.coupling.decide import RefKnowledge
 from layline.coupling.judge import Judge, build_couplings
@@ -103,7 +103,10 @@ def measure_impact(workspace: Workspace, backend: Backend, pin: Tree, tip: Tree)
             sorted({one.pin_evidence.path for one in couplings if one.pin_evidence and one.pin_evidence.path})
         ),
         shims=tuple(find_shims(indexes[1])),
-        skipped=(*unread, *unreadable, *options[1].skipped, *indexes[1].skipped()),
+        skipped=(
+            *locate_skipped((*unread, *unreadable), workspace.downstream.name, workspace.commit),
+            *locate_skipped((*options[1].skipped, *indexes[1].skipped()), tip.repository.name, tip.commit),
+        ),
     )
 
 

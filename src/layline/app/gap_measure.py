@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from layline.app.gap_coupling import read_impact
 from layline.app.patches_drift import DriftOptions, find_drift
-from layline.core.evidence import Skipped
+from layline.core.evidence import Skipped, locate_skipped
 from layline.core.policy import recommend
 from layline.core.progress import Progress, silent
 from layline.coupling.agree import agree_on_patches
@@ -173,4 +173,4 @@ def read_dependencies(pin: Tree, tip: Tree, only: tuple[str, ...]) -> tuple[Depe
         files=tuple(files),
         platform=find_platform_changes(before.items, after.items),
     )
-    return dependencies, after.skipped
+    return dependencies, locate_skipped(after.skipped, tip.repository.name, tip.commit)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -113,9 +113,31 @@ class Skipped:
 
     what: str
     why: str
+    path: str | None = field(default=None, compare=False)
+    """The file, where it is one of a tree that the context names."""
+    line: int | None = field(default=None, compare=False)
+    evidence: Evidence | None = field(default=None, compare=False)
+    """The same place once its tree is known."""
+
+    @classmethod
+    def at(cls, path: str, line: int | None, why: str) -> Skipped:
+        """A file, or a line of it."""
+        return cls(path if line is None else f"{path}:{line}", why, path, line)
 
     def __str__(self) -> str:
         return f"{self.what}: {self.why}"
+
+
+def locate_skipped(items: Iterable[Skipped], repo: str, commit: str) -> tuple[Skipped, ...]:
+    """With the tree that their paths belong to, so that a report can link them."""
+
+    def locate(item: Skipped) -> Skipped:
+        if item.path is None:
+            return item
+        lines = None if item.line is None else (item.line, item.line)
+        return replace(item, evidence=Evidence(repo=repo, commit=commit, path=item.path, lines=lines))
+
+    return tuple(locate(item) for item in items)
 
 
 def encode_skipped(items: Iterable[Skipped]) -> list[answers.Skipped]:

@@ -385,7 +385,7 @@ def read_uses(
     if cache is not None and made:
         cache.store(made.items())
     decoded = {blob: decode_uses(text) for blob, text in sorted((texts | made).items())}
-    skipped = tuple(Skipped(ours[blob], why) for blob, why in decoded.items() if isinstance(why, str))
+    skipped = tuple(Skipped.at(ours[blob], None, why) for blob, why in decoded.items() if isinstance(why, str))
     return {blob: uses for blob, uses in decoded.items() if isinstance(uses, Uses)}, skipped
 
 

@@ -58,7 +58,7 @@ def show_trend(drift: Drift) -> str:
     if drift.previous is None or drift.change is None:
         return "no earlier figure"
     sign = "+" if drift.change > 0 else ("−" if drift.change < 0 else "±")
-    return f"{sign}{abs(drift.change)} since {drift.previous.since}"
+    return f"{sign}{abs(drift.change)} since {drift.previous.since.partition('T')[0]}"
 
 
 def show_steadiness(drift: Drift) -> str:
@@ -133,19 +133,22 @@ def show_step(item: CountedMove) -> str:
 def _tell_drift(drift: Drift) -> str:
     moved = f" The pin moved in the window, from {drift.old_pin[:8]}." if drift.old_pin else ""
     ahead = f" and {drift.distance.ahead} ahead of" if drift.distance.ahead else ""
-    return (
+    told = (
         f"{drift.label}: pin {drift.pin.hash[:8]} ({drift.pin.date}) is "
         f"{show_count(drift.distance.behind, 'commit')} behind{ahead} "
         f"upstream {drift.ref} {drift.tip.hash[:8]} ({drift.tip.date}), {show_trend(drift)}.{moved}"
         f" Recommendation: {drift.recommendation}{show_steadiness(drift)}: "
-        f"{drift.recommendation.rule}.{_tell_notable(drift.notable)}"
+        f"{drift.recommendation.rule}."
     )
+    return told + _tell_notable(drift.notable[:MOST_NOTABLE], LONGEST - len(told))
 
 
-def _tell_notable(notable: tuple[Notable, ...]) -> str:
+def _tell_notable(notable: tuple[Notable, ...], room: int) -> str:
+    """As many titles as fit whole: half a title tells nothing."""
     if not notable:
         return ""
-    return f" Since then upstream: {'; '.join(show_notable(item) for item in notable[:MOST_NOTABLE])}."
+    told = f" Since then upstream: {'; '.join(show_notable(item) for item in notable)}."
+    return told if len(told) <= room else _tell_notable(notable[:-1], room)
 
 
 def show_notable(item: Notable) -> str:

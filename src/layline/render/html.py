@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from layline.core.report import Bullets, Chart, Code, Paragraph, Table
 from layline.render.charts import chart_from_fence, draw
-from layline.render.inline import link_of, parts
+from layline.render.inline import link_of, parts, skipped_line
 from layline.render.markup import Anchors, Document, Heading, parse_document
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def render_html(report: Report) -> str:
     for section in report.sections:
         lines += _section(section, 2, anchors)
     if report.skipped:
-        items = "".join(f"<li>{escape(str(skipped))}</li>" for skipped in report.skipped)
+        items = "".join(f"<li>{render_inline_html(skipped_line(skipped))}</li>" for skipped in report.skipped)
         lines.append(f'{_heading(2, anchors.fresh("Skipped"), "Skipped", "Skipped")}<ul class="skipped">{items}</ul>\n')
     return "".join(lines)
 

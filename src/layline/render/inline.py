@@ -9,6 +9,7 @@ from layline.core.report import Cell
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from layline.core.evidence import Skipped
     from layline.core.report import Inline
 
 
@@ -20,6 +21,11 @@ def parts(text: Inline) -> Iterator[Cell]:
 
 def plain(text: Inline) -> str:
     return "".join(cell.text for cell in parts(text))
+
+
+def skipped_line(item: Skipped) -> Inline:
+    """What could not be read, as a link where its place is known, and why."""
+    return (Cell(item.what, evidence=item.evidence), f": {item.why}")
 
 
 def link_of(cell: Cell) -> str | None:

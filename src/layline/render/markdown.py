@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from layline.core.report import Bullets, Chart, Code, Paragraph, Table
 from layline.render.charts import fence_of
-from layline.render.inline import link_of, parts, plain
+from layline.render.inline import link_of, parts, plain, skipped_line
 from layline.render.markup import FOLD_END, fold_line
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from layline.core.report import Block, Cell, Inline, Report, Section
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|~&])")
-_LINE_START = re.compile(r"^(\s*)([#+\-=>]|\d+[.)])")
+_LINE_START = re.compile(r"^(\s*)([#+\-=])|^(\s*\d+)([.)])(?=\s|$)")
 
 
 def render_markdown(report: Report) -> str:
@@ -32,7 +32,7 @@ def render_markdown(report: Report) -> str:
         lines += _render_section(section, 2)
     if report.skipped:
         lines += ["## Skipped", ""]
-        lines += [f"- {escape(str(skipped))}" for skipped in report.skipped]
+        lines += _render_block(Bullets(tuple(skipped_line(item) for item in report.skipped)))
         lines.append("")
     return "\n".join(lines).rstrip("\n") + "\n"
 
@@ -40,7 +40,12 @@ def render_markdown(report: Report) -> str:
 def escape(text: str) -> str:
     """Literal text: no markup, no raw HTML, one line."""
     flat = " ".join(text.split())
-    return _LINE_START.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", flat))
+    return _begin_line(_SPECIAL.sub(r"\\\1", flat))
+
+
+def _begin_line(text: str) -> str:
+    """What stands first on a line begins no heading and no list."""
+    return _LINE_START.sub(r"\1\3\\\2\4", text)
 
 
 def render_inline(text: Inline) -> str:
@@ -78,10 +83,10 @@ def _render_section(section: Section, level: int) -> Iterator[str]:
 def _render_block(block: Block) -> Iterator[str]:
     match block:
         case Paragraph(text=text):
-            yield render_inline(text)
+            yield _begin_line(render_inline(text))
         case Bullets(items=items, ordered=ordered):
             for number, item in enumerate(items, 1):
-                yield f"{f'{number}.' if ordered else '-'} {render_inline(item)}"
+                yield f"{f'{number}.' if ordered else '-'} {_begin_line(render_inline(item))}"
         case Code(text=text, language=language):
             longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
             fence = "`" * max(3, longest + 1)

@@ -87,7 +87,7 @@ class Index:
         for entry in sorted(self.entries.values(), key=lambda entry: (entry.part, entry.path)):
             found = self._decode(entry.blob)
             if isinstance(found, str):
-                yield Skipped(entry.path, found)
+                yield Skipped.at(entry.path, None, found)
 
     def owns(self, dotted: str) -> bool:
         """True if the name belongs to the indexed code, whether or not it is there."""

@@ -33,7 +33,7 @@ _PLAIN = frozenset({ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Retu
 def parse_module(path: str, data: bytes) -> Module | Skipped:
     """What the blob binds, or why it cannot be read."""
     found = _read_known(data)
-    return Skipped(path, found) if isinstance(found, str) else found
+    return Skipped.at(path, None, found) if isinstance(found, str) else found
 
 
 @lru_cache(maxsize=1024)
@@ -61,7 +61,7 @@ def encode_module(data: bytes) -> str:
 def parse_tree(path: str, data: bytes) -> ast.Module | Skipped:
     """The syntax tree of a blob, warnings of the analysed code silenced."""
     found = _parse(data)
-    return Skipped(path, found) if isinstance(found, str) else found
+    return Skipped.at(path, None, found) if isinstance(found, str) else found
 
 
 def _parse(data: bytes) -> ast.Module | str:

@@ -64,18 +64,18 @@ class Tree:
         """The text at `path`, or why it cannot be read as text."""
         entry = self.find(path)
         if entry is None:
-            return Skipped(path, "no such file in this commit")
+            return Skipped.at(path, None, "no such file in this commit")
         try:
             data = self.repository.read_blob(entry.oid)
         except MissingObject:
-            return Skipped(path, f"blob {entry.oid} is not in this clone")
+            return Skipped.at(path, None, f"blob {entry.oid} is not in this clone")
         return decode_source(path, data)
 
 
 def decode_source(path: str, data: bytes) -> str | Skipped:
     if len(data) > MAX_BLOB_BYTES:
-        return Skipped(path, f"{len(data)} bytes are more than the {MAX_BLOB_BYTES} we read")
+        return Skipped.at(path, None, f"{len(data)} bytes are more than the {MAX_BLOB_BYTES} we read")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        return Skipped(path, f"byte {error.start} is not UTF-8")
+        return Skipped.at(path, None, f"byte {error.start} is not UTF-8")

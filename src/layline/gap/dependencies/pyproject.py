@@ -21,7 +21,7 @@ def find_pyproject_declarations(path: str, text: str) -> Iterator[Declaration | 
     try:
         plain = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        yield Skipped(path, f"not TOML: {error}")
+        yield Skipped.at(path, None, f"not TOML: {error}")
         return
     lines = _Lines(text)
     project = _table(plain, "project")
@@ -96,7 +96,7 @@ def _listed(
     if items is None:
         return
     if not isinstance(items, list):
-        yield Skipped(f"{path}: {'.'.join(where)}", "not a list")
+        yield Skipped(f"{path}: {'.'.join(where)}", "not a list", path)
         return
     for item in items:
         if isinstance(item, dict) and "include-group" in item:
@@ -104,7 +104,7 @@ def _listed(
         need = parse_need(item) if isinstance(item, str) else None
         line = lines.find(*where, literal=item if isinstance(item, str) else "")
         if need is None:
-            yield Skipped(f"{path}:{line}", f"{item!r} is not a requirement")
+            yield Skipped.at(path, line, f"{item!r} is not a requirement")
             continue
         yield Declaration(
             rank=Rank.METADATA,

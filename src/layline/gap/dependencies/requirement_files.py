@@ -28,7 +28,7 @@ def find_requirement_declarations(
 ) -> Iterator[Declaration | Skipped]:
     """The needs of one file and of those it includes; each belongs to the file it stands in unless a scope is given."""
     if depth > _MAX_DEPTH:
-        yield Skipped(path, f"includes nest deeper than {_MAX_DEPTH}")
+        yield Skipped.at(path, None, f"includes nest deeper than {_MAX_DEPTH}")
         return
     text = tree.read_text(path)
     if isinstance(text, Skipped):
@@ -37,7 +37,7 @@ def find_requirement_declarations(
     if not any(line.strip() for line in text.splitlines()):
         return
     if all(line.strip().startswith("#") or not line.strip() for line in text.splitlines()):
-        yield Skipped(path, "holds only comments; it declares nothing, and it is not an empty file")
+        yield Skipped.at(path, None, "holds only comments; it declares nothing, and it is not an empty file")
         return
     for number, line in _logical_lines(text):
         if include := _INCLUDE.match(line):
@@ -66,7 +66,7 @@ def _find_line(path: str, number: int, line: str, rank: Rank, scope: str) -> Ite
         return  # --pre, --no-binary …: how to install, not what
     need = parse_need(name_address(bare))
     if need is None:
-        yield Skipped(f"{path}:{number}", f"{bare[:80]!r} is not a requirement")
+        yield Skipped.at(path, number, f"{bare[:80]!r} is not a requirement")
         return
     yield Declaration(
         rank=rank,

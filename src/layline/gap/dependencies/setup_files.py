@@ -21,7 +21,7 @@ def find_setup_cfg_declarations(path: str, text: str) -> Iterator[Declaration | 
     try:
         parser.read_string(text)
     except (configparser.Error, ValueError) as error:
-        yield Skipped(path, f"not an ini file: {str(error).splitlines()[0]}")
+        yield Skipped.at(path, None, f"not an ini file: {str(error).splitlines()[0]}")
         return
     lines = text.splitlines()
     options = parser["options"] if parser.has_section("options") else {}
@@ -40,7 +40,7 @@ def find_setup_py_declarations(path: str, text: str) -> Iterator[Declaration | S
         with PARSING:
             module = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError) as error:
-        yield Skipped(path, f"not Python: {error}")
+        yield Skipped.at(path, None, f"not Python: {error}")
         return
     literals = {
         target.id: node.value
@@ -65,11 +65,11 @@ def _find_keyword(path: str, keyword: ast.keyword, names: dict[str, ast.expr]) -
                 if isinstance(key, ast.Constant) and isinstance(key.value, str):
                     yield from _find_items(path, f"extra {key.value}", items, names)
                 else:
-                    yield Skipped(f"{path}:{items.lineno}", "an extra whose name is not a literal")
+                    yield Skipped.at(path, items.lineno, "an extra whose name is not a literal")
         case name, _ if name in _SCOPES:
             yield from _find_items(path, _SCOPES[str(name)], value, names)
         case ("python_requires" | "extras_require") as name, _:
-            yield Skipped(f"{path}:{value.lineno}", f"{name} is computed: `{ast.unparse(value)[:80]}`")
+            yield Skipped.at(path, value.lineno, f"{name} is computed: `{ast.unparse(value)[:80]}`")
 
 
 def _find_items(path: str, scope: str, value: ast.expr, names: dict[str, ast.expr]) -> Iterator[Declaration | Skipped]:
@@ -81,13 +81,13 @@ def _find_items(path: str, scope: str, value: ast.expr, names: dict[str, ast.exp
             yield from _find_items(path, scope, left, names)
             yield from _find_items(path, scope, right, names)
         case other:
-            yield Skipped(f"{path}:{other.lineno}", f"{scope} is computed: `{ast.unparse(other)[:80]}`")
+            yield Skipped.at(path, other.lineno, f"{scope} is computed: `{ast.unparse(other)[:80]}`")
 
 
 def _find_item(path: str, scope: str, item: ast.expr) -> Iterator[Declaration | Skipped]:
     need = parse_need(item.value) if isinstance(item, ast.Constant) and isinstance(item.value, str) else None
     if need is None:
-        yield Skipped(f"{path}:{item.lineno}", f"`{ast.unparse(item)[:80]}` is not a literal requirement")
+        yield Skipped.at(path, item.lineno, f"`{ast.unparse(item)[:80]}` is not a literal requirement")
         return
     yield Declaration(
         rank=Rank.METADATA,
@@ -134,7 +134,7 @@ def _listed(path: str, lines: list[str], scope: str, value: str) -> Iterator[Dec
         need = parse_need(item)
         line = _line_of(lines, item)
         if need is None:
-            yield Skipped(f"{path}:{line}", f"{item!r} is not a requirement")
+            yield Skipped.at(path, line, f"{item!r} is not a requirement")
             continue
         yield Declaration(
             rank=Rank.METADATA,

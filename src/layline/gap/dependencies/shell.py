@@ -104,7 +104,7 @@ def find_installs(path: str, number: int, command: str, rank: Rank) -> Iterator[
     try:
         words = shlex.split(_EXPRESSION.sub(lambda one: "".join(one.group(0).split()), found["rest"]))
     except ValueError:
-        yield Skipped(f"{path}:{number}", f"the quotes of `{command.strip()[:80]}` do not close")
+        yield Skipped.at(path, number, f"the quotes of `{command.strip()[:80]}` do not close")
         return
     skip = False
     for word in words:
@@ -124,7 +124,7 @@ def _find_word(path: str, number: int, word: str, rank: Rank) -> Iterator[Declar
     need = parse_need(text)
     if need is None or "$" in need.name or text.startswith("$"):
         if re.search(r"[A-Za-z]", text):
-            yield Skipped(f"{path}:{number}", f"what `{text[:60]}` installs depends on a variable")
+            yield Skipped.at(path, number, f"what `{text[:60]}` installs depends on a variable")
         return
     yield Declaration(
         rank=rank,

@@ -26,12 +26,12 @@ _OFF = re.compile(r"^\s*(?:\$\{\{\s*)?(?:false|0)(?:\s*&&.*)?\s*(?:\}\}\s*)?$", 
 def find_workflow_declarations(path: str, text: str) -> Iterator[Declaration | Skipped]:
     """Everything one workflow file installs; commented-out lines are not facts, a job switched off is one."""
     if len(text) > _MAX_BYTES:
-        yield Skipped(path, f"{len(text)} characters are more than the {_MAX_BYTES} we read as a workflow")
+        yield Skipped.at(path, None, f"{len(text)} characters are more than the {_MAX_BYTES} we read as a workflow")
         return
     try:
         root = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        yield Skipped(path, f"not YAML: {str(error).splitlines()[0]}")
+        yield Skipped.at(path, None, f"not YAML: {str(error).splitlines()[0]}")
         return
     if isinstance(root, yaml.MappingNode):
         yield from _find_in(path, text.splitlines(), root)

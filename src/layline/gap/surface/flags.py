@@ -149,7 +149,7 @@ def _find_written(index: Index, module: str, tree: ast.Module) -> Iterator[Flag 
         options = [item.value for item in node.args if isinstance(item, ast.Constant) and isinstance(item.value, str)]
         flags = [option for option in options if option.startswith("-")]
         if len(options) != len(node.args):
-            yield Skipped(f"{index.entries[module].path}:{node.lineno}", "a flag whose name is computed")
+            yield Skipped.at(index.entries[module].path, node.lineno, "a flag whose name is computed")
         if flags:
             keywords = {item.arg: item.value for item in node.keywords if item.arg}
             evidence = index.evidence(module, (node.lineno, node.lineno))

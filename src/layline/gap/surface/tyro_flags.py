@@ -38,9 +38,9 @@ def find_tyro_flags(resolver: Resolver, classes: Classes) -> Iterator[Flag | Ski
                 continue
             roots = sorted(set(_find_roots(resolver, classes, module, tree, call)) - hidden)
             if not roots:
-                place = f"{resolver.index.entries[module].path}:{call.lineno}"
-                yield Skipped(
-                    place,
+                yield Skipped.at(
+                    resolver.index.entries[module].path,
+                    call.lineno,
                     "which class tyro makes flags of cannot be decided without running the code; its fields are listed instead",
                 )
             for root in roots:

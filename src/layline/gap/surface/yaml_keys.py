@@ -93,12 +93,12 @@ def read_yaml_keys(tree: Tree, places: tuple[str, ...]) -> tuple[dict[str, list[
 
 def _find_keys(path: str, text: str) -> Iterator[tuple[str, Location] | Skipped]:
     if len(text) > _MAX_BYTES:
-        yield Skipped(path, f"{len(text)} characters are more than the {_MAX_BYTES} we read as YAML")
+        yield Skipped.at(path, None, f"{len(text)} characters are more than the {_MAX_BYTES} we read as YAML")
         return
     try:
         root = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        yield Skipped(path, f"not YAML: {str(error).splitlines()[0]}")
+        yield Skipped.at(path, None, f"not YAML: {str(error).splitlines()[0]}")
         return
     waiting = [(root, "")] if root is not None else []
     seen: set[int] = set()
