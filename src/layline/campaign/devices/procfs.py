@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from layline.errors import BenchError
-
 
 def read_state(pid: int) -> str:
     """One letter as in proc(5): `T` stopped, `S` waiting, `Z` dead; empty where there is no such process."""
@@ -81,11 +79,16 @@ def read_mapped_files(pid: int) -> frozenset[str]:
     return frozenset(field[5] for field in fields if len(field) == 6 and "x" in field[1])
 
 
-def find_child(pid: int) -> int:
-    """The only child of a process; kernels without `children` in /proc are searched."""
-    told = Path(f"/proc/{pid}/task/{pid}/children")
-    if told.exists():
-        return int(told.read_text().split()[0])
+def find_child(pid: int) -> int | None:
+    """The only child of a process, None where both are gone already; kernels without `children` in /proc are
+    searched.
+    """
+    try:
+        told = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        told = []
+    if told:
+        return int(told[0])
     for place in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = place.read_text(errors="replace").rpartition(")")[2].split()
@@ -93,4 +96,4 @@ def find_child(pid: int) -> int:
             continue
         if fields[1] == str(pid):
             return int(place.parent.name)
-    raise BenchError(f"The worker of process {pid} cannot be found in /proc.")
+    return None

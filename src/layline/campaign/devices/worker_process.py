@@ -111,7 +111,7 @@ class Worker:
         (first,) = struct.unpack("<q", self._receive(8, STARTING))
         _kind, length = struct.unpack("<II", self._receive(8, STARTING))
         self.weaker = tuple(json.loads(self._receive(length, STARTING)))
-        self._pid = procfs.find_child(first)
+        self._pid = procfs.find_child(first) or 0  # one that could not load the kernel may be gone: it has told why
         self._clock = (~self._pid << 3) | 2  # the POSIX CPU-time clock of that process
         began = time.perf_counter_ns()
         kind, told = struct.unpack("<II", self._receive(8, "loading the kernel"))
@@ -119,6 +119,8 @@ class Worker:
         if kind == _FAILED:
             said = self._receive(told, "loading the kernel").decode(errors="replace")
             raise Fault("loads", f"The kernel could not be loaded: {said}")
+        if not self._pid:
+            raise BenchError(f"The worker of process {first} cannot be found in /proc.")
         if self.kernel.mode is not None and told != self.kernel.mode:
             changed = describe_mode(self.kernel.mode, told, platform.machine())
             raise Fault(
