@@ -19,6 +19,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from layline.core.evidence import Location, Skipped
 from layline.core.why import Reason, Why, say
@@ -82,8 +83,8 @@ class CallSite:
 
 def read_call(node: ast.Call) -> CallShape:
     return CallShape(
-        positional=sum(not isinstance(item, ast.Starred) for item in node.args),
-        keywords=tuple(item.arg for item in node.keywords if item.arg is not None),
+        positional=len([item for item in node.args if not isinstance(item, ast.Starred)]),
+        keywords=tuple([item.arg for item in node.keywords if item.arg is not None]),
         has_star=any(isinstance(item, ast.Starred) for item in node.args),
         has_double_star=any(item.arg is None for item in node.keywords),
     )
@@ -269,11 +270,14 @@ def _receiver(tree: ast.Module, call: ast.Call, holder: Module | None, offset: i
 
 def _find_functions(tree: ast.Module, call: ast.Call) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """The functions around a call."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.lineno <= call.lineno <= (
-            node.end_lineno or 0
-        ):
+    for node in _list_functions(tree):
+        if node.lineno <= call.lineno <= (node.end_lineno or 0):
             yield node
+
+
+@lru_cache(maxsize=4)
+def _list_functions(tree: ast.Module) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return [node for node in walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
 
 
 def _find_kinds(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> Iterator[str | None]:
@@ -281,7 +285,7 @@ def _find_kinds(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> 
     for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs):
         if one.arg == name:
             yield dotted_text(one.annotation) if one.annotation is not None else None
-    for node in ast.walk(function):
+    for node in walk(function):
         match node:
             case ast.Assign(targets=[ast.Name(id=given)], value=value) if given == name:
                 yield dotted_text(value.func) if isinstance(value, ast.Call) else None

@@ -31,6 +31,7 @@ from layline.source.definitions import Definition, DefinitionKind, Module
 from layline.source.parsing import parse_module, parse_tree
 from layline.source.slices import read_definition, slice_definition
 from layline.source.versions import Versions
+from layline.source.walking import walk
 
 _MANY_FILES = 400
 """A commit that touches more files than this (a mass reformatting, an import of a tree) is not searched for renames."""
@@ -318,7 +319,7 @@ class Tracer:
         found = module.best(qualname) if module is not None else None
         if found is None or tree is None:
             return None
-        for node in ast.walk(tree):
+        for node in walk(tree):
             if (
                 isinstance(node, ast.stmt)
                 and node.lineno == found.line

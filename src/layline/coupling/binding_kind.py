@@ -11,12 +11,13 @@ from layline.change.binding import Problem
 from layline.change.compare import Comparison
 from layline.core.why import Reason, Why
 from layline.source import Definition, DefinitionKind, Resolver, Symbol, parse_tree
+from layline.source.walking import find_children, walk
 
 _NATURES = frozenset(
     {"staticmethod", "classmethod", "property", "cached_property", "contextmanager", "asynccontextmanager"}
 )
 """Decorators that decide how callers use a name; any other leaves calls as they are."""
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 def find_nature_problems(comparison: Comparison, ours: Definition, wrapping: str = "") -> Iterator[Problem]:
@@ -71,7 +72,7 @@ def _taken(side: Resolver, symbol: Symbol) -> int | None:
         return None
     tree = parse_tree(symbol.module, text.encode("utf-8", "surrogatepass"))
     found: set[int] = set()
-    for item in ast.walk(tree) if isinstance(tree, ast.Module) else ():
+    for item in walk(tree) if isinstance(tree, ast.Module) else ():
         match item:
             case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Call(func=ast.Name(id=name))):
                 if name == definition.name and not any(isinstance(one, ast.Starred) for one in names):
@@ -136,9 +137,9 @@ def find_used_attributes(ours: ast.AST, originals: frozenset[str]) -> list[str]:
 
 def walk_own(node: ast.AST) -> Iterator[ast.AST]:
     """The nodes of a function that belong to itself and not to functions in it."""
-    todo = list(ast.iter_child_nodes(node))
+    todo = find_children(node)[::-1]
     while todo:
-        item = todo.pop(0)
+        item = todo.pop()
         yield item
-        if not isinstance(item, (*_FUNCTIONS, ast.ClassDef)):
-            todo[:0] = ast.iter_child_nodes(item)
+        if not isinstance(item, _SCOPES):
+            todo += reversed(find_children(item))

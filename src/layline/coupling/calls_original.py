@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from layline.source.walking import find_children
+
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
@@ -54,5 +56,5 @@ def _calls(node: ast.AST, originals: frozenset[str]) -> bool:
         if isinstance(item, ast.Call) and isinstance(item.func, ast.Name) and item.func.id in originals:
             return True
         if not isinstance(item, _FUNCTIONS):
-            todo += ast.iter_child_nodes(item)
+            todo += find_children(item)
     return False

@@ -151,11 +151,12 @@ class Fitter:
 
     def _is_named(self, name: str) -> bool:
         """True if upstream's text has the name apart from its definition: in a table, a string, on a value."""
-        word = re.compile(rb"(?<!\w)(def )?" + re.escape(name.encode()) + rb"(?!\w)")
+        plain = name.encode()
+        word = re.compile(rb"(?<!\w)(def )?" + re.escape(plain) + rb"(?!\w)")
         return any(
             found[1] is None
             for module, data in read_modules(self._tip)
-            if not is_test_module(module)
+            if plain in data and not is_test_module(module)
             for found in word.finditer(data)
         )
 

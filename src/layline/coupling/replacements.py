@@ -10,6 +10,7 @@ from functools import lru_cache
 from layline.change.similarity import Shingles, read_shingles
 from layline.core.evidence import Location, Skipped
 from layline.source import Definition, Module, Tree, parse_module, parse_tree
+from layline.source.walking import walk
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,7 +96,7 @@ class Replacements:
 
 def _read_lambda(tree: ast.Module, text: str, location: Location) -> Replacement | None:
     """The only lambda on a line, as the function it is; None where there is none, or more than one."""
-    found = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda) and node.lineno == location.line]
+    found = [node for node in walk(tree) if isinstance(node, ast.Lambda) and node.lineno == location.line]
     if len(found) != 1:
         return None
     node = ast.FunctionDef(name="_lambda", args=found[0].args, body=[ast.Return(found[0].body)], decorator_list=[])
@@ -111,6 +112,6 @@ def define(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> Defin
 
 
 def _definitions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeAlias
 
-from layline.source.walking import walk
+from layline.source.walking import find_children, walk
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _Block: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -152,7 +152,7 @@ def _walk_scope(scope: ast.AST, *, deep: bool) -> Iterator[tuple[ast.AST, bool]]
     """Nodes with whether a `try` around them catches their failure; inner functions only where `deep`; of a chain its
     whole.
     """
-    todo: list[tuple[ast.AST, bool]] = [(item, False) for item in ast.iter_child_nodes(scope)]
+    todo: list[tuple[ast.AST, bool]] = [(item, False) for item in find_children(scope)]
     while todo:
         node, guarded = todo.pop()
         yield node, guarded
@@ -164,7 +164,7 @@ def _walk_scope(scope: ast.AST, *, deep: bool) -> Iterator[tuple[ast.AST, bool]]
             todo += [(item, True) for item in node.body]
             todo += [(item, guarded) for item in (*node.handlers, *node.orelse, *node.finalbody)]
             continue
-        todo += [(item, guarded) for item in ast.iter_child_nodes(node)]
+        todo += [(item, guarded) for item in find_children(node)]
 
 
 def _catches(handler: ast.ExceptHandler) -> bool:

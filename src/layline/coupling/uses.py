@@ -5,13 +5,15 @@ from __future__ import annotations
 import ast
 import json
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from layline.change.binding import CallShape, read_call
 from layline.core.evidence import Skipped
 from layline.source import parse_tree
+from layline.source.fingerprint import text_of
+from layline.source.walking import find_children, walk
 
 ANALYSER = f"uses-7-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
@@ -20,7 +22,11 @@ _LAUNCH = frozenset({"num_warps", "num_stages", "num_ctas", "maxnreg", "warmup",
 _CATCHES = frozenset(
     {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException", "TypeError"}
 )
+_NOTHING: frozenset[str] = frozenset()
+_IMPORTS = frozenset({ast.Import, ast.ImportFrom})
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+_Call: TypeAlias = tuple[ast.Call, int | None, frozenset[str]]
+"""A call, into how many names its result is taken apart, and the keywords that are not for what is called."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,16 +64,16 @@ class Uses:
 
 def encode_uses(data: bytes) -> str:
     """The rows of one blob as JSON; a JSON string says why there are none."""
-    tree = parse_tree("", data)
+    return encode_tree(parse_tree("", data))
+
+
+def encode_tree(tree: ast.Module | Skipped) -> str:
+    """The same of a blob that was parsed already."""
     if isinstance(tree, Skipped):
         return json.dumps(tree.why)
     walker = _Walker(tree)
-    rows = [
-        [use.line, use.scope, use.chain, _encode_call(use.call), int(use.guarded), int(use.assigned)]
-        for use in walker.found.uses
-    ]
-    reads = [[read.line, read.scope, read.origin, read.attributes, int(read.guarded)] for read in walker.found.reads]
-    return json.dumps({"u": rows, "r": reads, "g": walker.found.guarded_imports}, separators=(",", ":"))
+    found = {"u": walker.uses, "r": walker.reads, "g": walker.guarded_imports}
+    return json.dumps(found, separators=(",", ":"), check_circular=False)
 
 
 def decode_uses(text: str) -> Uses | str:
@@ -88,56 +94,77 @@ def decode_uses(text: str) -> Uses | str:
 
 
 class _Walker:
-    """One pass over a module; knows which names are imports and what the variables of each function are."""
+    """One pass over a module; knows which names are imports and what the variables of each function are.
+
+    It makes the rows of `Use` and `FieldRead` as they are kept: our whole project goes through here.
+    """
 
     def __init__(self, tree: ast.Module) -> None:
-        self.found = Uses()
+        self.uses: list[list[Any]] = []
+        self.reads: list[list[Any]] = []
+        self.guarded_imports: list[int] = []
         self._aliases = frozenset(_find_aliases(tree))
         self._scope: list[str] = []
         self._guards = 0
         self._variables: list[dict[str, str]] = [{}]
         self._fields: list[dict[str, str]] = [{}]
-        for node in tree.body:
-            self._visit(node)
+        self._visits: dict[type[ast.AST], Callable[[Any], None]] = {
+            ast.FunctionDef: self._visit_function,
+            ast.AsyncFunctionDef: self._visit_function,
+            ast.ClassDef: self._visit_class,
+            ast.Try: self._visit_try,
+            ast.If: self._visit_if,
+            ast.Call: self._visit_call,
+            ast.Assign: self._visit_assignment,
+            ast.AnnAssign: self._visit_annotated,
+            ast.Import: self._visit_import,
+            ast.ImportFrom: self._visit_import,
+            ast.Attribute: self._visit_chain,
+            ast.Name: self._visit_chain,
+        }
+        self._visit_all(tree.body)
 
     def _visit(self, node: ast.AST) -> None:
+        visit = self._visits.get(node.__class__)
+        if visit is not None:
+            visit(node)
+        elif node.__class__ is not ast.Constant:
+            self._visit_all(find_children(node))
+
+    def _visit_all(self, nodes: Iterable[ast.AST]) -> None:
+        for node in nodes:
+            self._visit(node)
+
+    def _visit_if(self, node: ast.If) -> None:
+        asks = _asks_first(node.test)
+        self._visit(node.test)
+        self._guards += asks
+        self._visit_all((*node.body, *node.orelse))
+        self._guards -= asks
+
+    def _visit_import(self, node: ast.Import | ast.ImportFrom) -> None:
+        if self._guards:
+            self.guarded_imports.append(node.lineno)
+
+    def _visit_assignment(self, node: ast.Assign) -> None:
         match node:
-            case ast.FunctionDef() | ast.AsyncFunctionDef():
-                self._visit_function(node)
-            case ast.ClassDef():
-                self._visit_class(node)
-            case ast.Try():
-                self._visit_try(node)
-            case ast.If(test=test) if _asks_first(test):
-                self._visit(test)
-                self._guards += 1
-                self._visit_all((*node.body, *node.orelse))
-                self._guards -= 1
-            case ast.Call():
-                self._visit_call(node, None)
             case ast.Assign(targets=[ast.Tuple(elts=names) as target], value=ast.Call() as call):
                 counted = not any(isinstance(item, ast.Starred) for item in names)
                 self._visit_call(call, len(names) if counted else None)
                 self._visit(target)
-            case ast.Import() | ast.ImportFrom():
-                self.found.guarded_imports += [node.lineno] if self._guards else []
-            case ast.Attribute() | ast.Name():
-                self._visit_chain(node, None)
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 self._visit(value)
                 self._remember(name, value)
             case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=ast.Name(id=source)):
                 self._fields[-1][name] = self._variables[-1].get(source, "")
                 self._add(node.lineno, f"self.{name}", None, assigned=True)
-            case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation):
-                self._variables[-1][name] = f"type:{_type_text(annotation)}"
-                self._visit_all(ast.iter_child_nodes(node))
             case _:
-                self._visit_all(ast.iter_child_nodes(node))
+                self._visit_all(find_children(node))
 
-    def _visit_all(self, nodes: Any) -> None:
-        for node in nodes:
-            self._visit(node)
+    def _visit_annotated(self, node: ast.AnnAssign) -> None:
+        if isinstance(node.target, ast.Name):
+            self._variables[-1][node.target.id] = f"type:{_type_text(node.annotation)}"
+        self._visit_all(find_children(node))
 
     def _visit_function(self, node: _Function) -> None:
         self._visit_all((*node.decorator_list, *node.args.defaults, *(item for item in node.args.kw_defaults if item)))
@@ -170,25 +197,21 @@ class _Walker:
         self._guards -= guarded
         self._visit_all((*node.orelse, *node.finalbody))
 
-    def _visit_call(self, node: ast.Call, taken: int | None) -> None:
-        shape = replace(read_call(node), taken=taken)
+    def _visit_call(self, node: ast.Call, taken: int | None = None) -> None:
         match node.func:
             case ast.Subscript(value=ast.Attribute() | ast.Name() as kernel, slice=grid):
-                launched = tuple(word for word in shape.keywords if word not in _LAUNCH)
-                self._visit_chain(kernel, replace(shape, keywords=launched))
-                self._visit_all((grid, *node.args, *(keyword.value for keyword in node.keywords)))
-                return
-            case ast.Attribute(value=ast.Call(func=ast.Name(id="super"), args=[])):
-                self._add(node.lineno, f"super().{node.func.attr}", shape)
-                self._visit_all((*node.args, *(keyword.value for keyword in node.keywords)))
-                return
-        if isinstance(node.func, ast.Attribute | ast.Name):
-            self._visit_chain(node.func, shape)
-        else:
-            self._visit(node.func)
-        self._visit_all((*node.args, *(keyword.value for keyword in node.keywords)))
+                self._visit_chain(kernel, (node, taken, _LAUNCH))
+                self._visit(grid)
+            case ast.Attribute(value=ast.Call(func=ast.Name(id="super"), args=[]), attr=name):
+                self._add(node.lineno, f"super().{name}", (node, taken, _NOTHING))
+            case ast.Attribute() | ast.Name() as called:
+                self._visit_chain(called, (node, taken, _NOTHING))
+            case called:
+                self._visit(called)
+        self._visit_all(node.args)
+        self._visit_all([keyword.value for keyword in node.keywords])
 
-    def _visit_chain(self, node: ast.Attribute | ast.Name, call: CallShape | None) -> None:
+    def _visit_chain(self, node: ast.Attribute | ast.Name, call: _Call | None = None) -> None:
         words: list[str] = []
         inner: ast.expr = node
         while isinstance(inner, ast.Attribute):
@@ -197,41 +220,35 @@ class _Walker:
         if not isinstance(inner, ast.Name):
             self._visit(inner)
             return
-        chain = [inner.id, *reversed(words)]
-        if inner.id in self._aliases and inner.id not in self._variables[-1]:
+        name, words = inner.id, words[::-1]
+        if name in self._aliases and name not in self._variables[-1]:
             if words or call is not None:
-                self._add(node.lineno, ".".join(chain), call, assigned=isinstance(node.ctx, ast.Store))
+                self._add(node.lineno, ".".join((name, *words)), call, assigned=isinstance(node.ctx, ast.Store))
             return
-        if chain[0] == "self" and len(chain) > 1 and len(self._scope) > 1:
-            is_set = isinstance(node.ctx, ast.Store) and len(chain) == 2
-            self._add(node.lineno, f"self.{chain[1]}", call if len(chain) == 2 else None, assigned=is_set)
-        if isinstance(node.ctx, ast.Store):
+        if not words:
+            return
+        stored = isinstance(node.ctx, ast.Store)
+        if name == "self" and len(self._scope) > 1:
+            alone = len(words) == 1
+            self._add(node.lineno, f"self.{words[0]}", call if alone else None, assigned=stored and alone)
+        if stored:
             return  # setting a field that is gone raises nothing
-        if chain[0] == "self" and len(chain) > 2:
-            self._read(node.lineno, self._fields[-1].get(chain[1]) or f"self:{chain[1]}", chain[2:])
-        elif words and self._variables[-1].get(inner.id):
-            self._read(node.lineno, self._variables[-1][inner.id], chain[1:])
+        if name == "self" and len(words) > 1:
+            self._read(node.lineno, self._fields[-1].get(words[0]) or f"self:{words[0]}", words[1:])
+        elif self._variables[-1].get(name):
+            self._read(node.lineno, self._variables[-1][name], words)
 
-    def _add(self, line: int, chain: str, call: CallShape | None, *, assigned: bool = False) -> None:
-        use = Use(
-            line=line, scope=".".join(self._scope), chain=chain, call=call, guarded=self._guards > 0, assigned=assigned
-        )
-        self.found.uses.append(use)
+    def _add(self, line: int, chain: str, call: _Call | None, *, assigned: bool = False) -> None:
+        scope = ".".join(self._scope)
+        self.uses.append([line, scope, chain, _encode_call(call), int(self._guards > 0), int(assigned)])
 
     def _read(self, line: int, origin: str, attributes: list[str]) -> None:
-        read = FieldRead(
-            line=line,
-            scope=".".join(self._scope),
-            origin=origin,
-            attributes=".".join(attributes),
-            guarded=self._guards > 0,
-        )
-        self.found.reads.append(read)
+        self.reads.append([line, ".".join(self._scope), origin, ".".join(attributes), int(self._guards > 0)])
 
     def _remember(self, name: str, value: ast.expr) -> None:
         match value:
             case ast.Call(func=ast.Name() | ast.Attribute() as func):
-                self._variables[-1][name] = f"call:{ast.unparse(func)}"
+                self._variables[-1][name] = f"call:{text_of(func)}"
             case ast.Name(id=other) if other in self._variables[-1]:
                 self._variables[-1][name] = self._variables[-1][other]
             case _:
@@ -239,22 +256,22 @@ class _Walker:
 
 
 def _find_aliases(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            for item in node.names:
+    for node in walk(tree):
+        if node.__class__ in _IMPORTS:
+            for item in node.names:  # type: ignore[attr-defined]
                 yield item.asname or item.name.partition(".")[0]
 
 
 def _catches(handler: ast.ExceptHandler) -> bool:
     names = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return any(name is None or ast.unparse(name).rpartition(".")[2] in _CATCHES for name in names)
+    return any(name is None or text_of(name).rpartition(".")[2] in _CATCHES for name in names)
 
 
 def _asks_first(test: ast.expr) -> bool:
     """`if hasattr(x, "y")` and the like: what follows runs only where the name is there."""
     return any(
         isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "hasattr"
-        for node in ast.walk(test)
+        for node in walk(test)
     )
 
 
@@ -268,14 +285,17 @@ def _type_text(annotation: ast.expr) -> str:
         case ast.Subscript(value=ast.Name(id="Optional") | ast.Attribute(attr="Optional"), slice=inner):
             return _type_text(inner)
         case ast.Name() | ast.Attribute():
-            return ast.unparse(annotation)
+            return text_of(annotation)
     return ""
 
 
-def _encode_call(call: CallShape | None) -> list[Any] | None:
+def _encode_call(call: _Call | None) -> list[Any] | None:
     if call is None:
         return None
-    return [call.positional, list(call.keywords), int(call.has_star), int(call.has_double_star), call.taken]
+    node, taken, aside = call
+    shape = read_call(node)
+    words = [word for word in shape.keywords if word not in aside]
+    return [shape.positional, words, int(shape.has_star), int(shape.has_double_star), taken]
 
 
 def _decode_call(row: list[Any] | None) -> CallShape | None:

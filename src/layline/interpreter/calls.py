@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from layline.interpreter.builtin import KNOWN, call_method
 from layline.interpreter.events import Call, Log, Registration
 from layline.interpreter.libraries import call_made
+from layline.interpreter.references import INERT
 from layline.interpreter.scope import Scope, open_closure
 from layline.interpreter.state import (
     MOST_CALLS_DEEP,
@@ -21,7 +22,6 @@ from layline.interpreter.state import (
 from layline.interpreter.statements import RAISES
 from layline.interpreter.text_targets import Namings
 from layline.interpreter.values import (
-    INERT,
     NONE,
     Argument,
     Called,

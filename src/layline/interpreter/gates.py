@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from layline.source.walking import walk
+
 Definition: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef"
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _OPPOSITE: dict[type[ast.cmpop], str] = {
@@ -170,7 +172,7 @@ def _find_imported(statement: ast.stmt) -> Iterator[str]:
             base = "." * level + (module or "")
             yield from (f"{base}{'' if base.endswith('.') else '.'}{alias.name}" for alias in names)
         case ast.Assign(value=value) | ast.Expr(value=value):
-            for node in ast.walk(value):
+            for node in walk(value):
                 match node:
                     case ast.Call(func=callee, args=[ast.Constant(value=str(name)), *_]):
                         if ast.unparse(callee).endswith(("import_module", "__import__")):
@@ -337,7 +339,7 @@ def _find_assigned(body: list[ast.stmt], before: int) -> dict[str, str]:
     """Names that a block assigns exactly once, ahead of a line, with what from."""
     found: dict[str, list[str]] = {}
     for statement in body:
-        for node in ast.walk(statement):
+        for node in walk(statement):
             match node:
                 case ast.Global(names=names) | ast.Nonlocal(names=names):
                     found.update((name, ["", ""]) for name in names)

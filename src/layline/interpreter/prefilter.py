@@ -93,7 +93,7 @@ def _find_derived(parts: list[ast.AST], parameters: set[str]) -> set[str]:
         value = part.value
         roots = {_root(item) for item in (value, *(value.args if isinstance(value, ast.Call) else ()))}
         if roots & (parameters | found) and isinstance(value, ast.Name | ast.Attribute | ast.Call | ast.Subscript):
-            found |= {item.id for item in ast.walk(part.targets[0]) if isinstance(item, ast.Name)}
+            found |= {item.id for item in walk(part.targets[0]) if isinstance(item, ast.Name)}
     return found - parameters
 
 

@@ -7,19 +7,50 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from layline.interpreter.scope import open_closure
-from layline.interpreter.values import INERT, Function, Later, Outside, find_alternatives
+from layline.interpreter.values import Function, Later, Outside, find_alternatives
+from layline.source.walking import walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from layline.interpreter.scope import Scope
 
+INERT = frozenset(
+    [
+        "functools.wraps",
+        "functools.update_wrapper",
+        "inspect.signature",
+        "inspect.getsource",
+        "inspect.getfile",
+        "inspect.unwrap",
+        "inspect.getsourcefile",
+        "inspect.getsourcelines",
+        "inspect.iscoroutinefunction",
+        "asyncio.iscoroutinefunction",
+        "builtins.getattr",
+        "builtins.hasattr",
+        "builtins.isinstance",
+        "builtins.issubclass",
+        "builtins.callable",
+        "builtins.id",
+        "builtins.repr",
+        "builtins.str",
+        "builtins.print",
+        "builtins.type",
+        "builtins.setattr",
+        "builtins.dir",
+        "builtins.vars",
+        "types.MethodType",
+    ]
+)
+"""Calls that look at a function without calling it."""
+
 
 def find_references(function: Function) -> Iterator[str]:
     """Outside names in the places where a function can use what it is given: called, passed on, returned."""
-    own = {arg.arg for arg in ast.walk(function.node.args) if isinstance(arg, ast.arg)}
+    own = {arg.arg for arg in walk(function.node.args) if isinstance(arg, ast.arg)}
     scope = open_closure(function)
-    for node in ast.walk(function.node):
+    for node in walk(function.node):
         for used in _used(node, scope, own):
             yield from _resolve(used, scope, own)
 
@@ -60,7 +91,7 @@ def _resolve(node: ast.expr, scope: Scope, own: set[str]) -> Iterator[str]:
 def find_own_attributes(function: Function) -> Iterator[str]:
     """Attributes of its own object that a method reads anywhere: `self.forward_origin`."""
     first = next((arg.arg for arg in (*function.node.args.posonlyargs, *function.node.args.args)), None)
-    for node in ast.walk(function.node):
+    for node in walk(function.node):
         match node:
             case ast.Attribute(value=ast.Name(id=name), attr=attribute, ctx=ast.Load()) if name == first:
                 yield attribute
@@ -69,5 +100,5 @@ def find_own_attributes(function: Function) -> Iterator[str]:
 @lru_cache(maxsize=10_000)
 def gives_value(node: ast.AST) -> bool:
     """Whether a function returns anything but nothing, True or False."""
-    found = [part.value for part in ast.walk(node) if isinstance(part, ast.Return) and part.value is not None]
+    found = [part.value for part in walk(node) if isinstance(part, ast.Return) and part.value is not None]
     return any(not (isinstance(value, ast.Constant) and value.value in (None, True, False)) for value in found)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, dataclass_transform
 
 if TYPE_CHECKING:
     from layline.interpreter.modules import Module
@@ -15,6 +16,15 @@ MOST_PARTS = 400
 """Values grow with the code that makes them; a larger one is Unknown, so that comparing two stays cheap."""
 
 
+_Made = TypeVar("_Made")
+
+
+@dataclass_transform(frozen_default=True)
+def _value(*, eq: bool = True) -> Callable[[type[_Made]], type[_Made]]:
+    """Frozen for the type checker: a run makes millions of values, and freezing is half the cost of making one."""
+    return dataclass(slots=True, eq=eq, unsafe_hash=eq)
+
+
 class _Bounded(type):
     """Composite values know their size; one that grows too large becomes Unknown."""
 
@@ -23,22 +33,40 @@ class _Bounded(type):
         return made if made.parts <= MOST_PARTS else Unknown("a value too large to follow")
 
 
-@dataclass(frozen=True, slots=True)
 class _Composite(metaclass=_Bounded):
     """A value made of others; its hash and size are computed once."""
 
-    parts: int = field(init=False, compare=False, repr=False, default=1)
-    digest: int = field(init=False, compare=False, repr=False, default=0)
-    grows: bool = field(init=False, compare=False, repr=False, default=False)
+    __slots__ = ("digest", "grows", "parts")
+    parts: int
+    digest: int
+    grows: bool
     """Whether a list or table is in it, which may have more items later."""
 
     def _seal(self, *inner: Any) -> None:
-        object.__setattr__(self, "parts", 1 + sum(getattr(item, "parts", 1) for item in inner))
-        object.__setattr__(self, "digest", hash((type(self).__name__, *inner)))
-        object.__setattr__(self, "grows", any(isinstance(item, Items | Table) or grows(item) for item in inner))
+        parts, growing = 1, False
+        for item in inner:
+            if isinstance(item, _Composite):
+                parts += item.parts
+                growing = growing or item.grows
+            else:
+                parts += 1
+                growing = growing or isinstance(item, Items | Table)
+        self.parts, self.grows = parts, growing
+        self.digest = hash((type(self).__name__, *inner))
+
+    def _hold(self) -> tuple[Any, ...]:
+        """What makes it equal to another."""
+        raise NotImplementedError
 
     def __hash__(self) -> int:
         return self.digest
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if other.__class__ is not self.__class__ or not isinstance(other, _Composite):
+            return NotImplemented
+        return self.digest == other.digest and self._hold() == other._hold()
 
 
 def grows(value: Any) -> bool:
@@ -46,21 +74,21 @@ def grows(value: Any) -> bool:
     return isinstance(value, _Composite) and value.grows
 
 
-@dataclass(frozen=True, slots=True)
+@_value()
 class Outside:
     """A name outside the downstream: a module, class, function or attribute of upstream or any other package."""
 
     path: str
 
 
-@dataclass(frozen=True, slots=True)
+@_value()
 class Literal:
     """A constant."""
 
     value: object
 
 
-@dataclass(frozen=True, slots=True)
+@_value()
 class Argument:
     """A parameter nobody told us; `context` marks the one that a patch engine hands to handlers and conditions."""
 
@@ -68,7 +96,7 @@ class Argument:
     context: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=True)
+@_value(eq=False)
 class Member(_Composite):
     """An attribute of something opaque."""
 
@@ -79,10 +107,11 @@ class Member(_Composite):
     def __post_init__(self) -> None:
         self._seal(self.owner, self.name, self.default)
 
-    __hash__ = _Composite.__hash__
+    def _hold(self) -> tuple[Any, ...]:
+        return self.owner, self.name, self.default
 
 
-@dataclass(frozen=True, slots=True, eq=True)
+@_value(eq=False)
 class Element(_Composite):
     """An item of something opaque."""
 
@@ -93,10 +122,11 @@ class Element(_Composite):
     def __post_init__(self) -> None:
         self._seal(self.owner, self.key, self.default)
 
-    __hash__ = _Composite.__hash__
+    def _hold(self) -> tuple[Any, ...]:
+        return self.owner, self.key, self.default
 
 
-@dataclass(frozen=True, slots=True, eq=True)
+@_value(eq=False)
 class Called(_Composite):
     """What an opaque call returns."""
 
@@ -107,10 +137,11 @@ class Called(_Composite):
     def __post_init__(self) -> None:
         self._seal(self.callee, *self.arguments, *(item for pair in self.keywords for item in pair))
 
-    __hash__ = _Composite.__hash__
+    def _hold(self) -> tuple[Any, ...]:
+        return self.callee, self.arguments, self.keywords
 
 
-@dataclass(frozen=True, slots=True, eq=True)
+@_value(eq=False)
 class Test(_Composite):
     """A boolean or comparison: `and or not == != < > <= >= is in importable`."""
 
@@ -120,10 +151,11 @@ class Test(_Composite):
     def __post_init__(self) -> None:
         self._seal(self.operator, *self.operands)
 
-    __hash__ = _Composite.__hash__
+    def _hold(self) -> tuple[Any, ...]:
+        return self.operator, self.operands
 
 
-@dataclass(frozen=True, slots=True, eq=True)
+@_value(eq=False)
 class Choice(_Composite):
     """One value or another, by a test."""
 
@@ -134,17 +166,18 @@ class Choice(_Composite):
     def __post_init__(self) -> None:
         self._seal(self.test, self.yes, self.no)
 
-    __hash__ = _Composite.__hash__
+    def _hold(self) -> tuple[Any, ...]:
+        return self.test, self.yes, self.no
 
 
-@dataclass(frozen=True, slots=True)
+@_value()
 class Unknown:
     """Something reading cannot tell, and why."""
 
     why: str
 
 
-@dataclass(frozen=True, slots=True, eq=True)
+@_value(eq=False)
 class Partial(_Composite):
     """A callable with some arguments already given."""
 
@@ -155,7 +188,8 @@ class Partial(_Composite):
     def __post_init__(self) -> None:
         self._seal(self.function, *self.arguments, *(item for pair in self.keywords for item in pair))
 
-    __hash__ = _Composite.__hash__
+    def _hold(self) -> tuple[Any, ...]:
+        return self.function, self.arguments, self.keywords
 
 
 @dataclass(slots=True, eq=False)
@@ -252,7 +286,7 @@ class Later:
     value: Value | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@_value()
 class Inside:
     """A module of the downstream."""
 
@@ -290,35 +324,6 @@ LEFT_OUT = Unknown("left out by a filter")
 """What stands in for an item where the filter of its comprehension does not hold: nothing."""
 _MOST_ALTERNATIVES = 24
 _MOST_BASES = 12
-INERT = frozenset(
-    [
-        "functools.wraps",
-        "functools.update_wrapper",
-        "inspect.signature",
-        "inspect.getsource",
-        "inspect.getfile",
-        "inspect.unwrap",
-        "inspect.getsourcefile",
-        "inspect.getsourcelines",
-        "inspect.iscoroutinefunction",
-        "asyncio.iscoroutinefunction",
-        "builtins.getattr",
-        "builtins.hasattr",
-        "builtins.isinstance",
-        "builtins.issubclass",
-        "builtins.callable",
-        "builtins.id",
-        "builtins.repr",
-        "builtins.str",
-        "builtins.print",
-        "builtins.type",
-        "builtins.setattr",
-        "builtins.dir",
-        "builtins.vars",
-        "types.MethodType",
-    ]
-)
-"""Calls that look at a function without calling it."""
 
 
 def find_alternatives(value: Value) -> list[Value]:

@@ -116,15 +116,16 @@ class Index:
         """The syntax tree of one definition, parsed anew from its own lines."""
         first, last = definition.lines
         cut = "\n".join(self.read_text(module).split("\n")[first - 1 : last])
-        # a block may be indented as it likes: under an `if` the lines can be parsed as they stand
+        # a block may be indented as it likes: under an `if` the lines can be parsed as they stand; empty lines before them
+        # cost less than counting every node's line anew
         nested = cut[:1].isspace()
-        tree = parse_tree(module, (f"if 1:\n{cut}\n" if nested else cut).encode("utf-8", "surrogatepass"))
+        text = "\n" * (first - 2) + f"if 1:\n{cut}\n" if nested else "\n" * (first - 1) + cut
+        tree = parse_tree(module, text.encode("utf-8", "surrogatepass"))
         if isinstance(tree, Skipped):
             return None
         body = tree.body[0].body if nested and tree.body and isinstance(tree.body[0], ast.If) else tree.body
         for node in body:
             if _binds(node, definition):
-                ast.increment_lineno(node, first - 2 if nested else first - 1)
                 return node
         return None
 

@@ -14,6 +14,7 @@ from layline.core.evidence import Evidence
 from layline.source.definitions import DefinitionKind
 from layline.source.resolve import Resolver
 from layline.source.symbols import Symbol
+from layline.source.walking import walk
 
 _DEEPEST = 8
 
@@ -91,7 +92,7 @@ def _find_set(method: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[tuple[
     """Names set on `self`, with line and the text of the class they hold."""
     me = method.args.args[0].arg
     annotated = {item.arg: _bare(item.annotation) for item in (*method.args.args, *method.args.kwonlyargs)}
-    for node in ast.walk(method):
+    for node in walk(method):
         match node:
             case ast.Assign(targets=targets, value=value):
                 for target in targets:

@@ -26,6 +26,19 @@ _LEAVES = frozenset(
 _PLANS: dict[type[ast.AST], tuple[str, ...]] = {}
 
 
+def find_children(node: ast.AST) -> list[ast.AST]:
+    """What `ast.iter_child_nodes` gives, contexts and operators left out."""
+    kind, held = node.__class__, node.__dict__
+    below: list[ast.AST] = []
+    for name in _PLANS[kind] if kind in _PLANS else _plan(kind):
+        value = held.get(name)
+        if value.__class__ is list:
+            below += [item for item in value if isinstance(item, ast.AST)]
+        elif isinstance(value, ast.AST):
+            below.append(value)
+    return below
+
+
 def walk(tree: ast.AST) -> Iterator[ast.AST]:
     """Every node, nearer ones first; contexts and operators, which say nothing by themselves, are left out."""
     level = [tree]

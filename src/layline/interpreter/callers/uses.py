@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from layline.interpreter.modules import Module, resolve_relative
+from layline.source.walking import find_children
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -143,7 +144,7 @@ class _Walk:
             case ast.Import() | ast.ImportFrom() | ast.Constant():
                 return
             case _:
-                self._add(ast.iter_child_nodes(node), place)
+                self._add(find_children(node), place)
 
     def _visit_definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, place: Body) -> None:
         inner = Body(node, f"{place.name}.{node.name}", place)
@@ -230,7 +231,7 @@ def _find_bindings(function: Maker) -> Iterator[tuple[str, list[ast.expr]]]:
                 found.setdefault(name, []).extend(item for item in (annotation, value) if item is not None)
             case ast.Name(id=name, ctx=ast.Store()):
                 found.setdefault(name, [])
-        waiting.extend(ast.iter_child_nodes(node))
+        waiting.extend(find_children(node))
     yield from ((name, values) for name, values in found.items() if name not in outer)
 
 
