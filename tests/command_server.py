@@ -8,6 +8,8 @@ the command's process id, then its exit status as `os.waitpid` gives it, one lin
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import gc
 import importlib
 import json
@@ -16,12 +18,14 @@ import pkgutil
 import runpy
 import socket
 import sys
+import threading
 import time
+from typing import NoReturn
 
 import layline
 from layline.config import parse_settings
 
-_ROOMS = ("layline.app.", "layline.cli.")
+_ROOMS = ("layline.app.", "layline.cli.", "layline.render.")
 
 
 def import_commands() -> None:
@@ -84,7 +88,26 @@ def run(request: dict[str, object]) -> None:
     time.tzset()
     sys.path[0] = str(request["cwd"])
     sys.argv = ["layline", *map(str, list(request["words"]))]  # type: ignore[call-overload]
-    runpy.run_module("layline", run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module("layline", run_name="__main__", alter_sys=True)
+    except SystemExit as left:
+        if not isinstance(left.code, int | None):
+            raise
+        _end(left.code or 0)
+
+
+def _end(code: int) -> NoReturn:
+    """End as an interpreter does, but leave the memory to the system: taking a thousand modules apart, each page copied
+    for it, costs as much as a short command."""
+    threading._shutdown()  # type: ignore[attr-defined]  # waits for threads as the interpreter does, and has no other name
+    atexit._run_exitfuncs()
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):  # nobody reads any more, or it was closed: the interpreter ends with 120 then
+        code = code or 120
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":

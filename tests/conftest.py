@@ -7,8 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from layline.sample import Sample, write_sample
+
+settings.register_profile("any load", deadline=None)
+settings.load_profile("any load")
 
 
 @pytest.fixture(scope="session", autouse=True)

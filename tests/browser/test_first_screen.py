@@ -80,7 +80,7 @@ def test_the_latest_snapshot_leads_and_every_backend_follows_on_the_first_screen
 
 
 def test_on_a_phone_backends_stand_on_the_second_screen_at_the_latest(chromium: Browser, proved: Path) -> None:
-    with opened(chromium, proved, "index.html", viewport={"width": 390, "height": 844}) as page:
+    with opened(chromium, proved, "index.html", viewport=(390, 844)) as page:
         row = page.locator("tr.standing").first.bounding_box()
         assert row is not None
         assert row["y"] < 2 * 844

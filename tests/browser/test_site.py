@@ -50,7 +50,9 @@ def test_axe_finds_nothing(chromium: Browser, site: Path, path: str) -> None:
         for scheme in SCHEMES:
             page.emulate_media(color_scheme=scheme)
             page.set_viewport_size({"width": 1440 if scheme == "light" else 390, "height": 900})
-            found = axe.Axe().run(page, options={"preload": False}).response["violations"]
+            found = (
+                axe.Axe().run(page, options={"preload": False, "resultTypes": ["violations"]}).response["violations"]
+            )
             assert [(item["id"], item["nodes"][0]["html"]) for item in found] == []
 
 
@@ -151,7 +153,7 @@ def test_hostile_text_neither_runs_nor_breaks_the_layout(chromium: Browser, tmp_
     settings = (project / "layline.toml").read_text().replace('"Engine"', json.dumps(text, ensure_ascii=False))
     (project / "layline.toml").write_text(settings)
     dashboard_build(tmp_path / "site", project / "layline.toml", pdf=False)
-    with opened(chromium, tmp_path / "site", "index.html", viewport={"width": 320, "height": 700}) as page:
+    with opened(chromium, tmp_path / "site", "index.html", viewport=(320, 700)) as page:
         for path in ("index.html", "backends/engine.html", "weekly/2026-W19.html"):
             page.goto(f"{(tmp_path / 'site').as_uri()}/{path}")
             assert page.evaluate("document.documentElement.scrollWidth") <= 320

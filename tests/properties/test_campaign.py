@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from layline.campaign.audit import CampaignFolder, find_violations
@@ -21,7 +21,6 @@ CELLS = st.one_of(
 ROWS = st.lists(st.lists(CELLS, min_size=14, max_size=16).map(",".join), max_size=4)
 
 
-@settings(deadline=None)
 @given(st.one_of(st.binary(max_size=300), ROWS.map(lambda rows: "\n".join((HEADER_LINE, *rows, "")).encode())))
 def test_any_csv_is_a_table_or_a_sentence(data: bytes) -> None:
     try:
@@ -34,7 +33,6 @@ def test_any_csv_is_a_table_or_a_sentence(data: bytes) -> None:
     list(find_inconsistencies(table))
 
 
-@settings(deadline=None)
 @given(
     st.one_of(
         st.text(max_size=200),
@@ -58,7 +56,6 @@ def test_tricks_of_yaml_are_refused_or_plain(text: str) -> None:
         return
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_any_ledger_is_a_chain_or_a_sentence(content: bytes) -> None:
     try:
@@ -77,7 +74,6 @@ PATHS = (
 )
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(PATHS), st.text(max_size=120)), st.text(max_size=80))
 def test_any_folder_can_be_audited(texts: dict[str, str], tips: str) -> None:
     folder = CampaignFolder("x", tuple(texts), texts, tips, "tips.md")

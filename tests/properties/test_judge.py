@@ -51,7 +51,7 @@ def measurements(draw: st.DrawFn) -> Measurement:
     )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(measurements())
 def test_accepted_means_every_condition_holds(measurement: Measurement) -> None:
     verdict = judge(measurement)
@@ -64,7 +64,7 @@ def test_accepted_means_every_condition_holds(measurement: Measurement) -> None:
     assert verdict.amd_literal.accepts
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(measurements())
 def test_what_a_look_decides_the_end_does_not_reverse(measurement: Measurement) -> None:
     decided = look(measurement)
@@ -72,7 +72,7 @@ def test_what_a_look_decides_the_end_does_not_reverse(measurement: Measurement) 
         assert judge(measurement).outcome is decided.outcome
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(measurements())
 def test_the_verdict_is_a_function_of_the_measurement(measurement: Measurement) -> None:
     assert judge(measurement) == judge(measurement)

@@ -30,7 +30,7 @@ def places(plain: Any, place: str = "") -> list[str]:
     return found
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.sampled_from(places(gap_record())), values)
 def test_any_value_anywhere_in_a_gap_record(place: str, value: Any) -> None:
     plain = spoil(gap_record(), place, value)
@@ -42,7 +42,7 @@ def test_any_value_anywhere_in_a_gap_record(place: str, value: Any) -> None:
             assert all(problem.reason and str(problem).encode("utf-8") for problem in problems)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.sampled_from(places(weekly_record())), values)
 def test_any_value_anywhere_in_a_weekly_record(place: str, value: Any) -> None:
     plain = spoil(weekly_record(), place, value)

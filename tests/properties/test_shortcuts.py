@@ -95,7 +95,7 @@ def calls_in(tree: ast.Module, names: set[str], offset: int) -> list[tuple[int, 
     return found
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(programs, st.sampled_from([{"f"}, {"f", "g"}]))
 def test_calls_in_excerpts_are_the_calls_of_the_file(text: str, names: set[str]) -> None:
     module = parse_module("m.py", text.encode())
@@ -174,7 +174,7 @@ snippets = st.lists(
 ).map("\n".join)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(snippets, st.sampled_from([(), ("up",), ("up.m", "third")]))
 def test_a_file_that_may_write_is_never_passed_over(text: str, packages: tuple[str, ...]) -> None:
     """However the same statements are laid out, and whatever is said about them in remarks and texts."""

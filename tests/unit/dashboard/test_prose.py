@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from layline.dashboard.prose import Addresses, set_finding, set_words, signed, window_words
@@ -34,7 +34,6 @@ def test_words_are_escaped_and_linked_where_the_address_is_known(text: str, show
     assert str(set_words(text, KNOWN)) == shown
 
 
-@settings(deadline=None)
 @given(st.text(max_size=900))
 def test_no_word_of_a_finding_is_lost_or_becomes_markup(text: str) -> None:
     from html.parser import HTMLParser

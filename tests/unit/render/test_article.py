@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import html5lib
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from layline.core.evidence import Alert, Evidence, Severity, Skipped
@@ -128,7 +128,6 @@ def test_page_is_one_valid_file_whose_policy_allows_its_own_style_alone() -> Non
     assert "<script" not in page
 
 
-@settings(deadline=None)
 @given(st.text(alphabet=st.sampled_from("<>&'\"`*_[]()#!|\\ \n-:/jas.https0123"), max_size=120))
 def test_no_markdown_makes_an_element_of_its_own(text: str) -> None:
     html = render_article(text).html

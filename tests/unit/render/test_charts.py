@@ -4,7 +4,7 @@ from collections.abc import Callable
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from layline.core.report import Chart
@@ -60,7 +60,6 @@ def test_drawings_are_well_formed_named_and_inert(name: str, words: str) -> None
     assert drawn == DRAWINGS[name](words)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.dates().map(str), st.floats(0, 1e9)), min_size=1, max_size=30))
 def test_every_point_stands_on_the_paper(points: list[tuple[str, float]]) -> None:
     root = ElementTree.fromstring(trend((("s", tuple(sorted(points))),), "t", width=720, height=300))

@@ -33,7 +33,6 @@ def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return filled(tmp_path_factory.mktemp("ledger")).path.read_bytes()
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_any_changed_byte_is_seen(content: bytes, data: st.DataObject) -> None:
     """Flip one byte anywhere: the chain breaks, or the last entry is torn; it is never silently another truth."""
@@ -57,7 +56,7 @@ def test_a_removed_line_breaks_the_chain(tmp_path: Path) -> None:
             parse_ledger(b"".join(kept), where="ledger")
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.integers(1, 200))
 def test_a_cut_anywhere_loses_the_last_entry_alone(
     tmp_path_factory: pytest.TempPathFactory, content: bytes, cut: int
