@@ -182,6 +182,15 @@ class Dashboard:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Executor:
+    """Where questions about many commits and backends are answered."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+    where: str | None = None
+    """`local:N`, `ray://HOST:PORT` or `auto`, as `--executor` takes it; default: in the command itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything `layline.toml` says."""
 
@@ -194,6 +203,7 @@ class Settings:
     """From which thresholds a sync is planned or urgent."""
     periodic: Periodic = field(default_factory=Periodic)
     dashboard: Dashboard = field(default_factory=Dashboard)
+    executor: Executor = field(default_factory=Executor)
 
     def choose(self, name: str | None, *, or_else: str = "") -> str:
         """The key of the backend that a user means: by key or label, in any case; the only one where none is named.

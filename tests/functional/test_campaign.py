@@ -14,6 +14,7 @@ from campaign_project import MANIFEST, begin, copy_project, inside, now, propose
 from histories import History
 from layline.app.campaign import (
     campaign_baseline,
+    campaign_move,
     campaign_new,
     campaign_note,
     campaign_resume,
@@ -277,3 +278,24 @@ def test_an_edited_manifest_changes_nothing_and_is_found(project: History) -> No
         state = read_campaign(None).state
     assert [shape["label"] for shape in shape_list(state.manifest)] == ["small", "middle", "large"]
     assert state.manifest.primary_metric == "Combined Step TFLOPS"
+
+
+def test_another_kind_of_machine_is_refused_until_the_campaign_moves(
+    project: History, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edit(project, "COST=0.80\n")
+    with inside(project.path):
+        with pytest.raises(ConfigError, match="already"):
+            campaign_move(now=now)
+        monkeypatch.setattr("layline.campaign.command.run.name_processor", lambda: "Abacus 9")
+        monkeypatch.setattr("layline.campaign.devices.machine.name_processor", lambda: "Abacus 9")
+        with pytest.raises(ConfigError, match=r"was measured on .*; this machine is Abacus 9") as refused:
+            campaign_round(propose("cheaper loop"), now=now)
+        assert "campaign move" in (refused.value.hint or "")
+        moved = campaign_move(now=now).data
+        assert (moved["machine"], [step["machine"] for step in moved["moves"]]) == ("Abacus 9", ["Abacus 9"])
+        edit(project, "COST=0.80\n")
+        campaign_round(propose("cheaper loop"), now=now)
+        assert campaign_status().data["best"] == 2
+        assert not campaign_verify().needs_person
+    assert "moved from" in (project.path / FOLDER / "logs/optimize.md").read_text()

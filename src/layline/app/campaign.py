@@ -22,9 +22,11 @@ from layline.campaign.proposers.duplicates import find_near_duplicates
 from layline.campaign.rounds import (
     Campaign,
     check_frozen,
+    check_machine,
     find_duplicates,
     finish_round,
     hash_text,
+    move,
     open_round,
     prepare,
 )
@@ -214,6 +216,7 @@ def _finish(campaign: Campaign) -> Answer:
 def check_ready(campaign: Campaign) -> None:
     """A new round may begin: nothing is open, nothing is owed, the limit is not reached, the harness is the same."""
     check_frozen(campaign)
+    check_machine(campaign)
     state = campaign.state
     if state.phase is not Phase.ANALYZE:
         hints = {
@@ -312,6 +315,15 @@ def campaign_resume(
     with write_campaign(chosen, now=now, progress=progress) as campaign:
         if campaign.state.open_round is not None:
             return _finish(campaign)
+        return answer_status(campaign.state, campaign.place)
+
+
+def campaign_move(
+    chosen: str | None = None, *, now: Callable[[], str] = clock, progress: Callable[[str], None] = quiet
+) -> Answer:
+    """Take the campaign to this kind of machine: the best is measured here before anything else."""
+    with write_campaign(chosen, now=now, progress=progress) as campaign:
+        move(campaign)
         return answer_status(campaign.state, campaign.place)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from layline.app.campaign import campaign_baseline, campaign_resume, campaign_round, campaign_stop
 from layline.app.campaign_analyze import campaign_analyze
@@ -22,6 +22,7 @@ from layline.campaign.proposers import Brief, Declined, Proposal, Proposed, Prop
 from layline.campaign.proposers.command import Command
 from layline.campaign.proposers.duplicates import find_near_duplicates
 from layline.campaign.proposers.search import Search
+from layline.campaign.proposers.shards import Shards
 from layline.campaign.rounds import Campaign
 from layline.campaign.trusted import TrustedBench, choose_shapes
 from layline.core.report import Answer, Paragraph, Report, Section, Table
@@ -29,8 +30,8 @@ from layline.errors import BenchError, ConfigError
 
 if TYPE_CHECKING:
     from layline.campaign import answers
-    from layline.campaign.values.operator import Operator
 
+_SEARCH = "`--executor` and `--parallel` go with `--proposer search`."
 DECLINES = 5
 """Answers without a usable proposal in a row after which the loop ends."""
 
@@ -78,6 +79,7 @@ def campaign_run(
     *,
     limits: Limits = Limits(),  # noqa: B008  frozen
     passed: tuple[str, ...] = (),
+    executor: str | None = None,
     now: Callable[[], str] = clock,
     progress: Callable[[str], None] = quiet,
 ) -> Answer:
@@ -85,7 +87,7 @@ def campaign_run(
     loop = _Loop(chosen, limits, now, progress)
     _begin(loop)
     before = len(loop.state().rounds)
-    chosen_proposer = _choose(proposer, loop, passed)
+    chosen_proposer = _choose(proposer, loop, passed, executor)
     while _goes_on(loop, before):
         campaign_analyze(chosen, now=now, progress=progress)
         progress(f"asking {chosen_proposer.name} for round {len(loop.state().rounds) + 1}")
@@ -110,25 +112,34 @@ def _begin(loop: _Loop) -> None:
         campaign_baseline(loop.chosen, now=loop.now, progress=loop.progress)
 
 
-def _choose(proposer: str, loop: _Loop, passed: tuple[str, ...]) -> Proposer:
+def _choose(proposer: str, loop: _Loop, passed: tuple[str, ...], executor: str | None) -> Proposer:
     kind, _, command = proposer.partition(":")
     if kind == "command" and command.strip():
+        if executor is not None:
+            raise ConfigError("A program proposes one kernel at a time: there is nothing to spread.", hint=_SEARCH)
         return Command(command, describe_brief, passed)
     if proposer != "search":
         raise ConfigError(f"There is no proposer {proposer!r}.", hint="`search`, or `command:PROGRAM ARGUMENTS`.")
-    operator = _find_operator(loop)
-    if operator is None:
+    bench = read_campaign(loop.chosen).bench
+    if not isinstance(bench, TrustedBench):
         raise ConfigError(
             "The search needs an operator definition.", hint="Begin the campaign with --operator, or use `command:…`."
         )
-    state = loop.state()
+    state, operator = loop.state(), bench.operator
     shapes = tuple(shape for shape in choose_shapes(operator, state.manifest) if shape.label in state.representative)
-    return Search(operator, shapes, loop.has_time, is_timed=loop.stop_by is not None)
+    search = Search(operator, shapes, loop.has_time, is_timed=loop.stop_by is not None)
+    return search if executor is None else replace(search, look=_spread(loop, bench, executor))
 
 
-def _find_operator(loop: _Loop) -> Operator | None:
-    bench = read_campaign(loop.chosen).bench
-    return bench.operator if isinstance(bench, TrustedBench) else None
+def _spread(loop: _Loop, bench: TrustedBench, executor: str) -> Shards:
+    """Candidates are looked at on many machines; each attempt is in the record before it goes out."""
+
+    def note(kind: str, data: dict[str, Any]) -> None:
+        with write_campaign(loop.chosen, now=loop.now) as campaign:
+            campaign.record(kind, round=len(campaign.state.rounds) + 1, **data)
+
+    sources = tuple(bench.sources.items())
+    return Shards(executor=executor, name=bench.manifest.operator or "", sources=sources, note=note)
 
 
 def _goes_on(loop: _Loop, before: int) -> bool:

@@ -117,6 +117,8 @@ def answer_status(state: State, place: str) -> Answer:
         f"Rounds: {len(state.rounds)} ({counts[Settled.ACCEPTED]} accepted, {counts[Settled.ROLLED_BACK]} rolled back)",
         f"Best: round {best.number}" if best else "Best: none yet",
         f"Rollbacks in a row: {len(state.streak)}",
+        *([f"Machine: {state.machine}"] if state.machine else []),
+        *(f"Moved {at} from {was}: figures before and after are not compared." for at, was, _ in state.moves),
         f"Ledger: {state.head[:16]}",
     ]
     report = Report(
@@ -162,6 +164,8 @@ def encode_state(state: State) -> dict[str, Any]:
         "rollbacks_in_a_row": len(state.streak),
         "duties": [{"note": duty.note, "why": duty.why} for duty in find_duties(state)],
         "representative_shapes": list(state.representative),
+        "machine": state.machine,
+        "moves": [{"at": at, "was": was, "machine": machine} for at, was, machine in state.moves],
         "ledger": state.head,
         "rounds": [encode_round(state, item) for item in state.rounds],
     }

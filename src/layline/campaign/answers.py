@@ -44,6 +44,14 @@ class KnownLesson(TypedDict):
     takeaway: str
 
 
+class Move(TypedDict):
+    """The campaign went to another kind of machine; figures before and after are not compared."""
+
+    at: str
+    was: str
+    machine: str
+
+
 class _State(TypedDict):
     name: str
     phase: str
@@ -51,6 +59,8 @@ class _State(TypedDict):
     rollbacks_in_a_row: int
     duties: list[Duty]
     representative_shapes: list[str]
+    machine: str | None
+    moves: list[Move]
     ledger: str
     rounds: list[Round]
     lessons: NotRequired[list[KnownLesson]]

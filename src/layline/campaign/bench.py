@@ -46,6 +46,9 @@ class Bench(Protocol):
     def labels(self) -> tuple[str, ...]:
         """Every target shape."""
 
+    def machine(self) -> str:
+        """The kind of machine this is: what its times may be compared with."""
+
     def measure(self, trial: Trial) -> Measured:
         """Both kernels, interleaved in process pairs; a broken candidate is a value, not an error."""
 

@@ -17,7 +17,7 @@ from layline.campaign.ledger.crash_points import crash_point
 from layline.campaign.ledger.replay import fold
 from layline.campaign.ledger.representative import choose_representative
 from layline.campaign.ledger.snapshot import encode_content, encode_kernel_files, read_kernel_files, write_kernel_files
-from layline.campaign.ledger.state import Level, Settled, State
+from layline.campaign.ledger.state import Level, Phase, Settled, State
 from layline.campaign.values.judge import needs_full_validation
 from layline.campaign.values.measurement import Status
 from layline.campaign.values.statistics import spend_campaign
@@ -171,8 +171,43 @@ def next_level(campaign: Campaign, item: Round) -> Level | None:
     return Level.FULL if needs_full_validation(campaign.bench.judge(last.measurement, item.bucket)) else None
 
 
+def check_machine(campaign: Campaign) -> None:
+    """Times of two kinds of machine are never compared."""
+    was, now = campaign.state.machine, campaign.bench.machine()
+    if was is not None and was != now:
+        raise ConfigError(
+            f"This campaign was measured on {was}; this machine is {now}.",
+            hint="`layline campaign move` measures the best kernel here first; after that, rounds go on here.",
+        )
+
+
+def move(campaign: Campaign) -> None:
+    """Go on with another kind of machine: the best is measured there, in full, before any candidate is."""
+    check_branch(campaign)
+    check_frozen(campaign)
+    state, now = campaign.state, campaign.bench.machine()
+    if state.phase not in (Phase.ANALYZE, Phase.VALIDATE) or state.machine is None:
+        raise ConfigError(f"The campaign is in {state.phase}: it cannot be moved now.")
+    if state.machine == now:
+        raise ConfigError(f"The campaign is on {now} already.", hint="Rounds go on here as they are.")
+    trial = Trial(
+        best=state.kernel(state.best.kernel),
+        candidate=None,
+        start=state.kernel(state.rounds[0].kernel),
+        labels=campaign.bench.labels,
+        alpha=spend_campaign(0) / 2,
+        stop_by=campaign.stop_by,
+    )
+    measured = campaign.bench.measure(trial)
+    problem = _find_problem(state, state.rounds[0], measured)
+    if problem is not None:
+        raise BenchError(f"The best kernel could not be measured here: {problem}")
+    campaign.record("moved", was=state.machine, machine=now, level=Level.FULL.value, **encode_measured(measured))
+
+
 def _measure(campaign: Campaign, item: Round, level: Level) -> None:
     check_frozen(campaign)
+    check_machine(campaign)
     state = campaign.state
     labels = state.representative if level is Level.QUICK else campaign.bench.labels
     trial = Trial(

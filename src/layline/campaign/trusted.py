@@ -6,11 +6,14 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layline.campaign.bench import Measured
+from layline.campaign.devices.gpu_condition import read_accelerator
+from layline.campaign.devices.gpu_lock import hold_first
 from layline.campaign.measure.accelerator import plan_device
 from layline.campaign.measure.request import Request
 from layline.campaign.measure.run import measure_baseline, measure_pair
@@ -21,6 +24,7 @@ from layline.campaign.values.manifest import shape_list
 from layline.campaign.values.measurement import Arm, Plan
 from layline.campaign.values.operator import Snapshot
 from layline.errors import ConfigError
+from layline.executors.processor import name_processor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +53,17 @@ class TrustedBench:
     def labels(self) -> tuple[str, ...]:
         return tuple(shape.label for shape in choose_shapes(self.operator, self.manifest))
 
+    def machine(self) -> str:
+        """The kind of machine the kernels run on here."""
+        if not self.operator.is_on_device:
+            return name_processor()
+        return read_accelerator({}).partition(",")[0].partition(";")[0].strip()
+
     def measure(self, trial: Trial) -> Measured:
+        with hold_first() if self.operator.is_on_device else nullcontext():
+            return self._measure(trial)
+
+    def _measure(self, trial: Trial) -> Measured:
         shapes = tuple(shape for shape in self.operator.shapes if shape.label in trial.labels)
         plan = choose_plan(self.operator, trial.alpha, self.manifest.min_effect)
         request = Request(

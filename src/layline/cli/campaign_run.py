@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from layline.cli.campaign import _progress, campaign, recording
-from layline.cli.show import format_option, show
+from layline.cli.show import executor_option, format_option, show
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -53,6 +53,8 @@ def parse_duration(_context: click.Context, _option: click.Parameter, text: str 
     metavar="NAME",
     help="Environment variable the program needs; nothing else of yours is passed.",
 )
+@executor_option
+@click.option("--parallel", type=click.IntRange(2), default=None, metavar="N", help="The same as --executor local:N.")
 @recording
 @format_option("text", "json", "md")
 def run(
@@ -61,6 +63,8 @@ def run(
     budget: float | None,
     time_limit: float,
     passed: tuple[str, ...],
+    executor: str | None,
+    parallel: int | None,
     chosen: str | None,
     format_: str,
     output: Path | None,
@@ -71,5 +75,22 @@ def run(
     """
     from layline.app.campaign_run import Limits, campaign_run
 
+    if executor is not None and parallel is not None:
+        raise click.UsageError("Choose one of --executor and --parallel.")
     limits = Limits(rounds=rounds, budget_s=budget, time_limit_s=time_limit)
-    return show(campaign_run(proposer, chosen, limits=limits, passed=passed, progress=_progress), format_, output)
+    where = f"local:{parallel}" if parallel is not None else executor
+    answer = campaign_run(proposer, chosen, limits=limits, passed=passed, executor=where, progress=_progress)
+    return show(answer, format_, output)
+
+
+@campaign.command()
+@recording
+@format_option("text", "json", "md")
+def move(chosen: str | None, format_: str, output: Path | None) -> int:
+    """Go on with this campaign on another kind of machine.
+
+    Measures the best kernel here first; rounds are refused until then.
+    """
+    from layline.app.campaign import campaign_move
+
+    return show(campaign_move(chosen, progress=_progress), format_, output)

@@ -62,9 +62,9 @@ def gap_report(
     for key in keys if fetch else ():
         fetch_backend(workspace, key)
     with show_progress() as progress:
-        if executor is not None:
+        if (where := executor or workspace.settings.executor.where) is not None:
             wanted = app.Wanted(to=to, today=today, take_over=take_over, patches=not no_patches)
-            spread(executor, ask_gaps(workspace, keys, wanted), progress)
+            spread(where, ask_gaps(workspace, keys, wanted), progress)
         answer = app.gap_report(
             workspace, keys, to=to, today=today, take_over=take_over, patches=not no_patches, progress=progress
         )

@@ -58,8 +58,8 @@ def patches_matrix(
     workspace = open_workspace(config, at=at)
     key = workspace.settings.choose(backend)
     with show_progress() as progress:
-        if executor is not None:
-            spread(executor, ask_matrix(workspace, key, refs, every), progress)
+        if (where := executor or workspace.settings.executor.where) is not None:
+            spread(where, ask_matrix(workspace, key, refs, every), progress)
         answer = answer_matrix(workspace, key, refs=refs, every=every, progress=progress)
     return show(answer, format_, output, limit=limit)
 
@@ -88,8 +88,8 @@ def gap_trend(
     key = workspace.settings.choose(backend)
     first = parse_date(since) if since else None
     with show_progress() as progress:
-        if executor is not None:
-            spread(executor, ask_trend(workspace, key, first), progress)
+        if (where := executor or workspace.settings.executor.where) is not None:
+            spread(where, ask_trend(workspace, key, first), progress)
         answer = answer_trend(workspace, key, since=first, progress=progress)
     return show(answer, format_, output)
 

@@ -45,7 +45,7 @@ def read_machine(node: str = "") -> Machine:
         node=node,
         processor=name_processor(),
         cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
-        accelerators=_read_accelerators(),
+        accelerators=read_accelerators(),
         python=platform.python_version(),
         code=digest_code(),
     )
@@ -62,7 +62,8 @@ def digest_code() -> str:
     return found.hexdigest()
 
 
-def _read_accelerators() -> tuple[str, ...]:
+def read_accelerators() -> tuple[str, ...]:
+    """Identity, product, driver and power limit of each, in the driver's order."""
     tool = shutil.which("nvidia-smi")
     if tool is None:
         return ()

@@ -88,7 +88,9 @@ class RayExecutor:
         if not fitting:
             raise ConfigError(f"No machine of the cluster is a {kind}.")
         nodes = [self._at(one.node) for one in fitting]
-        pool = _Tasks(self._ray, name, sum(one.cores for one in fitting), nodes)
+        counted = self._ray.cluster_resources().get("GPU", 0)
+        accelerators = sum(len(one.accelerators) for one in fitting) if counted else 0
+        pool = _Tasks(self._ray, name, sum(one.cores for one in fitting), nodes, accelerators)
         return dispatch(jobs, pool, tally=self.tally, note=note)
 
     def measure(self, name: str, job: Plain, on: Machine, limit_s: float) -> Plain:
@@ -149,11 +151,14 @@ def _thaw(plain: Plain) -> Plain:
 class _Tasks:
     """The cluster as `dispatch` sees it. Ray itself tries nothing again: what is lost is counted once, by the driver."""
 
-    def __init__(self, ray: Any, name: str, cores: int, nodes: Sequence[Any] = ()) -> None:
+    def __init__(self, ray: Any, name: str, cores: int, nodes: Sequence[Any] = (), accelerators: int = 0) -> None:
         self._ray = ray
         self._name = name
-        self._most = _AHEAD * cores
+        self._most = accelerators or _AHEAD * cores
         self._nodes = nodes
+        self._options: dict[str, Any] = {"num_cpus": 1, "max_retries": 0}
+        if accelerators:  # one task on each; Ray ends its process afterwards, so that nothing stays on the device
+            self._options["num_gpus"] = 1
         self._running: dict[Any, int] = {}
         self._task = ray.remote(call)
 
@@ -161,7 +166,7 @@ class _Tasks:
         return len(self._running) < self._most
 
     def start(self, attempt: Attempt, job: Plain) -> None:
-        options: dict[str, Any] = {"num_cpus": 1, "max_retries": 0}
+        options = dict(self._options)
         if self._nodes:
             options["scheduling_strategy"] = self._nodes[attempt.number % len(self._nodes)]
         self._running[self._task.options(**options).remote(self._name, job)] = attempt.number

@@ -33,6 +33,7 @@ from layline.campaign.values.judge import judge, look
 from layline.campaign.values.manifest import Manifest, shape_list
 from layline.campaign.values.measurement import Arm, Measurement, Plan, Status
 from layline.errors import BenchError, RecordError
+from layline.executors.processor import name_processor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,6 +76,10 @@ class CommandBench:
     @property
     def labels(self) -> tuple[str, ...]:
         return tuple(str(shape["label"]) for shape in shape_list(self.manifest))
+
+    def machine(self) -> str:
+        """The processor: which accelerator the commands use is theirs to know."""
+        return name_processor()
 
     def frozen(self) -> dict[str, str]:
         """Every file of the tree that the commands name, by its hash; the kernel itself is what may change."""

@@ -56,6 +56,8 @@ def build_piece(entry: Entry, state: State, place: str) -> str:  # noqa: PLR0911
             )
         case "recovered":
             return f"- {entry.at} an unfinished ledger entry of {entry.data['bytes']} bytes was removed after a crash\n"
+        case "moved":
+            return f"- {entry.at} moved from {entry.data['was']} to {entry.data['machine']}: figures before and after are not compared\n"
         case "stopped":
             return _termination(state)
         case "reported":

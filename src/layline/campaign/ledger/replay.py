@@ -166,6 +166,12 @@ def _report(state: State, entry: Entry) -> State:
     return replace(state, reported_at=entry.at)
 
 
+def _move(state: State, entry: Entry) -> State:
+    """The machine's own figures are those of the other one: they are measured again."""
+    step = (entry.at, entry.data["was"], entry.data["machine"])
+    return replace(state, moves=(*state.moves, step), ceilings=None, analysis=None)
+
+
 def _accept(state: State, entry: Entry) -> State:
     return replace(state, accepted_at=entry.at, acceptance=entry.data)
 
@@ -186,6 +192,7 @@ APPLY = {
     "integrated": _integrate,
     "settled": _settle,
     "noted": _note,
+    "moved": _move,
     "analyzed": _analyze,
     "stopped": _stop,
     "compared": _compare,

@@ -149,6 +149,8 @@ class State:
     """Path, mode and content hash of each file, by kernel id."""
     attempts: tuple[tuple[int, str], ...] = ()
     """Round and level of every measuring run that was begun with a candidate, whatever became of it."""
+    moves: tuple[tuple[str, str, str], ...] = ()
+    """When the campaign went from which kind of machine to which."""
     representative: tuple[str, ...] = ()
     csv_header: str | None = None
     termination: Termination | None = None
@@ -181,6 +183,14 @@ class State:
     @property
     def baseline(self) -> Round | None:
         return self.rounds[0] if self.rounds and self.rounds[0].settled is Settled.BASELINE else None
+
+    @property
+    def machine(self) -> str | None:
+        """The kind of machine whose times are compared; None before the baseline."""
+        if self.moves:
+            return self.moves[-1][2]
+        run = self.baseline.last_run if self.baseline else None
+        return run.measurement.environment.kind if run else None
 
     @property
     def streak(self) -> tuple[Round, ...]:

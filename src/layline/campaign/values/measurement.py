@@ -106,6 +106,11 @@ class Environment:
     accelerator: str = ""
     """Product, driver and library versions, where the kernels run on one."""
 
+    @property
+    def kind(self) -> str:
+        """What may be compared at all: the accelerator's product, or the processor where there is none."""
+        return self.accelerator.partition(",")[0].partition(";")[0].strip() or self.cpu
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:

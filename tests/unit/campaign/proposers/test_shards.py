@@ -1,0 +1,79 @@
+"""Screening by shards: scored against today's kernel where they ran, and the best looked at together here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from layline import codec
+from layline.campaign.operators import load_operator
+from layline.campaign.operators.find import find_operator
+from layline.campaign.proposers.screened import TODAY, Screened
+from layline.campaign.proposers.shards import SIZE, Shards, _carry, _compare, screen_shard
+from layline.campaign.values.operator import Snapshot
+
+
+@pytest.mark.parametrize(
+    ("looked", "seen"),
+    [
+        ([(TODAY, 2.0), ("a", 1.5), ("b", None)], [("a", -0.5), ("b", None)]),
+        ([(TODAY, None), ("a", 1.5), ("b", None)], [("b", None)]),
+        ([("a", 1.5)], []),
+    ],
+)
+def test_a_shard_counts_from_todays_kernel_there(looked: list[Any], seen: list[Any]) -> None:
+    answer = {"looked": [codec.encode(Screened(name=name, score=score)) for name, score in looked]}
+    assert [(item.name, item.score) for item in _compare(answer)] == seen
+
+
+def test_what_is_left_behind_stands_on_this_machines_scale() -> None:
+    looked = [Screened(name="a", score=-0.5), Screened(name="b", score=0.25), Screened(name="c", score=None)]
+    here = [Screened(name=TODAY, score=3.0), Screened(name="a", score=2.9)]
+    assert [(item.name, item.score, item.is_out) for item in _carry(looked, here)] == [
+        ("b", 3.25, True),
+        ("c", None, False),
+    ]
+
+
+@pytest.mark.parametrize("where", ["local:2", pytest.param("auto", marks=pytest.mark.slow)])
+def test_every_kernel_is_looked_at_and_every_attempt_noted_before(where: str) -> None:
+    if where == "auto":
+        pytest.importorskip("ray", reason="Ray is not installed: pip install './layline[ray]'")
+    operator = load_operator("gemm")
+    naive = dict(operator.starts)["naive"]
+    texts = {TODAY: naive, "broken": "int"} | {f"same {number}": f"{naive}\nint u{number};\n" for number in range(SIZE)}
+    notes: list[tuple[str, dict[str, Any]]] = []
+    shards = Shards(executor=where, name="gemm", sources=(), note=lambda kind, data: notes.append((kind, data)))
+    snapshots = {name: Snapshot(files=(("k.c", text),)) for name, text in texts.items()}
+    looked = {item.name: item for item in shards(operator, operator.shapes[:1], snapshots)}
+    assert looked.keys() == texts.keys()
+    assert [name for name, item in looked.items() if item.score is None] == ["broken"]
+    assert [kind for kind, _ in notes] == ["screening", "screening", "screened"]
+    assert sorted(name for kind, data in notes if kind == "screening" for name in data["kernels"]) == sorted(
+        texts.keys() - {TODAY}
+    )
+    assert (notes[-1][1]["answered"], notes[-1][1]["lost"], notes[-1][1]["why"]) == (2, 0, "")
+
+
+def test_an_operator_of_ones_own_travels_with_what_it_imports(tmp_path: Path) -> None:
+    (tmp_path / "near.py").write_text("TOLERANCE = 1e-4\n")
+    shipped = Path(find_operator.__code__.co_filename).parent / "files" / "swiglu.py"
+    text = shipped.read_text()
+    (tmp_path / "mine.py").write_text(
+        f"import near\n{text}\nassert near.TOLERANCE\n".replace("from __future__ import annotations\n", "")
+    )
+    found = find_operator("mine.py", tmp_path)
+    assert found.file is not None
+    sources = [(name, data.decode()) for name, data in found.file.sources]
+    assert [name for name, _ in sources] == ["mine.py", "near.py"]
+    start = found.operator.starts[0][1]
+    job = {
+        "operator": "mine.py",
+        "sources": [list(source) for source in sources],
+        "shapes": [found.operator.shapes[0].label],
+        "kernels": {TODAY: [["k.c", start]]},
+    }
+    (looked,) = screen_shard(job)["looked"]
+    assert codec.decode(Screened, looked, where="test").score is not None
