@@ -24,6 +24,7 @@ from layline.campaign.devices.device import Filled, Reply
 from layline.campaign.devices.faults import Fault
 from layline.campaign.devices.gpu_company import OWN
 from layline.campaign.devices.gpu_memory import DeviceArena, DeviceMemory
+from layline.campaign.devices.nursery import Process, find_nursery, give_up_nursery
 from layline.campaign.values.describe import describe_shape
 from layline.campaign.values.operator import Operator
 
@@ -61,17 +62,10 @@ class Worker:
         self._said = folder / "said"
         request_in, self._request = os.pipe()
         self._reply, reply_out = os.pipe()
+        command = (str(script), str(request_in), str(reply_out))
         with self._said.open("wb") as output:
-            self._process = subprocess.Popen(
-                (sys.executable, "-I", str(script), str(request_in), str(reply_out)),
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                pass_fds=(request_in, reply_out, *fds),
-                env=describe_environment(source.cache, folder),
-                cwd=folder,
-                start_new_session=True,
-            )
+            begun = Begun(command, describe_environment(source.cache, folder), folder, output.fileno())
+            self._process = begin(begun, (request_in, reply_out, *fds))
         OWN.add(self._process.pid)
         os.close(request_in)
         os.close(reply_out)
@@ -261,11 +255,48 @@ class TorchWorker(Worker):
         return told
 
 
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A worker's command and surroundings."""
+
+    command: tuple[str, ...]
+    environment: dict[str, str]
+    folder: Path
+    output: int
+
+
+def begin(what: Begun, fds: tuple[int, ...]) -> Process:
+    """Fork it from a process that has imported torch; where that cannot be, start it."""
+    nursery = find_nursery(keep_environment())
+    if nursery is not None:
+        with Path(os.devnull).open("rb") as nothing:
+            numbers = {nothing.fileno(): 0, what.output: 1, **{fd: fd for fd in fds}}
+            try:
+                return nursery.fork(what.command, what.environment, what.folder, numbers)
+            except OSError:
+                give_up_nursery()
+    return subprocess.Popen(
+        (sys.executable, "-I", *what.command),
+        stdin=subprocess.DEVNULL,
+        stdout=what.output,
+        stderr=subprocess.STDOUT,
+        pass_fds=fds,
+        env=what.environment,
+        cwd=what.folder,
+        start_new_session=True,
+    )
+
+
+def keep_environment() -> dict[str, str]:
+    """What of ours is in every worker's environment."""
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    return {**kept, "LC_ALL": "C.UTF-8", "OMP_NUM_THREADS": "1"}
+
+
 def describe_environment(cache: Path, folder: Path) -> dict[str, str]:
     """The same for every leg; nothing in it tells that a benchmark runs."""
-    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-    ours = {"HOME": str(folder), "TRITON_CACHE_DIR": str(cache), "LC_ALL": "C.UTF-8", "OMP_NUM_THREADS": "1"}
-    return {**kept, **ours, **({"TRITON_INTERPRET": "1"} if os.environ.get("TRITON_INTERPRET") else {})}
+    ours = {"HOME": str(folder), "TRITON_CACHE_DIR": str(cache)}
+    return {**keep_environment(), **ours, **({"TRITON_INTERPRET": "1"} if os.environ.get("TRITON_INTERPRET") else {})}
 
 
 def _configuration(source: Source, arena: DeviceArena) -> dict[str, Any]:

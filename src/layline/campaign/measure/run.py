@@ -204,7 +204,9 @@ class _Run:
             if isinstance(built, NotBuilt):
                 raise BenchError(f"The starting kernel no longer compiles: {built.reason}")
             self._start = built
-        return open_arm(self._stage, Arm.AGAIN, self._start, cache="start", size=size)
+        # the same text is compiled once, whatever it is called
+        cache = Arm.BEST.value if self._start is self._builts[Arm.BEST] else "start"
+        return open_arm(self._stage, Arm.AGAIN, self._start, cache=cache, size=size)
 
     def _measure_one_pair(self, more: int) -> None:
         number = len(self._pairs)
@@ -268,7 +270,6 @@ class _Run:
         is_first = not self._pairs
         try:
             if is_first:
-                self._say("gates: memory, inputs, sizes, repetition, error, state")
                 self._run_probes((one for one in PROBES if one.is_alone), on)
                 self._start_ahead(more)  # they start up while the gates run, which time nothing that decides
                 self._run_probes((one for one in PROBES if not one.is_alone), on)
@@ -298,7 +299,7 @@ class _Run:
 
     def _run_probes(self, probes: Iterable[Probe], on: Trial) -> None:
         gives = {*self._stage.device.gives, *((CANDIDATE,) if self._is_candidate else ())}
-        run_probes(probes, on, frozenset(gives))
+        run_probes(probes, on, frozenset(gives), self._say)
 
     def _take_over(self, on: Trial) -> None:
         """What the probes found beside what they showed."""
@@ -318,7 +319,6 @@ class _Run:
         verdict = look(self._measurement, is_last=True) if self._is_candidate else None
         if verdict is None or not verdict.outcome.is_accepted:
             return
-        self._say("gates: more processes, extents beyond every listed one")
         with self._timed("gates"), self._open_again(None, ()).loaded() as trial:
             on = self._describe_trial(trial, {self._on_trial: trial}, {})
             self._run_probes(BEFORE_ACCEPTING, on)

@@ -8,7 +8,7 @@ from typing import Any
 
 from layline.campaign.devices.gpu_memory import WORDS
 from layline.campaign.measure.oracle import LOST, SMALLEST, Error, Wrong, find_row_axes, tell_lost
-from layline.campaign.values.operator import Operator
+from layline.campaign.values.operator import Operator, Tolerance
 
 CHUNK = 1 << 25
 """Elements compared at a time, so that large outputs need little memory beside them."""
@@ -90,6 +90,8 @@ class TorchValues:
         """One output of one call: how far off it is, or the most telling thing that is wrong with it."""
         if not got.numel():
             return Error(output=name, rms=0.0, worst=0.0)
+        if not is_exact and (error := _pass_quickly(operator.find_tolerance(name), name, got, want)) is not None:
+            return error
         wrong = next(_find_wrong(operator, name, got, want, is_exact=is_exact, poison=poison), None)
         if wrong is not None:
             return wrong
@@ -117,6 +119,33 @@ class TorchValues:
         at = tuple(int(one) for one in only.nonzero()[0].tolist()) if bool(only.any()) else ()
         values = [float(one[at]) for one in (got[0], want, got[1])] if at else [0.0, 0.0, 0.0]
         yield from tell_lost(name, counts, int(want.numel()), part, (f"{name}{list(at)}", *values))
+
+
+def _pass_quickly(tolerance: Tolerance, name: str, got: Any, want: Any) -> Error | None:
+    """How far off an output is that is right beyond doubt, in few passes over it; None where it must be looked at closely.
+
+    Where every row of the right answer has a finite size, poison, NaN and infinity are outside any tolerance.
+    """
+    import torch
+
+    if got.element_size() == 1 or not got.is_floating_point() or not want.is_floating_point():
+        return None
+    found = []
+    for some, right in _cut(got, want):
+        axes = find_row_axes(right.shape)
+        scale = torch.linalg.vector_norm(right, dim=axes, keepdim=True)
+        scale = scale / math.sqrt(right.numel() / scale.numel())
+        error = (some - right).abs_()
+        inside = (error <= torch.add(scale * tolerance.atol, right.abs(), alpha=tolerance.rtol)).all()
+        squares = error.div_(torch.where(scale == 0, 1.0, scale)).pow_(2)
+        told = (inside & scale.isfinite().all(), squares.sum(), squares.max())
+        found.append(torch.stack([one.double() for one in told]))
+    rows = torch.stack(found).tolist()  # one wait for the device
+    if not all(row[0] for row in rows):
+        return None
+    total, worst = math.fsum(row[1] for row in rows), math.sqrt(max(row[2] for row in rows))
+    one = Error(output=name, rms=math.sqrt(total / got.numel()), worst=worst)
+    return one if tolerance.snr_db is None or one.snr_db >= tolerance.snr_db else None
 
 
 def _find_wrong(operator: Operator, name: str, got: Any, want: Any, *, is_exact: bool, poison: int) -> Iterator[Wrong]:
@@ -216,10 +245,15 @@ def measure_error(name: str, got: Any, want: Any) -> Error:
 
 
 def _chunks(got: Any, want: Any) -> Iterator[tuple[Any, Any]]:
-    """Blocks of whole rows."""
-    rows = max(1, CHUNK // max(1, got.shape[-1]))
+    """Blocks of whole rows, without what is no number in the right answer."""
+    for some, right in _cut(got, want):
+        yield _drop_special(widen(some), right)
+
+
+def _cut(got: Any, want: Any) -> Iterator[tuple[Any, Any]]:
+    rows = max(1, CHUNK // max(1, got.shape[-1] if got.dim() else 1))
     if got.dim() < 2:
-        yield _drop_special(widen(got).reshape(-1), want.reshape(-1))
+        yield got.reshape(-1), want.reshape(-1)
         return
     for at in range(0, got.shape[0], rows):
-        yield _drop_special(widen(got[at : at + rows]), want[at : at + rows])
+        yield got[at : at + rows], want[at : at + rows]

@@ -63,11 +63,14 @@ class Probe:
     """Whether nobody else may start or end meanwhile; such probes come first."""
 
 
-def run_probes(probes: Iterable[Probe], on: Trial, gives: frozenset[str]) -> None:
+def run_probes(
+    probes: Iterable[Probe], on: Trial, gives: frozenset[str], say: Callable[[str], None] = lambda _said: None
+) -> None:
     """One after the other; what could not be looked at is listed, never claimed."""
     for probe in probes:
         missing = probe.needs - gives
         if missing:
             on.left_out[probe.name] = f"needs {' and '.join(sorted(missing))}"
         else:
+            say(f"gates: {probe.name}")
             on.shown.update(probe.run(on))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from layline.campaign.measure.arm import LiveArm
@@ -36,22 +37,35 @@ def probe_state(on: Trial) -> Carried:
     names = tuple(dict.fromkeys(name for step in operator.passes for name in step.inputs))
     shapes = tuple(_extremes(stage)) if stage.device.pace.whole else (stage.by_work[0],)
     for shape in shapes:
-
-        def repeating_helps(kept: tuple[str, ...], shape: Shape = shape) -> bool:
-            # several calls to a request show what is kept by contents, single ones what is kept by address as well
-            return any(
-                all(_speed_up(on, shape, kept, count) >= RATIO for _ in range(TIMES))
-                for count in stage.device.pace.state_batches
-            )
-
-        if not repeating_helps(names):
-            continue
-        single = [name for name in names if repeating_helps((name,))]
-        found = _sort_into_bucket(operator, single, names, describe_shape(shape))
-        trace, share = simulate_training(stage, on.trial, shape)
-        return replace(found, trace=trace, share=share)
+        # several calls to a request show what is kept by contents, single ones what is kept by address as well
+        for count in stage.device.pace.state_batches:
+            together = _find_help(on, shape, names, count, RATIO)
+            if together < RATIO:
+                continue
+            alone = {name: _find_help(on, shape, (name,), count, math.sqrt(together)) for name in names}
+            found = _sort_into_bucket(operator, name_helpful(alone, together), names, describe_shape(shape))
+            trace, share = simulate_training(stage, on.trial, shape)
+            return replace(found, trace=trace, share=share)
     trace, _share = simulate_training(stage, on.trial, shapes[0])  # nothing to bound, but the trace is evidence
     return Carried(what="", trace=trace)
+
+
+def _find_help(on: Trial, shape: Shape, kept: tuple[str, ...], count: int, least: float) -> float:
+    """The smallest of several speed-ups in a row; the first that is too small ends it."""
+    found = math.inf
+    for _time in range(TIMES):
+        found = min(found, _speed_up(on, shape, kept, count))
+        if found < least:
+            break
+    return found
+
+
+def name_helpful(alone: Mapping[str, float], together: float) -> list[str]:
+    """The inputs that explain at least half of what all of them together do, as logarithms.
+
+    Not those beyond a fixed limit: where all together are just beyond it, the one that does it all may be just below.
+    """
+    return [name for name, found in alone.items() if found >= math.sqrt(together)]
 
 
 def _sort_into_bucket(operator: Operator, single: list[str], names: tuple[str, ...], where: str) -> Carried:
