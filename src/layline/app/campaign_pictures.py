@@ -37,7 +37,7 @@ def draw_pictures(state: State) -> Iterator[tuple[str, str, str]]:
         kernels = tuple(Kernel(label=label, intensity=intensity, rate=rate / 1e9) for label, intensity, rate in points)
         where = "one core" if state.ceiling_of == "One core" else "the accelerator"
         title = f"Roofline, ceilings measured on {where} (GFLOP/s over FLOP per byte)"
-        yield "roofline.svg", title, roofline(kernels, title, peak=flops / 1e9, bandwidth=moved / 1e9)
+        yield "roofline.svg", title, roofline(kernels, title, peak=flops / 1e9, bandwidth=moved / 1e9, unit="GFLOP/s")
 
 
 def _interval(item: Round) -> Interval:

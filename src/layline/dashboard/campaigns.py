@@ -135,7 +135,7 @@ def draw_roof(view: CampaignView) -> str:
     if view.roof is None:
         return ""
     label = f"{view.name}: GFLOP/s over FLOP per byte, under the ceilings of {view.roof.what.lower()}"
-    return roofline(view.roof.kernels, label, peak=view.roof.peak, bandwidth=view.roof.bandwidth)
+    return roofline(view.roof.kernels, label, peak=view.roof.peak, bandwidth=view.roof.bandwidth, unit="GFLOP/s")
 
 
 def draw_shapes(view: CampaignView) -> str:

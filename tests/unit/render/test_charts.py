@@ -24,6 +24,7 @@ from layline.render.charts import (
     sparkline,
     trend,
 )
+from layline.render.charts.campaign import LETTER, LINE, Box
 from layline.render.charts.scale import date_ticks, short, ticks
 
 POINTS: tuple[tuple[float | str, float], ...] = (("2026-04-24", 365.0), ("2026-05-01", 413.0), ("2026-06-02", 632.0))
@@ -128,3 +129,24 @@ def test_a_roofline_survives_markdown() -> None:
     drawn = draw(read)
     assert drawn == draw(chart)
     assert "best small 42%" in drawn
+
+
+def test_names_under_a_roof_cover_neither_dots_nor_each_other() -> None:
+    kernels = tuple(
+        Kernel(label=f"round {number} square-96", intensity=10 + number / 3, rate=3 + number % 4 / 5)
+        for number in range(9)
+    )
+    drawn = roofline(kernels, "roof", peak=140, bandwidth=8.5, unit="GFLOP/s")
+    tree = ElementTree.fromstring(drawn)
+    dots = [(float(one.get("cx", 0)), float(one.get("cy", 0))) for one in tree.iter() if one.tag.endswith("circle")]
+    names = [one for one in tree.iter() if one.tag.endswith("text") and (one.text or "").startswith("round ")]
+    boxes = []
+    for name in names:
+        x, y, size = float(name.get("x", 0)), float(name.get("y", 0)), LETTER * len(name.text or "")
+        left = x - size if name.get("text-anchor") == "end" else x
+        boxes.append(Box(left, y - LINE + 3, left + size, y + 3))
+    assert len(dots) == 9
+    assert 0 < len(names) < 9
+    assert not any(one.meets(Box(x - 4, y - 4, x + 4, y + 4)) for one in boxes for x, y in dots)
+    assert not any(one.meets(other) for at, one in enumerate(boxes) for other in boxes[:at])
+    assert {"GFLOP/s", "FLOP per byte"} <= {one.text for one in tree.iter()}

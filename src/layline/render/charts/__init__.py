@@ -68,7 +68,7 @@ def draw(chart: Chart) -> str:
             kernels = tuple(
                 Kernel(label=name, intensity=float(x), rate=y) for name, points in chart.series[1:] for x, y in points
             )
-            return roofline(kernels, chart.title, peak=peak, bandwidth=float(bandwidth))
+            return roofline(kernels, chart.title, peak=peak, bandwidth=float(bandwidth), unit=chart.unit or "FLOP/s")
         case _:
             return trend(chart.series, chart.title, unit=chart.unit)
 

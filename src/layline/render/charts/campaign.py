@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from layline.render.charts import svg
 from layline.render.charts.scale import Scale, short, ticks
 
-LABEL_WIDTH, LABEL_HEIGHT = 150, 13
-"""Room a name takes beside its dot."""
+LETTER, LINE, DOT = 6.8, 14.0, 6.0
+"""Room that a letter, a line of text and half a dot take on the paper."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ def interval_trend(
     levels = ticks(min(ends), max(ends)) if min(ends) < max(ends) else [min(ends) - 1, min(ends) + 1]
     up = Scale(levels[0], levels[-1], height - 28, 14)
     across = Scale(0, max(len(rounds) - 1, 1), 70, width - 30)
-    shapes = [_level(level, up(level), width) for level in levels]
+    shapes = [_level(level, up(level), width, unit) for level in levels]
     if reference is not None:
         y = up(reference)
         shapes.append(
@@ -78,11 +78,18 @@ def interval_trend(
 
 
 def roofline(
-    kernels: tuple[Kernel, ...], label: str, *, peak: float, bandwidth: float, width: float = 620, height: float = 320
+    kernels: tuple[Kernel, ...],
+    label: str,
+    *,
+    peak: float,
+    bandwidth: float,
+    unit: str = "FLOP/s",
+    width: float = 620,
+    height: float = 340,
 ) -> str:
     """Both axes by powers of ten; the roof is what memory (left) and arithmetic (right) allow.
 
-    `peak` and the rates share a unit (say TFLOP/s); `bandwidth` is that unit per operation-per-byte (say TB/s).
+    `peak` and the rates are in `unit`; `bandwidth` is that unit per operation-per-byte (say TB/s).
     """
     ridge = peak / bandwidth
     measured = [kernel for kernel in kernels if kernel.intensity > 0 and kernel.rate > 0]
@@ -90,12 +97,14 @@ def roofline(
     right = math.ceil(math.log10(max([ridge * 10, *(kernel.intensity for kernel in measured)])))
     low = math.floor(math.log10(min([peak / 100, *(kernel.rate for kernel in measured)])))
     high = math.ceil(math.log10(max([peak, *(kernel.rate for kernel in measured)])))
-    across, up = Scale(left, right, 56, width - 20), Scale(low, high, height - 34, 14)
+    across, up = Scale(left, right, 56, width - 20), Scale(low, high, height - 46, 26)
     shapes = [_level(10.0**power, up(power), width) for power in range(low, high + 1)]
     shapes += [
-        svg.text(across(power), height - 14, short(10.0**power), text_anchor="middle")
+        svg.text(across(power), height - 26, short(10.0**power), text_anchor="middle")
         for power in range(left, right + 1)
     ]
+    shapes.append(svg.text(8, 12, unit, font_size=11))
+    shapes.append(svg.text(width - 10, height - 6, "FLOP per byte", text_anchor="end", font_size=11))
     start = max(left, low - math.log10(bandwidth))  # where the slope enters the paper
     roof = [
         (start, start + math.log10(bandwidth)),
@@ -114,43 +123,67 @@ def roofline(
             stroke_width=2,
         )
     )
-    named: list[tuple[float, float]] = []
-    for index, kernel in enumerate(sorted(measured, key=lambda kernel: -kernel.rate)):
-        x, y = across(math.log10(kernel.intensity)), up(math.log10(kernel.rate))
-        is_free = all(abs(x - other) > LABEL_WIDTH or abs(y - line) > LABEL_HEIGHT for other, line in named)
-        named += [(x, y)] if is_free else []
-        shapes += _kernel(kernel, index, (x, y), min(peak, kernel.intensity * bandwidth), width if is_free else None)
+    ranked = sorted(measured, key=lambda kernel: -kernel.rate)
+    places = [(across(math.log10(kernel.intensity)), up(math.log10(kernel.rate))) for kernel in ranked]
+    taken = [Box(x - DOT, y - DOT, x + DOT, y + DOT) for x, y in places]
+    for index, (kernel, at) in enumerate(zip(ranked, places, strict=True)):
+        shapes += _kernel(kernel, index, at, min(peak, kernel.intensity * bandwidth), taken, width)
     return svg.drawing(width, height, label, *shapes)
 
 
-def _kernel(kernel: Kernel, index: int, at: tuple[float, float], roof: float, width: float | None) -> list[str]:
-    """A dot that says its name when touched; the name beside it too, where it covers no other."""
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Room that is taken on the paper."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def meets(self, other: Box) -> bool:
+        return (
+            self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
+        )
+
+
+def _kernel(
+    kernel: Kernel, index: int, at: tuple[float, float], roof: float, taken: list[Box], width: float
+) -> list[str]:
+    """A dot that says its name when touched; the name beside it too, where it covers neither dot nor name."""
     x, y = at
     tone, colour = f"s{index % len(svg.SERIES)}", svg.SERIES[index % len(svg.SERIES)]
     said = svg.title(f"{kernel.label}: {short(kernel.rate)} of {short(roof)} possible ({kernel.rate / roof:.0%})")
     dot = svg.element("circle", said, cx=x, cy=y, r=5, class_=f"dot {tone}", fill=colour)
-    if width is None:
-        return [dot]
-    is_left = x + LABEL_WIDTH > width
     text = f"{kernel.label} {kernel.rate / roof:.0%}"
-    return [
-        dot,
-        svg.text(
-            x - 8 if is_left else x + 8,
-            y + 4,
-            text,
-            class_=f"label name {tone}",
-            fill=colour,
-            text_anchor="end" if is_left else "start",
-        ),
-    ]
+    place = _find_room(at, LETTER * len(text), taken, width)
+    if place is None:
+        return [dot]
+    box, anchor = place
+    taken.append(box)
+    edge = box.left if anchor == "start" else box.right
+    name = svg.text(edge, box.bottom - 3, text, class_=f"label name {tone}", fill=colour, text_anchor=anchor)
+    return [dot, name]
 
 
-def _level(level: float, y: float, width: float) -> str:
+def _find_room(at: tuple[float, float], size: float, taken: list[Box], width: float) -> tuple[Box, str] | None:
+    """Right of a dot, left of it, or a line above or below; None where every place is taken."""
+    x, y = at
+    for down in (0.0, -LINE, LINE):
+        top, bottom = y + down - LINE / 2, y + down + LINE / 2
+        for box, anchor in (
+            (Box(x + DOT + 2, top, x + DOT + 2 + size, bottom), "start"),
+            (Box(x - DOT - 2 - size, top, x - DOT - 2, bottom), "end"),
+        ):
+            if box.left > 50 and box.right < width and not any(box.meets(other) for other in taken):
+                return box, anchor
+    return None
+
+
+def _level(level: float, y: float, width: float, unit: str = "") -> str:
     line = svg.element(
         "line", x1=50, x2=width - 10, y1=y, y2=y, class_="grid", stroke=svg.FAINT, stroke_width=1, stroke_opacity="0.7"
     )
-    return line + svg.text(44, y + 4, short(level), text_anchor="end")
+    return line + svg.text(44, y + 4, f"{short(level)} {unit}".rstrip(), text_anchor="end")
 
 
 def _whisker(item: Interval, x: float, up: Scale, unit: str) -> list[str]:
