@@ -32,6 +32,7 @@ if [ ! -x .venv/bin/python ] || ! .venv/bin/python -m pip --version >/dev/null 2
 fi
 .venv/bin/python -m pip install -qq --disable-pip-version-check -r requirements-dev.lock
 .venv/bin/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
+.venv/bin/python -m compileall -q src tests  # as pip does for a package it installs: else the first commands pay for it
 
 if [ "${LAYLINE_NO_BROWSER:-}" = "" ] && ! command -v chromium >/dev/null 2>&1; then
     apt_install chromium || say "no Chromium: browser tests will be skipped (apt-get install chromium)"

@@ -11,10 +11,8 @@ from __future__ import annotations
 import atexit
 import contextlib
 import gc
-import importlib
 import json
 import os
-import pkgutil
 import runpy
 import socket
 import sys
@@ -22,21 +20,8 @@ import threading
 import time
 from typing import NoReturn
 
-import layline
+from layline.cli.forked import import_commands
 from layline.config import parse_settings
-
-_ROOMS = ("layline.app.", "layline.cli.", "layline.render.")
-
-
-def import_commands() -> None:
-    """Import what the commands import; what an extra is missing for stays for the command to tell."""
-    for module in pkgutil.walk_packages(layline.__path__, "layline."):
-        if module.name.startswith(_ROOMS):
-            try:
-                importlib.import_module(module.name)
-            except (ImportError, SystemExit):  # the command itself meets it again, and says so
-                continue
-    parse_settings("[project]\nname = 'any'\n")  # what reads settings is made at the first reading
 
 
 def wait_for_requests(requests: socket.socket) -> dict[str, object] | None:
@@ -67,7 +52,8 @@ def _reap(flags: int) -> None:
 
 
 def _take_over(files: list[int]) -> None:
-    """Write to the caller's pipes; keep nothing else of the caller's open."""
+    """Write to the caller's pipes; keep nothing else of the caller's open; lead a session, so that all can be killed."""
+    os.setsid()
     os.dup2(files[0], 1)
     os.dup2(files[1], 2)
     for one in files:
@@ -112,6 +98,7 @@ def _end(code: int) -> NoReturn:
 
 if __name__ == "__main__":
     import_commands()
+    parse_settings("[project]\nname = 'any'\n")  # what reads settings is made at the first reading
     gc.freeze()  # or each command would look at every object of ours when it ends
     asked = wait_for_requests(socket.socket(fileno=int(sys.argv[1])))
     if asked is not None:

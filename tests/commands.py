@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -64,22 +66,55 @@ def _start_anew(arguments: tuple[str, ...], cwd: Path, env: dict[str, str]) -> R
 
 def _fork(arguments: tuple[str, ...], cwd: Path, env: dict[str, str]) -> Result:
     """The same, from a process that has imported layline already (`command_server.py`)."""
-    request = json.dumps({"words": arguments, "cwd": str(cwd), "env": env}).encode()
-    (out, out_end), (err, err_end) = os.pipe(), os.pipe()
-    answers, answers_end = socket.socketpair()
-    socket.send_fds(_start_server(), [request], [out_end, err_end, answers_end.fileno()])
-    for end in (out_end, err_end):
-        os.close(end)
-    answers_end.close()
-    with os.fdopen(out, "rb") as out_file, os.fdopen(err, "rb") as err_file, answers.makefile("r") as lines, answers:
-        command = int(lines.readline())
-        too_late = threading.Timer(_TIMEOUT_S, os.kill, (command, signal.SIGKILL))
+    with Running(arguments, cwd, env) as running:
+        too_late = threading.Timer(_TIMEOUT_S, running.kill)
         too_late.start()
-        beside = _Reader(err_file)
-        told = out_file.read().decode()
-        status = os.waitstatus_to_exitcode(int(lines.readline()))
+        result = running.wait()
         too_late.cancel()
-        return Result(status, told, beside.wait())
+        return result
+
+
+class Running:
+    """A command that was forked, the leader of a session of its own, as one that a terminal starts."""
+
+    def __init__(self, arguments: tuple[str, ...], cwd: Path, env: dict[str, str] | None = None) -> None:
+        surroundings = env if env is not None else {**os.environ, "PYTHONPATH": _SOURCE}
+        request = json.dumps({"words": arguments, "cwd": str(cwd), "env": surroundings}).encode()
+        (out, out_end), (err, err_end) = os.pipe(), os.pipe()
+        self._answers, answers_end = socket.socketpair()
+        socket.send_fds(_start_server(), [request], [out_end, err_end, answers_end.fileno()])
+        for end in (out_end, err_end):
+            os.close(end)
+        answers_end.close()
+        self.pid = self._read_number()
+        self._readers = [_Reader(os.fdopen(out, "rb")), _Reader(os.fdopen(err, "rb"))]
+
+    def __enter__(self) -> Running:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._answers.close()
+
+    def has_ended(self, within_s: float) -> bool:
+        """Wait so long at most."""
+        return bool(select.select([self._answers], [], [], within_s)[0])
+
+    def kill(self) -> None:
+        """It, and whatever it has started."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+
+    def wait(self) -> Result:
+        status = os.waitstatus_to_exitcode(self._read_number())
+        out, err = (reader.wait() for reader in self._readers)
+        return Result(status, out, err)
+
+    def _read_number(self) -> int:
+        """One line, and nothing of the next: `has_ended` looks at what is still to be read."""
+        line = b""
+        while not line.endswith(b"\n"):
+            line += self._answers.recv(1)
+        return int(line)
 
 
 class _Reader(threading.Thread):
@@ -91,7 +126,8 @@ class _Reader(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        self._read = self._file.read()
+        with self._file:
+            self._read = self._file.read()
 
     def wait(self) -> str:
         self.join()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,14 +14,25 @@ from layline.sample import Sample, write_sample
 
 settings.register_profile("any load", deadline=None)
 settings.load_profile("any load")
+gc.set_threshold(
+    200_000, 20, 50
+)  # syntax trees are many objects without cycles; `layline` itself looks for them as seldom
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests and modules stay until the end: nobody need look at them again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
 def tests_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """No test reads or writes the user's cache, and each worker reads the sample once: a kept answer equals a fresh
-    one (`LAYLINE_CHECK` shows it). A test of the cache itself, or of a cold answer, names a cache of its own."""
+    """No test reads or writes the user's cache, and the sample is read once for all workers: a kept answer equals a
+    fresh one (`LAYLINE_CHECK` shows it). A test of the cache itself, or of a cold answer, names a cache of its own."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LAYLINE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("LAYLINE_CACHE", str(shared / "cache"))
         yield
 
 

@@ -32,7 +32,9 @@ def serve(folder: Path, keys: Path) -> Iterator[tuple[str, Path]]:
             "req",
             "-x509",
             "-newkey",
-            "rsa:2048",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
             "-nodes",
             "-days",
             "2",
@@ -68,4 +70,5 @@ def publish(repository: Path, folder: Path, name: str) -> None:
     if not place.exists():
         subprocess.run(["git", "clone", "-q", "--mirror", str(repository), str(place)], check=True)
     subprocess.run(["git", "-C", str(place), "fetch", "-q", "origin", "+refs/*:refs/*"], check=True)
+    subprocess.run(["git", "-C", str(place), "repack", "-a", "-d", "-q"], check=True)  # one request instead of hundreds
     subprocess.run(["git", "-C", str(place), "update-server-info"], check=True)

@@ -6,9 +6,10 @@ import asyncio
 import os
 import stat
 import sys
+import threading
 import time
-from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
@@ -25,12 +26,6 @@ from pygls.lsp.client import LanguageClient
 _HANGS_S = 300
 PATCH = "harbor/backends/keel/patches/core/parallel_patches.py"
 CHECKPOINT = "harbor/backends/keel/checkpoint.py"
-
-
-def _run_apart(work: Any) -> Any:
-    """In a thread of its own: another test's event loop may be running in this one."""
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, work).result()
 
 
 @pytest.fixture(scope="module")
@@ -96,23 +91,48 @@ class Editor:
         await self.client.stop()
 
 
-def _drive(harbor: Path, story: Callable[[Editor], Awaitable[None]]) -> None:
-    async def run() -> None:
+Story = Callable[[Editor], Coroutine[Any, Any, None]]
+
+
+@contextmanager
+def _serve(harbor: Path) -> Iterator[Callable[[Story], None]]:
+    """A server and its client, in a thread of their own: another test's event loop may be running in this one."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+
+    def run(work: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, loop).result()
+
+    async def begin() -> Editor:
         editor = Editor(harbor)
         await editor.begin()
-        try:
-            await story(editor)
-        finally:
-            await editor.end()
+        return editor
 
-    _run_apart(run())
+    editor = run(begin())
+    try:
+        yield lambda story: run(story(editor))
+    finally:
+        run(editor.end())
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+@pytest.fixture(scope="module")
+def drive(harbor: Path) -> Iterator[Callable[[Story], None]]:
+    """One server for those who do not ask what a fresh one does."""
+    with _serve(harbor) as run:
+        yield run
 
 
 def _lines(told: lsp.PublishDiagnosticsParams) -> list[tuple[int, str | int | None]]:
     return [(one.range.start.line + 1, one.code) for one in told.diagnostics]
 
 
-def test_a_dead_patch_is_shown_moves_with_its_line_and_goes_when_it_is_mended(harbor: Path) -> None:
+def test_a_dead_patch_is_shown_moves_with_its_line_and_goes_when_it_is_mended(
+    harbor: Path, drive: Callable[[Story], None]
+) -> None:
     text = (harbor / PATCH).read_text()
 
     async def story(editor: Editor) -> None:
@@ -126,10 +146,12 @@ def test_a_dead_patch_is_shown_moves_with_its_line_and_goes_when_it_is_mended(ha
             (15, "dead-at-pin")
         ]
 
-    _drive(harbor, story)
+    drive(story)
 
 
-def test_what_breaks_at_the_tip_is_an_error_until_our_replacement_takes_it(harbor: Path) -> None:
+def test_what_breaks_at_the_tip_is_an_error_until_our_replacement_takes_it(
+    harbor: Path, drive: Callable[[Story], None]
+) -> None:
     text = (harbor / CHECKPOINT).read_text()
 
     async def story(editor: Editor) -> None:
@@ -140,10 +162,10 @@ def test_what_breaks_at_the_tip_is_an_error_until_our_replacement_takes_it(harbo
             "half a sentence is no crash"
         )
 
-    _drive(harbor, story)
+    drive(story)
 
 
-def test_hover_says_what_replaces_a_name_and_definition_leads_to_the_pin(harbor: Path) -> None:
+def test_hover_says_what_replaces_a_name_and_definition_leads_to_the_pin(drive: Callable[[Story], None]) -> None:
     async def story(editor: Editor) -> None:
         await editor.open(CHECKPOINT)
         document, place = lsp.TextDocumentIdentifier(editor.uri(CHECKPOINT)), lsp.Position(19, 10)
@@ -162,7 +184,7 @@ def test_hover_says_what_replaces_a_name_and_definition_leads_to_the_pin(harbor:
         assert "def save_checkpoint" in file.read_text().splitlines()[target.range.start.line]
         assert not file.stat().st_mode & stat.S_IWUSR, "a copy of upstream's text is not to be edited"
 
-    _drive(harbor, story)
+    drive(story)
 
 
 def test_after_an_edit_the_answer_comes_soon(harbor: Path) -> None:
@@ -181,4 +203,5 @@ def test_after_an_edit_the_answer_comes_soon(harbor: Path) -> None:
         print(f"open {opened:.2f} s, edits {', '.join(f'{one:.2f}' for one in times)} s")
         assert min(times) < opened
 
-    _drive(harbor, story)
+    with _serve(harbor) as run:
+        run(story)

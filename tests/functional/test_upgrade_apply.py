@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from commands import layline
+from commands import Running, layline
 from upgrading import Files, Project, make_project
 
 BODY = "    total = 0\n    for step in range(x):\n        total += step * x\n    return total + {}\n"
@@ -146,31 +144,18 @@ def test_killed_at_any_moment_it_leaves_whole_commits_and_goes_on(project: Proje
     """Each run is killed a little later than the one before; the test command of a step is the longest moment."""
     whole = project.downstream.path.parent / "whole"
     shutil.copytree(project.root, whole, symlinks=True)
-    subprocess.run(
-        [sys.executable, "-m", "layline", "upgrade", "apply", "keel", "--test", "sleep 0.2"],
-        cwd=whole,
-        capture_output=True,
-        check=False,
-    )
+    words = ("upgrade", "apply", "keel", "--test", "sleep 0.2", "--format", "json")
+    layline(*words, cwd=whole)
     wanted = subprocess.run(
         ["git", "-C", whole / "down", "rev-parse", "layline/upgrade-keel"], capture_output=True, text=True, check=True
     ).stdout.strip()
     seen: list[int] = []
     began = time.monotonic()
     for attempt in range(60):
-        running = subprocess.Popen(
-            [sys.executable, "-m", "layline", "upgrade", "apply", "keel", "--test", "sleep 0.2", "--format", "json"],
-            cwd=project.root,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        try:
-            out, _ = running.communicate(timeout=0.5 + 0.6 * attempt)
-        except subprocess.TimeoutExpired:
-            os.killpg(running.pid, signal.SIGKILL)
-            running.communicate()
-            out = b""
+        with Running(words, project.root) as running:
+            if not running.has_ended(0.2 + 0.3 * attempt):
+                running.kill()
+            out = running.wait().out
         steps = branch(project) if project.downstream.git("branch", "--list", "layline/upgrade-keel") else []
         assert steps == [f"{number}/4" for number in range(1, len(steps) + 1)]
         assert project.downstream.git("fsck", "--connectivity-only", "--no-dangling") == ""

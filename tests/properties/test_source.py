@@ -62,7 +62,7 @@ def fingerprint_of(body: list[str]) -> str:
 
 
 @given(statements())
-@settings(max_examples=80)
+@settings(max_examples=40)
 def test_fingerprint_is_the_same_after_reformatting(body: list[str]) -> None:
     decorated = ['"""A docstring."""', "# a comment"]
     for line in body:
@@ -77,7 +77,7 @@ def test_fingerprint_is_the_same_after_reformatting(body: list[str]) -> None:
 
 
 @given(statements(), statements())
-@settings(max_examples=80)
+@settings(max_examples=40)
 def test_different_trees_have_different_fingerprints(one: list[str], two: list[str]) -> None:
     trees = [ast.dump(ast.parse("\n".join(f"{line}" for line in body))) for body in (one, two)]
     assert (trees[0] == trees[1]) == (fingerprint_of(one) == fingerprint_of(two))
@@ -128,7 +128,7 @@ def questions() -> Iterator[str]:
 
 
 @given(worlds())
-@settings(max_examples=80)
+@settings(max_examples=40)
 def test_resolution_ends_on_any_tangle_of_imports(world: dict[str, str]) -> None:
     resolver = Resolver(index_of(world))
     for question in questions():

@@ -17,10 +17,12 @@ from layline.errors import Error
 from layline.sample import CHRONICLES, Sample, write_sample
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from layline.core.progress import Progress
     from layline.sample.tour import TourStep
+
+    Start = Callable[[tuple[str, ...], Path, Mapping[str, str]], Callable[[], "Said"]]
 
 MARKER = ".layline-demo"
 TRANSCRIPT = "transcript.md"
@@ -30,9 +32,12 @@ _OURS = (
     *("harbor", "workshop", "candidates", "fresh", "port", "site", "keel-summary.pdf", _CACHE, TRANSCRIPT),
 )
 """What a demo may leave behind; an interrupted one, too."""
-_STEP_LIMIT_S = 1200
-_TIMED_OUT = 124
+STEP_LIMIT_S = 1200
+TIMED_OUT = 124
 """As `timeout` says it."""
+
+Said = tuple[int, bytes, bytes]
+"""Exit code, standard output, standard error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,27 +89,47 @@ def _remove(path: Path) -> None:
         raise Error(f"{path} cannot be removed: {error.strerror}.") from None
 
 
-def run_step(sample: Sample, step: TourStep) -> Outcome:
-    """Run one command as its own process, with a cache that stays inside the demo."""
+def start_step(sample: Sample, step: TourStep, start: Start | None = None) -> Callable[[], Outcome]:
+    """Start one command as its own process, with a cache that stays inside the demo; call the answer to wait for it."""
     folder = sample.root / step.folder
     if step.copies is not None:
         shutil.copyfile(folder / step.copies[0], folder / step.copies[1])
+    settings = {"LAYLINE_CACHE": str(sample.root / _CACHE), "COLUMNS": "100", "NO_COLOR": "1"}
+    wait = (start or start_anew)(step.command, folder, settings)
+
+    def outcome() -> Outcome:
+        code, output, complaint = wait()
+        if code == TIMED_OUT:
+            complaint += f"not done after {STEP_LIMIT_S} s\n".encode()
+        said = (output.decode("utf-8", "replace"), complaint.decode("utf-8", "replace"))
+        return Outcome(step=step, exit_code=code, output=said[0], complaint=said[1])
+
+    return outcome
+
+
+def start_anew(words: tuple[str, ...], folder: Path, settings: Mapping[str, str]) -> Callable[[], Said]:
+    """`layline WORDS` from an interpreter of its own."""
     path = os.pathsep.join(filter(None, (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH"))))
-    settings = {"LAYLINE_CACHE": str(sample.root / _CACHE), "COLUMNS": "100", "NO_COLOR": "1", "PYTHONPATH": path}
-    try:
-        done = subprocess.run(
-            [sys.executable, "-P", "-m", "layline", *step.command],  # -P: nothing is imported from the folder
-            cwd=folder,
-            env=os.environ | settings,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_STEP_LIMIT_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return Outcome(step=step, exit_code=_TIMED_OUT, output="", complaint=f"not done after {_STEP_LIMIT_S} s\n")
-    output, complaint = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
-    return Outcome(step=step, exit_code=done.returncode, output=output, complaint=complaint)
+    pipe = subprocess.PIPE
+    running = subprocess.Popen(
+        [sys.executable, "-P", "-m", "layline", *words],  # -P: nothing is imported from the folder
+        cwd=folder,
+        env=os.environ | dict(settings) | {"PYTHONPATH": path},
+        stdin=subprocess.DEVNULL,
+        stdout=pipe,
+        stderr=pipe,
+    )
+
+    def wait() -> Said:
+        with running:
+            try:
+                output, complaint = running.communicate(timeout=STEP_LIMIT_S)
+            except subprocess.TimeoutExpired:
+                running.kill()
+                return TIMED_OUT, b"", b""
+            return running.returncode, output, complaint
+
+    return wait
 
 
 def write_transcript(sample: Sample, outcomes: Iterable[Outcome]) -> Path:

@@ -15,7 +15,10 @@ from layline.cli.main import layline
 from layline.cli.progress import show_progress
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from layline.app.demo import Outcome
+    from layline.sample import Sample
     from layline.sample.tour import TourStep
 
 _OUR_BUG = 3
@@ -40,19 +43,41 @@ def demo(directory: Path, walk: bool, quick: bool) -> int:
     if not walk:
         return 0
     outcomes: list[Outcome] = []
-    for step in filter(is_known, STEPS):
-        if step.measures and (quick or any(outcome.is_excused for outcome in outcomes)):
-            continue  # what follows a measurement that could not be made has nothing to stand on
-        click.echo("\n" + _style(step.asks, bold=True))
-        click.echo(_style(f"$ {app_demo.show_step(step)}", fg="cyan"))
-        outcomes.append(app_demo.run_step(sample, step))
-        _show(outcomes[-1])
+    for outcome in _walk(sample, [step for step in STEPS if is_known(step) and not (quick and step.measures)]):
+        outcomes.append(outcome)
+        _show(outcome)
     app_demo.write_transcript(sample, outcomes)
     failed = [outcome for outcome in outcomes if not outcome.is_expected]
     click.echo(
         f"\n{len(outcomes)} commands, {len(failed)} with an unexpected result; the whole output is in {directory / app_demo.TRANSCRIPT}."
     )
     return _OUR_BUG if failed else 0
+
+
+def _walk(sample: Sample, steps: list[TourStep]) -> Iterator[Outcome]:
+    """Run the steps in their order; of two neighbours that only read, the second is begun beside the first."""
+    from layline.app.demo import show_step, start_anew, start_step
+    from layline.cli.forked import import_commands, start_forked
+
+    import_commands()
+    begun: dict[int, Callable[[], Outcome]] = {}
+    excused = False
+    for at, step in enumerate(steps):
+        if step.measures and excused:
+            continue  # what follows a measurement that could not be made has nothing to stand on
+        click.echo("\n" + _style(step.asks, bold=True))
+        click.echo(_style(f"$ {show_step(step)}", fg="cyan"))
+        for number in (at, at + 1):
+            if number not in begun and (number == at or _may_run_beside(steps, number)):
+                clock = steps[number].is_timed
+                begun[number] = start_step(sample, steps[number], start_anew if clock else start_forked)
+        outcome = begun[at]()
+        excused = excused or outcome.is_excused
+        yield outcome
+
+
+def _may_run_beside(steps: list[TourStep], number: int) -> bool:
+    return number < len(steps) and steps[number].reads and steps[number - 1].reads
 
 
 def is_known(step: TourStep) -> bool:

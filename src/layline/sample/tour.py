@@ -29,7 +29,11 @@ class TourStep:
     excuse: str | None = None
     """Words of a complaint that is in order, too: a busy machine cannot be measured on, and says so."""
     measures: bool = False
-    """True if it takes its time to measure; a quick walk leaves it out."""
+    """True if it takes its time to measure, or stands on what was measured; a quick walk leaves it out."""
+    is_timed: bool = False
+    """True if it reads a clock: nothing runs beside it, and it is started as a user starts it."""
+    reads: bool = False
+    """True if it writes nothing: it may run beside its neighbour that only reads as well."""
 
 
 def _board(name: str) -> tuple[str, ...]:
@@ -49,7 +53,13 @@ def _measure(asks: str, *command: str, exit_codes: tuple[int, ...] = (0,), kerne
         copies=None if kernel is None else (f"../candidates/{kernel}.c", "gemm.c"),
         excuse="could not be measured",
         measures=True,
+        is_timed=command[0] in {"baseline", "round", "brief"},
     )
+
+
+def _read(asks: str, *command: str, exit_codes: tuple[int, ...] = (0,), lines: int = 14) -> TourStep:
+    """A question whose answer is printed, and nothing else."""
+    return TourStep(asks=asks, command=command, exit_codes=exit_codes, lines=lines, reads=True)
 
 
 def _round(asks: str, hypothesis: str, change: str, kernel: str, exit_codes: tuple[int, ...]) -> TourStep:
@@ -67,15 +77,31 @@ STEPS: tuple[TourStep, ...] = (
     TourStep(
         asks="What would Layline's settings be for this project?", command=("init", "../fresh", "--git", "."), lines=12
     ),
-    TourStep(asks="What is configured, and is everything there?", command=("doctor",), exit_codes=(0, 1), lines=10),
-    TourStep(asks="How far is Keel behind?", command=("gap", "show", "keel", "--date", DATE), lines=24),
-    TourStep(
-        asks="And Rivet, which a workflow variable pins?", command=("gap", "show", "rivet", "--date", DATE), lines=6
+    _read("What is configured, and is everything there?", "doctor", exit_codes=(0, 1), lines=10),
+    _read("How far is Keel behind?", "gap", "show", "keel", "--date", DATE, lines=24),
+    _read("And Rivet, which a workflow variable pins?", "gap", "show", "rivet", "--date", DATE, lines=6),
+    _read("Which patches do we have, and which do nothing?", "patches", "list", "keel", lines=24),
+    _read("Where is Rivet used?", "patches", "find", "rivet", lines=12),
+    _read("How does the step timer work?", "patches", "show", "keel.training.step_timer", lines=30),
+    _read("Are our notes still true?", "patches", "notes", "docs/patch-notes.md", lines=18),
+    _read(
+        "Will they still fit upstream, and if not, who broke them?",
+        *("patches", "drift", "keel", "--culprits", "--date", DATE),
+        exit_codes=(1,),
+        lines=40,
     ),
-    TourStep(asks="Which patches do we have, and which do nothing?", command=("patches", "list", "keel"), lines=24),
-    TourStep(asks="Where is Rivet used?", command=("patches", "find", "rivet"), lines=12),
-    TourStep(asks="How does the step timer work?", command=("patches", "show", "keel.training.step_timer"), lines=30),
-    TourStep(asks="Are our notes still true?", command=("patches", "notes", "docs/patch-notes.md"), lines=18),
+    _read(
+        "What did upstream change in the body that we copied?",
+        *("patches", "diff", "keel.optimizer.weight_decay", "--to", "main"),
+        lines=30,
+    ),
+    TourStep(
+        asks="How do we get to the tip, step by step, and which edits are proven?",
+        command=("upgrade", "plan", "keel"),
+        lines=30,
+        needs=("libcst",),
+        reads=True,
+    ),
     TourStep(
         asks="How is a patch taken elsewhere?",
         command=("patches", "port", "keel.layers.remember", "--to", "../port"),
@@ -87,12 +113,6 @@ STEPS: tuple[TourStep, ...] = (
         )
         for key in ("keel", "spar")
     ),
-    TourStep(
-        asks="Will they still fit upstream, and if not, who broke them?",
-        command=("patches", "drift", "keel", "--culprits", "--date", DATE),
-        exit_codes=(1,),
-        lines=40,
-    ),
     *(
         TourStep(
             asks=f"The drift of {key}, for the dashboard",
@@ -100,17 +120,6 @@ STEPS: tuple[TourStep, ...] = (
             exit_codes=(1,),
         )
         for key in ("keel", "spar")
-    ),
-    TourStep(
-        asks="What did upstream change in the body that we copied?",
-        command=("patches", "diff", "keel.optimizer.weight_decay", "--to", "main"),
-        lines=30,
-    ),
-    TourStep(
-        asks="How do we get to the tip, step by step, and which edits are proven?",
-        command=("upgrade", "plan", "keel"),
-        lines=30,
-        needs=("libcst",),
     ),
     TourStep(asks="What is new since the last look?", command=("watch",), lines=6),
     TourStep(
@@ -123,12 +132,8 @@ STEPS: tuple[TourStep, ...] = (
         for week in WEEKS
     ),
     TourStep(asks="And in June?", command=("periodic", "monthly", "--month", "2026-06"), lines=8),
-    TourStep(
-        asks="What does a benchmark file say?",
-        command=("bench", "csv", "bench/before.csv", "bench/after.csv"),
-        lines=20,
-    ),
-    TourStep(asks="What can be optimised with trusted measuring?", command=("campaign", "operators")),
+    _read("What does a benchmark file say?", "bench", "csv", "bench/before.csv", "bench/after.csv", lines=20),
+    _read("What can be optimised with trusted measuring?", "campaign", "operators"),
     _measure(
         "Begin a campaign",
         *("new", "gemm", "--operator", "gemm", "--kernel", "gemm.c", "--target", ">= +20 %"),
@@ -147,15 +152,15 @@ STEPS: tuple[TourStep, ...] = (
     _measure("The campaign, for the dashboard", "report", "--format", "json", "-o", f"../harbor/{CAMPAIGN}"),
     TourStep(asks="What have earlier campaigns taught?", command=("lessons", "list"), folder="workshop"),
     TourStep(asks="Are all published records valid?", command=("dashboard", "index"), lines=8),
-    TourStep(asks="Do the facts of our reports still hold?", command=("gap", "verify"), lines=10),
-    TourStep(asks="And would a foreign eye confirm them?", command=("gap", "audit", RECORD), lines=16),
+    _read("Do the facts of our reports still hold?", "gap", "verify", lines=10),
+    _read("And would a foreign eye confirm them?", "gap", "audit", RECORD, lines=16),
     TourStep(asks="What would the team see?", command=("dashboard", "build", "--output-dir", "../site", *PDF)),
-    TourStep(asks="Would a stranger find anything wrong with it?", command=("dashboard", "check", "../site")),
+    _read("Would a stranger find anything wrong with it?", "dashboard", "check", "../site"),
     TourStep(
         asks="And one page on paper?",
         command=("pdf", SUMMARY, "-o", "../keel-summary.pdf", "--one-page"),
         needs=("typst",),
     ),
-    TourStep(asks="Which keys may the settings have?", command=("schema", "config"), lines=6),
-    TourStep(asks="What can an agent be told?", command=("skills", "list"), lines=6),
+    _read("Which keys may the settings have?", "schema", "config", lines=6),
+    _read("What can an agent be told?", "skills", "list", lines=6),
 )

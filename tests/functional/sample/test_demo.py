@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from commands import layline
 from layline.app import demo as app_demo
 from layline.cli.demo import is_known
 from layline.cli.main import COMMANDS, main
@@ -21,14 +22,12 @@ def exit_code(*arguments: str) -> int:
     return int(exited.value.code or 0)
 
 
-def test_the_walk_ends_well_and_is_written_down(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert exit_code("demo", "--quick", "demo") == 0, capfd.readouterr()
+def test_the_walk_ends_well_and_is_written_down(tmp_path: Path) -> None:
+    walked = layline("demo", "--quick", "demo", cwd=tmp_path)
+    assert walked.code == 0, (walked.out, walked.err)
 
     transcript = (tmp_path / "demo" / app_demo.TRANSCRIPT).read_text(encoding="utf-8")
-    shown = capfd.readouterr().out
+    shown = walked.out
     for step in filter(is_known, STEPS):
         if step.measures:
             continue
