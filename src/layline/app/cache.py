@@ -24,7 +24,8 @@ def cache_info() -> Answer:
     rows = tuple((Cell(row.analyser, code=True), str(row.count), _show(row.size)) for row in contents)
     table = Table(columns=("What", "Rows", "Size"), rows=rows)
     said = Paragraph(
-        f"{file} holds {_show(used)} ({_show(on_disk)} on disk); the limit is {_show(MAX_BYTES)}, and what was not used for longest is "
+        f"{file} holds {_show(used)} ({_show(on_disk)} on disk); the limit is {_show(MAX_BYTES)}, and what was not "
+        "used for longest is "
         "deleted first. It can be deleted at any time: the next answers only take longer."
     )
     data: answers.CacheInfo = {

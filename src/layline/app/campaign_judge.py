@@ -42,7 +42,10 @@ def campaign_check_operator(name: str, *, progress: Callable[[str], None] = quie
     )
     sections = [Section(title="", blocks=(Paragraph(lead), Table(columns=("", "what", "found"), rows=rows)))]
     if not failed:
-        more = f"`layline campaign new NAME --operator {name} --kernel FILE` begins a campaign; `campaign judge` gives one verdict."
+        more = (
+            f"`layline campaign new NAME --operator {name} --kernel FILE` begins a campaign; `campaign judge` gives "
+            "one verdict."
+        )
         sections.append(Section(title="Next", blocks=(Bullets((more,)),)))
     data = {
         "schema": "layline.check-operator/1",
@@ -63,7 +66,9 @@ def campaign_judge(
     shapes: tuple[str, ...] = (),
     progress: Callable[[str], None] = quiet,
 ) -> Answer:
-    """Hold one kernel against another: all gates, paired measuring, one answer with its interval; nothing is written."""
+    """Hold one kernel against another: all gates, paired measuring, one answer with its interval; nothing is
+    written.
+    """
     found = find_operator(operator).operator
     measurement = measure_pair(
         Request(

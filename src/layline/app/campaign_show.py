@@ -85,7 +85,8 @@ def _gate_sections(item: Round, place: str) -> list[Section]:
         return []
     rows = tuple((gate.property, gate.reason, "; ".join(gate.evidence)) for gate in failed)
     again = Paragraph(
-        f"Where to look: {place}/rounds/round-{item.number}/kernel_snapshot holds the kernel as it was measured. See it again: "
+        f"Where to look: {place}/rounds/round-{item.number}/kernel_snapshot holds the kernel as it was measured. See "
+        "it again: "
         f"`layline campaign explain {item.number}` measures it once more and shows every property."
     )
     return [Section(title="What failed", blocks=(Table(columns=("property", "reason", "evidence"), rows=rows), again))]

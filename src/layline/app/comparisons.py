@@ -1,5 +1,5 @@
-"""What became of names that upstream lost, kept by pin and tip: neither changes, and following a name through history is most
-of what a drift answer costs. A commit of ours asks about the same names again.
+"""What became of names that upstream lost, kept by pin and tip: neither changes, and following a name through history
+is most of what a drift answer costs. A commit of ours asks about the same names again.
 """
 
 from __future__ import annotations

@@ -86,7 +86,10 @@ def _summarise(missing: int, looked_at: int, backends: int) -> str:
         return f"{missing} of {looked_at} prerequisites {verb(missing, 'is')} missing."
     if not backends:
         return "No backend is configured yet. Edit layline.toml: uncomment one block."
-    return f"Nothing is missing: {count(backends, 'backend')} {'is' if backends == 1 else 'are'} configured and can be read."
+    return (
+        f"Nothing is missing: {count(backends, 'backend')} {'is' if backends == 1 else 'are'} configured and can be "
+        "read."
+    )
 
 
 def judge_platform(system: str, libc: str) -> Finding:

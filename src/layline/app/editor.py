@@ -1,7 +1,7 @@
 """What an editor asks while one types: which of a file's patches are dead or break, and what stands behind a name.
 
-The project is read once, as it lies on disk. After an edit only that file and what it imports are read again, against the
-upstream that is open already; a patch whose replacement did not change keeps its verdict.
+The project is read once, as it lies on disk. After an edit only that file and what it imports are read again, against
+the upstream that is open already; a patch whose replacement did not change keeps its verdict.
 """
 
 from __future__ import annotations

@@ -107,7 +107,10 @@ def find_alerts(tip_date: str, relation: Relation, ref: str, today: date) -> lis
     alerts = []
     age = (today - date.fromisoformat(tip_date)).days
     if age > STALE_DAYS and not re.fullmatch("[0-9a-f]{4,64}", ref):  # a commit named by hash is what it is
-        message = f"the newest commit of {ref} is {age} days old on {today}; if upstream is still developed, use --fetch first"
+        message = (
+            f"the newest commit of {ref} is {age} days old on {today}; if upstream is still developed, use --fetch "
+            "first"
+        )
         alerts.append(Alert(severity=Severity.LOOK, message=message))
     if relation in {Relation.DIVERGED, Relation.UNRELATED}:
         message = (

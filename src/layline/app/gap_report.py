@@ -153,7 +153,9 @@ def build_texts(
 
 
 def find_before(places: Places, today: date) -> Before | None:
-    """What the last report of the same comparison said; a report written again on its day keeps what it compared with."""
+    """What the last report of the same comparison said; a report written again on its day keeps what it compared
+    with.
+    """
     record = places.existing
     if record is None or record.generated_at > today.isoformat():
         return None

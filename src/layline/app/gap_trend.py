@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
-from layline.app.upgrade_judging import judge_cells, pin_of
+from layline.app.upgrade_cells import judge_cells
+from layline.app.upgrade_judging import pin_of
 from layline.core.evidence import Skipped
 from layline.core.progress import Progress, silent
 from layline.core.prose import count, verb

@@ -76,7 +76,8 @@ def _answer(ref: str, hits: list[Hit], skipped: tuple[Skipped, ...]) -> Answer:
     broken = [hit for hit in hits if hit.breaks]
     total = sum(len(hit.breaks) for hit in broken)
     title = (
-        f"{ref} breaks {count(total, 'place')} in {len(broken)} of {count(len({hit.project for hit in hits}), 'project')}."
+        f"{ref} breaks {count(total, 'place')} in {len(broken)} of "
+        f"{count(len({hit.project for hit in hits}), 'project')}."
         if broken
         else f"{ref} breaks nothing in {count(len({hit.project for hit in hits}), 'project')}."
     )

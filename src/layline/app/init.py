@@ -358,7 +358,10 @@ def _build_answer(file: Path, text: str, drafts: tuple[Draft, ...], others: tupl
         blocks = (Paragraph(f"{summary} No pin was found: open the file and uncomment one of its blocks."),)
     patched = [one.package for one in others if one.writes]
     if patched:
-        said = f"Our code also writes to names of {listed(patched)}. With a clone of one: `layline init --force --upstream CLONE`."
+        said = (
+            f"Our code also writes to names of {listed(patched)}. With a clone of one: `layline init --force "
+            "--upstream CLONE`."
+        )
         blocks = (*blocks, Paragraph(said))
     report = Report(
         title="layline init",

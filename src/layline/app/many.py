@@ -19,7 +19,8 @@ from layline.app.gap_trend import find_days, find_moment
 from layline.app.impact import find_ends
 from layline.app.patches_drift import find_drift
 from layline.app.patches_matrix import choose_refs
-from layline.app.upgrade_judging import has_cells, judge_cells, judge_commit, pin_of
+from layline.app.upgrade_cells import has_cells, judge_cells
+from layline.app.upgrade_judging import judge_commit, pin_of
 from layline.app.workspace import Workspace, cache_directory, know_packages
 from layline.config import Settings
 from layline.core.progress import Progress, silent

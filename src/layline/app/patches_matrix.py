@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from layline.app.upgrade_judging import judge_cells, pin_of
+from layline.app.upgrade_cells import judge_cells
+from layline.app.upgrade_judging import pin_of
 from layline.core.evidence import Severity
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.progress import Progress, silent
@@ -29,7 +30,9 @@ _SHOWN = 6
 def patches_matrix(
     workspace: Workspace, key: str, *, refs: str | None = None, every: int | None = None, progress: Progress = silent
 ) -> Answer:
-    """Say of every patch at which of these upstream commits it fits, needs a look, breaks, or has no module to patch."""
+    """Say of every patch at which of these upstream commits it fits, needs a look, breaks, or has no module to
+    patch.
+    """
     upstream, pin = pin_of(workspace, key)
     settings = workspace.settings.backend(key)
     chosen = choose_refs(upstream, refs, (pin, settings.ref), every)
@@ -105,8 +108,10 @@ def _say(matrix: Matrix, label: str) -> str:
     absent = sum(row.cells[-1] is Fit.ABSENT for row in matrix.rows)
     gone = f" and {absent} {'has' if absent == 1 else 'have'} no module" if absent else ""
     return (
-        f"{label}: our patches work unchanged with {len(usable) or 'none'} of {count(len(matrix.refs), 'upstream commit')}{where}; "
-        f"{broken or 'none'} of {count(len(matrix.rows), 'effect')} {'breaks' if broken == 1 else 'break'}{gone} at {last}."
+        f"{label}: our patches work unchanged with {len(usable) or 'none'} of "
+        f"{count(len(matrix.refs), 'upstream commit')}{where}; "
+        f"{broken or 'none'} of {count(len(matrix.rows), 'effect')} {'breaks' if broken == 1 else 'break'}{gone} at "
+        f"{last}."
     )
 
 

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from layline.core.report import Block
 
 _LIMITS = (
-    "Watched: names of upstream modules with the line that writes them, and class attributes as they are when a process "
+    "Watched: names of upstream modules with the line that writes them, and class attributes as they are when a "
+    "process "
     "ends. Not watched: single objects, classes changed and put back, processes that start Python with -S, -E or -I."
 )
 

@@ -1,7 +1,7 @@
 """Answers worth keeping, by a digest of what they were read from: paths and blobs, pins, settings, and our own code.
 
-A commit that changes nothing an answer is read from finds the answer of the commit before. `LAYLINE_CHECK=1` finds every
-kept answer anew and compares: it is for tests and for doubts.
+A commit that changes nothing an answer is read from finds the answer of the commit before. `LAYLINE_CHECK=1` finds
+every kept answer anew and compares: it is for tests and for doubts.
 """
 
 from __future__ import annotations

@@ -69,7 +69,10 @@ def _say_uncommitted(paths: tuple[str, ...]) -> str:
 
 
 def _say_worktree(workspace: Workspace) -> str:
-    return f"This answer is for the files on disk, over commit {workspace.commit[:12]}; it cannot be reproduced from a commit."
+    return (
+        f"This answer is for the files on disk, over commit {workspace.commit[:12]}; it cannot be reproduced from a "
+        "commit."
+    )
 
 
 def _add(answer: Answer, field: str, value: object, message: str) -> Answer:

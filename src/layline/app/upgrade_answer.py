@@ -37,8 +37,10 @@ def say_plan(plan: Plan, label: str) -> str:
     if not places:
         return f"{label}: nothing of ours breaks on the way to {plan.to[:8]}; {count(len(plan.steps), 'step')}."
     return (
-        f"{label}: {count(places - plan.idle, 'place')} of ours {'breaks' if places - plan.idle == 1 else 'break'} on the way "
-        f"to {plan.to[:8]}{idle}; {places - left} can be fixed mechanically, {left} {verb(left, 'is')} left for a person, in {count(len(plan.steps), 'step')}."
+        f"{label}: {count(places - plan.idle, 'place')} of ours {'breaks' if places - plan.idle == 1 else 'break'} on "
+        "the way "
+        f"to {plan.to[:8]}{idle}; {places - left} can be fixed mechanically, {left} {verb(left, 'is')} left for a "
+        f"person, in {count(len(plan.steps), 'step')}."
     )
 
 
@@ -58,7 +60,9 @@ def say_counts(plan: Plan) -> Iterator[str]:
 
 
 def count_places(plan: Plan) -> tuple[int, int]:
-    """Lines of ours that break, and those where something is left for a person: a line with several targets counts once."""
+    """Lines of ours that break, and those where something is left for a person: a line with several targets counts
+    once.
+    """
     mends = [mend for step in plan.steps for mend in step.mends]
     left = {(mend.file, mend.lines[0]) for mend in mends if not mend.mechanical}
     return len({(mend.file, mend.lines[0]) for mend in mends}), len(left)

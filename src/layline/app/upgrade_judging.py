@@ -22,7 +22,6 @@ from layline.config import Pin
 from layline.core.evidence import Evidence, Severity, Skipped
 from layline.core.ours import is_own
 from layline.core.progress import Progress, silent
-from layline.core.revision import Commit
 from layline.coupling.culprit import find_culprits, find_unheard
 from layline.coupling.drift import find_drifts
 from layline.coupling.drift_model import Drift
@@ -34,7 +33,6 @@ from layline.patches.drift_imports import find_failing_imports
 from layline.patches.drift_report import TOUCHES, Elsewhere
 from layline.source import Definition, DefinitionKind, Resolver, Tree
 from layline.upgrade.absolute import Judged, OwnGround, find_judged
-from layline.upgrade.matrix import Cell, Fit
 from layline.upgrade.patched import find_judged_effects
 from layline.upgrade.plan import Handed
 from layline.upgrade.values import Break
@@ -280,64 +278,6 @@ class Stops:
             (index,) = read_indexes([replace(self._part, tree=Tree(self._upstream, commit))])
             self._known[commit] = Resolver(index)
         return self._known[commit].resolve(name).exists
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cells:
-    """What was found for one upstream commit, as it is kept."""
-
-    cells: tuple[Cell, ...]
-
-
-def judge_cells(workspace: Workspace, key: str, commit: str, progress: Progress = silent) -> tuple[Cell, ...]:
-    """Every effect at one upstream commit, with who broke it; kept, because nothing of it changes."""
-    known = know_packages(workspace)
-    digest = _name_cells(known, key, commit)
-    kept = _load_cells(digest)
-    if kept is None:
-        opened = open_drift(known, key, commit, progress)
-        rows = settle(find_drifts(opened.inventory, opened.sides), known, opened)
-        broken = [row for row in rows if row.severity is Severity.BREAKS]
-        found = find_culprits(broken, opened.sides, opened.upstream)
-        culprits = {id(old): new.culprit for old, new in zip(broken, found, strict=True)}
-        kept = Cells(cells=tuple(_cell(row, opened, culprits.get(id(row))) for row in rows if row.target is not None))
-        Results("cells").store(digest, codec.encode(kept))
-    return kept.cells
-
-
-def has_cells(workspace: Workspace, key: str, commit: str) -> bool:
-    """Whether the answer for a commit is kept already."""
-    return _load_cells(_name_cells(know_packages(workspace), key, commit)) is not None
-
-
-def _name_cells(known: Workspace, key: str, commit: str) -> str:
-    upstream, pin = pin_of(known, key)
-    return result_key("cells", key, pin, commit, upstream.is_shallow, *find_inputs(known))
-
-
-def _load_cells(digest: str) -> Cells | None:
-    return Results("cells").load(digest, lambda plain: codec.decode(Cells, plain, where="cache"))
-
-
-def _cell(row: Drift, opened: OpenedDrift, culprit: Commit | None) -> Cell:
-    effect = row.effect.id if row.effect is not None and row.effect.id else f"{row.patch} {row.location}"
-    return Cell(
-        effect=f"{effect} {row.target}",
-        patch=row.patch,
-        target=row.target or "",
-        location=row.location,
-        fit=Fit.ABSENT if _has_no_module(row, opened) else Fit(row.severity.value),
-        broken=row.severity is Severity.BREAKS,
-        culprit=culprit,
-    )
-
-
-def _has_no_module(row: Drift, opened: OpenedDrift) -> bool:
-    """True if the module that the pin found the target in does not exist at the other commit."""
-    if row.comparison is None or row.comparison.after.exists:
-        return False
-    module = row.comparison.before.bound_in or row.comparison.before.module
-    return module is not None and module not in opened.sides.tip.index.entries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -155,7 +155,10 @@ def _answer(
 def _say(events: list[Event], last: State | None, now: dict[str, Remembered]) -> str:
     if last is None:
         total = sum(len(one.broken) for one in now.values())
-        return f"This is the first answer: {count(total, 'place')} of ours break at the tips. The next one tells what is new."
+        return (
+            f"This is the first answer: {count(total, 'place')} of ours break at the tips. The next one tells what is "
+            "new."
+        )
     if not events:
         return f"Nothing is new since {last.date}."
     told = [

@@ -76,7 +76,9 @@ class Workspace:
 
 
 def open_workspace(config: Path | None = None, *, at: str = "HEAD", worktree: bool = False) -> Workspace:
-    """The downstream of a layline.toml (default: the nearest one here or above) as it was at a commit, or lies on disk."""
+    """The downstream of a layline.toml (default: the nearest one here or above) as it was at a commit, or lies on
+    disk.
+    """
     loaded = load_settings(config or find_settings_file(Path.cwd()))
     project = loaded.settings.project
     downstream = open_repository(loaded.root / project.git, project.repository or project.name)

@@ -18,23 +18,6 @@ def campaign() -> None:
     """Is this kernel change really an improvement?"""
 
 
-@campaign.command()
-@click.argument("folder")
-@click.option(
-    "--repo",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=None,
-    help="Read FOLDER from this repository instead of the disk.",
-)
-@click.option("--at", default="HEAD", show_default=True, help="With --repo: the commit to read.")
-@format_option("text", "json", "md")
-def audit(folder: str, repo: Path | None, at: str, format_: str, output: Path | None) -> int:
-    """Check a campaign FOLDER that others wrote against the rules."""
-    from layline.app.campaign_audit import campaign_audit
-
-    return show(campaign_audit(folder, repo=repo, at=at), format_, output)
-
-
 def recording(function: Function) -> Function:
     """Options of every command that works on a campaign."""
     chosen = click.option(
@@ -43,7 +26,7 @@ def recording(function: Function) -> Function:
     return chosen(function)
 
 
-def _progress(said: str) -> None:
+def tell_progress(said: str) -> None:
     if sys.stderr.isatty():
         click.echo(f"\r\x1b[K{said}", nl=False, err=True)
 
@@ -122,7 +105,7 @@ def baseline(chosen: str | None, format_: str, output: Path | None) -> int:
     """Measure the starting kernel on every shape."""
     from layline.app.campaign import campaign_baseline
 
-    return show(campaign_baseline(chosen, progress=_progress), format_, output)
+    return show(campaign_baseline(chosen, progress=tell_progress), format_, output)
 
 
 BUCKETS = {
@@ -159,7 +142,8 @@ def _list_buckets() -> str:
     "--bucket",
     required=True,
     type=_Bucket(list(BUCKETS)),
-    help="Where the gain comes from. K1: inside the kernel (tiles, instructions); K2: a variant for a memory layout; K3: fewer "
+    help="Where the gain comes from. K1: inside the kernel (tiles, instructions); K2: a variant for a memory layout; "
+    "K3: fewer "
     "launches by fusion; K4: forward hands something to its own backward; W1: a cache of the weight (gain is bounded); "
     "W2: a cache of activations or gradients, W3: of whole calls (both refused: training never hits them).",
 )
@@ -178,7 +162,7 @@ def round_(
     from layline.campaign.values.measurement import Bucket
 
     proposal = Proposal(bucket=Bucket(bucket), level=Level.FULL if full else Level.QUICK, **said)
-    return show(campaign_round(proposal, chosen, again=again, progress=_progress), format_, output)
+    return show(campaign_round(proposal, chosen, again=again, progress=tell_progress), format_, output)
 
 
 @campaign.command()
@@ -219,7 +203,7 @@ def explain(number: int, chosen: str | None, format_: str, output: Path | None) 
     """Measure the candidate of round NUMBER again, with all evidence."""
     from layline.app.campaign_explain import campaign_explain
 
-    return show(campaign_explain(number, chosen, progress=_progress), format_, output)
+    return show(campaign_explain(number, chosen, progress=tell_progress), format_, output)
 
 
 @campaign.command()
@@ -242,7 +226,7 @@ def resume(chosen: str | None, format_: str, output: Path | None) -> int:
     """Continue where a crash stopped."""
     from layline.app.campaign import campaign_resume
 
-    return show(campaign_resume(chosen, progress=_progress), format_, output)
+    return show(campaign_resume(chosen, progress=tell_progress), format_, output)
 
 
 @campaign.command()
@@ -269,7 +253,7 @@ def measure(full: bool, summary_csv: Path | None, chosen: str | None) -> int:
     """Measure the kernel as it is: figures as CSV, no verdict."""
     from layline.app.campaign_end import campaign_measure
 
-    deliver(campaign_measure(chosen, full=full, progress=_progress), summary_csv)
+    deliver(campaign_measure(chosen, full=full, progress=tell_progress), summary_csv)
     return 0
 
 
@@ -291,7 +275,7 @@ def report(chosen: str | None, format_: str, output: Path | None) -> int:
     from layline.app.campaign_end import campaign_report, render_report
     from layline.app.files import write_named
 
-    answer = campaign_report(chosen, progress=_progress)
+    answer = campaign_report(chosen, progress=tell_progress)
     if format_ not in ("html", "pdf"):
         return show(answer, format_, output)
     if output is None:
@@ -322,95 +306,3 @@ def accept(suite: str | None, no_suite: bool, chosen: str | None, format_: str, 
     from layline.app.campaign_end import campaign_accept
 
     return show(campaign_accept(suite, chosen, no_suite=no_suite), format_, output)
-
-
-@campaign.command()
-@click.argument("name", required=False)
-@click.option("--start", default=None, help="Print (or save with -o) this starting kernel of operator NAME.")
-@format_option("text", "json", "md")
-def operators(name: str | None, start: str | None, format_: str, output: Path | None) -> int:
-    """List the operators that come with Layline."""
-    from layline.app.campaign_operators import campaign_operators, find_start
-
-    if name and start and format_ == "text":
-        deliver(find_start(name, start), output)
-        return 0
-    return show(campaign_operators(name, start), format_, output)
-
-
-@campaign.command("check-operator")
-@click.argument("operator")
-@format_option("text", "json", "md")
-def check_operator(operator: str, format_: str, output: Path | None) -> int:
-    """Check an operator FILE of your own before any kernel runs."""
-    from layline.app.campaign_judge import campaign_check_operator
-
-    return show(campaign_check_operator(operator, progress=_progress), format_, output)
-
-
-@campaign.command()
-@click.argument("candidate", type=click.Path(dir_okay=False, path_type=Path))
-@click.option(
-    "--against", required=True, help="The kernel to compare with: a file, or a start of the operator by name."
-)
-@click.option("--operator", required=True, help="A shipped operator, an operator file, or kernelbench:DIR/level1/23.")
-@click.option("--shape", "shapes", multiple=True, help="Shape to measure on; repeat for several. All by default.")
-@click.option(
-    "--save", type=click.Path(dir_okay=False, path_type=Path), default=None, help="Also write the answer as JSON."
-)
-@format_option("text", "json", "md")
-def judge(candidate: Path, save: Path | None, format_: str, output: Path | None, **chosen: Any) -> int:
-    """Judge one kernel against another, without a campaign."""
-    from layline.app.campaign_judge import campaign_judge
-
-    answer = campaign_judge(candidate, progress=_progress, **chosen)
-    if save is not None:
-        show(answer, "json", save)
-    return show(answer, format_, output)
-
-
-@campaign.command()
-@click.option("--op", "operator", required=True, help="Operator with its precision, e.g. gemm_fp8_blockwise.")
-@click.option("--backend", required=True, help="Kernel backend: TRITON, CK, HIPBLASLT, TURBO, FLYDSL, C.")
-@click.option("--gpu", required=True, help="Architecture: gfx942, gfx950 or another, or cpu.")
-@click.option("--new-kernel", is_flag=True, help="A kernel from scratch, or heavy trial and error.")
-@click.option("--python", "python", default=sys.executable, help="Interpreter of the environment that runs the kernel.")
-@click.option("--kernel", default=None, help="Kernel source file.")
-@click.option("--test", default=None, help="Focused test command.")
-@click.option("--bench", default=None, help="Focused benchmark command.")
-@click.option("--quick", default=None, help="Quick validation command (`--summary-csv` is appended).")
-@click.option("--metric", default=None, help="Primary metric, e.g. `Combined Step TFLOPS`.")
-@click.option("--lang", default=None, help="Implementation language.")
-@click.option(
-    "--mode", default=None, type=click.Choice(["repo", "workspace"]), help="execution_mode, against the recommendation."
-)
-@click.option("--rebuild", default=None, help="Rebuild command after a change.")
-@click.option("--target", default=None, help="Performance target.")
-@click.option(
-    "--draft",
-    type=click.Path(dir_okay=False, path_type=Path),
-    default=None,
-    help="Write the draft manifest here; an earlier draft is replaced and what you filled in is kept.",
-)
-@format_option("text", "json", "md")
-def handoff(
-    operator: str,
-    backend: str,
-    gpu: str,
-    new_kernel: bool,
-    python: str,
-    draft: Path | None,
-    format_: str,
-    output: Path | None,
-    **options: str | None,
-) -> int:
-    """Check every prerequisite and write a draft manifest."""
-    from layline.app.campaign_handoff import campaign_handoff, read_earlier_draft
-    from layline.campaign.handoff import Request
-
-    request = Request(operator=operator, backend=backend, gpu=gpu, options=options, new_kernel=new_kernel)
-    earlier = read_earlier_draft(draft) if draft is not None else None
-    answer = campaign_handoff(request, python=python, earlier=earlier)
-    if draft is not None:
-        deliver(answer.data["draft"], draft)
-    return show(answer, format_, output)

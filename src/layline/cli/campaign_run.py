@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from layline.cli.campaign import _progress, campaign, recording
+from layline.cli import campaign_apart  # noqa: F401  adds its commands to the group
+from layline.cli.campaign import campaign, recording, tell_progress
 from layline.cli.show import executor_option, format_option, show
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -79,7 +80,7 @@ def run(
         raise click.UsageError("Choose one of --executor and --parallel.")
     limits = Limits(rounds=rounds, budget_s=budget, time_limit_s=time_limit)
     where = f"local:{parallel}" if parallel is not None else executor
-    answer = campaign_run(proposer, chosen, limits=limits, passed=passed, executor=where, progress=_progress)
+    answer = campaign_run(proposer, chosen, limits=limits, passed=passed, executor=where, progress=tell_progress)
     return show(answer, format_, output)
 
 
@@ -93,4 +94,4 @@ def move(chosen: str | None, format_: str, output: Path | None) -> int:
     """
     from layline.app.campaign import campaign_move
 
-    return show(campaign_move(chosen, progress=_progress), format_, output)
+    return show(campaign_move(chosen, progress=tell_progress), format_, output)

@@ -31,8 +31,8 @@ _OUR_BUG = 3
 def demo(directory: Path, walk: bool, quick: bool) -> int:
     """Write the embedded sample and walk through the commands.
 
-    It goes into DIRECTORY, by default ./layline-demo. The sample is Harbor, a small framework layered over the upstreams Keel, Spar and Rivet. A second demo replaces the
-    first; a directory that no demo made is refused.
+    It goes into DIRECTORY, by default ./layline-demo. The sample is Harbor, a small framework layered over the
+    upstreams Keel, Spar and Rivet. A second demo replaces the first; a directory that no demo made is refused.
     """
     from layline.app import demo as app_demo
     from layline.sample.tour import STEPS
@@ -49,7 +49,8 @@ def demo(directory: Path, walk: bool, quick: bool) -> int:
     app_demo.write_transcript(sample, outcomes)
     failed = [outcome for outcome in outcomes if not outcome.is_expected]
     click.echo(
-        f"\n{len(outcomes)} commands, {len(failed)} with an unexpected result; the whole output is in {directory / app_demo.TRANSCRIPT}."
+        f"\n{len(outcomes)} commands, {len(failed)} with an unexpected result; the whole output is in "
+        f"{directory / app_demo.TRANSCRIPT}."
     )
     return _OUR_BUG if failed else 0
 

@@ -170,7 +170,8 @@ def impact(ref: str, fleet: Path, executor: str | None, format_: str, output: Pa
 def fleet(file: Path, executor: str | None, format_: str, output: Path | None) -> int:
     """Show every project of FILE and what breaks in it: one page.
 
-    FILE has one [[project]] with `config` (its layline.toml) for each, perhaps `name` and `git`. Exit 1 if something breaks.
+    FILE has one [[project]] with `config` (its layline.toml) for each, perhaps `name` and `git`. Exit 1 if something
+    breaks.
     """
     from layline.app.fleet import fleet as answer_fleet
     from layline.app.many import ask_fleet, spread

@@ -1,7 +1,7 @@
 """What answers share as JSON. Each room declares its own answers beside it (`answers.py`); `app.schema` publishes them.
 
-A field may be added to an answer, never renamed or removed. The declarations are for type checkers and for `layline schema`:
-nobody imports them to answer a question.
+A field may be added to an answer, never renamed or removed. The declarations are for type checkers and for `layline
+schema`: nobody imports them to answer a question.
 """
 
 from __future__ import annotations

@@ -4,7 +4,8 @@
     say(why)    # "uses keel.run.walk, which is gone (keel.engine.walk now)"
 
 Programs ask for `why.reason` and its fields; only what is shown to a person is said. A reason's value is its sentence:
-`{names:3}` shows the first three, `{parts:3+}` also how many more there are, `{names:6&}` ends with "and", `{other:? (% now)}` nothing where it is empty.
+`{names:3}` shows the first three, `{parts:3+}` also how many more there are, `{names:6&}` ends with "and", `{other:? (%
+now)}` nothing where it is empty.
 """
 
 from __future__ import annotations

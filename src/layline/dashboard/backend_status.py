@@ -196,7 +196,9 @@ class Standing:
 
     @property
     def moves(self) -> tuple[tuple[str, str], ...]:
-        """Date and hash of every new pin that the reports show, oldest first; the day it was moved where a report tells it."""
+        """Date and hash of every new pin that the reports show, oldest first; the day it was moved where a report tells
+        it.
+        """
         ordered = [item for item in reversed(self.measurements) if item.pin]
         return tuple(
             (after.moved_on or after.date, after.pin or "")

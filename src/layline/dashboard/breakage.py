@@ -1,4 +1,6 @@
-"""What breaks at the tip, counted once for the whole site: places of our code (file and line), from the evidence files."""
+"""What breaks at the tip, counted once for the whole site: places of our code (file and line), from the evidence
+files.
+"""
 
 from __future__ import annotations
 

@@ -209,13 +209,18 @@ def _positive(value: Any) -> float | None:
 
 
 def _headline(found: Any, best: Any, rounds: tuple[RoundView, ...]) -> str:
-    """The head-to-head run where there is one, else the gain of the last accepted round over what it was compared with."""
+    """The head-to-head run where there is one, else the gain of the last accepted round over what it was compared
+    with.
+    """
     gain = _percents(found.get("interval")) if isinstance(found, Mapping) else None
     if gain:
         return f"{gain[0]:+.2f} % over the baseline ({gain[1]:+.2f} to {gain[2]:+.2f})"
     for item in rounds:
         if item.number == best and item.gain and item.parent:
-            return f"So far: round {item.number} gains {item.gain[0]:+.1f} % over round {item.parent} (at least {item.gain[1]:+.1f} %)."
+            return (
+                f"So far: round {item.number} gains {item.gain[0]:+.1f} % over round {item.parent} (at least "
+                f"{item.gain[1]:+.1f} %)."
+            )
     return ""
 
 

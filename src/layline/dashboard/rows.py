@@ -1,4 +1,6 @@
-"""One row for each backend on the home page, worst first: verdict, distance, breakage, what changed, what to do next."""
+"""One row for each backend on the home page, worst first: verdict, distance, breakage, what changed, what to do
+next.
+"""
 
 from __future__ import annotations
 

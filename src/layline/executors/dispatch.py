@@ -1,4 +1,6 @@
-"""The driver's loop: which job goes out, and what becomes of each attempt. The same for processes, Ray and simulations."""
+"""The driver's loop: which job goes out, and what becomes of each attempt. The same for processes, Ray and
+simulations.
+"""
 
 from __future__ import annotations
 

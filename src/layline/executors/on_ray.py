@@ -149,7 +149,9 @@ def _thaw(plain: Plain) -> Plain:
 
 
 class _Tasks:
-    """The cluster as `dispatch` sees it. Ray itself tries nothing again: what is lost is counted once, by the driver."""
+    """The cluster as `dispatch` sees it. Ray itself tries nothing again: what is lost is counted once, by the
+    driver.
+    """
 
     def __init__(self, ray: Any, name: str, cores: int, nodes: Sequence[Any] = (), accelerators: int = 0) -> None:
         self._ray = ray

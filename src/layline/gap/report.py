@@ -167,7 +167,8 @@ def _integration(gap: Gap) -> Section:
     if gap.stale_keys:
         keys = listed([stale.written or stale.key for stale in gap.stale_keys], most=3)
         lines.append(
-            f"{count(len(gap.stale_keys), 'key')} of our YAML files {verb(len(gap.stale_keys), 'is')} unknown to the tip: {keys}."
+            f"{count(len(gap.stale_keys), 'key')} of our YAML files {verb(len(gap.stale_keys), 'is')} unknown to the "
+            f"tip: {keys}."
         )
     rows = group_broken(gap)
     risks = tuple(_risk(gap, row) for row in rows[:6])

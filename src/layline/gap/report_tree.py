@@ -241,8 +241,10 @@ def _changes(gap: Gap) -> Section:
     changes = gap.changes
     intro = (
         f"{count(len(changes.kept), 'change')} of code by pull request, "
-        f"{len([one for one in changes.kept if one.ours]) or 'none'} of them in files we import or patch (●). Left out: "
-        f"{count(changes.reverted, 'commit')} that cancel out and {changes.housekeeping} of bots, CI, builds, docs and tests."
+        f"{len([one for one in changes.kept if one.ours]) or 'none'} of them in files we import or patch (●). Left "
+        "out: "
+        f"{count(changes.reverted, 'commit')} that cancel out and {changes.housekeeping} of bots, CI, builds, docs and "
+        "tests."
     )
     blocks: list[Block] = [Paragraph(intro[:1].upper() + intro[1:])]
     if changes.kept:

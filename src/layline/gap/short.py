@@ -1,4 +1,6 @@
-"""The first page of a report, in prose: where we stand, what it costs, what to do, what became possible, what is new since."""
+"""The first page of a report, in prose: where we stand, what it costs, what to do, what became possible, what is new
+since.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +70,8 @@ def cost_sentence(gap: Gap) -> str:
     files = len({place.rpartition(":")[0] for place in places})
     size = f"A place is one file:line of ours; the {len(places)} that break are in {count(files, 'file')}"
     lines = (
-        f", and {count(gap.effort.lines, 'line')} {'uses' if gap.effort.lines == 1 else 'use'} something that breaks: read at least these again"
+        f", and {count(gap.effort.lines, 'line')} {'uses' if gap.effort.lines == 1 else 'use'} something that breaks: "
+        "read at least these again"
         if gap.effort
         else ""
     )
@@ -129,6 +132,8 @@ def _first_step(gap: Gap) -> str:
             return ""
         return "Which commits break them was not found." if find_places(gap) else "No step of the way breaks our code."
     return (
-        f"None of these places breaks before {step.commit[:12]} ({step.date}, {count(step.behind, 'commit')} after the pin); "
-        f"the commit after it breaks {count(step.places, 'place')}. Only the tip was judged, not the commits in between: test at every stop."
+        f"None of these places breaks before {step.commit[:12]} ({step.date}, {count(step.behind, 'commit')} after the "
+        "pin); "
+        f"the commit after it breaks {count(step.places, 'place')}. Only the tip was judged, not the commits in "
+        "between: test at every stop."
     )

@@ -43,7 +43,10 @@ def breaks_phrase(gap: Gap) -> str:
     places = find_places(gap)
     if not places:
         return "none of our code breaks at the tip"
-    broken = f"{len(places)} of our {count(count_touched(gap), 'place')} that use it {verb(len(places), 'breaks')} at the tip"
+    broken = (
+        f"{len(places)} of our {count(count_touched(gap), 'place')} that use it {verb(len(places), 'breaks')} at the "
+        "tip"
+    )
     first = gap.causes[0] if gap.causes else None
     if first is None or len(first.places) < 2 or 3 * len(first.places) < len(places):
         return broken
@@ -128,7 +131,9 @@ def dependency_sentence(gap: Gap) -> str:
 
 
 def beyond_sentence(gap: Gap) -> str | None:
-    """Folders called like the backend beyond the configured ones: examples, tests, configs; None where there are none."""
+    """Folders called like the backend beyond the configured ones: examples, tests, configs; None where there are
+    none.
+    """
     found = [f"{path} ({number})" if number > 1 else path for path, number in gap.footprint.beyond]
     if not found or not gap.footprint.folders:
         return None
@@ -158,7 +163,8 @@ def plan_sentence(gap: Gap) -> str:
     told = sum(step.places for step in gap.plan)
     total = gap.recommendation.inputs.will_break or 0
     text = (
-        "Stops are releases and the last commits before changes that break a place of ours. Places were judged at the tip "
+        "Stops are releases and the last commits before changes that break a place of ours. Places were judged at the "
+        "tip "
         "only: what breaks between pin and tip and fits again at the tip is not seen, so test at every stop."
     )
     rest = total - told

@@ -38,7 +38,9 @@ class Part:
 
 
 def keep_structure(new: str, old: str | None) -> str:
-    """The new text in the old one's order and words; what is in neither vocabulary of ours stays, marked as unchecked."""
+    """The new text in the old one's order and words; what is in neither vocabulary of ours stays, marked as
+    unchecked.
+    """
     if old is None:
         return new
     (new_head, new_parts), (old_head, old_parts) = split(new), split(old)

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 
 class Narrow(Overlay):
-    """Answers as the tree's repository does, but its commit holds only `paths`, with the texts given for some of them."""
+    """Answers as the tree's repository does, but its commit holds only `paths`, with the texts given for some of
+    them.
+    """
 
     def __init__(self, tree: Files, texts: Mapping[str, bytes], paths: frozenset[str]) -> None:
         inner = tree.repository

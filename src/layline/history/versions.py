@@ -26,7 +26,9 @@ class Version:
 
 
 def read_version(repository: Repository, commit: str, packages: tuple[str, ...] = ()) -> Version | None:
-    """The first declaration found, strongest first: build files and where they point, version files, the packages' modules."""
+    """The first declaration found, strongest first: build files and where they point, version files, the packages'
+    modules.
+    """
     known = cache(lambda path: _read(repository, commit, path))
     for path, parse in _places(packages, known):
         text = known(path)

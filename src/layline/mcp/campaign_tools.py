@@ -80,7 +80,8 @@ def _note(session: Session, progress: Progress, asked: Asked) -> Answer:
 TOOLS = (
     Tool(
         name="campaign",
-        says="Kernel campaigns; nothing is measured. ask=status: phase, best kernel, rounds, what comes next. log: every "
+        says="Kernel campaigns; nothing is measured. ask=status: phase, best kernel, rounds, what comes next. log: "
+        "every "
         "entry of the ledger. audit: a campaign folder that others wrote. handoff: prerequisites and a draft manifest. "
         "lessons: what earlier campaigns learned, or one `lesson` in full.",
         does=READS,
@@ -99,7 +100,8 @@ TOOLS = (
     ),
     Tool(
         name="campaign_round",
-        says="Measure the edit in the work tree against the best kernel: an accepted edit is committed, any other rolled "
+        says="Measure the edit in the work tree against the best kernel: an accepted edit is committed, any other "
+        "rolled "
         "back.",
         does=ACTS,
         questions={"round": _round},

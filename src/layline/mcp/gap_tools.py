@@ -119,7 +119,8 @@ TOOLS = (
     ),
     Tool(
         name="gap",
-        says="How far a pinned backend is behind its upstream: commits, dates, versions, size of the diff, age, each with "
+        says="How far a pinned backend is behind its upstream: commits, dates, versions, size of the diff, age, each "
+        "with "
         "its git command.",
         does=READS,
         questions={"show": _show},
@@ -148,7 +149,8 @@ TOOLS = (
     Tool(
         name="write",
         says="Write files. ask=gap: report, summary, dashboard record and evidence of a backend. weekly, monthly: the "
-        "engineering report of a period. index: the generated indexes. port: a bundle that installs one patch elsewhere. "
+        "engineering report of a period. index: the generated indexes. port: a bundle that installs one patch "
+        "elsewhere. "
         "campaign: the report of a kernel campaign. upgrade: the proven edits of a plan, on a branch "
         "of their own. Files that Layline did not make are never replaced.",
         does=WRITES,

@@ -14,8 +14,10 @@ def register(server: MCPServer[Any]) -> None:
     def inventory_for_a_customer(backend: str) -> str:
         """A complete table of the patches of one backend."""
         return (
-            f"Call patches with ask=list and backend={backend!r}, and follow page.next_offset to the end. Give one table: "
-            "Patch | What it does | Upstream symbol | Code location | How to enable. Drop no row; mark uncertain rows with "
+            f"Call patches with ask=list and backend={backend!r}, and follow page.next_offset to the end. Give one "
+            "table: "
+            "Patch | What it does | Upstream symbol | Code location | How to enable. Drop no row; mark uncertain rows "
+            "with "
             "their reason. Close with what was skipped."
         )
 
@@ -24,7 +26,8 @@ def register(server: MCPServer[Any]) -> None:
         """Where a feature is and how it is switched on."""
         return (
             f"Call patches with ask=find and word={feature!r}, then ask=show for each patch it names. Say which flags, "
-            "packages, environment variables and versions must hold, where the code is, and which other patches touch the "
+            "packages, environment variables and versions must hold, where the code is, and which other patches touch "
+            "the "
             "same target. Only claim what the answers show."
         )
 
@@ -33,8 +36,10 @@ def register(server: MCPServer[Any]) -> None:
         """What breaks at the newest upstream, why, and the edits."""
         return (
             f"Call upgrade with ask=plan and backend={backend!r} and tell its steps. After the user agrees call "
-            "write with ask=upgrade. On its branch make each mend that is not mechanical, in the order of the steps, following its "
-            "`why`, `diff` and `example`; after each call upgrade with ask=check: the place must fit and nothing may be new. "
+            "write with ask=upgrade. On its branch make each mend that is not mechanical, in the order of the steps, "
+            "following its "
+            "`why`, `diff` and `example`; after each call upgrade with ask=check: the place must fit and nothing may "
+            "be new. "
             "Report what is left."
         )
 
@@ -42,7 +47,8 @@ def register(server: MCPServer[Any]) -> None:
     def port_this_patch(patch: str) -> str:
         """A plan to bring one patch into another framework."""
         return (
-            f"Call patches with ask=show and ask=port for patch={patch!r}. Give the ordered plan: files to copy, symbol to "
+            f"Call patches with ask=show and ask=port for patch={patch!r}. Give the ordered plan: files to copy, "
+            "symbol to "
             "rebind and when, importers to rebind too, dependencies, new config keys, and the condition word for word."
         )
 
@@ -58,6 +64,7 @@ def register(server: MCPServer[Any]) -> None:
     def next_hypothesis(campaign: str) -> str:
         """One hypothesis for the next round of a campaign."""
         return (
-            f"Call campaign with ask=status, ask=log (campaign={campaign!r}) and ask=lessons. Propose one hypothesis with "
+            f"Call campaign with ask=status, ask=log (campaign={campaign!r}) and ask=lessons. Propose one hypothesis "
+            "with "
             "one change, its bucket, the expected gain and how it could fail; do not repeat what did not help."
         )

@@ -43,7 +43,8 @@ def _trend(session: Session, progress: Progress, asked: Asked) -> Answer:
 TOOLS = (
     Tool(
         name="upgrade",
-        says="Moving a pin. ask=plan: steps, proven edits, what is left. check: places that do not fit the pin, or `to`. "
+        says="Moving a pin. ask=plan: steps, proven edits, what is left. check: places that do not fit the pin, or "
+        "`to`. "
         "matrix: patches at many commits. trend: by month.",
         does=READS,
         questions={"plan": _plan, "check": _check, "matrix": _matrix, "trend": _trend},

@@ -1,4 +1,6 @@
-"""A Markdown document read as a stranger's tool would: one title, no skipped heading, whole tables, links that may stand."""
+"""A Markdown document read as a stranger's tool would: one title, no skipped heading, whole tables, links that may
+stand.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Does each place of ours fit one upstream commit? Absolute: nothing is compared with an older one.
 
-After an upgrade pin and tip are the same commit, so that a comparison of the two is empty and proves nothing. Here every
-import, attribute, call and override of ours is looked up in the one tree that it will meet.
+After an upgrade pin and tip are the same commit, so that a comparison of the two is empty and proves nothing. Here
+every import, attribute, call and override of ours is looked up in the one tree that it will meet.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ def _judge_override(
     beside = overrides[place.location.path, ours.owner]
     for site in calls.get(place.target, ()):
         if not site.certain or not is_packaged(site.location.path) or check_call(site.shape, theirs or (), bound=True):
-            continue  # a test or example calls its own object; what does not fit upstream's own method means another one
+            continue  # a test calls its own object; what does not fit upstream's own method means another one
         if _find_caller(site, there) in beside:
             continue  # our class has its own method in the place of the caller
         problems = [one.message for one in check_call(site.shape, ours.parameters, bound=True) if one.certain]

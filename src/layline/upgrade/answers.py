@@ -21,7 +21,9 @@ class DoesNotFit(TypedDict):
 
 
 class Counted(TypedDict):
-    """Places of ours that break on the way: all, those that `patches drift` counts, those that only a comparison shows."""
+    """Places of ours that break on the way: all, those that `patches drift` counts, those that only a comparison
+    shows.
+    """
 
     places: int
     in_drift: int

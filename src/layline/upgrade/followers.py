@@ -35,9 +35,9 @@ def find_followed(
 ) -> Followed | None:
     """The name that every importer took up in the same commit; None where they differ, or more of them just let it go.
 
-    `last`: the last word of the old name; `find_home`: where something new of the same kind is defined, by the name it is
-    imported by; None for everything else. Only a file that changed nothing else is a witness: where two names went and two
-    came, nobody can say which became which.
+    `last`: the last word of the old name; `find_home`: where something new of the same kind is defined, by the name it
+    is imported by; None for everything else. Only a file that changed nothing else is a witness: where two names went
+    and two came, nobody can say which became which.
     """
     exchanges = list(_find_exchanges(importers, is_old, find_home))
     followers = [one for one in exchanges if one.gained]

@@ -23,8 +23,8 @@ class Rewritten:
 def follow_names(text: str, moves: Mapping[str, str]) -> Rewritten | None:
     """The file with every import of a moved name at its new home; None where nothing can be changed.
 
-    `moves`: dotted name as it was → as it is. Names stay bound as they were in the file, so that its other lines need no
-    edit; an attribute read through a module that stays (`module.old`) gets its new word.
+    `moves`: dotted name as it was → as it is. Names stay bound as they were in the file, so that its other lines need
+    no edit; an attribute read through a module that stays (`module.old`) gets its new word.
     """
     try:
         tree = cst.parse_module(text)

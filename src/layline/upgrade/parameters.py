@@ -1,4 +1,6 @@
-"""A new optional parameter of upstream's that a wrapper or override of ours takes and hands on; comments and layout stay."""
+"""A new optional parameter of upstream's that a wrapper or override of ours takes and hands on; comments and layout
+stay.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,11 @@ from libcst.metadata import MetadataWrapper, PositionProvider
 
 
 def pass_parameter(text: str, line: int, name: str, default: str, originals: Iterable[str] = ()) -> str | None:
-    """The file with the parameter taken and handed on by the function that begins at `line`; None where that is unclear.
+    """The file with the parameter taken and handed on by the function that begins at `line`; None where that is
+    unclear.
 
-    `originals`: what the function calls upstream's by, beside `super()`. It must call it exactly once, in plain words; a
-    function that does not is a copy, and what the parameter means there is for a person to say.
+    `originals`: what the function calls upstream's by, beside `super()`. It must call it exactly once, in plain words;
+    a function that does not is a copy, and what the parameter means there is for a person to say.
     """
     if not _is_literal(default):
         return None

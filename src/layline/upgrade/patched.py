@@ -1,4 +1,6 @@
-"""Whether each patch fits one upstream commit: its target, its anchors, what it reads, and who calls what it puts there."""
+"""Whether each patch fits one upstream commit: its target, its anchors, what it reads, and who calls what it puts
+there.
+"""
 
 from __future__ import annotations
 

@@ -154,7 +154,10 @@ def split_move(row: Drift, pin: Resolver, tip: Resolver) -> Move | Skipped | Non
     after = row.comparison.after if row.comparison is not None else None
     if after is not None and after.exists and after.inherited_from is not None:
         owner, base = row.target.rpartition(".")[0].rpartition(".")[2], after.inherited_from
-        why = f"{owner} inherits it from {base} now: the patch still works where it is, and on {base.rpartition('.')[2]} it would change every class below"
+        why = (
+            f"{owner} inherits it from {base} now: the patch still works where it is, and on {base.rpartition('.')[2]} "
+            "it would change every class below"
+        )
         return Skipped(what, why)
     if not _is_defined(tip, home):
         return Skipped(what, "the tip does not define it there")

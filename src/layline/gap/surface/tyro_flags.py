@@ -41,7 +41,8 @@ def find_tyro_flags(resolver: Resolver, classes: Classes) -> Iterator[Flag | Ski
                 yield Skipped.at(
                     resolver.index.entries[module].path,
                     call.lineno,
-                    "which class tyro makes flags of cannot be decided without running the code; its fields are listed instead",
+                    "which class tyro makes flags of cannot be decided without running the code; its fields are listed "
+                    "instead",
                 )
             for root in roots:
                 yield from _find_flags(resolver, classes, root, "", 0)

@@ -1,0 +1,81 @@
+"""Every effect at one upstream commit, as `patches matrix` and `gap trend` show it; kept between runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from layline import codec
+from layline.app.drift_read import OpenedDrift, open_drift, settle
+from layline.app.patches import find_inputs
+from layline.app.results import Results, result_key
+from layline.app.upgrade_judging import pin_of
+from layline.app.workspace import know_packages
+from layline.core.evidence import Severity
+from layline.core.progress import Progress, silent
+from layline.core.revision import Commit
+from layline.coupling.culprit import find_culprits
+from layline.coupling.drift import find_drifts
+from layline.coupling.drift_model import Drift
+from layline.upgrade.matrix import Cell, Fit
+
+if TYPE_CHECKING:
+    from layline.app.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cells:
+    """What was found for one upstream commit, as it is kept."""
+
+    cells: tuple[Cell, ...]
+
+
+def judge_cells(workspace: Workspace, key: str, commit: str, progress: Progress = silent) -> tuple[Cell, ...]:
+    """Every effect at one upstream commit, with who broke it; kept, because nothing of it changes."""
+    known = know_packages(workspace)
+    digest = _name_cells(known, key, commit)
+    kept = _load_cells(digest)
+    if kept is None:
+        opened = open_drift(known, key, commit, progress)
+        rows = settle(find_drifts(opened.inventory, opened.sides), known, opened)
+        broken = [row for row in rows if row.severity is Severity.BREAKS]
+        found = find_culprits(broken, opened.sides, opened.upstream)
+        culprits = {id(old): new.culprit for old, new in zip(broken, found, strict=True)}
+        kept = Cells(cells=tuple(_cell(row, opened, culprits.get(id(row))) for row in rows if row.target is not None))
+        Results("cells").store(digest, codec.encode(kept))
+    return kept.cells
+
+
+def has_cells(workspace: Workspace, key: str, commit: str) -> bool:
+    """Whether the answer for a commit is kept already."""
+    return _load_cells(_name_cells(know_packages(workspace), key, commit)) is not None
+
+
+def _name_cells(known: Workspace, key: str, commit: str) -> str:
+    upstream, pin = pin_of(known, key)
+    return result_key("cells", key, pin, commit, upstream.is_shallow, *find_inputs(known))
+
+
+def _load_cells(digest: str) -> Cells | None:
+    return Results("cells").load(digest, lambda plain: codec.decode(Cells, plain, where="cache"))
+
+
+def _cell(row: Drift, opened: OpenedDrift, culprit: Commit | None) -> Cell:
+    effect = row.effect.id if row.effect is not None and row.effect.id else f"{row.patch} {row.location}"
+    return Cell(
+        effect=f"{effect} {row.target}",
+        patch=row.patch,
+        target=row.target or "",
+        location=row.location,
+        fit=Fit.ABSENT if _has_no_module(row, opened) else Fit(row.severity.value),
+        broken=row.severity is Severity.BREAKS,
+        culprit=culprit,
+    )
+
+
+def _has_no_module(row: Drift, opened: OpenedDrift) -> bool:
+    """True if the module that the pin found the target in does not exist at the other commit."""
+    if row.comparison is None or row.comparison.after.exists:
+        return False
+    module = row.comparison.before.bound_in or row.comparison.before.module
+    return module is not None and module not in opened.sides.tip.index.entries
