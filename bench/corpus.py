@@ -127,6 +127,8 @@ def _summarise(rows: list[dict[str, object]]) -> Iterator[str]:
         names = {case.name for case in cases}
         for disguised in (False, True):
             of = [row for row in rows if row["case"] in names and bool(row["change"]) is disguised]
+            if not of:
+                continue
             right = sum(bool(row["is_right"]) for row in of)
             tried = len({row["case"] for row in of})
             again = sum(int(str(row["attempts"])) > 1 for row in of)

@@ -64,23 +64,37 @@ def measure_operator(name: str) -> list[dict[str, Any]]:
                 label: partial(getattr(kernel, step.symbol), *inputs.values(), *outputs)
                 for label, kernel in kernels.items()
             }
-            legs |= list_peers(reference, step.name, inputs, int(step.bytes_moved(shape)))
+            legs |= list_peers(name, reference, step.name, inputs, int(step.bytes_moved(shape)))
             rows.append({"operator": name, "shape": shape.label, "pass": step.name, "ms": measure(legs, rng)})
     return rows
 
 
-def list_peers(reference: Any, step: str, inputs: dict[str, Any], moved: int) -> dict[str, Any]:
-    """torch, torch.compile, and a copy of as many bytes."""
+def list_peers(name: str, reference: Any, step: str, inputs: dict[str, Any], moved: int) -> dict[str, Any]:
+    """torch, torch.compile, and a copy of as many bytes; for attention torch's own kernel instead of the reference."""
     import torch
 
     source = torch.empty(moved // 2, dtype=torch.int8, device="cuda")
     target = torch.empty_like(source)
+    copy = {"copy": lambda: target.copy_(source)}
+    if name == "attention_bf16":
+        return {"torch": attend(inputs), **copy}
     compiled = torch.compile(lambda given: reference(step, Inputs(given)), dynamic=False)
     return {
         "torch": lambda: reference(step, Inputs(inputs)),
         "compiled": lambda: compiled(inputs),
-        "copy": lambda: target.copy_(source),
+        **copy,
     }
+
+
+def attend(inputs: dict[str, Any]) -> Any:
+    """Torch's flash attention on sequences of different lengths, causal, fewer heads of keys."""
+    import torch
+
+    ends = inputs["starts_at"].to(torch.int32)
+    longest = int(ends.diff().max())
+    q, k, v = (inputs[one] for one in "qkv")
+    flash = torch.ops.aten._flash_attention_forward
+    return lambda: flash(q, k, v, ends, ends, longest, longest, 0.0, True, False)
 
 
 def measure(legs: dict[str, Any], rng: Any) -> dict[str, float | None]:

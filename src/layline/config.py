@@ -248,6 +248,10 @@ class Loaded:
     file: Path
 
 
+def has_settings_file(start: Path) -> bool:
+    return any((folder / FILE_NAME).is_file() for folder in (start, *start.parents))
+
+
 def find_settings_file(start: Path) -> Path:
     """`layline.toml` in `start` or the nearest folder above it."""
     for folder in (start, *start.parents):

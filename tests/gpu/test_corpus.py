@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from layline.campaign.measure.request import Request
 from layline.campaign.measure.run import measure_pair
 from layline.campaign.operators import load_operator
-from layline.campaign.values.measurement import Status
+from layline.campaign.values.measurement import Measurement, Status
 from rehearsal import HONEST, SLOW, ask
 
 pytest.importorskip("torch")
@@ -43,23 +44,33 @@ SUBTLE = [
 BORROWED = ["library_product", "decoy"]
 LOOKALIKES = ["live_graph", "joined_streams", "workspace"]
 SIZE = 2048
+ATTEMPTS = 3
+
+
+def measure(request: Request) -> Measurement:
+    """Without a verdict where a control failed: measured again then, as a user would."""
+    for _attempt in range(ATTEMPTS):
+        found = measure_pair(request)
+        if found.status is not Status.CONTROLS_FAILED:
+            break
+    return found
 
 
 @pytest.mark.parametrize(("name", "reason"), EXPLOITS)
 def test_exploit_is_refused_for_its_named_reason(name: str, reason: str) -> None:
-    found = measure_pair(ask((CORPUS / "exploits" / f"{name}.py").read_text(), None, size=SIZE))
+    found = measure(ask((CORPUS / "exploits" / f"{name}.py").read_text(), None, size=SIZE))
     assert (found.status, [gate.property for gate in found.failed_gates]) == (Status.REFUSED, [reason])
 
 
 @pytest.mark.parametrize(("name", "reasons"), SUBTLE)
 def test_what_passed_once_is_refused(name: str, reasons: tuple[str, ...]) -> None:
-    found = measure_pair(ask((CORPUS / "exploits" / f"{name}.py").read_text(), None, size=SIZE))
+    found = measure(ask((CORPUS / "exploits" / f"{name}.py").read_text(), None, size=SIZE))
     assert found.status is Status.REFUSED
     assert found.failed_gates[0].property in reasons
 
 
 def test_special_values_are_held_against_the_start() -> None:
-    found = measure_pair(ask(SLOW, (CORPUS / "exploits" / "nan_becomes_nothing.py").read_text(), size=SIZE))
+    found = measure(ask(SLOW, (CORPUS / "exploits" / "nan_becomes_nothing.py").read_text(), size=SIZE))
     assert [gate.property for gate in found.failed_gates] == ["special-values"]
 
 
@@ -67,44 +78,42 @@ def test_narrow_offsets_are_refused() -> None:
     """A product that is faster than the start, and whose offsets are 32 bits wide."""
     operator = load_operator("gemm_bf16")
     wide = dict(operator.variants)["grouped"]
-    request = ask(operator.start("naive"), wide.replace(".to(tl.int64)", ""), size=SIZE, vendor_allowed=False)
-    found = measure_pair(replace(request, operator=replace(operator, shapes=request.shapes)))
-    assert [gate.property for gate in found.failed_gates] == ["wide-offsets"], (found.problem, found.left_out)
-    found = measure_pair(
-        replace(
-            ask(operator.start("naive"), wide, size=SIZE, vendor_allowed=False),
-            operator=replace(operator, shapes=request.shapes),
-        )
-    )
-    assert (found.status, found.failed_gates) == (Status.MEASURED, ())
-    assert "wide-offsets" in {gate.property for gate in found.gates}
+    for text, failed in ((wide.replace(".to(tl.int64)", ""), ["wide-offsets"]), (wide, [])):
+        request = ask(operator.start("naive"), text, size=SIZE, vendor_allowed=False)
+        plan = replace(
+            request.plan, looks=(3,)
+        )  # of two pairs a little apart nothing follows, and nothing more is looked at
+        found = measure(replace(request, operator=replace(operator, shapes=request.shapes), plan=plan))
+        assert [gate.property for gate in found.failed_gates] == failed, (found.problem, found.left_out)
+    assert found.status is Status.MEASURED
+    assert "wide-offsets" in {gate.property for gate in found.gates}, found.left_out
 
 
 @pytest.mark.parametrize("name", BORROWED)
 def test_borrowed_code_is_refused(name: str) -> None:
     text = (CORPUS / "exploits" / f"{name}.py").read_text()
-    found = measure_pair(ask(text, None, size=SIZE, vendor_allowed=False))
+    found = measure(ask(text, None, size=SIZE, vendor_allowed=False))
     assert (found.status, [gate.property for gate in found.failed_gates]) == (Status.REFUSED, ["own-code"])
 
 
 def test_a_gain_that_rare_calls_take_back_is_refused() -> None:
-    found = measure_pair(ask(SLOW, (CORPUS / "exploits" / "rare_stall.py").read_text(), size=SIZE))
+    found = measure(ask(SLOW, (CORPUS / "exploits" / "rare_stall.py").read_text(), size=SIZE))
     assert (found.status, [gate.property for gate in found.failed_gates]) == (Status.REFUSED, ["gain-in-the-mean"])
 
 
 @pytest.mark.parametrize("name", LOOKALIKES)
 def test_honest_lookalike_is_measured(name: str) -> None:
-    found = measure_pair(ask((CORPUS / "honest" / f"{name}.py").read_text(), None, size=SIZE))
+    found = measure(ask((CORPUS / "honest" / f"{name}.py").read_text(), None, size=SIZE))
     assert (found.status, found.problem) == (Status.MEASURED, "")
 
 
 def test_a_triton_kernel_is_its_own_code() -> None:
     text = load_operator("gemm_bf16").start("naive")
-    found = measure_pair(ask(text, None, size=SIZE, vendor_allowed=False))
+    found = measure(ask(text, None, size=SIZE, vendor_allowed=False))
     assert (found.status, found.problem) == (Status.MEASURED, "")
     assert "own-code" in {gate.property for gate in found.gates}
 
 
 def test_the_plain_kernel_of_the_corpus_is_measured() -> None:
-    found = measure_pair(ask(HONEST, None, size=SIZE))
+    found = measure(ask(HONEST, None, size=SIZE))
     assert (found.status, found.problem) == (Status.MEASURED, "")

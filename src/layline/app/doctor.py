@@ -7,7 +7,7 @@ import platform
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,18 +48,37 @@ def doctor(workspace: Workspace, *, pins: bool = False) -> Answer:
         looked = _look_at_backend(workspace, tree, key, backend)
         findings += [next(looked)] if pins else looked
     missing = [finding for finding in findings if finding.state == "missing"]
-    rows = tuple((item.subject, item.what, item.state, item.detail) for item in findings)
-    configured = bool(workspace.settings.backends)
     summary = _summarise(len(missing), len(findings), len(workspace.settings.backends))
+    meta = (
+        ("downstream", f"{name_path(workspace.downstream.git_dir)} at {workspace.commit[:12]}"),
+        ("configuration", name_path(workspace.root / "layline.toml")),
+    )
+    answer = _answer(f"layline doctor: {workspace.settings.project.name}", meta, summary, findings)
+    return replace(answer, needs_person=bool(missing) or not workspace.settings.backends)
+
+
+def doctor_machine() -> Answer:
+    """Where no layline.toml is: what this machine has, which is all that kernel campaigns need."""
+    findings = list(_look_at_tools())
+    missing = [finding for finding in findings if finding.state == "missing"]
+    summary = (
+        f"{len(missing)} of {len(findings)} prerequisites {verb(len(missing), 'is')} missing."
+        if missing
+        else "This machine has what is needed."
+    )
+    told = "There is no layline.toml here or above: `layline init` writes one. `layline campaign` works without."
+    answer = _answer("layline doctor: this machine", (), f"{summary} {told}", findings)
+    return replace(answer, needs_person=bool(missing))
+
+
+def _answer(title: str, meta: tuple[tuple[str, str], ...], summary: str, findings: list[Finding]) -> Answer:
+    rows = tuple((item.subject, item.what, item.state, item.detail) for item in findings)
     report = Report(
-        title=f"layline doctor: {workspace.settings.project.name}",
-        meta=(
-            ("downstream", f"{name_path(workspace.downstream.git_dir)} at {workspace.commit[:12]}"),
-            ("configuration", name_path(workspace.root / "layline.toml")),
-        ),
+        title=title,
+        meta=meta,
         sections=(
             Section(title="", blocks=(Paragraph(summary),)),
-            *_say_remedies("To do", missing),
+            *_say_remedies("To do", [item for item in findings if item.state == "missing"]),
             Section(title="", blocks=(Table(columns=("where", "what", "state", "found"), rows=rows),)),
             *_say_remedies("Optional", [item for item in findings if item.state == "absent"]),
         ),
@@ -72,7 +91,7 @@ def doctor(workspace: Workspace, *, pins: bool = False) -> Answer:
             for i in findings
         ],
     }
-    return Answer(report=report, data=data, needs_person=bool(missing) or not configured)
+    return Answer(report=report, data=data)
 
 
 def _say_remedies(title: str, findings: list[Finding]) -> Iterator[Section]:

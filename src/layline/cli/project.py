@@ -56,14 +56,17 @@ def init(
 def doctor(at: str, pins: bool, executor: str | None, format_: str, output: Path | None, config: Path | None) -> int:
     """Say what is configured, found and missing.
 
-    Exit 1 if something is missing; each line says how to get it.
+    Exit 1 if something is missing; each line says how to get it. Without a layline.toml only the machine is looked at.
     """
     from layline.app import doctor as app_doctor
     from layline.app.doctor_executor import doctor_executor
     from layline.app.workspace import open_workspace
+    from layline.config import has_settings_file
 
     if executor is not None:
         return show(doctor_executor(executor), format_, output)
+    if config is None and not pins and not has_settings_file(Path.cwd()):
+        return show(app_doctor.doctor_machine(), format_, output)
     return show(app_doctor.doctor(open_workspace(config, at=at), pins=pins), format_, output)
 
 

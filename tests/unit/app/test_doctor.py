@@ -50,3 +50,9 @@ def test_a_project_without_backends_is_told_what_to_do(sample: Sample, tmp_path:
     assert (
         "No backend is configured yet. Edit layline.toml: uncomment one block." in layline("doctor", cwd=tmp_path).out
     )
+
+
+def test_without_a_configuration_the_machine_is_looked_at(tmp_path: Path) -> None:
+    done = layline("doctor", cwd=tmp_path)
+    assert (done.code, "There is no layline.toml here or above" in done.out, "glibc" in done.out) == (0, True, True)
+    assert layline("doctor", "--pins", cwd=tmp_path).code == 2

@@ -6,9 +6,11 @@ import ast
 import hashlib
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -61,12 +63,33 @@ class NotBuilt:
 
 @contextmanager
 def workshop() -> Iterator[Path]:
-    """A private folder for one measuring run, gone afterwards."""
+    """A private folder for one measuring run, gone afterwards, also where the process is asked to end."""
     folder = Path(tempfile.mkdtemp(prefix="k"))
     try:
-        yield folder
+        with _ending_by_exception():
+            yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _ending_by_exception() -> Iterator[None]:
+    """Being asked to end unwinds what is open, as an interrupt does: workers are ended and folders removed."""
+    is_ours = (
+        threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    )
+    if not is_ours:
+        yield
+        return
+    signal.signal(signal.SIGTERM, _end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _end(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)
 
 
 def build_kernel(snapshot: Snapshot, operator: Operator, shop: Path, *, timeout_s: float = 120) -> Built | NotBuilt:

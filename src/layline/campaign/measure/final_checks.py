@@ -127,16 +127,18 @@ def check_carry(measurement: Measurement, pairs: Sequence[PairRun], clock: str =
     is, and four in five process pairs show less than half. A median that low without that is a busy machine's: no
     verdict.
     """
-    listed = math.fsum(pair_ratios(measurement, clock).whole) / measurement.pairs
+    ratios = pair_ratios(measurement, clock).whole
+    listed = math.fsum(ratios) / measurement.pairs
+    is_gain = gain_interval(ratios, CARRY_ERROR).lower > 0  # what is none has nowhere to be: the judge says so
     labels = measurement.shapes
     timed = [pair for pair in pairs if pair.held_out]
     held = sorted(math.fsum(pair.held_out[label] for label in labels) / len(labels) for pair in timed)
     middle, bounds = held[len(held) // 2], gain_interval(held, CARRY_ERROR)
     wanted = CARRY_SHARE * listed
     upper = math.log1p(bounds.upper)
-    is_doubtful = listed >= CARRY_FROM and middle < wanted
+    is_doubtful = is_gain and listed >= CARRY_FROM and middle < wanted
     is_mostly_lost = sum(value < listed / 2 for value in held) >= MOSTLY * len(held)
-    is_lost = listed > 0 and (upper < wanted or (is_doubtful and is_mostly_lost))
+    is_lost = is_gain and (upper < wanted or (is_doubtful and is_mostly_lost))
     told = (
         f"{math.expm1(listed):+.1%} on the listed shapes, {math.expm1(middle):+.1%} ({say(bounds)}, {len(held)} "
         "pairs) on equally aligned neighbours"

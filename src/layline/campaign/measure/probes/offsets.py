@@ -14,6 +14,7 @@ from layline.campaign.measure.stage import Stage
 from layline.campaign.measure.torch_values import measure_error
 from layline.campaign.values.operator import Operator, Shape
 
+NAME = "wide offsets"
 BEYOND = 1 << 31
 ROWS = 16
 """Rows that are compared: the first ones, those round the 2³¹st element, and the last."""
@@ -38,15 +39,19 @@ def show_offsets(on: Trial) -> Shown:
 
     stage, operator = on.stage, on.stage.operator
     if operator.by_rows is None:
+        on.left_out[NAME] = "needs an operator whose rows are told apart"
         return
     shape = find_huge_shape(operator)
     need = footprint(operator, shape) + (64 << 20)
-    if torch.cuda.mem_get_info()[0] < ROOM * need:
+    free = torch.cuda.mem_get_info()[0]
+    if free < ROOM * need:
+        on.left_out[NAME] = f"needs {ROOM * need >> 30} GiB of free memory on the device; {free >> 30} are free"
         return
     try:
         with on.open_start(need).loaded() as start:
             _compare(stage, start, shape)
-    except Fault:
+    except Fault as fault:
+        on.left_out[NAME] = f"needs a starting kernel that can do it; {fault.reason}"
         return
     with on.open_again(need, ()).loaded() as arm:
         try:

@@ -39,33 +39,40 @@ def probe_state(on: Trial) -> Carried:
     for shape in shapes:
         # several calls to a request show what is kept by contents, single ones what is kept by address as well
         for count in stage.device.pace.state_batches:
-            together = _find_help(on, shape, names, count, RATIO)
-            if together < RATIO:
+            if not all(_speed_up(on, shape, names, count) >= RATIO for _ in range(TIMES)):
                 continue
-            alone = {name: _find_help(on, shape, (name,), count, math.sqrt(together)) for name in names}
-            found = _sort_into_bucket(operator, name_helpful(alone, together), names, describe_shape(shape))
+            explained = _explain(on, shape, names, count)
+            found = _sort_into_bucket(operator, explained, names, describe_shape(shape))
             trace, share = simulate_training(stage, on.trial, shape)
             return replace(found, trace=trace, share=share)
     trace, _share = simulate_training(stage, on.trial, shapes[0])  # nothing to bound, but the trace is evidence
     return Carried(what="", trace=trace)
 
 
-def _find_help(on: Trial, shape: Shape, kept: tuple[str, ...], count: int, least: float) -> float:
-    """The smallest of several speed-ups in a row; the first that is too small ends it."""
-    found = math.inf
-    for _time in range(TIMES):
-        found = min(found, _speed_up(on, shape, kept, count))
-        if found < least:
-            break
-    return found
+def _explain(on: Trial, shape: Shape, names: tuple[str, ...], count: int) -> list[str]:
+    """Which of the repeated inputs do it: each of them alone, then all but each."""
+
+    def typical(kept: tuple[str, ...]) -> float:
+        return quantile([_speed_up(on, shape, kept, count) for _ in range(TIMES)], 0.5)
+
+    alone = {name: typical((name,)) for name in names}
+    without = {name: typical(tuple(one for one in names if one != name)) for name in names}
+    return name_helpful(alone, without, typical(names))
 
 
-def name_helpful(alone: Mapping[str, float], together: float) -> list[str]:
-    """The inputs that explain at least half of what all of them together do, as logarithms.
+def name_helpful(alone: Mapping[str, float], without: Mapping[str, float], together: float) -> list[str]:
+    """The inputs that explain at least half of what all of them do together, as logarithms: repeated alone they do as much,
+    and fresh among repeated ones they take as much away.
 
     Not those beyond a fixed limit: where all together are just beyond it, the one that does it all may be just below.
     """
-    return [name for name, found in alone.items() if found >= math.sqrt(together)]
+    half = math.sqrt(together)
+    helpful = [name for name, found in alone.items() if found >= half]
+    needed = [name for name, found in without.items() if found < half]
+    both = [name for name in helpful if name in needed]
+    if both:
+        return both
+    return needed if 0 < len(needed) < len(alone) else helpful
 
 
 def _sort_into_bucket(operator: Operator, single: list[str], names: tuple[str, ...], where: str) -> Carried:
