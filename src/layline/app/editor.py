@@ -78,7 +78,8 @@ class EditorProject:
         found: list[Patched] = []
         for key, opened in self.opened.items():
             pin = self.reading.upstreams.pins.get(key)
-            whole = name_effects(read_inventory(reading, key, self.reading.upstreams.look_up, pin))
+            ups = self.reading.upstreams
+            whole = name_effects(read_inventory(reading, key, ups.look_up, pin, ups.find_members))
             found += self._judge(key, opened, _keep_file(whole, path), tree)
         self.known[path] = found
         return found

@@ -78,4 +78,5 @@ def _read_edited(workspace: Workspace, backend: str, files: dict[str, str]) -> I
     data = {path: text.encode("utf-8", "surrogatepass") for path, text in files.items()}
     edited = replace(workspace, downstream=Overlay(workspace.downstream, workspace.commit, data))
     opened = open_reading(edited)
-    return read_inventory(opened.reading, backend, opened.upstreams.look_up, opened.upstreams.pins.get(backend))
+    ups = opened.upstreams
+    return read_inventory(opened.reading, backend, ups.look_up, ups.pins.get(backend), ups.find_members)

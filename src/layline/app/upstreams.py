@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from layline.app.workspace import cache_directory
 from layline.core.evidence import Skipped
 from layline.core.patch import TargetKind
-from layline.errors import Error
-from layline.patches.installer import Known
-from layline.source import Index, Part, Resolver, SymbolKind, Tree, open_cache
+from layline.errors import Error, GitError
+from layline.patches.installer import Known, MemberKind
+from layline.source import DefinitionKind, Index, Part, Resolver, SymbolKind, Tree, open_cache
 from layline.source.lazy import LazyTexts, open_index
 
 if TYPE_CHECKING:
@@ -39,12 +39,35 @@ class Upstreams:
     """Backend → the commit its targets are looked up in."""
     skipped: tuple[Skipped, ...]
     texts: LazyTexts
+    members: dict[str, frozenset[MemberKind]] = field(default_factory=dict)
+    """What `find_members` was asked before."""
 
     def look_up(self, dotted: str) -> Known:
         """What a target is at the pin; for an absent one, the name probably meant."""
         symbol = self.resolver.resolve(dotted)
         suggestion = self.suggest(symbol) if symbol.kind is SymbolKind.ABSENT else None
-        return Known(_KINDS[symbol.kind], symbol.alias_of, suggestion)
+        is_field = symbol.definition is not None and symbol.definition.kind is DefinitionKind.FIELD
+        return Known(_KINDS[symbol.kind], symbol.alias_of, suggestion, is_field)
+
+    def find_members(self, name: str) -> frozenset[MemberKind]:
+        """What classes of any upstream declare a name as; a method anywhere is enough, fields are looked at one by one."""
+        if name not in self.members:
+            self.members[name] = self._find_members(name)
+        return self.members[name]
+
+    def _find_members(self, name: str) -> frozenset[MemberKind]:
+        if any(any(_grep(part, "-F", "-e", f"def {name}(")) for part in self.index.parts):
+            return frozenset({MemberKind.METHOD})
+        paths = {
+            (number, path) for number, part in enumerate(self.index.parts) for path in _grep(part, "-w", "-e", name)
+        }
+        modules = [entry.name for entry in self.index.entries.values() if (entry.part, entry.path) in paths]
+        for module in modules[:_MOST_FILES]:
+            held = self.index.module(module)
+            named = (one for one in (held.definitions if held else ()) if one.owner and one.name == name)
+            if any(one.kind is DefinitionKind.FIELD for one in named):
+                return frozenset({MemberKind.FIELD})
+        return frozenset()
 
     def suggest(self, symbol: Symbol) -> str | None:
         """A name beside the absent one that differs by a slip of the hand."""
@@ -70,6 +93,19 @@ class Upstreams:
             cache = open_cache(cache_directory())
             cache.store(self.texts.fresh.items())
             cache.close()
+
+
+_MOST_FILES = 40
+"""Files with a name that are looked at for a field of it."""
+
+
+def _grep(part: Part, *options: str) -> list[str]:
+    """The files of an upstream at its pin in which words stand; nothing where its objects are not all here."""
+    try:
+        told = part.tree.repository.git("grep", "-l", *options, part.tree.commit, "--", "*.py")
+    except GitError:  # git grep exits with 1 where nothing is found
+        return []
+    return [line.partition(":")[2] for line in told.decode("utf-8", "replace").splitlines()]
 
 
 def read_pinned_part(workspace: Workspace, key: str) -> Part:

@@ -8,9 +8,26 @@ from enum import StrEnum
 
 from layline.core.evidence import Location, Skipped
 
-HANDED = "handed to a registry of upstream"
-ON_OBJECTS = "set on objects of the class, reached as"
-"""Reasons of effects that those ask about who list them."""
+
+class Holder(StrEnum):
+    """What an effect is put on, where that is no class or module with a dotted name."""
+
+    OBJECT = "object"
+    """One object, not its class; the target names the class where the code tells it."""
+    CLASS = "class"
+    """The class of an object that only a run knows."""
+    SUBCLASSES = "subclasses"
+    """Every class below one."""
+    RESULT = "result"
+    """What a call of another package returns."""
+    PARAMETER = "parameter"
+    """What is handed in; no caller says what."""
+    MODULES = "modules"
+    """Loaded modules, which ones only a run knows."""
+    IMPORTS = "imports"
+    """What is imported later: an import hook."""
+    REGISTRY = "registry"
+    """A registry of upstream that our class or function is handed to."""
 
 
 class Style(StrEnum):
@@ -104,11 +121,27 @@ class Effect:
     """What takes its place: a dotted downstream name, a literal, or a short description."""
     replacement_at: Location | None = None
     """Where the replacement is defined in the downstream, if it is."""
+    otherwise: str | None = None
+    """What the same line writes where `when` does not hold: `None`, or what stood there; None: nothing."""
     mutates: tuple[str, ...] = ()
     """Config keys, or `env:NAME`."""
     certain: bool = True
     reason: str | None = None
-    """Why it is not certain, or a remark."""
+    """Why it is not certain, or a remark; for people, nothing is read from it again."""
+    holder: Holder | None = None
+    """What it is put on; None: a class or module that the target names."""
+    reached: str | None = None
+    """How one object is reached, as it is written."""
+    adds: bool = False
+    """The name is new there: nothing of upstream is replaced."""
+    told: bool = False
+    """It is listed although its target cannot be named."""
+    by_text: bool = False
+    """A text names the target, in a call that speaks of patching."""
+    helper: Location | None = None
+    """The line of the helper that makes it, where it is listed at a call of that."""
+    called_at: Location | None = None
+    """The call of its helper that was read, where it is listed in the helper."""
     moment: Moment = Moment.INSTALL
     target_kind: TargetKind = TargetKind.UNKNOWN
     alias_of: str | None = None

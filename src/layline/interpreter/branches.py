@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from layline.interpreter.values import (
+    TRUE,
     Choice,
+    Literal,
     Outside,
     Test,
+    Unknown,
     Value,
+    conjoin,
     find_alternatives,
     negate,
     truth,
@@ -78,6 +82,49 @@ def find_ways(value: Value, known: Known = ()) -> Iterator[tuple[Known, Value]]:
         yield from find_ways(value.yes, assume(value.test, known))
     if found_test is not True:
         yield from find_ways(value.no, assume(negate(value.test), known))
+
+
+def split_value(value: Value, when: Known, is_nothing: Callable[[Value], bool]) -> tuple[Value, Value, list[Value]]:
+    """Of a choice between something and nothing: the something, the test that leads there, and the nothings."""
+    told, others = _sort(value, when, is_nothing)
+    if not told or not others or len(told) > _MOST_WAYS or all(isinstance(found, Literal) for _, found in told):
+        return value, TRUE, []
+    tests = tuple(dict.fromkeys(conjoin(path) for path, _ in told))
+    whole = join(tuple(dict.fromkeys(found for _, found in told)))
+    return whole, tests[0] if len(tests) == 1 else Test("or", tests), list(dict.fromkeys(others))
+
+
+Paths = list[tuple[Known, Value]]
+
+
+def _sort(value: Value, known: Known, is_nothing: Callable[[Value], bool]) -> tuple[Paths, list[Value]]:
+    """Every something with the tests that lead there, as they are written, and every nothing; a test that chooses among
+    somethings alone is none that matters.
+    """
+    if not isinstance(value, Choice):
+        found = find_alternatives(value)
+        return [((), one) for one in found if not is_nothing(one)], [one for one in found if is_nothing(one)]
+    decided = holds(value.test, known)
+    if decided is not None:
+        return _sort(value.yes if decided else value.no, assume(value.test, known) if decided else known, is_nothing)
+    other = negate(value.test)
+    yes, no_yes = _sort(value.yes, assume(value.test, known), is_nothing)
+    no, no_no = _sort(value.no, assume(other, known), is_nothing)
+    if not no_yes and not no_no:
+        return [((), one) for _, one in (*yes, *no)], []
+    told = [((value.test, *path), one) for path, one in yes] + [((other, *path), one) for path, one in no]
+    return told, [*no_yes, *no_no]
+
+
+def join(values: tuple[Value, ...]) -> Value:
+    """One of several, it is not said which."""
+    whole = values[-1]
+    for value in reversed(values[:-1]):
+        whole = Choice(_ANY, value, whole)
+    return whole
+
+
+_ANY = Unknown("which of several")
 
 
 def find_pairs(left: Value, right: Value, when: Iterable[Value] = ()) -> Iterator[tuple[Value, Value]]:

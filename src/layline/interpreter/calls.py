@@ -23,6 +23,7 @@ from layline.interpreter.statements import RAISES
 from layline.interpreter.text_targets import Namings
 from layline.interpreter.values import (
     NONE,
+    Annotation,
     Argument,
     Called,
     Choice,
@@ -86,7 +87,7 @@ class Interpreter(Namings, Writes):
                 method = self.read_attribute(callee, "__call__")
                 if not isinstance(method, Function):
                     return Unknown("a call")
-                if _is_wrapt_decorator(method):
+                if is_wrapt_decorator(method):
                     return Called(callee, tuple(arguments), tuple(keywords.items()))
                 return self.call(method, arguments, keywords, node)
             case Called(callee=Outside(path="layline.registration")):
@@ -103,7 +104,7 @@ class Interpreter(Namings, Writes):
             if self._names_target(arguments, keywords) and not _returns_decorator(callee):
                 return self._call_outside(Outside(callee.dotted), arguments, keywords, node)
             return self._begin_registration(callee, arguments, keywords, node)
-        if len(arguments) == 1 and _is_wrapt_decorator(callee):
+        if len(arguments) == 1 and is_wrapt_decorator(callee):
             self._note_use(Unknown("a wrapper"), arguments, keywords)
             return Called(callee, tuple(arguments))  # the original, wrapped
         if name in WRAPT and _is_wrapt(callee):
@@ -342,6 +343,9 @@ def bind_arguments(function: Function, arguments: list[Value], keywords: dict[st
     bound.update(dict(zip(names, arguments, strict=False)))
     extra = {name: value for name, value in keywords.items() if name not in bound}
     bound.update({name: value for name, value in keywords.items() if name in bound})
+    for arg in (*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs):
+        if arg.annotation is not None and isinstance(known := bound[arg.arg], Argument) and known.says is None:
+            bound[arg.arg] = Argument(known.name, known.context, Annotation(arg.annotation, function.scope))
     if parameters.vararg:
         whole = len(arguments) > len(names) or not any(isinstance(a, Argument) for a in arguments)
         bound[parameters.vararg.arg] = Items(arguments[len(names) :], whole=whole and bool(arguments[len(names) :]))
@@ -372,7 +376,7 @@ def join_returns(returns: list[tuple[tuple[Value, ...], Value]], *, falls: bool)
     return NONE if result is None else result
 
 
-def _is_wrapt_decorator(function: Function) -> bool:
+def is_wrapt_decorator(function: Function) -> bool:
     """`@wrapt.decorator def w(wrapped, instance, args, kwargs)`: calling it wraps what it is given."""
     return any(ast.unparse(item).endswith("wrapt.decorator") for item in getattr(function.node, "decorator_list", ()))
 

@@ -36,6 +36,12 @@ class Write:
     """Where each caller stood, and the function it was in, outermost first."""
     chosen: tuple[Value, ...] = ()
     """Those of `when` that only decide which object is written to; the write itself happens either way."""
+    node: ast.AST | None = None
+    """What is written: the attribute, the item, or the call of `setattr`."""
+    given: tuple[Value, ...] = ()
+    """Tests that decide that it is this value; without them `otherwise` is written."""
+    otherwise: tuple[Value, ...] = ()
+    """Nothing, or what stood there: the other values of the same line."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

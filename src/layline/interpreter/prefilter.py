@@ -181,6 +181,8 @@ def _is_given(value: ast.expr, given: set[str]) -> bool:
     match value:
         case ast.Call(args=[first, *_]) if _called(value) in {"MethodType", "partial", "partialmethod", "staticmethod"}:
             return _is_given(first, given)
+        case ast.Call(func=ast.Name(id="type"), args=[_, ast.Tuple(elts=bases), _]):
+            return any(_is_given(base, given) for base in bases)
         case ast.JoinedStr(values=values):
             return any(isinstance(part, ast.FormattedValue) and _root(part.value) in given for part in values)
     return _root(value) in given
@@ -252,6 +254,8 @@ def may_write(facts: Facts, packages: tuple[str, ...]) -> bool:
     tops = {package.partition(".")[0] for package in packages}
     if any(not site.plain and (site.root in LOADERS or site.root.partition(".")[0] in tops) for site in facts.sites):
         return True
+    if any(not site.root and not site.plain for site in facts.sites):
+        return True  # code put on an object that is reached somehow
     anything = find_bound(facts, ()) if packages else frozenset()
     return any(write.root in anything and write.last and not write.plain for write in facts.writes)
 

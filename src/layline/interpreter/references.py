@@ -98,6 +98,46 @@ def find_own_attributes(function: Function) -> Iterator[str]:
 
 
 @lru_cache(maxsize=10_000)
+def makes_callable(node: ast.AST) -> bool:
+    """Whether what a function returns can be called, by what stands behind `return`: a function or class it defines, a
+    lambda, a partial.
+    """
+    if isinstance(node, ast.Lambda):
+        return isinstance(node.body, ast.Lambda)
+    if not isinstance(node, ast.FunctionDef):
+        return False
+    made = {part.name for part in ast.walk(node) if isinstance(part, _DEFINES) and part is not node}
+    made |= {
+        target.id
+        for part in ast.walk(node)
+        if isinstance(part, ast.Assign) and _is_callable(part.value, made)
+        for target in part.targets
+        if isinstance(target, ast.Name)
+    }
+    returned = [part.value for part in ast.walk(node) if isinstance(part, ast.Return) and part.value is not None]
+    return any(_is_callable(value, made) for value in returned)
+
+
+_DEFINES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_MAKERS = frozenset({"partial", "partialmethod", "MethodType", "wraps", "update_wrapper", "compile", "jit", "type"})
+
+
+def _is_callable(value: ast.expr, made: set[str]) -> bool:
+    match value:
+        case ast.Lambda():
+            return True
+        case ast.Name(id=name):
+            return name in made
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args):
+            return name in _MAKERS or any(_is_callable(item, made) for item in args)
+        case ast.Call(args=args):
+            return any(_is_callable(item, made) for item in args)
+        case ast.IfExp(body=body, orelse=orelse):
+            return _is_callable(body, made) or _is_callable(orelse, made)
+    return False
+
+
+@lru_cache(maxsize=10_000)
 def gives_value(node: ast.AST) -> bool:
     """Whether a function returns anything but nothing, True or False."""
     found = [part.value for part in walk(node) if isinstance(part, ast.Return) and part.value is not None]

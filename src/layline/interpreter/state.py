@@ -210,6 +210,9 @@ class Machine(ABC):
             case Test(operator="and", operands=operands) if test not in self.tests:
                 words = [self.say_test(operand) for operand in operands]
                 return None if None in words else " and ".join(word for word in words if word)
+            case Test(operator="or", operands=operands) if test not in self.tests:
+                words = [self.say_test(operand) for operand in operands]
+                return None if None in words else " or ".join(f"({word})" for word in words)
         node = self.tests.get(test)
         return None if node is None else ast.unparse(node)
 

@@ -89,11 +89,21 @@ class Literal:
 
 
 @_value()
+class Annotation:
+    """What is written behind a parameter, and the names it is written in."""
+
+    node: ast.expr
+    scope: Scope
+
+
+@_value()
 class Argument:
     """A parameter nobody told us; `context` marks the one that a patch engine hands to handlers and conditions."""
 
     name: str
     context: bool = False
+    says: Annotation | None = field(default=None, compare=False, repr=False)
+    """What its annotation says, read when somebody asks for its class (see `interpreter.annotated`)."""
 
 
 @_value(eq=False)

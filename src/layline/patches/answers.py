@@ -25,6 +25,10 @@ class Effect(TypedDict):
     target: str | None
     replacement: str | None
     replacement_at: str | None
+    otherwise: str | None
+    holder: str | None
+    reached: str | None
+    adds: bool
     mutates: list[str]
     location: str
     certain: bool

@@ -23,7 +23,10 @@ _EFFECT = (
     "alias_of",
     "location",
 )
-_MORE = ("id", "when", "state", "mutates", "reason", "replacement_at", "suggestion", "removal", "anchors")
+_MORE = (
+    *("id", "when", "otherwise", "state", "adds", "mutates", "reason", "holder", "reached"),
+    *("replacement_at", "suggestion", "removal", "anchors"),
+)
 _PATCH_MORE = ("active_reason", "handler", "tags", "version_gates", "body_keys", "implementation", "notes")
 _STRAY = ("within", "called_from", "unknown_callers")
 CSV_COLUMNS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from layline.core.evidence import encode_skipped
-from layline.patches.wanted import is_state
+from layline.patches.wanted import is_addition, is_state
 
 if TYPE_CHECKING:
     from layline.core.patch import Effect, Inventory, Patch, Unregistered
@@ -71,6 +71,10 @@ def encode_effect(effect: Effect) -> answers.Effect:
         "target": effect.target,
         "replacement": effect.replacement,
         "replacement_at": str(effect.replacement_at) if effect.replacement_at else None,
+        "otherwise": effect.otherwise,
+        "holder": effect.holder.value if effect.holder else None,
+        "reached": effect.reached,
+        "adds": is_addition(effect),
         "mutates": list(effect.mutates),
         "location": str(effect.location),
         "certain": effect.certain,

@@ -6,12 +6,14 @@ import ast
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location
 from layline.core.patch import Effect, Fate, Moment, Premise, Style, TargetKind
 from layline.interpreter.config_paths import Roots
 from layline.interpreter.events import Call, Log, Naming, Write
+from layline.interpreter.kept import find_kept
 from layline.interpreter.objects import spell_object
 from layline.interpreter.references import find_references
 from layline.interpreter.values import (
@@ -62,10 +64,23 @@ class Known:
     kind: TargetKind
     alias_of: str | None = None
     suggestion: str | None = None
+    is_field: bool = False
+    """A class declares it as data."""
+
+
+class MemberKind(StrEnum):
+    """What classes of upstream declare a name as."""
+
+    METHOD = "method"
+    FIELD = "field"
 
 
 def know_nothing(_: str) -> Known:
     return Known(TargetKind.UNKNOWN)
+
+
+def know_no_members(_: str) -> frozenset[MemberKind]:
+    return frozenset()
 
 
 @dataclass(slots=True, eq=False)
@@ -79,17 +94,24 @@ class Installer:
     """Top-level packages of the downstream: a private attribute that carries one is bookkeeping."""
     packages: tuple[str, ...] = ()
     """Upstream packages, for texts that may be a path or an id."""
+    find_members: Callable[[str], frozenset[MemberKind]] = know_no_members
+    """What classes of upstream, whichever, declare a name as."""
     logs: dict[tuple[int, int, tuple[object, ...]], Log] = field(default_factory=dict)
     kept: list[Value] = field(default_factory=list)
     silent: dict[Location, Fate] = field(default_factory=dict)
     """Lines that were read and make no row, and why."""
+    handed: set[Location] = field(default_factory=set)
+    """Lines of helpers that a caller handed an object of ours."""
+    module: Module | None = None
+    """The one whose code is being judged."""
     conditions: dict[Value, tuple[str | None, Premise | None]] = field(default_factory=dict)
     """What was read of tests: a dispatch asks the same ones on the way to each of its cases."""
 
     @contextmanager
     def reading(self, module: Module) -> Iterator[None]:
         """What is read of one module inside depends on nothing that was read before."""
-        self.logs, self.kept, self.silent, self.conditions = {}, [], {}, {}
+        self.logs, self.kept, self.silent, self.conditions, self.module = {}, [], {}, {}, module
+        self.handed = set()
         with self.machine.aside_from_others():
             self.machine.read_module(module)
             self.machine.aside |= module.aside
@@ -154,9 +176,24 @@ class Installer:
         """Names under which the original of a target is kept on objects: `self._orig_update`."""
         attribute = target.rpartition(".")[2]
         stashed = {at.rpartition(".")[2] for at, original in self.machine.stashes.items() if original == target}
-        return stashed | {
-            aside for aside, original in self.machine.aside if original == attribute and aside != attribute
-        }
+        pairs = self.machine.aside | self.find_pairs()
+        return stashed | {aside for aside, original in pairs if original == attribute and aside != attribute}
+
+    def find_pairs(self) -> frozenset[tuple[str, str]]:
+        """Names under which the file at hand keeps originals beside what it replaces."""
+        return frozenset() if self.module is None else find_kept(self.module)
+
+    def is_stash(self, owner: str, name: str, value: Value | None) -> bool:
+        """`C._first = C.go`, where the file puts something else in the place of `C.go`; or that one put back."""
+        if value is None:
+            return any(kept == name for kept, _ in self.find_pairs())
+        if not isinstance(value, Outside) or value.path.rpartition(".")[0] != owner:
+            return False
+        other = value.path.rpartition(".")[2]
+        if (name, other) in self.find_pairs():
+            self.machine.stashes.setdefault(f"{owner}.{name}", value.path)
+            return True
+        return (other, name) in self.find_pairs()
 
     def is_original(self, value: Value, target: str) -> bool:
         return isinstance(value, Outside) and self.same_object(value.path, target)
@@ -202,10 +239,11 @@ class Installer:
     def describe(self, value: Value | None) -> tuple[str | None, Location | None]:  # noqa: C901  one case per kind of value
         """A replacement in a few words, and where the downstream defines it; of several, all that are ours."""
         several = [] if value is None else [v for v in find_alternatives(value) if v != Literal(None)]
-        if len(several) > 1 and all(isinstance(v, Function | Class | Partial | Outside | Called) for v in several):
-            told = [self.describe(v) for v in several[:3]]
+        named = [v for v in several if isinstance(v, _NAMED_VALUES)]
+        if len(several) > 1 and isinstance(several[0], _NAMED_VALUES) and any(not isinstance(v, Member) for v in named):
+            told = [self._describe_reached(v) for v in named[:3]]
             names = list(dict.fromkeys(name for name, _ in told if name))
-            more = " or …" if len(several) > 3 and names != [_COMPUTED] else ""
+            more = " or …" if len(several) > min(len(named), 3) and names != [_COMPUTED] else ""
             return " or ".join(names) + more, next((place for _, place in told if place is not None), None)
         if len(several) > 1 and isinstance(several[0], Literal):
             known = [repr(v.value) for v in several if isinstance(v, Literal)]
@@ -223,10 +261,14 @@ class Installer:
             case Outside(path=path):
                 return path, None
             case Partial(function=function):
-                name, place = self.describe(function)
+                name, place = self._describe_reached(function)
                 return f"functools.partial({name})", place
             case Called(callee=Outside(path="types.MethodType"), arguments=(bound, _)):
                 return self.describe(bound)
+            case Called(callee=Outside(path="builtins.type"), arguments=(_, Items(values=bases), _)):
+                ours = [self.describe(base) for base in bases if isinstance(base, Class)]
+                below = ", ".join(name for name, _ in ours if name)
+                return f"a class below {below}" if below else _COMPUTED, ours[0][1] if ours else None
             case Called(callee=callee):
                 name, place = self.describe(callee)
                 if name == _COMPUTED:
@@ -251,16 +293,29 @@ class Installer:
                 return "a literal", None
         return _COMPUTED, None
 
+    def _describe_reached(self, value: Value) -> tuple[str | None, Location | None]:
+        """One of several values, or what is called by one: an attribute of an object as it is written."""
+        spelled = spell_object(value) if isinstance(value, Member) else None
+        return (spelled, None) if spelled else self.describe(value)
+
     def find_definition(self, value: Value) -> Location | None:
         """Where a function of ours stands that was too long to be read."""
-        parts = value.path.split(".") if isinstance(value, Outside) else []
+        found = self._find_ours(value.path.split(".") if isinstance(value, Outside) else [])
+        return None if found is None else Location(found[0], found[1].lineno)
+
+    def find_function(self, parts: list[str]) -> ast.stmt | None:
+        """The definition that a dotted name leads to in our own code."""
+        found = self._find_ours(parts)
+        return None if found is None else found[1]
+
+    def _find_ours(self, parts: list[str]) -> tuple[str, ast.stmt] | None:
         modules = self.machine.modules
         for end in range(len(parts) - 1, 0, -1):
             path = modules.path_of(".".join(parts[:end]))
             module = modules.find(".".join(parts[:end])) if path is not None else None
             if path is not None and module is not None:
                 found = find_nested(module.body, parts[end:])
-                return None if found is None else Location(path, found.lineno)
+                return None if found is None else (path, found)
         return None
 
     def build_effect(self, event: Write | Call | Naming, target: str, value: Value | None) -> Effect:
@@ -282,7 +337,16 @@ class Installer:
             alias_of=known.alias_of,
             suggestion=known.suggestion,
             anchors=anchors,
+            adds=known.kind is TargetKind.ABSENT and value is not None and self._is_class(target.rpartition(".")[0]),
         )
+
+    def _is_class(self, dotted: str) -> bool:
+        """A class that upstream has: a name it lacks is added to it; one that a module lacks is read by nobody."""
+        is_named = dotted.rpartition(".")[2][:1].isupper()
+        return is_named and self.look_up(dotted).kind in {TargetKind.DEFINITION, TargetKind.IMPORTED_NAME}
+
+
+_NAMED_VALUES = (Function, Class, Partial, Outside, Called, Member)
 
 
 def _find_held(attributes: dict[str, Value]) -> Function | Partial | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from layline.core.evidence import Severity
 from layline.core.listing import Diagnostic, Group, Listing
-from layline.core.patch import HANDED, Style, TargetKind
+from layline.core.patch import Holder, Style, TargetKind
 from layline.core.prose import count, verb
 from layline.patches.report import describe_change, describe_closing, find_shared_targets, is_on_object
 from layline.patches.wanted import DEAD, NEVER_ACTIVE, find_warnings
@@ -89,7 +89,7 @@ def _say_parts(effects: list[Effect], named: str) -> str:
 def _find_part(effect: Effect) -> str:
     if effect.target_kind is TargetKind.EXTERNAL:
         return _OTHER
-    if effect.target or effect.reason == HANDED:
+    if effect.target or effect.holder is Holder.REGISTRY:
         return _UPSTREAM
     return _SETTING if effect.mutates else _UNNAMED
 
@@ -118,7 +118,7 @@ def _say(effect: Effect, patch: Patch | None) -> str:
 
 
 def _describe(effect: Effect) -> str:
-    if effect.target or not effect.mutates or effect.reason == HANDED:
+    if effect.target or not effect.mutates or effect.holder is Holder.REGISTRY:
         return describe_change(effect)
     names = ", ".join(name.removeprefix("env:") for name in effect.mutates)
     what = "the environment variable" if effect.style is Style.ENV_LIFECYCLE else "the config key"
@@ -128,7 +128,8 @@ def _describe(effect: Effect) -> str:
 def _condition(effect: Effect, patch: Patch | None) -> str:
     guard = patch.guard.expression if patch is not None and patch.guard.expression != "always" else ""
     both = " and ".join(part for part in (guard, effect.when or "") if part)
-    return f"when {both}" if both else ""
+    rest = f", else {effect.otherwise}" if effect.otherwise else ""
+    return f"when {both}{rest}" if both else ""
 
 
 def _warn(effect: Effect, patch: Patch | None) -> Diagnostic:

@@ -6,9 +6,9 @@ import posixpath
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Alert, Evidence, Severity
-from layline.core.patch import HANDED, ON_OBJECTS, Moment, Style, TargetKind
+from layline.core.patch import Holder, Moment, Style, TargetKind
 from layline.core.report import Bullets, Cell, Paragraph, Report, Section, Table
-from layline.patches.wanted import DELETED, is_state
+from layline.patches.wanted import DELETED, is_addition, is_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -203,9 +203,7 @@ def _build_shared(shared: dict[str, list[Patch]]) -> Section:
 
 def is_on_object(effect: Effect) -> bool:
     """Set on single objects when they are there, not on a class or module for everyone."""
-    reason = effect.reason or ""
-    on_class = "of the class of" in reason
-    return reason.startswith(ON_OBJECTS) or ("object that only exists at run time" in reason and not on_class)
+    return effect.holder is Holder.OBJECT
 
 
 def _build_all_unregistered(inventory: Inventory, repository: str) -> Iterator[Section]:
@@ -254,7 +252,7 @@ def describe_change(effect: Effect) -> str:
     """What an effect does in a few words: verb and target; what it sets, or why nothing is known, where it has none."""
     if effect.target:
         return f"{_say_change(effect, effect.target)}{_MOMENTS[effect.moment]}"
-    if effect.reason == HANDED and effect.mutates:
+    if effect.holder is Holder.REGISTRY and effect.mutates:
         return f"registers {effect.replacement} by {effect.mutates[0]}{_MOMENTS[effect.moment]}"
     if effect.certain or not effect.reason:
         return describe_logic((effect,))
@@ -271,7 +269,14 @@ def _say_change(effect: Effect, target: str) -> str:
         return f"deletes {target}"
     if is_state(effect):
         return f"sets {target} to {effect.replacement}"
-    return f"{_VERBS.get(effect.style, 'changes')} {target}"
+    verb = "adds" if is_addition(effect) else _VERBS.get(effect.style, "changes")
+    return f"{verb} {target}{_say_object(effect)}"
+
+
+def _say_object(effect: Effect) -> str:
+    if effect.holder is not Holder.OBJECT:
+        return ""
+    return f" on one object ({effect.reached})" if effect.reached else " on one object"
 
 
 def describe_switch(engine: Engine) -> str | None:

@@ -95,6 +95,11 @@ def _asks_upstream(premise: Premise | None) -> bool:
     return premise.kind in {PremiseKind.VERSION, PremiseKind.NAME} or any(map(_asks_upstream, premise.parts))
 
 
+def is_addition(effect: Effect) -> bool:
+    """A name that upstream does not have, and was not meant to: nothing is replaced."""
+    return effect.adds and not is_dead(effect)
+
+
 def is_state(effect: Effect) -> bool:
     """A plain value put on a name of upstream: state that is set, not code that is replaced."""
     if effect.target is None or effect.style is not Style.BINDING_REPLACEMENT or effect.replacement_at is not None:

@@ -173,6 +173,8 @@ class _Walker:
             ast.ImportFrom: self._note_import,
             ast.If: self._note_test,
             ast.ClassDef: self._note_class,
+            ast.FunctionDef: self.sites.note_definition,
+            ast.AsyncFunctionDef: self.sites.note_definition,
             ast.List: self._note_display,
             ast.Tuple: self._note_display,
             ast.Set: self._note_display,

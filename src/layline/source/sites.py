@@ -41,7 +41,9 @@ class SiteFinder:
     """Collects writes and the names they go through; what counts is told when the whole file is known."""
 
     def __init__(self) -> None:
-        self._raw: list[tuple[int, str, str, bool, bool, bool]] = []
+        self._raw: list[tuple[int, str, str, bool | str, bool, bool]] = []
+        """Line, root, attribute, whether it is code (or the name that is set), whether it is our own, whether plain."""
+        self._defined: set[str] = set()
         self._imported: dict[str, str] = {}
         self._aliases: dict[str, str] = {}
 
@@ -55,6 +57,9 @@ class SiteFinder:
                 dot = "" if base.endswith(".") else "."
                 self._imported.update({item.asname or item.name: f"{base}{dot}{item.name}" for item in names})
 
+    def note_definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        self._defined.add(node.name)
+
     def note_write(
         self, node: ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Delete, targets: list[ast.expr]
     ) -> None:
@@ -67,7 +72,7 @@ class SiteFinder:
                     if opened:
                         self._aliases.setdefault(name, opened)
                 case ast.Attribute(value=owner, attr=attr):
-                    behaves = attr in _BEHAVES or _is_code(value)
+                    behaves = attr in _BEHAVES or (value.id if isinstance(value, ast.Name) else _is_code(value))
                     self._raw.append((target.lineno, _root(owner), attr, behaves, _is_own(owner), plain))
                 case ast.Subscript(value=ast.Attribute(value=owner, attr="__dict__")):
                     self._raw.append((target.lineno, _root(owner), "", not plain, _is_own(owner), plain))
@@ -84,8 +89,9 @@ class SiteFinder:
         self._raw.append((node.lineno, _root(owner), last, True, _is_own(owner), plain))
 
     def find(self) -> Iterator[Site]:
-        for line, root, last, behaves, own, plain in sorted(set(self._raw)):
+        for line, root, last, code, own, plain in sorted(set(self._raw), key=lambda row: (*row[:3], str(row[3]))):
             imported = self._follow(root)
+            behaves = code in self._defined if isinstance(code, str) else code
             if imported or (behaves and not own):
                 yield Site(line, imported, last, plain)
 

@@ -276,7 +276,7 @@ def start_all(model):
 def first(model):
     start_all(model)
 """,
-        [(4, "up.a.f")],
+        [(3, None), (4, "up.a.f")],
     ),
     (
         "now, and again in a wrapper later: told as it happens now",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from layline.core.evidence import Location
-from layline.core.patch import HANDED, Effect, Inventory, Patch, Premise, PremiseKind, Removal, Style, TargetKind
+from layline.core.patch import Effect, Holder, Inventory, Patch, Premise, PremiseKind, Removal, Style, TargetKind
 from layline.patches.declared_keys import Schema
 from layline.patches.find import find_word
 from layline.patches.report import describe_change, describe_logic
@@ -68,7 +68,7 @@ def test_a_class_handed_to_a_registry_is_registered_not_a_config_key() -> None:
         replacement="own.a.Mine",
         mutates=("up.REG.register_model('Arch')",),
         location=OURS,
-        reason=HANDED,
+        holder=Holder.REGISTRY,
     )
     assert describe_change(effect) == "registers own.a.Mine by up.REG.register_model('Arch')"
 

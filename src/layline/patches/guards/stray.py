@@ -39,14 +39,16 @@ _LONGEST = 80
 """A test about which object is meant is said in full up to this length, else as it is written."""
 
 
-def find_listed(event: Event, place: Location) -> tuple[Location, int]:
+def find_listed(event: Event, place: Location, *, is_named: bool = True) -> tuple[Location, int]:
     """Where an effect is listed: where its helper was called, if the caller decides it; and how many callers stand
-    above.
+    above. Of an object without a name it is the nearest call.
     """
     trail: tuple[tuple[Location, Any], ...] = getattr(event, "trail", ())
     while len(trail) > 1 and look_at(trail[-1][1]).is_helper and _is_decided(event, trail[-1][1], place):
-        trail = trail[:-1]
+        left, trail = trail[-1][1], trail[:-1]
         place = trail[-1][0]
+        if not is_named and trail[-1][1] is not left:
+            break  # a helper that calls itself stands in nobody's way
     return place, max(len(trail) - 1, 0)
 
 
@@ -81,10 +83,11 @@ class Ways:
     def describe(self, event: Event, effect: Effect) -> str | None:
         """Everything between the function an effect is listed under and the write; what a caller decides is said so."""
         trail: tuple[tuple[Location, ast.AST], ...] = getattr(event, "trail", ())
-        _, above = find_listed(event, effect.location)
+        _, above = find_listed(event, effect.location, is_named=effect.target is not None)
         places = [*(place for place, _ in trail[:-1]), getattr(event, "at", effect.location)]
         words = [self._around(place, trail[i][1] if trail else None) for i, place in enumerate(places)]
         own = [word for word in words[above : above + 1] if word]
+        own += [text for test in getattr(event, "given", ()) if (text := self._say_given(test)) not in own]
         if effect.target is not None:
             own += [text for text in dict.fromkeys(self._find_chosen(event, effect)) if text not in own]
         said = [" and ".join(_bracket(text) if len(own) > 1 else text for text in own)]
@@ -118,6 +121,14 @@ class Ways:
             text = self._say(test)
             if text is not None:
                 yield text
+
+    def _say_given(self, test: Value) -> str:
+        """What chose the value: in full where that is short, else as it is written, else at least that something did."""
+        text = self._reader.show(simplify(test))
+        if len(text) <= _LONGEST and not _is_vague(text):
+            return text
+        written = self._installer.machine.say_test(test)
+        return written if written and len(written) <= 6 * _LONGEST else "tests before this line choose the value"
 
     def _say(self, test: Value) -> str | None:
         text = self._reader.show(simplify(test))

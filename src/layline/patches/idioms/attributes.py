@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from layline.core.patch import Effect, Style, TargetKind
+from layline.core.patch import Effect, Holder, Style, TargetKind
 from layline.interpreter.events import Event, Write
 from layline.interpreter.inner import walk
 from layline.interpreter.objects import spell_object
@@ -72,8 +72,8 @@ def _find_outside(event: Write, owner: str, installer: Installer) -> Iterator[Ef
                 yield installer.build_effect(event, owner, event.value)
         elif name == "__code__":
             yield installer.build_effect(event, owner, event.value)
-        elif _is_mark(event, f"{owner}.{name}") or (event.value is None and "orig" in name):
-            continue  # a mark, or a kept original thrown away
+        elif _is_mark(event, f"{owner}.{name}") or _keeps_original(event, owner, name, installer):
+            continue
         elif f"{owner}.{name}" == "os.environ":
             continue  # an environment variable, not a binding
         elif f"{owner}.{name}" in installer.machine.stashes:
@@ -86,6 +86,11 @@ def _find_outside(event: Write, owner: str, installer: Installer) -> Iterator[Ef
             effect = installer.build_effect(event, f"{owner}.{name}", event.value)
             is_setting = _HOLDS_SETTINGS.search(owner) is not None and effect.replacement_at is None
             yield replace(effect, mutates=(name,)) if is_setting and not effect.mutates else effect
+
+
+def _keeps_original(event: Write, owner: str, name: str, installer: Installer) -> bool:
+    """An original kept beside its replacement, put back, or thrown away."""
+    return (event.value is None and "orig" in name) or installer.is_stash(owner, name, event.value)
 
 
 def _is_mark(event: Write, target: str) -> bool:
@@ -145,14 +150,23 @@ def _find_sweep(event: Write, installer: Installer) -> Iterator[Effect]:
         location=event.at,
         certain=False,
         reason=_name_loaded(event),
+        holder=Holder.MODULES,
+        told=_is_one_module(event),
         moment=moment_of(event),
     )
+
+
+def _is_one_module(event: Write) -> bool:
+    match event.owner:
+        case Element(owner=Outside(path="sys.modules"), key=key):
+            return key != EACH and text_of(event.name) is not None
+    return False
 
 
 def _name_loaded(event: Write) -> str:
     """`sys.modules[model.__module__].f = g`: one module, which only a run can tell."""
     match event.owner:
-        case Element(owner=Outside(path="sys.modules"), key=key) if key != EACH and text_of(event.name):
+        case Element(owner=Outside(path="sys.modules"), key=key) if _is_one_module(event):
             return f"`{text_of(event.name)}` of what sys.modules[{spell_object(key) or '…'}] holds at run time"
     return "rebinds a name in every loaded module; which ones is only known at run time"
 

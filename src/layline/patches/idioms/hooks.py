@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from layline.core.patch import Effect, Style
+from layline.core.patch import Effect, Holder, Style
 from layline.interpreter.events import Call, Event, Write
 from layline.interpreter.values import Class, Function, Instance, Items, Outside, Value, find_alternatives
 from layline.patches.installer import Installer, moment_of
@@ -46,6 +46,8 @@ def _build(event: Call | Write, place: str, value: Value, installer: Installer) 
         mutates=(place,),
         certain=False,
         moment=moment_of(event),
+        holder=Holder.IMPORTS,
+        told=True,
         reason=f"an import hook: what it changes is decided when a module is imported{about}",
     )
 

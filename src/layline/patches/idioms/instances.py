@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from layline.core.patch import ON_OBJECTS, Effect, Style, TargetKind
+from layline.core.patch import Effect, Holder, Style, TargetKind
+from layline.interpreter.annotated import find_foreign_root, find_said
+from layline.interpreter.calls import is_wrapt_decorator
 from layline.interpreter.events import Event, Write
 from layline.interpreter.objects import class_of, find_class_name, find_classes, is_class_of, spell_object
-from layline.interpreter.references import find_own_attributes
+from layline.interpreter.references import find_own_attributes, makes_callable
 from layline.interpreter.state import text_of
 from layline.interpreter.values import (
     Argument,
@@ -27,7 +30,7 @@ from layline.interpreter.values import (
     find_alternatives,
 )
 from layline.patches.idioms.attributes import is_kept_original, is_loaded_module
-from layline.patches.installer import Installer, moment_of, name_owner
+from layline.patches.installer import Installer, Known, MemberKind, moment_of, name_owner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +38,8 @@ if TYPE_CHECKING:
 
 _BASES = (".Module", ".PreTrainedModel", ".ModelMixin", "builtins.object")
 """Classes that too many others derive from to say whose method is meant."""
-_BEHAVES = frozenset("forward __call__ generate".split())
+_LONGEST = 60
+_BEHAVES = frozenset("forward __call__ generate __class__".split())
 """Attributes that hold behaviour, whatever is put there."""
 _MODULE_LIKE = re.compile(r"(?:^|_)(?:module|mod|cls|klass|class|package)(?:_|$)|_cls$|_module$")
 
@@ -62,39 +66,88 @@ def find_instance_bindings(event: Event, installer: Installer) -> Iterator[Effec
 def _tell(event: Write, name: str, installer: Installer) -> Iterator[Effect]:
     """One row per class the object may be of, where the code tells; else one that says how the object is reached."""
     value, owner = event.value or Unknown("deleted"), _find_holder(event.owner)
+    made = class_of(owner)
+    if isinstance(made, Outside) and made.path.partition(".")[0] in sys.stdlib_module_names:
+        return  # a stand-in we made ourselves: `SimpleNamespace()`, `MagicMock()`
+    known = find_classes(event.owner, event.when) or find_said(owner, installer.machine)
+    classes = [kind for kind in known if not _is_vague(kind, name, installer)]
+    if classes and all(isinstance(kind, Class) for kind in classes):
+        return  # an object of a class of ours: nothing of upstream is changed
     replacement, place = installer.describe(value)
-    style = _judge_style(owner, name, value, installer)
     effect = Effect(
-        style=style,
+        style=_judge_style(owner, name, value, installer),
         target=None,
         replacement=replacement,
         replacement_at=place,
         location=event.at,
         certain=False,
         moment=moment_of(event),
+        holder=find_holder(owner),
+        reached=_spell(owner, event),
     )
-    made = class_of(owner)
-    if isinstance(made, Outside) and made.path.partition(".")[0] in sys.stdlib_module_names:
-        return  # a stand-in we made ourselves: `SimpleNamespace()`, `MagicMock()`
-    classes = [known for known in find_classes(event.owner, event.when) if not _is_vague(known, name, installer)]
-    if classes and all(isinstance(known, Class) for known in classes):
-        return  # an object of a class of ours: nothing of upstream is changed
-    for known in classes:
-        if isinstance(known, Outside):
-            found = installer.look_up(f"{known.path}.{name}")
-            yield replace(
-                effect,
-                target=f"{known.path}.{name}",
-                certain=True,
-                target_kind=found.kind,
-                alias_of=found.alias_of,
-                reason=f"{ON_OBJECTS} `{spell_object(owner) or '…'}`, not on the class",
-            )
+    named = [kind for kind in classes if isinstance(kind, Outside)]
+    for kind in named:
+        found = installer.look_up(f"{kind.path}.{name}")
+        told = _mark_setting(effect, name, found.is_field and not _is_class(value))
+        yield _name_class(told, f"{kind.path}.{name}", kind == made, found)
     if not classes:
-        how = _how(value) or ("wraps " if style is Style.FUNCTION_WRAPPING else "")
-        called = find_class_name(event.owner, event.when)
-        kind = f", of a class called {called}" if called else ""
-        yield replace(effect, reason=f"{how}`{name}` of {_whose(owner)}{kind}")
+        yield _describe_object(effect, event, name, installer)
+
+
+def _name_class(effect: Effect, target: str, is_exact: bool, found: Known) -> Effect:
+    """The class is known; one that was made here is that very class, so that a name it lacks is new."""
+    return replace(
+        effect,
+        target=target,
+        certain=True,
+        target_kind=found.kind,
+        alias_of=found.alias_of,
+        adds=is_exact and found.kind is TargetKind.ABSENT,
+        holder=Holder.OBJECT,
+        reason=f"set on objects of the class, reached as `{effect.reached or '…'}`, not on the class",
+    )
+
+
+def _describe_object(effect: Effect, event: Write, name: str, installer: Installer) -> Effect:
+    """Nothing names the class: how the object is reached, and what is known of its attribute."""
+    value, owner = event.value or Unknown("deleted"), _find_holder(event.owner)
+    bound = _how(value)
+    how = bound or ("wraps " if effect.style is Style.FUNCTION_WRAPPING else "")
+    called = find_class_name(event.owner, event.when)
+    root = None if called else find_foreign_root(owner, installer.machine)
+    kind = f", of a class called {called}" if called else ""
+    if root is not None and spell_object(owner):
+        kind = f", of a {root.path}" if find_said(owner, installer.machine) else f", reached through a {root.path}"
+    # what upstream declares as a field holds a value, also where that can be called; a class there stands for a part
+    is_setting = not _is_class(value) and installer.find_members(name) == frozenset({MemberKind.FIELD})
+    return replace(
+        _mark_setting(effect, name, is_setting),
+        told=True,
+        reason=f"{how}`{name}` of {_whose(owner, event)}{kind}",
+    )
+
+
+def _mark_setting(effect: Effect, name: str, is_setting: bool) -> Effect:
+    """It is set, nothing is replaced."""
+    return replace(effect, style=Style.CONFIG_REWRITE, mutates=(name,)) if is_setting else effect
+
+
+def _is_class(value: Value) -> bool:
+    return any(isinstance(found, Class) for found in find_alternatives(value))
+
+
+def find_holder(owner: Value) -> Holder:
+    """What kind of thing a write goes to that only a run knows."""
+    match owner:
+        case Member(name="__class__") | Called(callee=Outside(path="builtins.type"), arguments=(_,)):
+            return Holder.CLASS
+        case Element(owner=Called(callee=Outside(path=path))) if path.endswith(".__subclasses__"):
+            return Holder.SUBCLASSES
+        case Called(callee=Outside(path=path)) if not path.startswith("builtins.") and class_of(owner) is None:
+            return Holder.RESULT
+        case Argument(name=name) if _MODULE_LIKE.search(name):
+            return Holder.PARAMETER
+    return Holder.OBJECT
 
 
 def _find_holder(owner: Value) -> Value:
@@ -122,7 +175,10 @@ def _find_nameless(event: Write, installer: Installer) -> Iterator[Effect]:
         location=event.at,
         certain=False,
         moment=moment_of(event),
-        reason=f"a method set as an attribute, named by `{spell_object(event.name) or '…'}`, of {_whose(event.owner)}",
+        holder=find_holder(event.owner),
+        reached=_spell(event.owner, event),
+        told=True,
+        reason=f"a method set as an attribute, named by `{spell_object(event.name) or '…'}`, of {_whose(event.owner, event)}",
     )
 
 
@@ -157,8 +213,22 @@ def _is_original(value: Value, owner: Value, name: str, kept: set[str]) -> bool:
     return isinstance(value, Member) and (value.name in kept or (value.name == name and value.owner == owner))
 
 
-def _whose(owner: Value) -> str:
+def _spell(owner: Value, event: Write) -> str | None:
+    """How an object is reached: by what it is, else as it is written."""
+    spelled = spell_object(owner)
+    match event.node:
+        case _ if spelled is not None:
+            return spelled
+        case ast.Attribute(value=written) | ast.Call(func=ast.Name(id="setattr"), args=[written, *_]):
+            text = ast.unparse(written)
+            return text if len(text) <= _LONGEST else None
+    return None
+
+
+def _whose(owner: Value, event: Write) -> str:
     """Parameters that stand for modules and classes are named; others are some object."""
+    if spell_object(owner) is None and find_holder(owner) is Holder.OBJECT and (written := _spell(owner, event)):
+        return f"`{written}`, an object that only exists at run time"
     if isinstance(owner, Argument) and not _MODULE_LIKE.search(owner.name):
         return f"`{owner.name}`, an object that only exists at run time"
     return name_owner(owner)
@@ -193,6 +263,8 @@ def _is_behaviour(event: Write, name: str, installer: Installer) -> bool:
     value = event.value
     if value is None:
         return False
+    if name == "__class__":
+        return not _is_cast(value, event.owner, installer) and not is_kept_original(value, name)
     if name in _BEHAVES and isinstance(value, Member) and value.owner == event.owner and value.name != name:
         is_kept = (value.name, name) in installer.machine.aside or is_kept_original(value, name)
         return not is_kept  # `model.forward = model.encode`
@@ -203,6 +275,14 @@ def _is_behaviour(event: Write, name: str, installer: Installer) -> bool:
     )
 
 
+def _is_cast(value: Value, owner: Value, installer: Installer) -> bool:
+    """Another object's class, or one of the package that the object is of: no code of ours comes in."""
+    if isinstance(value, Member):
+        return value.name == "__class__"
+    root = find_foreign_root(owner, installer.machine)
+    return isinstance(value, Outside) and root is not None and value.path.split(".")[0] == root.path.split(".")[0]
+
+
 def _binds_new(value: Called, name: str) -> bool:
     """`MethodType(mine, obj)`; the original bound again, `MethodType(obj._orig_forward, obj)`, is put back."""
     first = value.arguments[0] if value.arguments else None
@@ -210,15 +290,18 @@ def _binds_new(value: Called, name: str) -> bool:
 
 
 def _is_made_by_us(value: Called, installer: Installer) -> bool:
-    """What a factory of ours makes of an original: `our_wrapper(tracer)(client.send)`; too long to be read, or an
-    object called.
+    """What code of ours makes that can be called: `our_wrapper(tracer)(client.send)`, an object of ours called; what any
+    other function or method returns may be plain data.
     """
     root: Value = value
-    while isinstance(root, Called | Member):
-        root = root.callee if isinstance(root, Called) else root.owner
-    if isinstance(root, Instance | Function):
-        return True
-    parts = root.path.split(".") if isinstance(root, Outside) else []
-    if not parts or "wrap" not in parts[-1].lower():
-        return False  # what any other function returns may be plain data
-    return any(installer.machine.modules.path_of(".".join(parts[:end])) for end in range(1, len(parts)))
+    while isinstance(root, Called):
+        root = root.callee
+    match root:
+        case Instance():
+            return True
+        case Function():
+            return is_wrapt_decorator(root) or makes_callable(root.node)
+        case Outside(path=path):
+            found = installer.find_function(path.split("."))
+            return found is not None and makes_callable(found)
+    return False

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location
-from layline.core.patch import HANDED, Effect, Style, TargetKind
+from layline.core.patch import Effect, Holder, Style, TargetKind
 from layline.interpreter.calls import IMPORT_HOOKS
 from layline.interpreter.events import Call, Event, Write
 from layline.interpreter.state import text_of
@@ -159,7 +159,8 @@ def _find_register_call(event: Call, path: str, installer: Installer) -> Iterato
         mutates=(f"{path}({', '.join(repr(key) for key in keys[:2])})",),
         moment=moment_of(event),
         target_kind=known.kind,
-        reason=HANDED,
+        reason="handed to a registry of upstream",
+        holder=Holder.REGISTRY,
     )
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layline.core.patch import Effect
+from layline.core.patch import Effect, Holder, Style
 from layline.interpreter.events import Call, Event, Write
+from layline.interpreter.objects import spell_object
 from layline.interpreter.state import text_of
-from layline.interpreter.values import Made, Outside, find_alternatives
-from layline.patches.installer import Installer
+from layline.interpreter.values import Called, Class, Instance, Made, Outside, Value, find_alternatives
+from layline.patches.installer import Installer, moment_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +21,9 @@ def find_module_stubs(event: Event, installer: Installer) -> Iterator[Effect]:
         case Write(is_item=True, owner=Outside(path="sys.modules"), value=value):
             for alternative in find_alternatives(event.name):
                 name = text_of(alternative)
-                if name is not None and not installer.machine.modules.knows(name):  # our own module makes itself lazy
+                if name is None and isinstance(value, Made | Instance | Class | Called):
+                    yield _describe_unnamed(event, alternative, value, installer)
+                elif name is not None and not installer.machine.modules.knows(name):  # our own module makes itself lazy
                     yield installer.build_effect(event, name, value)
         case Write(is_item=False, owner=Made(name=made), value=value):
             name = text_of(event.name)
@@ -30,3 +33,20 @@ def find_module_stubs(event: Event, installer: Installer) -> Iterator[Effect]:
             name = text_of(key)
             if name is not None:
                 yield installer.build_effect(event, name, value)
+
+
+def _describe_unnamed(event: Write, key: Value, value: Value, installer: Installer) -> Effect:
+    """Which module is put in place only a run can tell."""
+    replacement, place = installer.describe(value)
+    return Effect(
+        style=Style.BINDING_REPLACEMENT,
+        target=None,
+        replacement=replacement,
+        replacement_at=place,
+        location=event.at,
+        certain=False,
+        moment=moment_of(event),
+        holder=Holder.MODULES,
+        told=True,
+        reason=f"the module that sys.modules[{spell_object(key) or '…'}] names at run time",
+    )

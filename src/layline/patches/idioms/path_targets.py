@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from layline.core.patch import Effect, Style
 from layline.interpreter.branches import find_pairs
 from layline.interpreter.events import Call, Event, Naming
+from layline.interpreter.objects import spell_object
 from layline.interpreter.state import name_module, text_of
 from layline.interpreter.values import (
     Called,
@@ -21,6 +22,7 @@ from layline.interpreter.values import (
     Value,
     find_alternatives,
 )
+from layline.patches.idioms.instances import find_holder
 from layline.patches.idioms.mocks import is_mock
 from layline.patches.installer import Installer, moment_of, name_owner
 
@@ -110,6 +112,9 @@ def _find_wrapt(event: Call, call: Spoken, installer: Installer) -> Iterator[Eff
             location=event.at,
             certain=False,
             moment=moment_of(event),
+            holder=find_holder(owner),
+            reached=spell_object(owner),
+            told=True,
             reason=f"wraps `{text_of(name) or '…'}` of {name_owner(owner)}",
         )
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from layline.core.patch import Effect, Moment, Style, TargetKind
+from layline.core.patch import Effect, Holder, Moment, Style, TargetKind
 from layline.interpreter.events import Event, Naming
 from layline.patches.installer import Installer, moment_of
 
@@ -35,7 +35,7 @@ def find_namings(event: Event, installer: Installer) -> Iterator[Effect]:
         if everywhere:
             yield _sweep(event, package, name, installer.describe(value))
             continue
-        effect = replace(installer.build_effect(event, target, value), reason=f"{NAMED}{event.registry}")
+        effect = replace(installer.build_effect(event, target, value), reason=f"{NAMED}{event.registry}", by_text=True)
         is_unknown = _is_unknown(effect, installer) and not event.writes
         if is_unknown and event.seen:
             continue
@@ -63,6 +63,8 @@ def _sweep(event: Naming, package: str, name: str, put: tuple[str | None, object
         certain=False,
         moment=moment_of(event),
         reason=f"`{name}` in every loaded module{whose}, where it is there",
+        holder=Holder.MODULES,
+        told=True,
     )
 
 

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from layline.core.evidence import Location, Skipped
 from layline.core.patch import Balance, Effect, Fate, Unregistered
 from layline.interpreter.values import Class, Function, Inside, Instance, Items, Literal, Made, Outside, Table
-from layline.patches.inventory.merge import HELPED
 from layline.source.sites import LOADERS
 
 if TYPE_CHECKING:
@@ -52,9 +51,8 @@ def judge_unlisted(effect: Effect, others: Callable[[Effect], bool]) -> Fate:
 def find_lines(effect: Effect) -> Iterator[str]:
     """The line a row is told at, and that of the helper which makes it."""
     yield str(effect.location)
-    helper = (effect.reason or "").partition(HELPED)[2].partition(";")[0]
-    if helper:
-        yield helper
+    if effect.helper is not None:
+        yield str(effect.helper)
 
 
 @dataclass(frozen=True, slots=True)

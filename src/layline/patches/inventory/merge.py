@@ -7,11 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from layline.core.evidence import Location
-from layline.core.patch import Effect, Moment, Unregistered
+from layline.core.patch import Effect, Holder, Moment, Unregistered
 
-HELPED = "written by a helper at "
-CALLED = "; its helper is called at "
-"""Where else an effect may be listed: taken away again, or used, before anybody sees it."""
 _MARK = re.compile(r"_+(?:self_+)?([a-z0-9]+)_\w+(?<!__)$")
 
 
@@ -30,14 +27,32 @@ def settle(
 
 def _place(item: Unregistered, told: set[str], enclose: Callable[[Effect], str | None]) -> Unregistered:
     """A helper whose callers name what it writes to is listed there by all of them, else once where it stands."""
-    reason, _, caller = (item.effect.reason or "").partition(CALLED)
-    if not caller:
+    effect = item.effect
+    if effect.called_at is None:
         return item
-    if str(item.effect.location) not in told:
-        return replace(item, effect=replace(item.effect, reason=reason))
-    path, _, line = caller.rpartition(":")
-    moved = replace(item.effect, location=Location(path, int(line)), reason=f"{reason}; {HELPED}{item.effect.location}")
+    if str(effect.location) not in told:
+        return replace(item, effect=replace(effect, called_at=None))
+    moved = list_at_call(replace(effect, called_at=None), effect.called_at)
     return replace(item, effect=moved, within=enclose(moved) or item.within)
+
+
+def list_at_call(effect: Effect, caller: Location) -> Effect:
+    """An effect that its helper's caller decides, told there."""
+    said = f"written by a helper at {effect.location}"
+    reason = f"{effect.reason}; {said}" if effect.reason else said
+    return replace(effect, location=caller, helper=effect.location, reason=reason)
+
+
+def drop_handed(items: list[Unregistered], handed: frozenset[str]) -> list[Unregistered]:
+    """Without helpers that are only ever handed objects of ours: no caller was read that hands over anything else."""
+    others = {find_helper(item) for item in items} | {str(e.location) for item in items if (e := item.effect).called_at}
+    return [
+        item
+        for item in items
+        if item.effect.target is not None
+        or item.effect.helper is not None
+        or str(item.effect.location) not in handed - others
+    ]
 
 
 def _drop_copies(
@@ -54,11 +69,11 @@ def _drop_copies(
             continue  # a helper whose callers decide nothing: told once, where it stands
         if effect.target is None and not effect.mutates:
             ours = effect.replacement if effect.replacement_at is not None else None
-            one = (effect.location, ours, helper, (effect.reason or "").partition(" of ")[0])
+            one = (effect.location, ours, helper, effect.holder, effect.style)
             if one in seen:
                 continue  # one line that reaches one of several objects
             seen.add(one)
-        is_open = "every subclass" in (effect.reason or "") or effect.location not in named
+        is_open = effect.holder is Holder.SUBCLASSES or effect.location not in named
         if effect.target or (is_open and str(effect.location) not in told | decided):
             yield item
 
@@ -82,7 +97,7 @@ def weigh(item: Unregistered) -> tuple[int, int]:
 
 def find_helper(item: Unregistered) -> str:
     """The line of the helper that made an effect; empty where none did."""
-    return (item.effect.reason or "").partition(HELPED)[2]
+    return "" if item.effect.helper is None else str(item.effect.helper)
 
 
 def _drop_restores(items: list[Unregistered]) -> Iterator[Unregistered]:

@@ -22,7 +22,7 @@ from layline.interpreter.reach import Reach
 from layline.interpreter.registries import read_registries
 from layline.patches.guards.callers import build_caller_guard
 from layline.patches.guards.stray_callers import find_callers
-from layline.patches.installer import Installer, Known, know_nothing
+from layline.patches.installer import Installer, Known, MemberKind, know_no_members, know_nothing
 from layline.patches.inventory.activation import Activation, find_activation
 from layline.patches.inventory.balance import Unlisted, find_candidates, strike_balance, tell_unread
 from layline.patches.inventory.engine import find_engine_modules, read_engine
@@ -166,13 +166,18 @@ def find_handler_calls(settings: Settings) -> frozenset[str]:
 
 
 def read_inventory(
-    reading: Reading, key: str, look_up: Callable[[str], Known] = know_nothing, pin: str | None = None
+    reading: Reading,
+    key: str,
+    look_up: Callable[[str], Known] = know_nothing,
+    pin: str | None = None,
+    find_members: Callable[[str], frozenset[MemberKind]] = know_no_members,
 ) -> Inventory:
-    """The patches of one backend; `look_up` tells what a target is at the pin."""
+    """The patches of one backend; `look_up` tells what a target is at the pin, `find_members` what classes there
+    declare a name as.
+    """
     backend = reading.settings.backend(key)
-    installer = Installer(
-        reading.machine, reading.roots, look_up, reading.own_names, tuple(find_packages(reading.settings))
-    )
+    packages = tuple(find_packages(reading.settings))
+    installer = Installer(reading.machine, reading.roots, look_up, reading.own_names, packages, find_members)
     with deep_recursion():
         _read_patches(reading, installer)
         if reading.strays is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location
-from layline.core.patch import Effect, Moment, Patch, Premise
+from layline.core.patch import Effect, Fate, Moment, Patch, Premise
 from layline.interpreter.conditions import Reader, simplify
 from layline.interpreter.config_paths import Roots, loosen, read_chain
 from layline.interpreter.events import Event, Imported, Log, Registration, Write
@@ -22,6 +22,7 @@ from layline.interpreter.values import (
     find_alternatives,
     grows,
 )
+from layline.patches.guards.chosen import say_otherwise, tell_chosen
 from layline.patches.guards.filters import apply_filters, weigh_imports
 from layline.patches.guards.premises import build_premise
 from layline.patches.guards.registered import CONTEXT, build_guard, call_on_context
@@ -133,7 +134,7 @@ def find_all_effects(
     waiting = list(_with_imports(events, installer.machine))
     seen: set[int] = set()
     while waiting:
-        event = waiting.pop(0)
+        event = tell_chosen(waiting.pop(0))
         is_told = False
         for found_effect in find_effects(event, installer):
             is_told = True
@@ -146,9 +147,12 @@ def find_all_effects(
             if (*key, effect.moment) not in found and (*key, Moment.INSTALL) not in found:
                 found.add((*key, effect.moment))
                 when, premise = _read_condition(event, reader, installer) if is_shown(effect) else (None, None)
-                yield event, replace(effect, when=when, premise=premise)
+                yield event, replace(effect, when=when, premise=premise, otherwise=say_otherwise(event))
         if isinstance(event, Write) and not is_told:
-            installer.silent.setdefault(event.at, judge_silence(event))
+            fate = judge_silence(event)
+            installer.silent.setdefault(event.at, fate)
+            if fate is Fate.OWN and len(event.trail) > 1:
+                installer.handed.add(event.at)
         if isinstance(event, Write) and event.value is not None:
             for log in installer.read_replacement(event.value):
                 if id(log) not in seen:
@@ -171,7 +175,7 @@ def _with_imports(events: Iterable[Event], machine: Interpreter) -> Iterator[Eve
 
 
 def _read_condition(event: Event, reader: Reader, installer: Installer) -> tuple[str | None, Premise | None]:
-    tests = getattr(event, "when", ())
+    tests = (*getattr(event, "when", ()), *getattr(event, "given", ()))
     if not tests:
         return None, None
     test = simplify(conjoin(tuple(tests)))

@@ -11,7 +11,7 @@ from layline.core.patch import Fate, Unregistered
 from layline.interpreter.prefilter import find_helpers, is_worth_following, may_write
 from layline.patches.inventory.hook_tables import find_hooked
 from layline.patches.inventory.inherited import find_installing_classes, names_heir
-from layline.patches.inventory.merge import settle, weigh
+from layline.patches.inventory.merge import drop_handed, settle, weigh
 from layline.patches.inventory.units import Leaks, Units
 from layline.patches.inventory.unregistered import (
     Read,
@@ -45,6 +45,8 @@ class ReadStrays:
     skipped: tuple[Skipped, ...]
     silent: dict[str, Fate] = field(default_factory=dict)
     """Lines that were read and make no row: `path:line` → why."""
+    handed: tuple[str, ...] = ()
+    """Lines of helpers that a caller here hands an object of ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +94,9 @@ def find_unregistered(
         return _read_strays(path, installer, read)
 
     strays = units.read(ReadStrays, subjects, read_one)
+    handed = frozenset(line for stray in strays.values() for line in stray.handed)
     items = settle(
-        _keep_best(item for stray in strays.values() for item in stray.items),
+        drop_handed(list(_keep_best(item for stray in strays.values() for item in stray.items)), handed),
         lambda effect: enclosing(effect, installer),
         tells_unnamed,
     )
@@ -110,7 +113,14 @@ def _keep_best(items: Iterable[Unregistered]) -> Iterable[Unregistered]:
     found: dict[tuple[object, ...], Unregistered] = {}
     for item in items:
         effect = item.effect
-        key = (effect.location, effect.target, effect.mutates, effect.target or effect.reason)
+        key = (
+            effect.location,
+            effect.target,
+            effect.mutates,
+            effect.target or effect.reason,
+            effect.helper,
+            effect.called_at,
+        )
         if key not in found or weigh(item) < weigh(found[key]):
             found[key] = item
     return found.values()
@@ -145,4 +155,5 @@ def _read_strays(path: str, installer: Installer, read: Read) -> ReadStrays:
         machine.follows = is_worth_following
         items = tuple(find_in_module(module, list(find_functions(module)), installer, read, skipped))
         silent = {str(line): fate for line, fate in installer.silent.items()}
-    return ReadStrays(items, tuple(skipped), silent)
+        handed = tuple(sorted(map(str, installer.handed)))
+    return ReadStrays(items, tuple(skipped), silent, handed)

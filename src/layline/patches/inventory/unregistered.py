@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location, Skipped
-from layline.core.patch import HANDED, Effect, Moment, Style, Unregistered
+from layline.core.patch import Effect, Holder, Moment, Style, Unregistered
 from layline.core.prose import count, verb
 from layline.interpreter.conditions import Reader, simplify
 from layline.interpreter.config_paths import loosen
@@ -23,11 +23,10 @@ from layline.interpreter.values import Choice, Class, Function, Instance, bind, 
 from layline.patches.guards.stray import Ways, find_caller, find_listed
 from layline.patches.idioms.generics import find_declared
 from layline.patches.idioms.path_targets import name_registry
-from layline.patches.idioms.text_targets import NAMED
 from layline.patches.inventory.context_managers import Leavings
 from layline.patches.inventory.hook_tables import hand_over
 from layline.patches.inventory.inherited import find_inherited
-from layline.patches.inventory.merge import CALLED, HELPED, find_helper
+from layline.patches.inventory.merge import find_helper, list_at_call
 from layline.patches.inventory.registrations import find_all_effects, run_function
 from layline.source.names import longest_root
 
@@ -35,12 +34,6 @@ if TYPE_CHECKING:
     from layline.interpreter.modules import Module
     from layline.patches.installer import Installer
 
-_STAYS = re.compile(
-    r"`(?:forward|__class__|__call__|generate)` of |a method set as |an import hook|wraps `"
-    r"|`\w+` in every loaded module|`\w+` of (?:the class|every subclass|what|`\w+`, a parameter)"
-    r"|`\w+` of `(?:[^`]*[._\]])?(?:\w*model|\w*module|\w*layers?|\w*attn|\w*attention|\w*block|\w*encoder|\w*decoder|pipe|pipeline|client)(?:\[…\])?`, an"
-)
-"""Reasons of rows that are told although their target cannot be named."""
 _TOO_LONG = "too long to be read whole; effects towards its end may be missing"
 _MOST_VARIABLES = 12
 _FLAGS = re.compile(r"\.(?:backends|config|_config|knobs|envs|flags)\.[\w.]+$")
@@ -138,7 +131,7 @@ def counts(effect: Effect, scope: Scope) -> bool:
     """Upstream symbols, behaviour put into other packages, methods bound onto objects."""
     if effect.target is not None:
         return scope.covers(effect.target) or _is_foreign_behaviour(effect, scope)
-    if effect.reason == HANDED and effect.mutates:
+    if effect.holder is Holder.REGISTRY and effect.mutates:
         return scope.covers(effect.mutates[0])
     return tells_unnamed(effect) and scope.is_near(effect.location.path)
 
@@ -154,7 +147,7 @@ def _is_foreign_behaviour(effect: Effect, scope: Scope) -> bool:
 
 def _behaves(effect: Effect) -> bool:
     """Code of ours, a module, a deletion, or whatever is put there by a call that speaks of patching."""
-    if effect.replacement_at is not None or (effect.reason or "").startswith(NAMED):
+    if effect.replacement_at is not None or effect.by_text:
         return True
     if _is_foreign_name(effect):
         return True
@@ -238,7 +231,7 @@ def _add_options(event: Event, when: str | None) -> str | None:
 
 
 def _find_told(event: Event, effect: Effect) -> Location:
-    return find_listed(event, effect.location)[0]
+    return find_listed(event, effect.location, is_named=effect.target is not None)[0]
 
 
 def may_count(effect: Effect, packages: tuple[str, ...]) -> bool:
@@ -251,19 +244,18 @@ def may_count(effect: Effect, packages: tuple[str, ...]) -> bool:
 
 def tells_unnamed(effect: Effect) -> bool:
     """True for rows that may be told although their target cannot be named."""
-    if effect.reason == HANDED and effect.mutates:
+    if effect.holder is Holder.REGISTRY and effect.mutates:
         return True
-    return not effect.certain and effect.moment is not Moment.DEFERRED and bool(_STAYS.match(effect.reason or ""))
+    return not effect.certain and effect.moment is not Moment.DEFERRED and effect.told
 
 
 def _leave_helper(event: Event, effect: Effect) -> Effect:
     """An effect made by a helper is listed where the helper was called, if that decides it."""
-    place = find_listed(event, effect.location)[0]
+    place = _find_told(event, effect)
     if place == effect.location:
         caller = find_caller(event) if effect.target is None else None
-        return effect if caller is None else replace(effect, reason=f"{effect.reason}{CALLED}{caller}")
-    helped = f"{HELPED}{effect.location}"
-    return replace(effect, location=place, reason=f"{effect.reason}; {helped}" if effect.reason else helped)
+        return effect if caller is None else replace(effect, called_at=caller)
+    return list_at_call(effect, place)
 
 
 def enclosing(effect: Effect, installer: Installer) -> str | None:

@@ -1,0 +1,249 @@
+"""Writes onto classes and single objects: what is kept and put back, what chose the value, whose object it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from layline.core.patch import TargetKind
+from layline.patches.installer import Known, MemberKind
+from layline.patches.inventory.read import read_inventory
+from layline.patches.list_lines import build_listing
+from snippets import open_reading, read_files
+
+Row = tuple[str, str | None, str | None]
+KEPT = (
+    "from up.a import C\n"
+    "def make():\n    def init(self, *a):\n        self.__orig_init__(*a)\n    return init\n"
+    "class Callback:\n"
+    "    def teardown(self):\n        C.__init__ = C.__orig_init__\n        del C.__orig_init__\n"
+    "    def setup(self):\n        C.__orig_init__ = C.__init__\n        C.__init__ = make()\n"
+)
+STASHES: list[tuple[str, str, list[tuple[str, str]]]] = [
+    # idiom, file, (style, target)
+    ("kept in one method and put back in another", KEPT, [("function-wrapping", "up.a.C.__init__")]),
+    (
+        "kept under a name that is no mark",
+        "from up.a import C\ndef on():\n    C.plain = C.go\n    C.go = print\ndef off():\n    C.go = C.plain\n",
+        [("binding-replacement", "up.a.C.go")],
+    ),
+    (
+        "kept by setattr",
+        (
+            "from up.a import C\ndef on():\n    setattr(C, 'first', C.go)\n    C.go = lambda self: self.first()\n"
+            "def off():\n    setattr(C, 'go', C.first)\n"
+        ),
+        [("function-wrapping", "up.a.C.go")],
+    ),
+    (
+        "one method under the name of another is no stash",
+        "from up.a import C\ndef on():\n    C.go = C.run\n",
+        [("binding-replacement", "up.a.C.go")],
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "source", "expected"), STASHES, ids=[row[0] for row in STASHES])
+def test_originals_kept_on_a_class(tmp_path: Path, name: str, source: str, expected: list[tuple[str, str]]) -> None:
+    found = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert [(item.effect.style.value, item.effect.target) for item in found] == expected
+
+
+CHOSEN: list[tuple[str, str, str, str | None, str | None]] = [
+    # idiom, file, replacement, else, when
+    (
+        "a name that an `if` fills",
+        (
+            "import up.a as m\ndef g(): pass\ndef go(fast, cfg):\n    f = None\n    if fast and cfg.on:\n        f = g\n"
+            "    m.f = f\n"
+        ),
+        "own.boot.g",
+        "None",
+        "fast and cfg.on",
+    ),
+    (
+        "else the original",
+        "import up.a as m\ndef g(): pass\ndef go(fast):\n    f = m.f\n    if fast:\n        f = g\n    m.f = f\n",
+        "own.boot.g",
+        "what stood there",
+        "fast",
+    ),
+    (
+        "an expression with two values",
+        "import up.a as m\ndef g(): pass\ndef go(fast):\n    m.f = g if fast else None\n",
+        "own.boot.g",
+        "None",
+        "fast",
+    ),
+    (
+        "two of ours, by two tests",
+        (
+            "import up.a as m\ndef g(): pass\ndef h(): pass\ndef go(a, b):\n    f = None\n    if a:\n        f = g\n"
+            "    if b:\n        f = h\n    m.f = f\n"
+        ),
+        "own.boot.h or own.boot.g",
+        "None",
+        "b or a",
+    ),
+    (
+        "always one of ours",
+        "import up.a as m\ndef g(): pass\ndef h(): pass\ndef go(a):\n    m.f = g if a else h\n",
+        "own.boot.g or own.boot.h",
+        None,
+        None,
+    ),
+    (
+        "on an object",
+        (
+            "from types import MethodType\ndef g(self): pass\ndef go(model, fast):\n    f = None\n    if fast:\n"
+            "        f = MethodType(g, model)\n    model.forward = f\n"
+        ),
+        "own.boot.g",
+        "None",
+        "fast",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "source", "replacement", "otherwise", "when"), CHOSEN, ids=[row[0] for row in CHOSEN])
+def test_the_condition_that_chose_the_value_is_told(
+    tmp_path: Path, name: str, source: str, replacement: str, otherwise: str | None, when: str | None
+) -> None:
+    (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    assert (item.effect.replacement, item.effect.otherwise, item.effect.when) == (replacement, otherwise, when)
+
+
+WHOSE: list[tuple[str, str, list[tuple[str | None, str, str | None]]]] = [
+    # idiom, file, (target, style, how the object is reached)
+    (
+        "the annotation of a parameter",
+        "from up.a import Block\ndef g(self): pass\ndef go(block: Block):\n    block.forward = g.__get__(block)\n",
+        [("up.a.Block.forward", "binding-replacement", "block")],
+    ),
+    (
+        "an annotation as text, or none",
+        (
+            "from typing import Optional\nfrom up.a import Block\ndef g(self): pass\n"
+            "def go(block: 'Optional[Block]' = None):\n    block.forward = g\n"
+        ),
+        [("up.a.Block.forward", "binding-replacement", "block")],
+    ),
+    (
+        "a class of ours by annotation",
+        "class Mine: pass\ndef go(mine: Mine):\n    mine.forward = lambda: 1\n    mine.model = wrap(mine.model)\n",
+        [],
+    ),
+    (
+        "callers hand over objects of ours",
+        (
+            "class Part: pass\ndef fill(model, ready):\n    if ready:\n        model.part = make()\n"
+            "def make():\n    return Part\nclass Mine:\n    def go(self):\n        fill(self, True)\n"
+        ),
+        [],
+    ),
+    (
+        "an attribute that our class is given",
+        (
+            "from up.a import Block\nclass Mine:\n    def __init__(self, block: Block):\n        self.block = block\n"
+            "    def go(self):\n        self.block.run = lambda: 1\n"
+        ),
+        [("up.a.Block.run", "binding-replacement", "self.block")],
+    ),
+    (
+        "an attribute of our own class",
+        (
+            "class Part: pass\nclass Mine:\n    def __init__(self):\n        self.part = Part()\n"
+            "    def go(self):\n        self.part.forward = lambda: 1\n"
+        ),
+        [],
+    ),
+    (
+        "a lambda on what a foreign object holds",
+        "from up.a import Trainer\ndef go(trainer: Trainer):\n    trainer._connector.restore = lambda: True\n",
+        [(None, "binding-replacement", "trainer._connector")],
+    ),
+    (
+        "a closure on an object of an object",
+        (
+            "class Mine:\n    def go(self, words):\n        def get_vocab():\n            return words\n"
+            "        self.tokenizer.tokenizer.get_vocab = get_vocab\n"
+        ),
+        [(None, "binding-replacement", "self.tokenizer.tokenizer")],
+    ),
+    (
+        "another class made for one object",
+        (
+            "def extend(obj, mixin):\n    base = obj.__class__\n    obj.__class__ = type(base.__name__, (mixin, base), {})\n"
+            "class Scale: pass\nclass Mine:\n    def __init__(self, model):\n        extend(model.embedding, Scale)\n"
+        ),
+        [(None, "binding-replacement", "model.embedding")],
+    ),
+    (
+        "the class that is handed in",
+        "def swap(module, mixin):\n    module.__class__ = mixin\n    module.ready()\n",
+        [(None, "binding-replacement", "module")],
+    ),
+    (
+        "a text decoded by a method of ours",
+        (
+            "class Mine:\n    def decode(self, tokens):\n        found = self.words(tokens)\n        return found\n"
+            "    def words(self, tokens):\n        return ' '.join(tokens)\n"
+            "    def go(self, hypothesis):\n        hypothesis.text = self.decode(hypothesis.text)\n"
+        ),
+        [],
+    ),
+    (
+        "an import under a name that only a run knows",
+        "import sys\nimport types\ndef go(name):\n    sys.modules[name] = types.ModuleType('dummy')\n",
+        [(None, "binding-replacement", None)],
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "source", "expected"), WHOSE, ids=[row[0] for row in WHOSE])
+def test_whose_object_is_written_to(
+    tmp_path: Path, name: str, source: str, expected: list[tuple[str | None, str, str | None]]
+) -> None:
+    found = [item.effect for item in read_files(tmp_path, {"own/boot.py": source}).unregistered]
+    assert [(effect.target, effect.style.value, effect.reached) for effect in found] == expected
+    assert all(effect.holder is not None for effect in found)
+
+
+def test_a_field_of_upstream_is_set_and_a_class_there_is_replaced(tmp_path: Path) -> None:
+    source = (
+        "class Mine: pass\ndef sync(): pass\ndef go(model):\n    model.config.sync_func = sync\n"
+        "    model.parts.router = Mine\n    model.step = sync\n"
+    )
+    kinds = {"sync_func": MemberKind.FIELD, "router": MemberKind.FIELD, "step": MemberKind.METHOD}
+    reading = open_reading(tmp_path, {"own/boot.py": source})
+    found = read_inventory(reading, "up", find_members=lambda name: frozenset({kinds[name]})).unregistered
+    assert [(item.effect.style.value, item.effect.mutates) for item in found] == [
+        ("config-rewrite", ("sync_func",)),
+        ("binding-replacement", ()),
+        ("binding-replacement", ()),
+    ]
+
+
+def test_a_name_that_a_class_of_upstream_lacks_is_added(tmp_path: Path) -> None:
+    source = "import up.a as m\nm.C.more = print\nm.C.go = print\nm.more = print\n"
+    kinds = {"up.a.C.more": TargetKind.ABSENT, "up.a.more": TargetKind.ABSENT}
+
+    def look_up(dotted: str) -> Known:
+        return Known(kinds.get(dotted, TargetKind.DEFINITION))
+
+    inventory = read_inventory(open_reading(tmp_path, {"own/boot.py": source}), "up", look_up)
+    assert {item.effect.target: item.effect.adds for item in inventory.unregistered} == {
+        "up.a.C.more": True,
+        "up.a.C.go": False,
+        "up.a.more": False,
+    }
+    told = [line for group in build_listing(inventory, "own", "up").groups for line in group.items]
+    assert told[0].message.partition(" [")[0] == "adds up.a.C.more (absent at the pin)"
+
+
+def test_a_patch_on_one_object_says_so(tmp_path: Path) -> None:
+    source = "from up.a import Block\ndef g(self): pass\ndef go(block: Block):\n    block.forward = g\n"
+    inventory = read_files(tmp_path, {"own/boot.py": source})
+    (line,) = (line for group in build_listing(inventory, "own", "up").groups for line in group.items)
+    assert line.message.startswith("replaces up.a.Block.forward on one object (block)")
