@@ -173,7 +173,8 @@ class Reader:
 
     def _find_steps(self, comparison: Comparison, at: Location) -> Iterator[LostRead]:
         """What our code imports on the way to the line that installs the replacement, and the tip does not have."""
-        for module in self._find_own_steps(at):
+        here = self._imports[1].names.get(at.path)
+        for module in (*((here,) if here is not None else ()), *self._find_own_steps(at)):
             yield from self._fail(module, at.line, comparison, certain=True)
         tree = self._replacements.read_tree(at.path)
         for imported in find_steps(tree, at.line) if tree is not None else ():

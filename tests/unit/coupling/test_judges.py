@@ -40,13 +40,14 @@ def judge(
     target: str = "keel.run.run",
     premise: Premise | None = None,
     style: Style = Style.BINDING_REPLACEMENT,
+    more: dict[str, str] | None = None,
 ) -> Drift:
     """The row of one effect that puts the first definition of our file in the place of `target`."""
     upstream = History.start(tmp_path / "up")
     pin = upstream.commit("pin", {"keel/__init__.py": "", **before})
     tip = upstream.commit("tip", {"keel/other.py": "", **after})
     downstream = History.start(tmp_path / "down")
-    commit = downstream.commit("ours", {"harbour/patch.py": ours})
+    commit = downstream.commit("ours", {"harbour/patch.py": ours, **(more or {})})
     repository = open_repository(upstream.path)
     sides = [Resolver(build_index([Part(tree=Tree(repository, one), packages=PACKAGES)])) for one in (pin, tip)]
     comparer = Comparer(sides[0], sides[1], [Tracer(repository, pin, tip)])
@@ -55,7 +56,7 @@ def judge(
         style=style,
         target=target,
         location=Location("harbour/patch.py", len(ours.splitlines())),
-        replacement_at=Location("harbour/patch.py", 1),
+        replacement_at=None if more else Location("harbour/patch.py", 1),
         premise=premise,
     )
     patch = Patch(
@@ -259,3 +260,16 @@ def test_what_is_wrong_with_the_target_too_is_no_mere_consequence(tmp_path: Path
     before = {"keel/run.py": RUN, "keel/parts.py": "class Mast:\n    height = 1\n"}
     row = judge(tmp_path, before, {**GONE, "keel/parts.py": "x = 1\n"}, ours=STEP)
     assert explain(row) is None
+
+
+def test_a_plain_value_behind_a_chain_of_imports_waits_for_the_one_that_fails(tmp_path: Path) -> None:
+    """A number has no file of its own: the file that sets it must load, and what that imports."""
+    row = judge(
+        tmp_path,
+        {"keel/run.py": RUN, "keel/old.py": "def gone():\n    return 1\n"},
+        {"keel/old.py": None},
+        ours="import keel.run\nfrom harbour.base import helper\nkeel.run.run = 0\n",
+        more={"harbour/base.py": "from keel.old import gone\n\n\ndef helper():\n    return gone()\n"},
+    )
+    (found,) = find_failing_imports([row])
+    assert (found.target, str(found.location)) == ("keel.old", "harbour/base.py:1")
