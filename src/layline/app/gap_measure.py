@@ -116,7 +116,7 @@ def measure_between(
         couplings=couplings,
         stale_keys=impact.stale_keys,
         recommendation=recommend(inputs, workspace.settings.policy),
-        plan=build_plan(history.log, history.releases, causes),
+        plan=build_plan(history.sides[0].commit, history.log, history.releases, causes),
         causes=causes,
         effort=measure_effort(ours_at.read_text, places) if impact.surface is not None else None,
         patches=patches,

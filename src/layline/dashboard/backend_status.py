@@ -139,6 +139,16 @@ class Standing:
         return self.latest.behind - previous.behind
 
     @property
+    def step(self) -> tuple[int, str] | None:
+        """The change and since when: as the report itself tells it, else against the last other measurement."""
+        told, since = self.latest.fields.get("commit_gap_change"), self.latest.fields.get("changed_since")
+        if type(told) is int and isinstance(since, str) and since:
+            return told, since.partition("T")[0]
+        if self.change is None or self.previous is None:
+            return None
+        return self.change, self.previous.source
+
+    @property
     def pin_moved(self) -> bool:
         """Between the last two measurements: then the change is not upstream's doing alone."""
         return self.previous is not None and not same_commit(self.latest.pin, self.previous.pin)

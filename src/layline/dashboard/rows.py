@@ -56,14 +56,15 @@ def _tell_breaks(breaks: int | None, breakage: Breakage | None) -> str:
 
 
 def _tell_change(standing: Standing) -> str:
-    previous = standing.previous
-    if standing.change is None or previous is None:
+    step = standing.step
+    if step is None:
         return "first measurement" if standing.latest.behind is not None else "–"
-    commits = f"{signed(standing.change)} {'commit' if abs(standing.change) == 1 else 'commits'}"
+    number, since = step
+    commits = f"{signed(number)} {'commit' if abs(number) == 1 else 'commits'}"
     moved = ", pin moved" if standing.pin_moved else ""
     change = standing.breaks_change
     places = f", {signed(change)} {'place' if abs(change) == 1 else 'places'}" if change else ""
-    return f"{commits}{places}{moved} since {previous.source}"
+    return f"{commits}{places}{moved} since {since}"
 
 
 def _tell_next(standing: Standing, breaks: int | None, breakage: Breakage | None) -> str:

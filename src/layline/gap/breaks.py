@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layline.core.drift import DriftKind
+from layline.core.evidence import Severity
 from layline.core.why import say
 from layline.coupling.drift_model import find_breaking
 from layline.coupling.model import Consequence, State
@@ -30,6 +31,12 @@ def find_further_patches(gap: Gap) -> list[Drift]:
     return list({row.location: row for row in reversed(rows)}.values())[::-1]
 
 
+def find_doubtful(gap: Gap) -> frozenset[str]:
+    """Places that may break or need a look, and do not break anyway."""
+    unsure = {Consequence.MAY_BREAK, Consequence.LOOK}
+    return frozenset(str(one.location) for one in gap.couplings if one.consequence in unsure) - set(find_places(gap))
+
+
 def count_touched(gap: Gap) -> int:
     """Places of ours that touch the upstream at all."""
     return len({one.location for one in gap.couplings} | {row.location for row in gap.patches or ()})
@@ -48,7 +55,8 @@ class BrokenName:
 
     target: str
     said: str
-    culprit: str | None
+    culprits: tuple[str, ...]
+    """The commits that break its places."""
     places: tuple[str, ...]
 
 
@@ -70,7 +78,7 @@ def group_broken(gap: Gap) -> list[BrokenName]:
         BrokenName(
             target=target,
             said=min(said for _, said, _ in inside)[1],
-            culprit=next((culprit for _, _, culprit in inside if culprit), None),
+            culprits=tuple(dict.fromkeys(culprit for _, _, culprit in inside if culprit)),
             places=tuple(dict.fromkeys(place for place, _, _ in inside)),
         )
         for target, inside in groups.items()
@@ -82,7 +90,7 @@ def _say_coupling(one: Coupling) -> tuple[int, str]:
     """What became of the name, with how much the words tell: an address first, then a reason, then the state alone."""
     state = _STATES.get(one.state, one.state.value)
     if one.new_target:
-        return 0, f"{state} to {one.new_target}"
+        return 0, f"{state}, now {one.new_target}"
     if one.state in {State.REMOVED, State.UNBOUND} or not one.detail:
         return 2, state
     return 1, f"{state}: {say(one.why[0]) if one.why else one.detail}"
@@ -90,13 +98,16 @@ def _say_coupling(one: Coupling) -> tuple[int, str]:
 
 def _say_patch(row: Drift) -> tuple[int, str]:
     kind = say_kind(row)
-    alone = row.kind is DriftKind.REMOVED or not row.reasons
-    return (2, kind) if alone else (1, f"{kind}: {say(row.reasons[0])}")
+    breaking = [one.why for one in row.findings if one.severity is Severity.BREAKS]
+    reasons = [why for why in row.reasons if why in breaking] or row.reasons
+    alone = row.kind is DriftKind.REMOVED or not reasons
+    return (2, kind) if alone else (1, f"{kind}: {say(reasons[0])}")
 
 
 def say_kind(row: Drift) -> str:
     """The drift of a patch that breaks: where its target stays it is our replacement that fails."""
-    return "replacement fails" if row.kind is DriftKind.UNCHANGED else row.kind.value.replace("-", " ")
+    stays = {DriftKind.UNCHANGED, DriftKind.BODY_CHANGED}
+    return "replacement fails" if row.kind in stays else row.kind.value.replace("-", " ")
 
 
 def common_folder(places: Iterable[str]) -> str:

@@ -36,7 +36,8 @@ def build_novelties(gap: Gap) -> tuple[Inline, ...]:
     if models:
         items.append(f"New models: {listed(models, most=8)}.")
     if packages:
-        items.append(f"New packages: {listed(packages, most=6)}.")
+        beside = " beside models" if models else ""
+        items.append(f"New packages{beside}: {listed(packages, most=6)}.")
     areas = [(area, changes) for area, changes in find_novelties(gap) if area not in _UNTOLD]
     items += [_area_item(gap, area, changes) for area, changes in areas[:_MOST_AREAS]]
     return tuple(items)

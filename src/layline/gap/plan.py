@@ -14,9 +14,15 @@ if TYPE_CHECKING:
 
 
 def build_plan(
-    log: Iterable[Commit], releases: Iterable[tuple[str, str]], causes: Iterable[Cause], *, most: int = 30
+    pin: Commit,
+    log: Iterable[Commit],
+    releases: Iterable[tuple[str, str]],
+    causes: Iterable[Cause],
+    *,
+    most: int = 30,
 ) -> tuple[PlanStep, ...]:
-    """Stops at releases, before each commit that breaks places of ours, and at the tip.
+    """Stops at releases, before each commit that breaks places of ours, and at the tip; the pin itself is one where the
+    very next commit breaks something.
 
     The log is newest first and follows first parents; when there are too many stops, those before the commits that
     break most stay, and the first of them: no stop may lie behind a break that nobody told.
@@ -26,7 +32,7 @@ def build_plan(
         return ()
     breaking = {cause.commit: cause for cause in causes}
     named = {commit: name for name, commit in releases if is_version(name)}
-    steps = list(_find_stops(oldest_first, named, breaking))
+    steps = list(_find_stops([pin, *oldest_first], named, breaking))
     if len(steps) > most:
         first = next((index for index, step in enumerate(steps) if step.places), 0)
         weightiest = sorted(range(len(steps) - 1), key=lambda index: (index != first, -steps[index].places, -index))
@@ -46,8 +52,9 @@ def _find_stops(
         elif cause:
             number = f" (#{following.pull_request})" if following.pull_request else ""
             told = f"{len(cause.places)} of our places"
-            reason = f"the last commit before {following.hash[:12]}{number}, which breaks {told}"
-        elif commit.hash in releases:
+            stop = "the last commit before" if index else "the pin itself; the next commit is"
+            reason = f"{stop} {following.hash[:12]}{number}, which breaks {told}"
+        elif index and commit.hash in releases:
             reason = f"release {releases[commit.hash]}"
         else:
             continue
@@ -55,7 +62,7 @@ def _find_stops(
             commit=commit.hash,
             date=commit.date,
             reason=reason,
-            behind=index + 1,
+            behind=index,
             breaks_next=cause.targets if cause else (),
             places=len(cause.places) if cause else 0,
         )

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from layline.gap.model import Gap
 
 MOST_SKIPPED = 30
+MOST_STOPS = 4
 
 
 def title_of(gap: Gap) -> str:
@@ -125,17 +126,19 @@ def _high_level(gap: Gap) -> Section:
 
 
 def _tell_plan(gap: Gap) -> str:
-    """The stops in one sentence."""
+    """The stops that weigh most in one sentence, in the order of the way."""
+    breaking = [step for step in gap.plan if step.places]
+    if not breaking:
+        return ""
+    weighty = sorted(breaking, key=lambda step: -step.places)[:MOST_STOPS]
     stops = [
         f"{step.commit[:8]} ({step.date}; the next commit breaks {count(step.places, 'place')})"
-        for step in gap.plan
-        if step.places
+        for step in breaking
+        if step in weighty
     ]
-    return (
-        f"Plan: stop at {listed(stops, most=4)}; then the tip. Only the tip was judged: test at every stop."
-        if stops
-        else ""
-    )
+    rest = len(breaking) - len(stops)
+    lighter = f" and at {count(rest, 'lighter stop')} of the detailed report" if rest else ""
+    return f"Plan: stop at {listed(stops)}{lighter}; then the tip. Only the tip was judged: test at every stop."
 
 
 def _key_dependencies(gap: Gap) -> Section:
@@ -173,7 +176,7 @@ def _integration(gap: Gap) -> Section:
     rows = group_broken(gap)
     risks = tuple(_risk(gap, row) for row in rows[:6])
     left = len(find_places(gap)) - len({place for row in rows[:6] for place in row.places})
-    more = (f"{count(left, 'further place')} in the detailed report.",) if left > 0 else ()
+    more = (f"{count(left, 'further place')} in the detailed report; one place can use two names.",) if left > 0 else ()
     items = (*lines, *risks, *more)
     return Section(title="Integration layer", blocks=(Bullets(items),))
 

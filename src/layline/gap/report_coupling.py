@@ -74,7 +74,8 @@ def _broken(gap: Gap) -> Section:
     table = Table(
         columns=("upstream name", "what became of it", "since", "our places"),
         rows=tuple(_broken_row(gap, row, base) for row in rows),
-        caption=f"{below}Every row with its lines at pin and tip is in the appendix.",
+        caption=f"{below}A place that uses several names stands under each, and counts once, under the first change that "
+        "breaks it. Every row with its lines at pin and tip is in the appendix.",
     )
     return Section(title=title, blocks=(table,))
 
@@ -84,12 +85,12 @@ def _broken_row(gap: Gap, row: BrokenName, base: str) -> tuple[Inline, ...]:
     for place in row.places:
         cell = own_place(gap, place, text=place.removeprefix(base))
         pieces += [", ", cell] if pieces else [cell]
-    since: Inline = "—"
-    if row.culprit:
-        numbers = {cause.commit: cause.name for cause in gap.causes}
-        name = numbers.get(row.culprit, row.culprit[:8])
-        since = Cell(name, evidence=Evidence(repo=gap.upstream, commit=row.culprit))
-    return Cell(row.target, code=True), shorten(row.said, 120), since, tuple(pieces)
+    numbers = {cause.commit: cause.name for cause in gap.causes}
+    since: list[str | Cell] = []
+    for culprit in row.culprits:
+        cell = Cell(numbers.get(culprit, culprit[:8]), evidence=Evidence(repo=gap.upstream, commit=culprit))
+        since += [", ", cell] if since else [cell]
+    return Cell(row.target, code=True), row.said, tuple(since) or "—", tuple(pieces)
 
 
 def _rows(gap: Gap) -> Section:
@@ -97,7 +98,7 @@ def _rows(gap: Gap) -> Section:
     rows = [_coupling_row(gap, one) for one in found] + [_patch_row(gap, row) for row in find_further_patches(gap)]
     table = Table(columns=("our place", "how", "upstream name", "state", "detail", "pin", "tip"), rows=tuple(rows))
     return Section(
-        title=f"Will break, row by row: {len(rows)} names at {len(find_places(gap))} places",
+        title=f"Will break, row by row: {count(len(rows), 'row')} at {count(len(find_places(gap)), 'place')}",
         blocks=(table,) if rows else (),
     )
 
@@ -111,14 +112,16 @@ def _consequence(gap: Gap, consequence: Consequence, most: int = MOST_COUPLINGS)
         columns=("our place", "how", "upstream name", "state", "detail", "pin", "tip"),
         rows=tuple(_coupling_row(gap, one) for one in found[:most]),
         more=max(0, len(found) - most),
-        more_where=_where(most),
+        more_where=_where(most, len(found)),
     )
     return Section(title=title, blocks=(table,))
 
 
-def _where(most: int) -> str:
+def _where(most: int, total: int) -> str:
     """Where the rows are that a table leaves out: the main part cuts early, the appendix late."""
-    return "the appendix" if most == MOST_COUPLINGS else "the evidence file"
+    if most != MOST_COUPLINGS:
+        return "the evidence file"
+    return "the appendix" if total <= MOST_FOLDED else f"the evidence file, the first {MOST_FOLDED} in the appendix too"
 
 
 def _patch_row(gap: Gap, row: Drift) -> tuple[Inline, ...]:
@@ -206,7 +209,7 @@ def _stale(gap: Gap, most: int) -> Section:
         rows=rows,
         numeric=frozenset({2}),
         more=max(0, len(gap.stale_keys) - most),
-        more_where=_where(most),
+        more_where="the appendix",
     )
     return Section(title=title, blocks=(table,))
 

@@ -11,6 +11,7 @@ from layline.gap.breaks import count_touched, find_places
 from layline.gap.cells import commit_cell, evidence_cell
 from layline.gap.churn import CODE
 from layline.git import DIFF_RULE
+from layline.history import is_version
 
 if TYPE_CHECKING:
     from layline.core.report import Inline
@@ -78,7 +79,10 @@ def _version_impact(gap: Gap) -> str:
     was, now = gap.pin.version, gap.tip.version
     if was is None or now is None:
         return "no version on both sides"
-    return "no release to move to yet" if was.text == now.text else "releases are good stopping points"
+    if was.text == now.text:
+        return "no release to move to yet"
+    named = any(is_version(name) for name, _ in gap.releases)
+    return "releases are good stopping points" if named else "no release lies between them on this branch"
 
 
 def _work(gap: Gap) -> str:
@@ -120,7 +124,9 @@ def _steps(gap: Gap, shown: list[int]) -> tuple[Inline, ...]:
     for step in (gap.plan[index] for index in shown):
         text: list[str | Cell] = [
             commit_cell(gap.upstream, step.commit),
-            f" ({step.date}, {count(step.behind, 'commit')} after the pin): {step.reason}.",
+            f" ({step.date}, {count(step.behind, 'commit')} after the pin): {step.reason}."
+            if step.behind
+            else f" ({step.date}): {step.reason}.",
         ]
         if step.breaks_next:
             text.append(f" To go past it, fix: {listed(list(step.breaks_next), most=3)}.")

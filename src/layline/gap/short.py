@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from layline.core.prose import count, listed, sentence, verb
+from layline.core.prose import count, listed, verb
 from layline.core.report import Bullets, Cell, Paragraph, Section
 from layline.coupling.drift_model import find_breaking
 from layline.coupling.model import Touch
@@ -19,6 +19,9 @@ from layline.gap.novelty import build_novelties
 if TYPE_CHECKING:
     from layline.core.report import Block, Inline
     from layline.gap.model import Cause, Gap
+
+
+_JUDGED = "Only the tip was judged, not the commits in between: test at every stop."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,18 +71,17 @@ def cost_sentence(gap: Gap) -> str:
     if not places:
         return "Nothing of ours breaks at the tip; the upgrade is a move of the pin and a run of the tests."
     files = len({place.rpartition(":")[0] for place in places})
-    size = f"A place is one file:line of ours; the {len(places)} that break are in {count(files, 'file')}"
-    lines = (
-        f", and {count(gap.effort.lines, 'line')} {'uses' if gap.effort.lines == 1 else 'use'} something that breaks: "
-        "read at least these again"
-        if gap.effort
-        else ""
-    )
-    return f"{sentence(size + lines)}{_causes(gap, len(places))}{_how(gap, places)}"
+    size = f"A place is one file:line of ours; the {len(places)} that break are in {count(files, 'file')}."
+    lines = f" With every use of what they bring in, {_lines(gap.effort.lines)} to be read again." if gap.effort else ""
+    return f"{size}{lines}{_causes(gap, len(places))}{_how(gap, places)}"
+
+
+def _lines(number: int) -> str:
+    return f"{count(number, 'line')} {'is' if number == 1 else 'are'}"
 
 
 def _how(gap: Gap, places: tuple[str, ...]) -> str:
-    """What the places are: patches may fail in silence, the others tell."""
+    """What stands at the places."""
     all_places = set(places)
     patches = {str(row.location) for row in find_breaking(gap.patches or ())} & all_places
     early = {Touch.IMPORT, Touch.MODULE, Touch.SUBCLASS}
@@ -87,7 +89,7 @@ def _how(gap: Gap, places: tuple[str, ...]) -> str:
     rest = len(all_places) - len(patches) - len(taken)
     kinds = {
         "imports and base classes": len(taken),
-        "patches (which may fail silently)": len(patches),
+        "patches": len(patches),
         "other uses": rest,
     }
     return f" By kind: {', '.join(f'{kind} {number}' for kind, number in kinds.items() if number)}."
@@ -131,9 +133,10 @@ def _first_step(gap: Gap) -> str:
         if gap.surface is None:
             return ""
         return "Which commits break them was not found." if find_places(gap) else "No step of the way breaks our code."
+    if step.behind == 0:
+        return f"The first commit after the pin breaks {count(step.places, 'place')}. {_JUDGED}"
     return (
         f"None of these places breaks before {step.commit[:12]} ({step.date}, {count(step.behind, 'commit')} after the "
         "pin); "
-        f"the commit after it breaks {count(step.places, 'place')}. Only the tip was judged, not the commits in "
-        "between: test at every stop."
+        f"the commit after it breaks {count(step.places, 'place')}. {_JUDGED}"
     )

@@ -11,7 +11,7 @@ from layline.core.ours import is_packaged
 from layline.core.prose import count, listed, sentence, share, shorten, verb
 from layline.core.revision import Relation
 from layline.coupling.model import Consequence, State, Touch
-from layline.gap.breaks import count_touched, find_places
+from layline.gap.breaks import count_touched, find_doubtful, find_places
 from layline.gap.cells import place_cell, plain_text
 from layline.gap.dependencies import Kind, Rank
 from layline.gap.dependencies.compare import Move
@@ -29,10 +29,12 @@ if TYPE_CHECKING:
 
 
 def headline(gap: Gap) -> str:
-    """The gap in one sentence; it begins with the label as it is configured, small letters included."""
-    behind = f"{gap.label} is {count(gap.distance.behind, 'commit')} and {count(gap.age_days, 'day')} behind {gap.ref}"
+    """The gap in one sentence."""
+    behind = (
+        f"Our {gap.label} is {count(gap.distance.behind, 'commit')} and {count(gap.age_days, 'day')} behind {gap.ref}"
+    )
     if gap.distance.behind == 0:
-        return f"{gap.label} holds everything that {gap.ref} has."
+        return f"Our {gap.label} holds everything that {gap.ref} has."
     if gap.surface is None:
         return f"{behind}, with {count(len(gap.diff.files), 'changed file')}."
     return f"{behind}, and {breaks_phrase(gap)}."
@@ -186,11 +188,10 @@ def tags_phrase(gap: Gap) -> str:
 def _coupling_sentences(gap: Gap) -> Iterator[str]:
     if gap.surface is None:
         return
-    counted = count_consequences(gap)
     places = find_places(gap)
     files = len({place.rpartition(":")[0] for place in places})
     where = f" in {count(files, 'file')}" if places else ""
-    look = counted[Consequence.MAY_BREAK] + counted[Consequence.LOOK]
+    look = len(find_doubtful(gap))
     total = count_touched(gap)
     touched = f"the {count(total, 'place')} where our code touches {gap.label}"
     rest = f"; {count(look, 'other place')} {verb(look, 'needs')} a look" if look else "; the other places fit"

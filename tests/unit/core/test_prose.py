@@ -95,7 +95,7 @@ def test_a_plan_stops_at_releases_and_before_what_breaks() -> None:
     breaking = find_causes(
         log, [coupling("up.f", 4), coupling("up.g", 4), coupling("up.h", 7, Consequence.MAY_BREAK)], []
     )
-    steps = build_plan(log, [("v2", f"{6:040x}")], breaking)
+    steps = build_plan(commit(0), log, [("v2", f"{6:040x}")], breaking)
     assert [(int(step.commit, 16), step.behind, step.breaks_next) for step in steps] == [
         (3, 3, ("up.f", "up.g")),
         (6, 6, ()),
@@ -110,7 +110,7 @@ def test_a_plan_stops_at_releases_and_before_what_breaks() -> None:
     [("v2", True), ("core_v0.16.1", True), ("2026.1", True), ("loss-v1", False), ("nightly", False)],
 )
 def test_a_tag_that_is_no_version_is_no_stop(name: str, stops: bool) -> None:
-    steps = build_plan([commit(2), commit(1)], [(name, f"{1:040x}")], ())
+    steps = build_plan(commit(0), [commit(2), commit(1)], [(name, f"{1:040x}")], ())
     assert [step.reason for step in steps] == ([f"release {name}", "the tip"] if stops else ["the tip"])
 
 
@@ -119,7 +119,7 @@ def test_a_plan_never_passes_the_first_break_untold() -> None:
     log = [commit(number) for number in range(28, 0, -1)]
     later = [coupling(f"up.{number}.{part}", number) for number in (8, 9, 10) for part in "xy"]
     breaking = find_causes(log, [coupling("up.a", 3), *later], [])
-    steps = build_plan(log, [], breaking, most=3)
+    steps = build_plan(commit(0), log, [], breaking, most=3)
     assert [(int(step.commit, 16), step.places) for step in steps] == [(2, 1), (9, 2), (28, 0)]
 
 
@@ -127,14 +127,21 @@ def test_a_long_plan_keeps_the_stops_that_matter_most_and_the_tip() -> None:
     log = [commit(number) for number in range(28, 0, -1)]
     many = [coupling(f"up.f{number}", number) for number in range(2, 28)]
     breaking = find_causes(log, [*many, coupling("up.z", 20)], [])
-    steps = build_plan(log, [], breaking, most=3)
+    steps = build_plan(commit(0), log, [], breaking, most=3)
     assert len(steps) == 3
     assert int(steps[-1].commit, 16) == 28
     assert any(int(step.commit, 16) == 19 for step in steps)
 
 
+def test_a_break_by_the_first_commit_stops_at_the_pin() -> None:
+    log = [commit(number) for number in range(4, 0, -1)]
+    steps = build_plan(commit(0), log, [], find_causes(log, [coupling("up.f", 1), coupling("up.g", 3)], []))
+    assert [(int(step.commit, 16), step.behind, step.places) for step in steps] == [(0, 0, 1), (2, 2, 1), (4, 4, 0)]
+    assert steps[0].reason == "the pin itself; the next commit is 000000000000 (#1), which breaks 1 of our places"
+
+
 def test_nothing_between_needs_no_plan() -> None:
-    assert build_plan([], [], ()) == ()
+    assert build_plan(commit(0), [], [], ()) == ()
 
 
 def test_a_patch_at_the_place_of_a_broken_coupling_counts_once() -> None:
