@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 _KIND = "drift"
+KEPT = "rows and files recalled"
+"""What is told, with how many of how many, once a drift question was judged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,8 @@ from layline.interpreter.modules import Modules
 from layline.source import Cache, Index, Part, Tree, build_indexes, open_cache
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from layline.app.workspace import Workspace
     from layline.change.compare import Comparer
     from layline.coupling.decide import RefKnowledge
@@ -21,18 +23,20 @@ if TYPE_CHECKING:
     from layline.git import Repository
 
 
-def read_ours(workspace: Workspace, theirs: Part) -> Finder:
-    """The places of ours that touch what `theirs` holds."""
+def read_ours(workspace: Workspace, theirs: Part, paths: Container[str] | None = None) -> Finder:
+    """The places of ours that touch what `theirs` holds; uses are read of all files, or of these."""
     ours = Part(tree=Tree(workspace.downstream, workspace.commit), source_roots=workspace.settings.project.source_roots)
     (both,) = read_indexes([ours, theirs])
     roots = find_roots(both, theirs.packages)
-    uses, _ = read_uses(both, roots, Cache(cache_directory(), ANALYSER))
+    uses, _ = read_uses(both, roots, Cache(cache_directory(), ANALYSER), paths)
     return Finder(index=both, packages=roots, uses=uses)
 
 
-def judge_ours(finder: Finder, comparer: Comparer, running: Running | None = None) -> tuple[Coupling, ...]:
-    """What becomes of every such place between the two commits compared, apart from patches."""
-    return build_couplings(Judge(comparer, {}, frozenset(), running), finder.find_places())
+def judge_ours(
+    finder: Finder, comparer: Comparer, running: Running | None = None, paths: Container[str] | None = None
+) -> tuple[Coupling, ...]:
+    """What becomes of every such place between the two commits compared, apart from patches; of all files, or of these."""
+    return build_couplings(Judge(comparer, {}, frozenset(), running), finder.find_places(paths))
 
 
 def read_running(ours: Tree, roots: tuple[str, ...], ground: RefKnowledge) -> Running:

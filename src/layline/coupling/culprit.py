@@ -40,7 +40,9 @@ def find_culprits(rows: Iterable[Drift], sides: Sides, upstream: Repository) -> 
     known: dict[tuple[object, ...], str | None] = {}
     hashes: list[str | None] = []
     for row in listed:
-        key = (row.target, row.kind, row.effect.anchors if row.effect is not None else (), row.problems)
+        anchors = row.effect.anchors if row.effect is not None else ()
+        # all that it depends on: of two rows about one target the first must not decide for the other
+        key = (row.target, row.kind, anchors, row.problems, row.style, row.lost, row.passed, row.has(Reason.BYPASSED))
         if key not in known and _asks_for_work(row):
             known[key] = _find_culprit(row, sides)
         hashes.append(known.get(key) if _asks_for_work(row) else None)

@@ -7,15 +7,14 @@ function to `JUDGES`: it is asked one question and yields findings. What they ma
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from layline.change.compare import Comparison
 from layline.change.similarity import SMALL, compare_shingles, read_shingles
 from layline.core.drift import DriftKind, Uncompared
-from layline.core.evidence import Evidence, Location, Severity, Skipped
+from layline.core.evidence import Evidence, Severity
 from layline.core.finding import Finding, weigh
-from layline.core.patch import Effect, Inventory, Patch, Style, Unregistered
+from layline.core.patch import Effect, Inventory, Patch, Style
 from layline.core.why import Reason, Why
 from layline.coupling.anchors import quote
 from layline.coupling.bodies import judge_body
@@ -26,10 +25,10 @@ from layline.coupling.decide import judge_guard
 from layline.coupling.drift_model import LOST, Drift, Sides
 from layline.coupling.effectiveness import find_holders, find_risks
 from layline.coupling.fit import Fitter, called_name, find_problems, makes_instances, refuse
-from layline.coupling.idle import find_idle
 from layline.coupling.question import Question
 from layline.coupling.releases import asks_version
 from layline.coupling.returns import judge_returns
+from layline.coupling.subjects import Judged, Subject, find_subjects
 from layline.coupling.surroundings import find_held
 from layline.source import ParameterKind, Resolver, Symbol
 from layline.source.definitions import DefinitionKind
@@ -42,32 +41,22 @@ _THERE = frozenset({DriftKind.UNCHANGED, DriftKind.BODY_CHANGED, DriftKind.SIGNA
 
 
 def find_drifts(inventory: Inventory, sides: Sides) -> Iterator[Drift]:
-    """One row per effect, in the order of the inventory; then rows for config keys that upstream dropped."""
-    fitter = Fitter(sides.comparer, *_find_doubts(inventory, sides))
-    for patch in inventory.patches:
-        for effect in _drop_repeats(patch):
-            yield judge_effect(patch, effect, sides, fitter)
-        yield from _find_dropped_keys(patch, sides)
-    idle = find_idle(inventory)
-    for item in inventory.unregistered:
-        if _find_obstacle(item.effect, sides) is None:
-            yield judge_effect(_unregistered(item, idle), item.effect, sides, fitter)
+    """One row per effect, in the order of the inventory; after those of a patch, rows for keys that upstream dropped."""
+    for judged in judge_subjects(list(find_subjects(inventory)), sides):
+        yield from judged.rows
 
 
-def count_uncompared(inventory: Inventory, sides: Sides) -> Counter[Uncompared]:
-    """How many effects of the list are no row, and why."""
-    repeats = sum(len(patch.effects) - sum(1 for _ in _drop_repeats(patch)) for patch in inventory.patches)
-    found = Counter(_find_obstacle(item.effect, sides) for item in inventory.unregistered)
-    counts = {Uncompared.REPEATED: repeats} | {why: number for why, number in found.items() if why is not None}
-    return +Counter(counts)
-
-
-def _drop_repeats(patch: Patch) -> Iterator[Effect]:
-    seen: set[tuple[str | None, Style, Location]] = set()
-    for effect in patch.effects:
-        if (effect.target, effect.style, effect.location) not in seen or effect.anchors or effect.mutates:
-            seen.add((effect.target, effect.style, effect.location))
-            yield effect
+def judge_subjects(subjects: Sequence[Subject], sides: Sides) -> Iterator[Judged]:
+    """Each by itself: what is said of one does not depend on which others are asked about."""
+    fitter = Fitter(sides.comparer, *_find_doubts(subjects, sides))
+    for one in subjects:
+        obstacle = None if one.registered or one.effect is None else _find_obstacle(one.effect, sides)
+        if one.effect is None:
+            yield Judged(rows=tuple(_find_dropped_keys(one.patch, sides)))
+        elif obstacle is not None:
+            yield Judged(obstacle=obstacle)
+        else:
+            yield Judged(rows=(judge_effect(one.patch, one.effect, sides, fitter),))
 
 
 def _find_obstacle(effect: Effect, sides: Sides) -> Uncompared | None:
@@ -85,31 +74,14 @@ def _find_obstacle(effect: Effect, sides: Sides) -> Uncompared | None:
     return None if is_theirs else Uncompared.OTHER_PACKAGE
 
 
-def _unregistered(item: Unregistered, idle: frozenset[str]) -> Patch:
-    """Effects outside any registration are listed under the function or module that does them."""
-    name = next((name for name in (item.within, *parents(item.within)) if name in idle), None)
-    return Patch(
-        id=item.within,
-        backend=None,
-        phase=None,
-        priority=None,
-        location=item.effect.location,
-        handler=item.within,
-        handler_lines=(item.effect.location.line, item.effect.location.line),
-        active=name is None,
-        active_reason=f"nothing registers, calls or hands on {name}" if name is not None else "",
-    )
-
-
-def _find_doubts(inventory: Inventory, sides: Sides) -> tuple[tuple[set[str], set[str]], set[str]]:
+def _find_doubts(subjects: Iterable[Subject], sides: Sides) -> tuple[tuple[set[str], set[str]], set[str]]:
     """Names at pin and tip, and arguments of constructors, whose upstream calls may decide a row: read together, because reading
     costs.
     """
     then: set[str] = set()
     names: set[str] = set()
     arguments: set[str] = set()
-    effects = [effect for patch in inventory.patches for effect in patch.effects]
-    for effect in (*effects, *(item.effect for item in inventory.unregistered)):
+    for effect in (one.effect for one in subjects if one.effect is not None):
         found = sides.comparer.compare(effect.target) if effect.target else None
         if found is None:
             continue
@@ -413,9 +385,3 @@ def _tip_evidence(sides: Sides, comparison: Comparison) -> Evidence | None:
         return _evidence(sides.tip, comparison.after)
     home = comparison.new_home
     return _evidence(sides.tip, sides.tip.resolve(home)) if home is not None else None
-
-
-def skipped_of(sides: Sides) -> tuple[Skipped, ...]:
-    """Files of upstream that could not be read at either ref."""
-    found = (*sides.pin.index.skipped(), *sides.tip.index.skipped())
-    return tuple(dict.fromkeys(found))

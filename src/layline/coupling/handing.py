@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from layline.source import parse_tree
+from layline.source.handed import find_handed
 from layline.source.walking import walk
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from layline.source import Index, ModuleEntry
 
-_ASKING = {"isinstance", "issubclass"}
 _CAPITALISED = re.compile(rb"(?<!\w)[A-Z]\w*")
 
 
@@ -44,29 +43,6 @@ class Handing:
     def _read(self, module: str) -> frozenset[str]:
         if module not in self._parsed:
             tree = parse_tree(module, self._index.read_blob(module))
-            self._parsed[module] = frozenset(_find_handed(tree)) if isinstance(tree, ast.Module) else frozenset()
+            nodes = walk(tree) if isinstance(tree, ast.Module) else ()
+            self._parsed[module] = frozenset(name for node in nodes for name in find_handed(node))
         return self._parsed[module]
-
-
-def _find_handed(tree: ast.Module) -> Iterator[str]:
-    for node in walk(tree):
-        match node:
-            case ast.Return(value=ast.expr() as value):
-                yield from _find_values(value)
-            case ast.Assign(targets=[ast.Attribute()], value=value):
-                yield from _find_values(value)
-            case ast.keyword(arg=str() as slot, value=value) if slot != "module":
-                yield from _find_values(value)  # a spec of our own names a module, and our own code builds it
-
-
-def _find_values(node: ast.expr) -> Iterator[str]:
-    """Names that stand as values in an expression: not called, not asked about, chosen or passed through."""
-    match node:
-        case ast.Name(id=name):
-            yield name
-        case ast.IfExp(body=one, orelse=other):
-            yield from (*_find_values(one), *_find_values(other))
-        case ast.Tuple(elts=items) | ast.List(elts=items):
-            yield from (name for item in items for name in _find_values(item))
-        case ast.Call(func=ast.Name(id=name), args=items) if name not in _ASKING:
-            yield from (name for item in items for name in _find_values(item))

@@ -37,7 +37,10 @@ class OwnImports:
         self._roots = roots
         self._packages = packages
         self._side = side
+        self.asked: set[str] = set()
+        """Modules that were asked about, for whoever keeps the answer."""
         self._known: dict[str, FailingImport | None] = {}
+        self._read: dict[str, list[FailingImport | str]] = {}
 
     @cached_property
     def paths(self) -> dict[str, str]:
@@ -49,21 +52,33 @@ class OwnImports:
     def names(self) -> dict[str, str]:
         return {path: name for name, path in self.paths.items()}
 
-    def find_failing(self, module: str, depth: int = 0) -> FailingImport | None:
+    def find_failing(self, module: str) -> FailingImport | None:
         """The first import that fails when a module of ours is loaded, the packages around it first; None where all
-        work.
+        work. What was asked before changes nothing: each time circles are walked from here.
         """
+        self.asked.add(module)
+        if module not in self._known:
+            self._known[module] = self._follow(module, set(), 0)
+        return self._known[module]
+
+    def _follow(self, module: str, met: set[str], depth: int) -> FailingImport | None:
         for name in (*reversed(list(parents(module))), module):
-            if name in self._known or name not in self.paths or depth > _DEEPEST:
-                found = self._known.get(name)
-            else:
-                self._known[name] = None  # a cycle ends here
-                found = self._known[name] = next(self._find_in(name, depth), None)
-            if found is not None:
-                return found
+            if name in met or name not in self.paths or depth > _DEEPEST:
+                continue
+            met.add(name)
+            for step in self._steps(name):
+                found = self._follow(step, met, depth + 1) if isinstance(step, str) else step
+                if found is not None:
+                    return found
         return None
 
-    def _find_in(self, module: str, depth: int) -> Iterator[FailingImport]:
+    def _steps(self, module: str) -> list[FailingImport | str]:
+        """The imports of one module in order: one that fails, or a module of ours that is loaded."""
+        if module not in self._read:
+            self._read[module] = list(self._find_steps(module))
+        return self._read[module]
+
+    def _find_steps(self, module: str) -> Iterator[FailingImport | str]:
         path = self.paths[module]
         text = self._ours.read_text(path)
         parsed = parse_module(path, text.encode("utf-8", "surrogatepass")) if not isinstance(text, Skipped) else None
@@ -74,8 +89,8 @@ class OwnImports:
                 if longest_root(name, self._packages):
                     if self._is_missing(name):
                         yield FailingImport(name, Location(path, item.line))
-                elif name in self.paths and (found := self.find_failing(name, depth + 1)) is not None:
-                    yield found
+                elif name in self.paths:
+                    yield name
 
     def _is_missing(self, name: str) -> bool:
         """True if upstream's code does not bind it; a whole module that is not there may be compiled or generated."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 
 from layline.change.binding import CallShape
@@ -13,9 +13,9 @@ from layline.coupling.model import Touch
 from layline.coupling.uses import FieldRead, Use, Uses, decode_uses, encode_uses
 from layline.source import Cache, Definition, DefinitionKind, Import, Index, ModuleEntry, Resolver, is_within
 from layline.source.instances import Instances
+from layline.source.sight import is_tested
 from layline.source.workers import encode_blobs
 
-_TESTS = ("tests/", "test/")
 _NO_SCRIPTS = frozenset({"setup", "conftest", "noxfile", "tasks"})
 
 
@@ -65,9 +65,11 @@ class Finder:
         self.instances = Instances(self.resolver)
         self.handing = Handing(self.index, _is_ours)
 
-    def find_places(self) -> Iterator[Place]:
+    def find_places(self, paths: Container[str] | None = None) -> Iterator[Place]:
+        """Of all our files, or of these, in the order of their paths."""
         for entry in sorted(self.index.entries.values(), key=lambda entry: entry.path):
-            module = self.index.module(entry.name) if _is_ours(entry) else None
+            wanted = _is_ours(entry) and (paths is None or entry.path in paths)
+            module = self.index.module(entry.name) if wanted else None
             if module is None:
                 continue
             imports = tuple(item for item in module.imports if self._is_upstream(item))
@@ -373,10 +375,13 @@ def find_roots(index: Index, packages: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def read_uses(
-    index: Index, packages: tuple[str, ...], cache: Cache | None
+    index: Index, packages: tuple[str, ...], cache: Cache | None, paths: Container[str] | None = None
 ) -> tuple[dict[str, Uses], tuple[Skipped, ...]]:
-    """The uses of every file of the downstream (part 0) that imports upstream, from the cache where it has them."""
-    ours = {entry.blob: entry.path for entry in _find_importing(index, packages)}
+    """The uses of every file of the downstream (part 0) that imports upstream, from the cache where it has them; of
+    these `paths` alone where they are given.
+    """
+    importing = _find_importing(index, packages, paths)
+    ours = {entry.blob: entry.path for entry in importing}
     texts = cache.load(ours) if cache is not None else {}
     missing = sorted(ours.keys() - texts.keys())
     streamed = list(index.parts[0].tree.repository.stream_blobs(missing)) if missing else []
@@ -389,10 +394,11 @@ def read_uses(
     return {blob: uses for blob, uses in decoded.items() if isinstance(uses, Uses)}, skipped
 
 
-def _find_importing(index: Index, packages: tuple[str, ...]) -> Iterator[ModuleEntry]:
+def _find_importing(index: Index, packages: tuple[str, ...], paths: Container[str] | None) -> Iterator[ModuleEntry]:
     """Our files that import upstream, or a module of ours that may hand its names on (for base classes)."""
     for entry in index.entries.values():
-        module = index.module(entry.name) if _is_ours(entry) else None
+        wanted = _is_ours(entry) and (paths is None or entry.path in paths)
+        module = index.module(entry.name) if wanted else None
         if module is not None and any(_names_package(item, packages) for item in module.imports):
             yield entry
 
@@ -403,7 +409,7 @@ def _names_package(item: Import, packages: tuple[str, ...]) -> bool:
 
 
 def _is_ours(entry: ModuleEntry) -> bool:
-    return entry.part == 0 and not entry.path.startswith(_TESTS) and "/tests/" not in entry.path
+    return entry.part == 0 and not is_tested(entry.path)
 
 
 def _visible(imports: tuple[Import, ...], alias: str, scope: str) -> Import | None:

@@ -49,7 +49,7 @@ class Reader:
         self, comparer: Comparer, replacements: Replacements, packages: tuple[str, ...], roots: tuple[str, ...] = (".",)
     ) -> None:
         self._comparer = comparer
-        self._imports = (
+        self.imports = (
             OwnImports(replacements.ours, roots, packages, comparer.pin, trusted=False),
             OwnImports(replacements.ours, roots, packages, comparer.tip, trusted=True),
         )
@@ -156,9 +156,9 @@ class Reader:
 
     def find_dead(self, ours: Replacement | None, at: Location) -> Why | None:
         """Why our code fails before it puts a replacement in place today already; None where it does not."""
-        own = self._imports[0].names.get(ours.location.path) if ours is not None else None
+        own = self.imports[0].names.get(ours.location.path) if ours is not None else None
         for module in (*((own,) if own is not None else ()), *self._find_own_steps(at)):
-            found = self._imports[0].find_failing(module)
+            found = self.imports[0].find_failing(module)
             if found is not None:
                 return Why(Reason.CANNOT_LOAD, module, found.name, places=(found.location,))
         return None
@@ -168,12 +168,12 @@ class Reader:
         tree = self._replacements.read_tree(at.path)
         for imported in find_steps(tree, at.line) if tree is not None else ():
             for name in (imported.name, imported.name.rpartition(".")[0]):
-                if name in self._imports[0].paths:
+                if name in self.imports[0].paths:
                     yield name
 
     def _find_steps(self, comparison: Comparison, at: Location) -> Iterator[LostRead]:
         """What our code imports on the way to the line that installs the replacement, and the tip does not have."""
-        here = self._imports[1].names.get(at.path)
+        here = self.imports[1].names.get(at.path)
         for module in (*((here,) if here is not None else ()), *self._find_own_steps(at)):
             yield from self._fail(module, at.line, comparison, certain=True)
         tree = self._replacements.read_tree(at.path)
@@ -190,7 +190,7 @@ class Reader:
     def _find_failing(self, comparison: Comparison, ours: Replacement) -> Iterator[LostRead]:
         """Modules of ours that the replacement stands in or imports, and that fail to load at the tip."""
         tree = self._replacements.read_tree(ours.location.path)
-        own = self._imports[1].names.get(ours.location.path)
+        own = self.imports[1].names.get(ours.location.path)
         if own is not None:
             yield from self._fail(own, ours.location.line, comparison, certain=True)
         for imported in find_imports(tree, ours.node).values() if tree is not None else ():
@@ -200,7 +200,7 @@ class Reader:
                     yield from self._fail(name, lines[0], comparison, certain=not imported.guarded)
 
     def _fail(self, module: str, line: int, comparison: Comparison, *, certain: bool) -> Iterator[LostRead]:
-        found = self._imports[1].find_failing(module) if module in self._imports[1].paths else None
+        found = self.imports[1].find_failing(module) if module in self.imports[1].paths else None
         if found is None or self._comparer.pin.resolve(found.name).kind is SymbolKind.ABSENT:
             return
         if is_within(comparison.name, found.name) or is_within(found.name, comparison.name):
@@ -208,7 +208,7 @@ class Reader:
         there = self._comparer.compare(found.name)
         why = Why(Reason.NEEDS_GONE, found.name, there.new_home or "", places=(found.location,))
         # further down the chain it is that file which has to be mended: its own rows and couplings say so
-        near = found.location.path == self._imports[1].paths[module]
+        near = found.location.path == self.imports[1].paths[module]
         yield LostRead(line=line, why=why, certain=certain and near, name=found.name)
 
     def _find_known(self, imported: Imported, words: tuple[str, ...]) -> str | None:

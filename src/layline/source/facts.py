@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from layline.core.evidence import Skipped
+from layline.source.handed import find_handed
 from layline.source.loads import WALKS, LoadLine, Walk, called_name, find_loads, find_walks
 from layline.source.parsing import parse_tree
 from layline.source.sites import Site, SiteFinder, encode_sites
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from layline.source.cache import Cache
     from layline.source.tree import Tree
 
-ANALYSER = f"facts-3-py{sys.version_info[0]}.{sys.version_info[1]}"
+ANALYSER = f"facts-4-py{sys.version_info[0]}.{sys.version_info[1]}"
 """Part of the cache key: raise the number whenever the rows change."""
 _DOTTED = re.compile(r"\.*[A-Za-z_]\w*(?:[.:][A-Za-z_]\w*)*\Z")
 _BY_NAME = frozenset({"getattr", "hasattr", "setattr", "delattr", "attrgetter"})
@@ -69,6 +70,10 @@ class Facts:
 
     imports: tuple[ImportLine, ...] = ()
     """Those under `if TYPE_CHECKING` do not happen and are left out."""
+    typed: tuple[ImportLine, ...] = ()
+    """Those."""
+    handed: frozenset[str] = frozenset()
+    """Capitalised names that are handed on as values: classes that somebody else may build."""
     imported_texts: tuple[tuple[int, str], ...] = ()
     """Names that are imported by text: what `import_module` is given, or a table in a file that calls it."""
     writes: frozenset[WriteLine] = frozenset()
@@ -129,10 +134,9 @@ def decode_facts(text: str) -> Facts | None:
     if isinstance(plain, str):
         return None
     return Facts(
-        imports=tuple(
-            ImportLine(line, module, level, tuple((name, bound) for name, bound in names), alias)
-            for line, module, level, names, alias in plain["i"]
-        ),
+        imports=decode_imports(plain["i"]),
+        typed=decode_imports(plain["y"]),
+        handed=frozenset(plain["h"]),
         imported_texts=tuple((line, text) for line, text in plain["t"]),
         writes=frozenset(WriteLine(*row) for row in plain["w"]),
         calls=frozenset((name, count) for name, count in plain["c"]),
@@ -148,11 +152,20 @@ def decode_facts(text: str) -> Facts | None:
     )
 
 
+def decode_imports(rows: list[list[Any]]) -> tuple[ImportLine, ...]:
+    return tuple(
+        ImportLine(line, module, level, tuple((name, bound) for name, bound in names), alias)
+        for line, module, level, names, alias in rows
+    )
+
+
 class _Walker:
     """One walk over a syntax tree."""
 
     def __init__(self) -> None:
         self.imports: list[list[Any]] = []
+        self.typed: list[list[Any]] = []
+        self.handed: set[str] = set()
         self.given: list[tuple[int, str]] = []
         self.listed: list[tuple[int, str]] = []
         self.writes: set[tuple[str, str, int, bool, bool]] = set()
@@ -185,6 +198,7 @@ class _Walker:
             ast.AugAssign: self._note_write,
             ast.AnnAssign: self._note_write,
             ast.Delete: self._note_write,
+            ast.Return: self._note_handed,
         }
 
     def read(self, tree: ast.Module) -> dict[str, Any]:
@@ -195,11 +209,13 @@ class _Walker:
                 add(node.id)  # type: ignore[attr-defined]
             elif kind is ast.Attribute:
                 add(node.attr)  # type: ignore[attr-defined]
-            elif kind in notes and id(node) not in self.never:
+            elif kind in notes:
                 notes[kind](node)
         by_text = {*self.given, *(self.listed if self.imports_by_name else ())}
         return {
             "i": sorted(self.imports, key=lambda row: row[0]),
+            "y": sorted(self.typed, key=lambda row: row[0]),
+            "h": sorted(self.handed),
             "t": sorted(by_text),
             "w": sorted(self.writes),
             "c": sorted(self.calls),
@@ -219,6 +235,8 @@ class _Walker:
 
     def _note_class(self, node: ast.ClassDef) -> None:
         self.classes.append([node.name, sorted({word for base in node.bases for word in _find_words(base)})])
+        for word in node.keywords:
+            self._note_handed(word)
 
     def _note_display(self, node: ast.List | ast.Tuple | ast.Set) -> None:
         self.listed += [(item.lineno, text) for item in node.elts if (text := _text(item))]
@@ -233,23 +251,29 @@ class _Walker:
         if isinstance(node.target, ast.Name):
             self.loops.add(node.target.id)
 
+    def _note_handed(self, node: ast.AST) -> None:
+        self.handed.update(name for name in find_handed(node) if name[:1].isupper())
+
     def _note_import(self, node: ast.Import | ast.ImportFrom) -> None:
+        if id(node) in self.never:
+            self.typed += import_rows(node)
+            return
         self.sites.note_import(node)
+        self.imports += import_rows(node)
         match node:
             case ast.Import(names=names):
                 for item in names:
-                    self.imports.append([node.lineno, item.name, 0, [], item.asname or item.name.partition(".")[0]])
                     self.words.update((item.asname or "").split() or item.name.split("."))
-            case ast.ImportFrom(module=module, level=level, names=names):
-                taken = [[item.name, item.asname or item.name] for item in names]
-                self.imports.append([node.lineno, module or "", level, taken, ""])
-                self.words.update(word for pair in taken for word in pair)
+            case ast.ImportFrom(module=module, names=names):
+                self.words.update(word for item in names for word in (item.name, item.asname or item.name))
                 self.words.update((module or "").split("."))
 
     def _note_call(self, node: ast.Call) -> None:
         name = called_name(node)
         self.calls.add((name, len(node.args) + len(node.keywords)))
         self.words.update(word.arg for word in node.keywords if word.arg)
+        for word in node.keywords:
+            self._note_handed(word)
         given = [*node.args, *(word.value for word in node.keywords)]
         self.texts.update((name, text) for item in given for text in _find_texts(item))
         self.rows.update(_find_rows(node.args) if len(node.args) > 1 else ())
@@ -270,11 +294,21 @@ class _Walker:
         targets = node.targets if isinstance(node, ast.Assign | ast.Delete) else [node.target]
         plain = getattr(node, "value", None).__class__ in _CONSTANT
         flat = list(_flatten(targets))
+        self._note_handed(node)
         self.sites.note_write(node, flat)
         for target in flat:
             if isinstance(target, ast.Attribute | ast.Subscript):
                 root, last, depth = _read_chain(target)
                 self.writes.add((root, last, depth, plain, False))
+
+
+def import_rows(node: ast.Import | ast.ImportFrom) -> list[list[Any]]:
+    """One row for `from m import a, b`, one for each module of `import m, n`."""
+    match node:
+        case ast.ImportFrom(module=module, level=level, names=names):
+            taken = [[item.name, item.asname or item.name] for item in names]
+            return [[node.lineno, module or "", level, taken, ""]]
+    return [[node.lineno, item.name, 0, [], item.asname or item.name.partition(".")[0]] for item in node.names]
 
 
 def _find_typing(node: ast.If) -> Iterator[ast.AST]:

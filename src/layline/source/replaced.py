@@ -15,7 +15,6 @@ from itertools import takewhile
 from layline.errors import MissingObject
 from layline.source.definitions import DefinitionKind, Import, Module
 from layline.source.index import Index
-from layline.source.walking import walk
 
 _MADE = frozenset({DefinitionKind.CLASS, DefinitionKind.FUNCTION})
 
@@ -56,7 +55,9 @@ class Replaced:
     def tells(self, module: str, name: str) -> bool:
         """True if a replaced module has the name as a text, in a table of what it hands on."""
         tree = self._read(module)
-        return tree is not None and any(isinstance(node, ast.Constant) and node.value == name for node in walk(tree))
+        return tree is not None and any(
+            isinstance(node, ast.Constant) and node.value == name for node in ast.walk(tree)
+        )
 
     def _find_below(self, module: str, name: str) -> Iterator[tuple[str, Module]]:
         start = bisect_left(self._names, f"{module}.")
@@ -87,7 +88,7 @@ class Replaced:
             tree = ast.parse(text)
         except (SyntaxError, ValueError, RecursionError):
             return None
-        return tree if any(map(_replaces, walk(tree))) else None
+        return tree if any(map(_replaces, ast.walk(tree))) else None
 
 
 def _replaces(node: ast.AST) -> bool:

@@ -1,0 +1,170 @@
+"""Rows of a drift answer, each kept by what it depends on: a commit that changes one file judges the rows of that file.
+
+The key of a row holds its effect and patch, everything that its files can see (`source.sight`), and what upstream and our config
+files say of the keys it asks for. Names that are looked for among the targets of other patches are noted and looked up again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from layline import codec
+from layline.core.patch import Premise, PremiseKind
+from layline.coupling.subjects import Judged, Subject
+from layline.errors import RecordError
+
+if TYPE_CHECKING:
+    from layline.coupling.reads import Reader
+    from layline.source.memos import Memos
+    from layline.source.sight import Sight
+
+
+class NotedNames(frozenset[str]):
+    """A set of names that notes what is looked for in it."""
+
+    asked: set[str]
+
+    def __contains__(self, name: object) -> bool:
+        self.asked.add(str(name))
+        return super().__contains__(name)
+
+
+def note_names(names: Iterable[str]) -> NotedNames:
+    noted = NotedNames(names)
+    noted.asked = set()
+    return noted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What the judgement of one subject has learnt from elsewhere."""
+
+    targets: dict[str, bool] = field(default_factory=dict)
+    """Names that were looked for among all targets, and whether they were there."""
+    loads: dict[str, str] = field(default_factory=dict)
+    """Modules of ours → what becomes of loading them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptRow:
+    """What was said of one subject."""
+
+    judged: Judged
+    asked: Asked
+
+
+@dataclass(slots=True, eq=False)
+class RowKeeper:
+    """Recalls what was said of subjects, and keeps what is said now."""
+
+    memos: Memos
+    sight: Sight
+    targets: NotedNames
+    describe_key: Callable[[str], object]
+    """What upstream and our config files say of a config key."""
+    find_reader: Callable[[], Reader]
+    """Reads our imports, once upstream is open."""
+    _loads: dict[str, str] = field(default_factory=dict)
+    _patches: dict[int, object] = field(default_factory=dict)
+    _keys: dict[int, str] = field(default_factory=dict)
+
+    def recall(self, subjects: Sequence[Subject]) -> list[Judged | None]:
+        """What is kept of each; None where it has to be judged."""
+        keys = [self._key(one) for one in subjects]
+        rows = self.memos.recall(keys)
+        found = [None if self.memos.compare is not None else self._decode(rows.get(key)) for key in keys]
+        self.memos.recalled += sum(one is not None for one in found)
+        self.memos.made += sum(one is None for one in found)
+        return found
+
+    def note(self) -> Asked:
+        """What the judgement in progress has looked for; the next one begins with nothing."""
+        names, self.targets.asked = self.targets.asked, set()
+        loaded: set[str] = set()
+        for side in self.find_reader().imports:
+            loaded |= side.asked
+            side.asked = set()
+        targets = {name: frozenset.__contains__(self.targets, name) for name in sorted(names)}
+        return Asked(targets=targets, loads={module: self._describe_load(module) for module in sorted(loaded)})
+
+    def keep(self, subject: Subject, judged: Judged, asked: Asked) -> Judged:
+        """The same without comparisons, which nobody reads afterwards; with `compare`, held against what was kept."""
+        plain = replace(judged, rows=tuple(replace(row, comparison=None) for row in judged.rows))
+        key = self._key(subject)
+        kept = self._decode(self.memos.recall([key]).get(key)) if self.memos.compare is not None else None
+        if kept is not None and self.memos.compare is not None:
+            self.memos.compare(f"row {subject.patch.id}", codec.encode(kept), codec.encode(plain))
+        self.memos.keep(key, codec.encode(KeptRow(judged=plain, asked=asked)))
+        return plain
+
+    def _decode(self, row: dict[str, Any] | None) -> Judged | None:
+        try:
+            kept = codec.decode(KeptRow, row, where="cache") if row is not None else None
+        except RecordError:
+            return None
+        if kept is None:
+            return None
+        stays = all(frozenset.__contains__(self.targets, name) == there for name, there in kept.asked.targets.items())
+        loads = kept.asked.loads.items()
+        return kept.judged if stays and all(self._describe_load(module) == told for module, told in loads) else None
+
+    def _describe_load(self, module: str) -> str:
+        """Which imports fail when a module of ours is loaded beside pin and tip: told anew where something that is loaded with it
+        changed, and mostly the same.
+        """
+        if module not in self._loads:
+            paths = self.sight.names.get(module, [])
+            key = self.memos.key("load", module, paths, self.sight.digest(paths, loaded=True))
+            kept = self.memos.recall([key]).get(key) if self.memos.compare is None else None
+            if kept is None:
+                sides = self.find_reader().imports
+                asked = [set(side.asked) for side in sides]
+                kept = {"told": repr([side.find_failing(module) for side in sides])}
+                for side, names in zip(sides, asked, strict=True):
+                    side.asked = names
+                self.memos.keep(key, kept)
+            self._loads[module] = str(kept["told"])
+        return self._loads[module]
+
+    def _key(self, subject: Subject) -> str:
+        if id(subject) not in self._keys:
+            effect = subject.effect
+            places = (subject.patch.location, effect and effect.location, effect and effect.replacement_at)
+            asked = sorted(find_asked_keys(subject))
+            self._keys[id(subject)] = self.memos.key(
+                "row",
+                self._describe(subject),
+                codec.encode(effect) if effect is not None else None,
+                subject.registered,
+                [[key, self.describe_key(key)] for key in asked],
+                self.sight.digest({place.path for place in places if place}),
+            )
+        return self._keys[id(subject)]
+
+    def _describe(self, subject: Subject) -> object:
+        patch = subject.patch
+        if id(patch) not in self._patches:
+            written = sorted({key for effect in patch.effects for key in effect.mutates})
+            targets = sorted({effect.target for effect in patch.effects if effect.target})
+            self._patches[id(patch)] = [codec.encode(replace(patch, effects=())), targets, written]
+        return self._patches[id(patch)]
+
+
+def find_asked_keys(subject: Subject) -> set[str]:
+    """Config keys that a judge may ask about."""
+    patch, effect = subject.patch, subject.effect
+    found = {*patch.guard.keys, *patch.body_keys, *_find_premised(patch.guard.premise)}
+    if effect is not None:
+        found |= {*effect.mutates, *_find_premised(effect.premise)}
+    return found
+
+
+def _find_premised(premise: Premise | None) -> Iterator[str]:
+    if premise is None:
+        return
+    if premise.kind is PremiseKind.KEY:
+        yield premise.text
+    for part in premise.parts:
+        yield from _find_premised(part)

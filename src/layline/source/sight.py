@@ -1,0 +1,177 @@
+"""What each file of a downstream can see of the others, by its imports: what a judgement about one of its lines depends on.
+
+Wider than `interpreter.reach`, which follows what runs: imports for types count, and the packages around a module are part of
+the digest. A name that leads nowhere is part of it too: a module that appears changes it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import posixpath
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from layline.git import Blob
+from layline.source.facts import ImportLine, decode_imports, encode_facts
+from layline.source.names import module_name
+from layline.source.workers import encode_blobs
+
+if TYPE_CHECKING:
+    from layline.source.cache import Cache
+    from layline.source.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one file says about others."""
+
+    imports: tuple[ImportLine, ...] = ()
+    texts: tuple[str, ...] = ()
+    """Names that are imported by text."""
+    classes: tuple[str, ...] = ()
+    handed: frozenset[str] = frozenset()
+
+
+class Sight:
+    """Digests over the import graph of one commit."""
+
+    def __init__(self, tree: Tree, roots: tuple[str, ...], cache: Cache | None = None) -> None:
+        self._tree = tree
+        self._cache = cache
+        self.paths = tuple(path for path in tree.paths(suffix=".py") if not is_tested(path))
+        """Every Python file, tests apart."""
+        self.names: dict[str, list[str]] = {}
+        """Dotted name → the files that may be meant."""
+        for path in tree.paths(suffix=".py"):
+            for name in {module_name(path, (root,)) for root in ("", *roots)} - {None}:
+                self.names.setdefault(str(name), []).append(path)
+        self._looks: dict[str, Look] = {}
+        self._next: dict[str, frozenset[str]] = {}
+        self._own: dict[str, bytes] = {}
+        self._around: dict[str, frozenset[str]] = {}
+        self._digests: dict[tuple[frozenset[str], bool], str] = {}
+
+    def see(self, starts: Iterable[str], *, loaded: bool = False) -> frozenset[str]:
+        """These files, all that they import, all that those import, and so on; with `loaded` also the packages around each, which are
+        loaded before it, with what they import.
+        """
+        seen = {path for path in starts if path in self._tree.entries}
+        waiting = sorted(seen)
+        while waiting:
+            self._read(waiting)
+            fresh = {found for path in waiting for found in self._find_next(path)}
+            fresh |= {found for path in waiting if loaded for found in self._find_around(path)}
+            fresh -= seen
+            seen |= fresh
+            waiting = sorted(fresh)
+        return frozenset(seen)
+
+    def digest(self, starts: Iterable[str], *, loaded: bool = False) -> str:
+        """Of everything in sight, of where the names in it lead, and of the packages around it."""
+        asked = frozenset(starts), loaded
+        if asked not in self._digests:
+            self._digests[asked] = self._digest(self.see(asked[0], loaded=loaded))
+        return self._digests[asked]
+
+    def _digest(self, seen: frozenset[str]) -> str:
+        found = hashlib.sha256()
+        for path in sorted(seen):
+            found.update(self._own[path])
+        for init in sorted({one for path in seen for one in self._find_around(path)}):
+            found.update(f"{init}\0{self._oid(init)}\0".encode("utf-8", "surrogatepass"))
+        return found.hexdigest()
+
+    def find_handed(self, path: str) -> list[str]:
+        """Those classes of a file that some file, tests apart, hands on as a value."""
+        self._read([path])
+        return sorted({name for name in self._looks[path].classes if name in self._handed})
+
+    @cached_property
+    def _handed(self) -> frozenset[str]:
+        self._read(self.paths)
+        return frozenset(name for path in self.paths for name in self._looks[path].handed)
+
+    def _find_next(self, path: str) -> frozenset[str]:
+        if path not in self._next:
+            found = {name: self._find(path, name) for name in sorted(set(_find_names(self._looks[path])))}
+            told = "\0".join([path, self._oid(path), *(f"{name}={','.join(there)}" for name, there in found.items())])
+            self._own[path] = hashlib.sha256(told.encode("utf-8", "surrogatepass")).digest()
+            self._next[path] = frozenset(there for listed in found.values() for there in listed)
+        return self._next[path]
+
+    def _find_around(self, path: str) -> frozenset[str]:
+        """The `__init__.py` of each folder around a file."""
+        if path not in self._around:
+            inits = (f"{folder}/__init__.py" for folder in _find_folders(path))
+            self._around[path] = frozenset(one for one in inits if one in self._tree.entries)
+        return self._around[path]
+
+    def _find(self, path: str, name: str) -> list[str]:
+        """The files that a name may mean; a relative one counts from the folder of the file."""
+        bare = name.lstrip(".")
+        if bare == name:
+            return self.names.get(name, [])
+        folder = path
+        for _ in range(len(name) - len(bare)):
+            folder = posixpath.dirname(folder)
+        place = posixpath.join(folder, bare.replace(".", "/")) if bare else folder
+        return [one for one in (f"{place}.py", f"{place}/__init__.py") if one in self._tree.entries]
+
+    def _oid(self, path: str) -> str:
+        entry = self._tree.find(path)
+        return entry.oid if entry is not None else ""
+
+    def _read(self, paths: Iterable[str]) -> None:
+        oids = {path: self._oid(path) for path in paths if path not in self._looks}
+        if not oids:
+            return
+        texts = self._cache.load(oids.values()) if self._cache is not None else {}
+        missing = sorted({oid for oid in oids.values() if oid} - texts.keys())
+        streamed = self._tree.repository.stream_blobs(missing) if missing else ()
+        made = (
+            dict(encode_blobs((blob for blob in streamed if isinstance(blob, Blob)), encode_facts)) if missing else {}
+        )
+        if self._cache is not None and made:
+            self._cache.store(made.items())
+        texts |= made
+        self._looks.update({path: _decode(texts.get(oid, '""')) for path, oid in oids.items()})
+
+
+def is_tested(path: str) -> bool:
+    """True of files in folders of tests: what they touch is not counted."""
+    return path.startswith(("tests/", "test/")) or "/tests/" in path
+
+
+def _decode(text: str) -> Look:
+    plain = json.loads(text)
+    if isinstance(plain, str):
+        return Look()
+    return Look(
+        imports=decode_imports([*plain["i"], *plain["y"]]),
+        texts=tuple(text for _, text in plain["t"]),
+        classes=tuple(name for name, _ in plain["b"]),
+        handed=frozenset(plain["h"]),
+    )
+
+
+def _find_names(look: Look) -> Iterator[str]:
+    """Dotted names that a file looks for, relative ones with their dots."""
+    for item in look.imports:
+        root = "." * item.level + item.module
+        if item.alias:
+            parts = item.module.split(".")
+            yield from (".".join(parts[:end]) for end in range(1, len(parts) + 1))
+            continue
+        yield root
+        yield from (f"{root}{'' if root.endswith('.') else '.'}{name}" for name, _ in item.names)
+    yield from (text.replace(":", ".") for text in look.texts)
+
+
+def _find_folders(path: str) -> Iterator[str]:
+    folder = posixpath.dirname(path)
+    while folder:
+        yield folder
+        folder = posixpath.dirname(folder)
