@@ -1,6 +1,6 @@
 """The commands that read whole projects, beside `ast.parse` of the same files and `griffe` in the same run.
 
-    python -m bench analysis FOLDER BACKEND TIP [--package NAME] [--commits N] [--earlier REF]
+    python -m bench analysis FOLDER BACKEND TIP [--package NAME [--tools BIN]] [--commits N] [--earlier REF]
 
 FOLDER holds a `layline.toml`. Each step is a process of its own. `cold` steps begin with an empty cache, `again` ones follow
 their cold one; `document` asks for a commit that changes a document alone; `later` is the median (and the ninth of ten) over
@@ -16,7 +16,6 @@ import argparse
 import ast
 import json
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -25,7 +24,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import layline
 
@@ -40,6 +39,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("backend")
     parser.add_argument("tip")
     parser.add_argument("--package", help="also load this package of the tip with griffe")
+    parser.add_argument(
+        "--tools", type=Path, help="bin folder of an environment with griffe and ty: both refs of the package"
+    )
     parser.add_argument("--commits", type=int, default=0, help="ask about so many commits, each after its parent")
     parser.add_argument("--earlier", help="an upstream commit before TIP")
     parser.add_argument("--only", choices=("list", "drift", "report"), action="append", help="default: all three")
@@ -80,12 +82,15 @@ class Bench:
         for name, one in (("ast.parse, ours", "ours"), ("ast.parse, ours and upstream's two", "parse")):
             self.peers[one] = run(own_step(self.chosen, one), Path.cwd(), self.cache)
             show(name, self.peers[one], self.peers[one])
-        if self.chosen.package:
+        if self.chosen.package and not self.chosen.tools:
             show(
                 "griffe.load of the tip",
                 run(own_step(self.chosen, "griffe"), Path.cwd(), self.cache),
                 self.peers["parse"],
             )
+        if self.chosen.package and self.chosen.tools:
+            for name, cost in run_tools(self.chosen, self.cache):
+                show(name, cost, self.peers["parse"])
 
     def ask_all(self, question: str) -> None:
         command = find_command(self.chosen, question, self.chosen.tip)
@@ -182,17 +187,20 @@ def check_out(folder: Path, commit: str) -> None:
 
 
 def run(command: list[str], folder: Path, cache: Path) -> Cost:
-    """Wall seconds, processor seconds of the process and its children, and the peak of the largest."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    """Wall seconds, processor seconds of the process and its children, and the peak of the largest of them."""
     start = time.perf_counter()
-    environment = {**os.environ, "LAYLINE_CACHE": str(cache), "PYTHONPATH": SOURCE}
-    found = subprocess.run(command, check=False, cwd=folder, env=environment, capture_output=True)
-    wall = time.perf_counter() - start
-    if found.returncode not in {0, 1}:
-        raise SystemExit(f"{' '.join(command)}\n{found.stderr.decode()}")
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return {"wall": wall, "cpu": cpu, "peak_mib": after.ru_maxrss / 1024}
+    environment = {**os.environ, "LAYLINE_CACHE": str(cache), "PYTHONPATH": f"{SOURCE}{os.pathsep}{Path.cwd()}"}
+    with tempfile.TemporaryFile() as told:
+        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=told)
+        _, status, used = os.wait4(
+            process.pid, 0
+        )  # of this process: the sum over all so far has the largest peak of all
+        process.returncode = os.waitstatus_to_exitcode(status)
+        wall = time.perf_counter() - start
+        if process.returncode not in {0, 1}:
+            told.seek(0)
+            raise SystemExit(f"{' '.join(command)}\n{told.read().decode()[-2000:]}")
+    return {"wall": wall, "cpu": used.ru_utime + used.ru_stime, "peak_mib": used.ru_maxrss / 1024}
 
 
 def show(name: str, found: Cost, peer: Cost) -> None:
@@ -228,6 +236,33 @@ def read_blobs(chosen: argparse.Namespace, *, ours: bool) -> Iterator[bytes]:
         oids = {item.oid for item in repository.read_tree(commit) if item.path.endswith(".py") and item.is_file} - seen
         seen |= oids
         yield from (blob.data for blob in repository.stream_blobs(sorted(oids)) if not isinstance(blob, str))
+
+
+_GRIFFE = "import sys; from bench.griffe_check import find_breakages; print(len(find_breakages(*sys.argv[1:])))"
+
+
+def run_tools(chosen: argparse.Namespace, cache: Path) -> Iterator[tuple[str, Cost]]:
+    """`griffe` comparing pin and tip, and `ty` checking each, all of the one package."""
+    upstream, commits = find_refs(chosen)
+    repository = str(upstream.git_dir)
+    griffe = [str(chosen.tools / "python"), "-c", _GRIFFE, repository, chosen.package, *commits]
+    yield "griffe, pin and tip", run(griffe, Path.cwd(), cache)
+    for name, commit in zip(("pin", "tip"), commits, strict=True):
+        with tempfile.TemporaryDirectory() as folder:
+            archive = subprocess.run(
+                ["git", "-C", repository, "archive", commit, "--", chosen.package], capture_output=True, check=True
+            )
+            subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
+            yield f"ty check, {name}", run([str(chosen.tools / "ty"), "check", "-q", folder], Path(folder), cache)
+
+
+def find_refs(chosen: argparse.Namespace) -> tuple[Any, tuple[str, str]]:
+    """The upstream, and its commits at pin and tip."""
+    from layline.app.workspace import open_workspace
+
+    workspace = open_workspace(chosen.folder / "layline.toml")
+    upstream = workspace.open_backend(chosen.backend)
+    return upstream, (workspace.find_pinned(chosen.backend).commit, upstream.resolve(chosen.tip))
 
 
 def load_griffe(chosen: argparse.Namespace) -> str:
