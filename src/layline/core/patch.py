@@ -132,6 +132,8 @@ class Effect:
     """What it is put on; None: a class or module that the target names."""
     reached: str | None = None
     """How one object is reached, as it is written."""
+    attribute: str = ""
+    """The name that is set there, where the target does not tell it."""
     adds: bool = False
     """The name is new there: nothing of upstream is replaced."""
     told: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from layline.interpreter.values import Called, Choice, Element, Items, Member, Partial, Table, Test, Value
+from layline.interpreter.values import Called, Choice, Element, Instance, Items, Member, Partial, Table, Test, Value
 
 
 def walk(value: Value, stops: Callable[[Value], bool]) -> Iterator[Value]:
@@ -43,3 +43,25 @@ def find_parts(value: Value) -> tuple[Value, ...]:
         case Table(entries=entries):
             return tuple(item for entry in entries for item in entry)
     return ()
+
+
+def open_held(value: Value) -> Iterator[Value]:
+    """What a callable can reach of what it was made with: an object's attributes, arguments of a call, each opened."""
+    waiting: list[Value] = [value]
+    seen: set[int] = set()
+    while waiting and len(seen) < _MOST_HELD:
+        found = waiting.pop()
+        if id(found) in seen:
+            continue
+        seen.add(id(found))
+        yield found
+        match found:
+            case Instance(attributes=attributes):
+                waiting.extend(attributes.values())
+            case Called(arguments=arguments, keywords=keywords) | Partial(arguments=arguments, keywords=keywords):
+                waiting.extend((*arguments, *(item for _, item in keywords)))
+            case Choice(yes=yes, no=no):
+                waiting.extend((yes, no))
+
+
+_MOST_HELD = 40

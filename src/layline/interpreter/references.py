@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from layline.interpreter.scope import Scope
+    from layline.interpreter.values import Value
 
 INERT = frozenset(
     [
@@ -86,6 +87,18 @@ def _resolve(node: ast.expr, scope: Scope, own: set[str]) -> Iterator[str]:
             yield ".".join([value.path, *reversed(parts)])
         elif isinstance(value, Function):  # a function of ours may be what an installer replaces
             yield ".".join([value.dotted, *reversed(parts)])
+
+
+def find_captured(function: Function) -> Iterator[Value]:
+    """What a function calls of the names around it: `held(*args)` in a closure over `held`."""
+    own = {arg.arg for arg in ast.walk(function.node.args) if isinstance(arg, ast.arg)}
+    scope = open_closure(function)
+    for node in ast.walk(function.node):
+        match node:
+            case ast.Call(func=ast.Name(id=name)) if name not in own:
+                found = scope.find(name)
+                if found is not None and not isinstance(found, Later):
+                    yield from find_alternatives(found)
 
 
 def find_own_attributes(function: Function) -> Iterator[str]:

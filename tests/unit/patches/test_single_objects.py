@@ -194,6 +194,35 @@ WHOSE: list[tuple[str, str, list[tuple[str | None, str, str | None]]]] = [
         [],
     ),
     (
+        "what our metaclass makes",
+        (
+            "class Meta(type):\n    def __new__(cls, name, bases, attrs):\n"
+            "        made = super().__new__(cls, name, bases, attrs)\n        made.handle = Meta.handle\n"
+            "        return made\n    def handle(self): pass\n"
+        ),
+        [],
+    ),
+    (
+        "an original held by an object that a closure calls",
+        (
+            "class Convert:\n    def __init__(self, call):\n        self.call = call\n    def __call__(self, *a):\n"
+            "        return self.call(*a)\ndef convert(call):\n    held = Convert(call)\n    def new(*a):\n"
+            "        return held(*a)\n    return new\ndef go(model, context):\n"
+            "    model.forward = convert(context(model.forward))\n"
+        ),
+        [(None, "function-wrapping", "model")],
+    ),
+    (
+        "one line for several callers",
+        (
+            "import functools\nclass Hook:\n    def begin(self, module):\n        return module\n"
+            "def add(module, hook):\n    module = hook.begin(module)\n    def new(module, *a):\n        return a\n"
+            "    module.forward = functools.partial(new, module)\ndef first(model):\n    add(model, Hook())\n"
+            "def second(model, hook):\n    add(model.layer, hook)\n"
+        ),
+        [(None, "binding-replacement", "hook.begin(…)")],
+    ),
+    (
         "an import under a name that only a run knows",
         "import sys\nimport types\ndef go(name):\n    sys.modules[name] = types.ModuleType('dummy')\n",
         [(None, "binding-replacement", None)],

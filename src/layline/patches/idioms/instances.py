@@ -12,8 +12,9 @@ from layline.core.patch import Effect, Holder, Style, TargetKind
 from layline.interpreter.annotated import find_foreign_root, find_said
 from layline.interpreter.calls import is_wrapt_decorator
 from layline.interpreter.events import Event, Write
+from layline.interpreter.inner import open_held
 from layline.interpreter.objects import class_of, find_class_name, find_classes, is_class_of, spell_object
-from layline.interpreter.references import find_own_attributes, makes_callable
+from layline.interpreter.references import find_captured, find_own_attributes, makes_callable
 from layline.interpreter.state import text_of
 from layline.interpreter.values import (
     Argument,
@@ -50,7 +51,11 @@ def find_instance_bindings(event: Event, installer: Installer) -> Iterator[Effec
         return
     if event.is_item and not (isinstance(event.owner, Member) and event.owner.name == "__dict__"):
         return
-    if is_loaded_module(event.owner) or not isinstance(event.owner, Argument | Member | Element | Called | Unknown):
+    if (
+        is_loaded_module(event.owner)
+        or _is_new_of_ours(event.owner)
+        or not isinstance(event.owner, Argument | Member | Element | Called | Unknown)
+    ):
         return
     name = text_of(event.name)
     if name is None:
@@ -61,6 +66,16 @@ def find_instance_bindings(event: Event, installer: Installer) -> Iterator[Effec
     if installer.is_bookkeeping("", name, event.value):
         return
     yield from _tell(event, name, installer)
+
+
+def _is_new_of_ours(owner: Value) -> bool:
+    """`super().__new__(…)`: what our own class or metaclass is making."""
+    match owner:
+        case Called(callee=Member(owner=Called(callee=Outside(path="builtins.super")), name="__new__")):
+            return True
+        case Called(callee=Outside(path=path)):
+            return path.endswith(".__new__")
+    return False
 
 
 def _tell(event: Write, name: str, installer: Installer) -> Iterator[Effect]:
@@ -84,6 +99,7 @@ def _tell(event: Write, name: str, installer: Installer) -> Iterator[Effect]:
         moment=moment_of(event),
         holder=find_holder(owner),
         reached=_spell(owner, event),
+        attribute=name,
     )
     named = [kind for kind in classes if isinstance(kind, Outside)]
     for kind in named:
@@ -159,7 +175,11 @@ def _is_vague(known: Value, name: str, installer: Installer) -> bool:
     """A base that any object has, or one that upstream gives no such method: it does not say whose method is meant."""
     if not isinstance(known, Outside):
         return False
-    return known.path.endswith(_BASES) or (installer.look_up(f"{known.path}.{name}").kind is TargetKind.ABSENT)
+    return (
+        known.path.startswith("builtins.")
+        or known.path.endswith(_BASES)
+        or (installer.look_up(f"{known.path}.{name}").kind is TargetKind.ABSENT)
+    )
 
 
 def _find_nameless(event: Write, installer: Installer) -> Iterator[Effect]:
@@ -195,6 +215,10 @@ def _judge_style(owner: Value, name: str, value: Value, installer: Installer) ->
             return Style.FUNCTION_WRAPPING  # the original is kept on the object that the factory is handed
         function = found.function if isinstance(found, Partial) else found
         if kept and isinstance(function, Function) and not kept.isdisjoint(find_own_attributes(function)):
+            return Style.FUNCTION_WRAPPING
+        if isinstance(function, Function) and any(
+            _is_original(item, owner, name, kept) for held in find_captured(function) for item in open_held(held)
+        ):
             return Style.FUNCTION_WRAPPING
     for log in installer.read_replacement(value):
         if any((used == name and _is_whose(whose, owner)) or used in kept for whose, used in log.members):

@@ -69,7 +69,7 @@ def _drop_copies(
             continue  # a helper whose callers decide nothing: told once, where it stands
         if effect.target is None and not effect.mutates:
             ours = effect.replacement if effect.replacement_at is not None else None
-            one = (effect.location, ours, helper, effect.holder, effect.style)
+            one = (effect.location, ours, helper, effect.attribute, effect.style)
             if one in seen:
                 continue  # one line that reaches one of several objects
             seen.add(one)
