@@ -52,13 +52,98 @@ def test_what_is_missing_is_named_and_marked_in_the_draft(tmp_path: Path) -> Non
     assert data["missing"] == [
         "Focused benchmark command",
         "Quick validation harness",
-        "Performance metric columns",
+        "Target shapes",
         "Package installed editable",
     ]
     draft = str(data["draft"])
     assert "quick_command: null  # MISSING" in draft
     with pytest.raises(ConfigError):
         parse_manifest(draft, where="draft")
+
+
+SKILL = """\
+# Develop
+
+| Operator family | Triton (`triton/`) | C++/HIP (`csrc/kernels/`) | Tests | Bench |
+|---|---|---|---|---|
+| GEMM (bf16/fp16) | `gemm/gemm_kernel.py` | `gemm/` | `ops/test_gemm.py` | `bench_gemm_turbo.py` |
+| GEMM FP8 | `gemm/gemm_fp8_kernel.py` | `gemm/ck` | `ops/test_gemm_fp8.py` | `bench_gemm_turbo.py --dtype fp8` |
+| Grouped GEMM | `grouped_gemm/` | `grouped_gemm/` | `ops/test_grouped_gemm*.py` | `bench_grouped_gemm_turbo.py` |
+| MoE permute / router | — | `moe_permute/`, `deep_ep/` | `ops/test_moe_permute.py` | `bench_deep_ep.py` |
+
+Choose by `TURBO_GEMM_BACKEND` or `TURBO_GROUPED_GEMM_BACKEND`.
+
+```bash
+pytest tests/ops/test_gemm_fp8.py -v -k "blockwise and TRITON"   # filter
+cd benchmark
+TURBO_GEMM_BACKEND=CK python bench_gemm_turbo.py --dtype fp8 --granularity blockwise
+python bench_gemm_turbo.py --dtype fp8 --granularity blockwise   # or rowwise
+python bench_gemm_turbo.py --dtype fp8 --granularity rowwise
+```
+"""
+MAPPED: dict[str, str | bytes | None] = {
+    **FILES,
+    "agent/skills/develop/SKILL.md": SKILL,
+    "agent/skills/handoff/quick_test_bench.py": "SHAPES = []\n",
+    "benchmark/config.py": "",
+    "benchmark/bench_grouped_gemm_turbo.py": "",
+    "benchmark/bench_deep_ep.py": "",
+    "csrc/kernels/moe_permute/moe_permute.cu": "",
+    "csrc/kernels/moe_permute/moe_permute.cuh": "",
+    "csrc/kernels/deep_ep/layout.cu": "",
+    "csrc/pytorch/moe_permute/moe_permute.cpp": "",
+    "tests/ops/test_moe_permute.py": "",
+    "tests/ops/test_grouped_gemm.py": "",
+    "tests/ops/test_grouped_gemm_fp8.py": "",
+    "tests/modules/test_grouped_gemm_fp8.py": "",
+}
+MAPPED_CASES = [
+    (
+        ("gemm_fp8_blockwise", "TRITON"),
+        {
+            "Kernel source file path": "turbo/triton/gemm/gemm_fp8_kernel.py",
+            "Focused test command": 'pytest tests/ops/test_gemm_fp8.py -v -k "blockwise and TRITON"',
+            "Focused benchmark command": "TURBO_GEMM_BACKEND=TRITON python benchmark/bench_gemm_turbo.py --dtype fp8 --granularity "
+            "blockwise",
+            "Project skill": "agent/skills/develop/SKILL.md",
+            "Performance metric columns": "Combined Step TFLOPS",
+        },
+    ),
+    (
+        ("moe_permute", "HIP"),
+        {
+            "Kernel source file path": "csrc/kernels/moe_permute/moe_permute.cu",  # neither its header nor the binding
+            "Focused test command": "pytest tests/ops/test_moe_permute.py -v",
+            "Focused benchmark command": "python benchmark/bench_deep_ep.py",
+            "Performance metric columns": "Forward GB/s",
+        },
+    ),
+    (
+        ("grouped_gemm_fp8", "TRITON"),
+        {
+            "Focused test command": "pytest tests/ops/test_grouped_gemm_fp8.py -v",
+            "Focused benchmark command": None,  # nothing says how it is told to use fp8
+            "Kernel source file path": None,
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("asked", "expected"), MAPPED_CASES)
+def test_the_projects_own_skill_is_read(
+    tmp_path: Path, asked: tuple[str, str], expected: dict[str, str | None]
+) -> None:
+    history = History.start(tmp_path / "project")
+    history.commit("Start", MAPPED)
+    with inside(history.path):
+        data = dict(campaign_handoff(Request(operator=asked[0], backend=asked[1], gpu="gfx950"), now=now).data)
+    found = values(data)
+    assert {name: found[name] for name in expected} == expected
+    told = {row["name"]: row["found"] for row in data["prerequisites"]}
+    assert "copy agent/skills/handoff/quick_test_bench.py" in told["Quick validation harness"]
+    assert "benchmark/config.py has the benchmark's own" in told["Target shapes"]
+    assert "target_shapes: null  # MISSING" in str(data["draft"])
+    assert "nvcc" not in told["Performance metric columns"] + str(data["environment"])
 
 
 def test_a_reinstall_command_is_given(tmp_path: Path) -> None:

@@ -11,9 +11,10 @@ import yaml
 
 from layline.app.campaign_places import clock
 from layline.campaign.environment import check_environment
-from layline.campaign.handoff import Prerequisite, Request, find_disagreements, find_prerequisites
+from layline.campaign.handoff import Prerequisite, Project, Request, find_disagreements, find_prerequisites
 from layline.campaign.operators import NAMES
 from layline.campaign.operators.find import find_operator
+from layline.campaign.project_docs import find_documents
 from layline.campaign.values.manifest import LANGUAGES, SPECIFIED
 from layline.core.evidence import Alert, Severity
 from layline.core.report import Answer, Bullets, Cell, Paragraph, Report, Section, Table
@@ -62,8 +63,10 @@ def campaign_handoff(
     """Collect and check; what is missing is named, nothing is guessed."""
     tree = open_work_tree(Path.cwd())
     request = replace(request, trusted_metric=_find_metric(request))
-    files = tree.git("ls-files", "-z").decode("utf-8", "surrogateescape").split("\0")
-    rows = tuple(find_prerequisites(request, [file for file in files if file]))
+    listed = tree.git("ls-files", "-z").decode("utf-8", "surrogateescape").split("\0")
+    files = [file for file in listed if file]
+    texts = {file: text for file in find_documents(files) if (text := _read(tree.root / file))}
+    rows = tuple(find_prerequisites(request, Project(files=files, texts=texts)))
     environment, machine = check_environment(tree.root, request, python)
     disagreements = tuple(find_disagreements(request, machine))
     missing = [row for row in (*rows, *environment[:1]) if row.value is None]
@@ -86,6 +89,13 @@ def campaign_handoff(
         "draft": draft,
     }
     return Answer(report=report, data=data, needs_person=bool(missing or disagreements))
+
+
+def _read(place: Path) -> str:
+    try:
+        return place.read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def _find_metric(request: Request) -> str | None:
@@ -115,10 +125,10 @@ def render_draft(request: Request, rows: tuple[Prerequisite, ...], created: str,
         "target_lang": (request.option("lang") or LANGUAGES.get(backend, backend)).upper(),
         "target_gpu": request.gpu,
         "execution_mode": known["execution_mode"],
-        "project_skill": request.option("project_skill"),
+        "project_skill": request.option("project_skill") or known.get("Project skill"),
         "performance_target": request.option("target"),
-        "primary_metric": request.option("metric") or request.trusted_metric,
-        "target_shapes": "all",
+        "primary_metric": known["Performance metric columns"],
+        "target_shapes": "all" if request.trusted_metric else None,
         "kernel_source": known["Kernel source file path"],
         "test_command": _read_command(known["Focused test command"]),
         "benchmark_command": _read_command(known["Focused benchmark command"]),

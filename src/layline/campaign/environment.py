@@ -28,9 +28,9 @@ def check_environment(root: Path, request: Request, python: str) -> tuple[list[P
         check_install(root, request.gpu, python),
         _row(
             "Compiler",
-            find_compiler(request.language),
+            find_compiler(list_compilers(request.language, request.gpu)),
             "on the PATH",
-            f"no {' or '.join(COMPILERS.get(request.language, ALL_COMPILERS))} on the PATH",
+            f"no {' or '.join(list_compilers(request.language, request.gpu))} on the PATH",
         ),
         _row("GPU and architecture", seen.get("gpu"), "rocminfo or nvidia-smi", "no GPU tool answers here"),
         _row("Driver", seen.get("driver"), "the kernel module", "no amdgpu or nvidia module is loaded"),
@@ -113,9 +113,17 @@ def _read_name(node: ast.expr, constants: Mapping[str, object]) -> str | None:
             return None
 
 
-def find_compiler(language: str) -> str | None:
-    """The first compiler there is for a kernel language."""
-    for name in COMPILERS.get(language, ALL_COMPILERS):
+def list_compilers(language: str, gpu: str) -> tuple[str, ...]:
+    """Those that can build this language for this target: nvcc makes nothing for an AMD architecture."""
+    fitting = COMPILERS.get(language, ALL_COMPILERS)
+    if gpu.startswith("gfx"):
+        return tuple(one for one in fitting if one != "nvcc")
+    return tuple(one for one in fitting if one != "hipcc") or fitting if gpu.startswith("sm") else fitting
+
+
+def find_compiler(names: tuple[str, ...]) -> str | None:
+    """The first of them there is."""
+    for name in names:
         if shutil.which(name):
             answer = _run((name, "--version"))
             return answer.splitlines()[0].strip() if answer else name

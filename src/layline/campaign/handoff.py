@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from layline.campaign.project_docs import (
+    PRECISION,
+    choose_command,
+    describe_columns,
+    find_harness,
+    find_kernel_files,
+    find_lines,
+    find_named,
+    find_row,
+    find_variable,
+    propose_metric,
+)
 from layline.campaign.values.manifest import LANGUAGES, METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from layline.campaign.project_docs import Line, Row
 
 EDITABLE = "pip install --no-build-isolation -e . -v"
 
@@ -78,30 +92,23 @@ def recommend_mode(backend: str, gpu: str, *, new_kernel: bool) -> Mode:
     )
 
 
-def find_prerequisites(request: Request, files: Sequence[str]) -> Iterator[Prerequisite]:
-    """The specification's table, row by row; given values first, then what the tree shows without doubt."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """The tree's files, and what its skills and pages say."""
+
+    files: Sequence[str]
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+def find_prerequisites(request: Request, project: Project) -> Iterator[Prerequisite]:
+    """The specification's table, row by row; given values first, then what the tree and its documents show without doubt."""
     mode = recommend_mode(request.backend, request.gpu, new_kernel=request.new_kernel)
-    kernel = _choose(request, "kernel", find_kernels(request, files), "Kernel source file path")
-    yield kernel
-    yield from _find_trusted(request) if request.trusted_metric else _find_commands(request, files)
-    yield Prerequisite(
-        name="Benchmark output format",
-        value="frozen CSV",
-        found="label,B,M,N,K,Check,… with `--summary-csv`; `layline bench csv` reads it",
-    )
-    yield Prerequisite(
-        name="Correctness column", value="Check", found="PASS or FAIL per shape; any FAIL rejects the candidate"
-    )
-    metric = request.option("metric") or request.trusted_metric
-    yield Prerequisite(
-        name="Performance metric columns",
-        value=metric,
-        found="given"
-        if request.option("metric")
-        else "the operator's"
-        if metric
-        else f"missing: say --metric, one of {', '.join(METRICS)}",
-    )
+    row = find_row(request.operator, project.texts)
+    yield _find_kernel(request, project, row)
+    yield from _find_trusted(request) if request.trusted_metric else _find_commands(request, project, row)
+    yield from _find_measure(request)
+    if row is not None and not request.trusted_metric:
+        yield Prerequisite(name="Project skill", value=row.document, found=f"{row.where} names this operator's files")
     yield Prerequisite(
         name="Scoring rule",
         value="geometric mean",
@@ -115,10 +122,98 @@ def find_prerequisites(request: Request, files: Sequence[str]) -> Iterator[Prere
     )
 
 
-def _find_commands(request: Request, files: Sequence[str]) -> Iterator[Prerequisite]:
-    yield _command(request, "test", find_tests(request, files), "Focused test command", "pytest {} -v")
-    yield _find_bench(request, files)
-    yield _choose(request, "quick", [], "Quick validation harness")
+def _find_measure(request: Request) -> Iterator[Prerequisite]:
+    """What the benchmark must write, by kind of operator."""
+    metric, why = request.option("metric") or request.trusted_metric, "given"
+    if metric is None:
+        metric, why = propose_metric(request.operator)
+    elif not request.option("metric"):
+        why = "the operator's"
+    told = f"{describe_columns(metric)}; by `--summary-csv`, frozen at the baseline; `layline bench csv` reads it"
+    yield Prerequisite(name="Benchmark output format", value="frozen CSV", found=told)
+    yield Prerequisite(
+        name="Correctness column", value="Check", found="PASS or FAIL per shape; any FAIL rejects the candidate"
+    )
+    known = metric in METRICS or request.trusted_metric
+    yield Prerequisite(
+        name="Performance metric columns",
+        value=metric if known else None,
+        found=why if known else f"missing: say --metric, one of {', '.join(METRICS)}",
+    )
+
+
+def _find_kernel(request: Request, project: Project, row: Row | None) -> Prerequisite:
+    """By its name where one file has it, else from the project's own map."""
+    name, named = "Kernel source file path", find_kernels(request, project.files)
+    if request.option("kernel") or len(named) == 1 or row is None:
+        return _choose(request, "kernel", named, name)
+    listed = find_kernel_files(row, request.language, project.files)
+    own = narrow(listed, request.operator) or listed
+    if len(own) == 1:
+        return Prerequisite(name=name, value=own[0], found=row.where)
+    if listed:
+        told = f"missing: {row.where} leads to {len(own)} files ({', '.join(own[:4])} …); say --kernel"
+        return Prerequisite(name=name, value=None, found=told)
+    return _choose(request, "kernel", named, name)
+
+
+def narrow(files: Sequence[str], operator: str, before: str = "") -> list[str]:
+    """Those named after the most of the operator's words, from its first on."""
+    for stem in _stems(operator):
+        found = [
+            file
+            for file in files
+            if re.match(rf"{before}{re.escape(stem)}(?:_kernel|_impl)?\.\w+\Z", file.rsplit("/", 1)[-1])
+        ]
+        if found:
+            return found
+    return []
+
+
+def _find_commands(request: Request, project: Project, row: Row | None) -> Iterator[Prerequisite]:
+    yield _find_test(request, project, row)
+    yield _find_bench(request, project, row)
+    yield _find_quick(request, project)
+    yield _find_shapes(request, project, row)
+
+
+def _find_test(request: Request, project: Project, row: Row | None) -> Prerequisite:
+    name = "Focused test command"
+    listed = [file for file, _options in find_named(row.read("test"), project.files)] if row else []
+    named = find_tests(request, project.files)
+    own = narrow([file for file in named if file in listed] or named or listed, request.operator, "test_") or listed
+    if request.option("test") or len(own) != 1:
+        return _command(request, "test", own, name, "pytest {} -v")
+    shown = choose_command("pytest", own[0], request.operator, request.backend, list(find_lines(project.texts)))
+    if shown is not None:
+        return Prerequisite(name=name, value=shown.text, found=shown.where)
+    found = _command(request, "test", own, name, "pytest {} -v")
+    return replace(found, found=row.where) if row is not None and own[0] in listed else found
+
+
+def _find_quick(request: Request, project: Project) -> Prerequisite:
+    """A template is named, not taken: it must be given this operator, its backend and LAYLINE_SHAPES."""
+    name, found = "Quick validation harness", find_harness(project.files)
+    if request.option("quick") or not found:
+        return _choose(request, "quick", [], name)
+    told = (
+        f"missing: copy {found[0]}, set its backend to {request.backend.upper()}, adapt it to {request.operator}, let it read "
+        "its shapes as JSON from LAYLINE_SHAPES; say --quick 'python COPY'"
+    )
+    return Prerequisite(name=name, value=None, found=told)
+
+
+def _find_shapes(request: Request, project: Project, row: Row | None) -> Prerequisite:
+    """The tables beside the project's benchmark; which of them count is for a person to say."""
+    bench = find_benches(project.files, [*_stems(request.operator), family(request.operator)])
+    bench += [file for file, _options in find_named(row.read("bench"), project.files)] if row else []
+    folders = {file.rpartition("/")[0] for file in bench}
+    tables = [
+        one for one in project.files if one.rpartition("/")[0] in folders and one.endswith(("/config.py", "/shapes.py"))
+    ]
+    where = f"{tables[0]} has the benchmark's own" if tables else "nothing in the tree lists them"
+    told = f"missing: {where}; write those that count under target_shapes, each with a label"
+    return Prerequisite(name="Target shapes", value=None, found=told)
 
 
 def _find_trusted(request: Request) -> Iterator[Prerequisite]:
@@ -159,24 +254,42 @@ def _command(request: Request, option: str, candidates: list[str], name: str, fo
     return Prerequisite(name=name, value=form.format(found.value), found=found.found)
 
 
-def _find_bench(request: Request, files: Sequence[str]) -> Prerequisite:
-    """The benchmark of this very operator; one that serves a whole family needs options nobody may guess."""
+def _find_bench(request: Request, project: Project, row: Row | None) -> Prerequisite:
+    """The benchmark of this very operator; one that serves a whole family needs the options its documents show."""
     name = "Focused benchmark command"
-    own = find_benches(files, _stems(request.operator))
-    shared = find_benches(files, [family(request.operator)])
-    if request.option("bench") or own or not shared:
+    own = find_benches(project.files, _stems(request.operator))
+    listed = find_named(row.read("bench"), project.files) if row else []
+    shared = [file for file, _options in listed] or find_benches(project.files, [family(request.operator)])
+    if request.option("bench") or not (own or shared):
         return _command(request, "bench", own, name, "python {}")
-    said = (
-        f"missing: {shared[0]} serves every precision of {family(request.operator)}; say --bench with the "
-        "options of this one"
-    )
-    return Prerequisite(name=name, value=None, found=said)
+    chosen, lines = (own or shared)[0], list(find_lines(project.texts))
+    shown = choose_command("python", chosen, request.operator, request.backend, lines)
+    precise = [word for word in request.operator.split("_")[1:] if PRECISION.fullmatch(word)]
+    if shown is not None and all(word in shown.text.lower() for word in precise):
+        return _with_backend(Prerequisite(name=name, value=shown.text, found=shown.where), request, lines)
+    options = next((options for file, options in listed if file == chosen), "")
+    if row is not None and len(listed) == 1 and all(word in options.lower() for word in precise):
+        mapped = Prerequisite(name=name, value=f"python {chosen} {options}".strip(), found=row.where)
+        return _with_backend(mapped, request, lines)
+    if own and all(word in chosen for word in precise):
+        return _command(request, "bench", own, name, "python {}")
+    told = f"missing: {chosen} serves every precision of {family(request.operator)}; say --bench with the options of this one"
+    return Prerequisite(name=name, value=None, found=told)
+
+
+def _with_backend(found: Prerequisite, request: Request, lines: Sequence[Line]) -> Prerequisite:
+    """The command with its backend chosen, where a document names the variable for it."""
+    variable = find_variable(family(request.operator), lines)
+    if found.value is None or "_BACKEND=" in found.value or variable is None:
+        return found
+    told = f"{found.found}; {variable.text} as in {variable.where}"
+    return replace(found, value=f"{variable.text}={request.backend.upper()} {found.value}", found=told)
 
 
 def find_kernels(request: Request, files: Sequence[str]) -> list[str]:
     """Files of the right language whose name holds every word of the operator that a kernel file would carry."""
     language = LANGUAGES.get(request.backend.upper(), request.backend.upper())
-    endings = (".py",) if language in ("TRITON", "FLYDSL") else (".c", ".cu", ".hip", ".cpp", ".cuh", ".h")
+    endings = (".py",) if language in ("TRITON", "FLYDSL") else (".c", ".cu", ".hip", ".cpp")
     folder = re.compile(rf"(^|/){language.lower()}/") if endings == (".py",) else re.compile(r"(^|/)(csrc|kernels?)/")
     stems = _stems(request.operator)
     return [file for file in files if file.endswith(endings) and folder.search(file) and _matches(file, stems)]
@@ -193,9 +306,8 @@ def find_benches(files: Sequence[str], stems: list[str]) -> list[str]:
 
 def family(operator: str) -> str:
     """gemm_fp8_blockwise → gemm: one benchmark often serves all precisions of an operator by its options."""
-    precision = re.compile(r"(?:mx)?(?:fp|bf|int)\d+|(?:tensor|row|block|channel)wise")
     words = operator.split("_")
-    kept = [word for index, word in enumerate(words) if index == 0 or not precision.fullmatch(word)]
+    kept = [word for index, word in enumerate(words) if index == 0 or not PRECISION.fullmatch(word)]
     return "_".join(kept)
 
 
