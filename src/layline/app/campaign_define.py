@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ def define_target(name: str, draft: Path | None, **chosen: Any) -> Manifest:
             text = draft.read_text(encoding="utf-8")
         except OSError as error:
             raise ConfigError(f"{draft} cannot be read: {error.strerror}.") from None
-        return replace(parse_manifest(text, where=str(draft)), name=name)
+        return parse_manifest(text, where=str(draft), name=name)
     if not chosen["operator"] or not chosen["kernels"]:
         raise ConfigError(
             "A campaign needs --operator and --kernel, or --from a draft.",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from layline.app.campaign_live import PAUSE_S, describe_live, read_live, tell_live
 from layline.app.campaign_places import WORKSPACE, clock, quiet
 from layline.app.campaign_publish import publish
 from layline.campaign.command.run import CommandBench
@@ -76,9 +78,9 @@ def write_campaign(
     """A campaign to work on: locked, mended, prepared; its folder is derived however the work ends."""
     tree = open_work_tree(Path.cwd())
     ledger = Ledger(find_folder(tree, chosen))
-    with ledger.lock():
+    with ledger.lock(), tell_live(ledger.folder, progress) as tell:
         mend(ledger, now)
-        campaign = _open(tree, ledger.folder, progress, ledger, now)
+        campaign = _open(tree, ledger.folder, tell, ledger, now)
         prepare(campaign)
         try:
             yield campaign
@@ -86,6 +88,18 @@ def write_campaign(
             publish(campaign)
             raise
         publish(campaign)
+
+
+def follow(chosen: str | None, *, pause_s: float = PAUSE_S) -> Iterator[str]:
+    """What a campaign says of itself, again and again while somebody measures it."""
+    folder = find_folder(open_work_tree(Path.cwd()), chosen)
+    while (live := read_live(folder)) is not None:
+        state = fold(Ledger(folder).read().entries)
+        if state is not None:
+            is_open = bool(state.rounds) and state.rounds[-1].settled is None
+            number = len(state.rounds) + (not is_open)
+            yield describe_live(state.manifest.name, number, live, time.time())
+        time.sleep(pause_s)
 
 
 def mend(ledger: Ledger, now: Callable[[], str]) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from layline.cli.group import group
 from layline.cli.show import Function, deliver, format_option, show
 from layline.errors import Error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 @group()
@@ -185,13 +188,37 @@ def note(number: int, chosen: str | None, format_: str, output: Path | None, **t
     return show(campaign_note(number, notes, chosen), format_, output)
 
 
+def watch(told: Iterable[str]) -> None:
+    """The last few lines in place on a terminal; what is new of them elsewhere."""
+    from rich.console import Console
+    from rich.live import Live
+
+    if not sys.stderr.isatty():
+        last = ""
+        for text in told:
+            now = text.split("\n", 1)[-1]
+            if now != last:
+                click.echo(text, err=True)
+            last = now
+        return
+    with Live(console=Console(stderr=True), refresh_per_second=4, transient=True) as shown:
+        for text in told:
+            shown.update(text)
+
+
 @campaign.command()
 @recording
+@click.option(
+    "--live", is_flag=True, help="Watch it while it is measured in another terminal, then show where it stands."
+)
 @format_option("text", "json", "md")
-def status(chosen: str | None, format_: str, output: Path | None) -> int:
+def status(live: bool, chosen: str | None, format_: str, output: Path | None) -> int:
     """Show where the campaign stands and what comes next."""
     from layline.app.campaign import campaign_status
+    from layline.app.campaign_open import follow
 
+    if live:
+        watch(follow(chosen))
     return show(campaign_status(chosen), format_, output)
 
 

@@ -43,12 +43,15 @@ from layline.campaign.measure.probes.probe import Probe, Trial, run_probes
 from layline.campaign.measure.probes.table import AFTER_EACH, BEFORE_ACCEPTING, PROBES
 from layline.campaign.measure.request import Request
 from layline.campaign.measure.stage import CANDIDATE, PROFILER, SANITIZER, Stage
-from layline.campaign.values.judge import look
+from layline.campaign.values.judge import look, say
 from layline.campaign.values.measurement import Arm, GateResult, Measurement, Status
+from layline.campaign.values.statistics import gain_interval
 from layline.errors import BenchError
 
 Progress = Callable[[str], None]
 BASELINE_PAIRS = 4
+WATCHED = 0.05
+"""Error on each side of the interval that is told while a run goes on."""
 _STATUS = {"survives": Status.CRASHED, "answers-in-time": Status.HUNG, "builds": Status.BUILD_FAILED}
 
 
@@ -126,6 +129,7 @@ class _Run:
         while True:
             due = next(at for at in looks if at > len(self._pairs))
             self._measure_one_pair(due - len(self._pairs) - 1)
+            self._tell_gain()
             if len(self._pairs) in looks:
                 self._summarise()
                 # ending at an earlier look, for want of time, spends less of the error: each look has its own share
@@ -135,6 +139,17 @@ class _Run:
                     break
         self._confirm()
         self._conclude()
+
+    def _tell_gain(self) -> None:
+        """For whoever watches; nothing is decided by it."""
+        ratios = [one for pair in self._pairs for one in pair.ratios() if one.leg is Arm.CANDIDATE]
+        if len(self._pairs) > 1 and ratios:
+            clock = self._request.plan.clock
+            by_pair = [[getattr(one, clock) for one in ratios if one.pair == pair.number] for pair in self._pairs]
+            seen = gain_interval([sum(one) / len(one) for one in by_pair], WATCHED)
+            self._say(
+                f"so far: {seen.estimate:+.1%} ({say(seen)}) over {len(self._pairs)} process pairs; no verdict yet"
+            )
 
     def _build(self) -> None:
         request = self._request
@@ -226,6 +241,7 @@ class _Run:
                         run_held_out(self._stage, timed, shape, run)
                 self._probe(arms, unloaded, more)
             self._wait_for_started()
+            self._say("controls: the best against itself, and slowed")
             with self._timed("controls"):
                 self._control(arms, run)
         if number == 0:

@@ -130,11 +130,18 @@ class Target:
     strict: bool
 
 
-def parse_manifest(text: str, *, where: str) -> Manifest:
-    """Read YAML strictly: no unknown keys, no duplicate keys, every contradiction named."""
+def parse_manifest(text: str, *, where: str, name: str | None = None) -> Manifest:
+    """Read YAML strictly: no unknown keys, no duplicate keys, every contradiction named.
+
+    The specification's own form has neither a name nor who measures: the first is given beside it, the second is its command.
+    """
     plain = parse_yaml(text, where=where)
     if not isinstance(plain, dict):
         raise ConfigError(f"{where} is not a mapping of parameters.")
+    if name is not None:
+        plain["name"] = name
+        if "measuring" not in plain and "operator" not in plain and plain.get("quick_command"):
+            plain["measuring"] = Measuring.COMMAND.value
     known = [item.name for item in fields(Manifest)]
     for key in plain:
         if key not in known:

@@ -21,6 +21,15 @@ def test_what_is_written_is_read_again() -> None:
     )
 
 
+def test_the_specifications_own_form_takes_its_name_from_beside_it() -> None:
+    """It has neither a name nor who measures."""
+    lines = [line for line in MANIFEST.splitlines() if not line.startswith(("name:", "measuring:"))]
+    manifest = parse_manifest("\n".join(lines), where="x", name="mine")
+    assert (manifest.name, manifest.measuring) == ("mine", "command")
+    with pytest.raises(ConfigError):
+        parse_manifest("\n".join(lines), where="x")
+
+
 WRONG = [
     ("git_branch: auto", "git_brunch: auto", "Did you mean `git_branch`?"),
     ("git_branch: auto\n", "", "does not say: git_branch"),
