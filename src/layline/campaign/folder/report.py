@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from layline.campaign.command.transfer import find_missing
@@ -16,11 +17,15 @@ from layline.core.evidence import Alert, Severity, Skipped
 from layline.core.report import Bullets, Chart, Paragraph, Report, Section, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from layline.campaign.folder.transfer_check import Attribution
     from layline.campaign.ledger.state import Round, State
     from layline.core.report import Block
+
+
+SAID, ALIKE = 6, 0.75
+"""Letters from which a text within another is the same, and the likeness from which two are."""
 
 
 def build_report(state: State) -> Report:
@@ -177,14 +182,33 @@ def _undecided(state: State) -> Bullets | Paragraph:
 
 
 def _next_steps(state: State) -> Bullets | Paragraph:
-    """The newest directions and next steps people wrote down, three at most; Layline invents none."""
-    written = [text for item in reversed(state.rounds) for kind in ("next", "direction") for text in item.texts(kind)]
-    chosen = tuple(dict.fromkeys(written))[:3]
+    """The newest directions and next steps people wrote down and nobody tried since, three at most; Layline invents none."""
+    written = [
+        (item.number, text)
+        for item in reversed(state.rounds)
+        for kind in ("next", "direction")
+        for text in item.texts(kind)
+    ]
+    tried = [(item.number, text) for item in state.rounds for text in (item.change, item.hypothesis)]
+    chosen = tuple(dict.fromkeys(drop_done(written, tried)))[:3]
     return (
         Bullets(chosen, ordered=True)
         if chosen
         else Paragraph("None written down yet (`layline campaign note … --next`).")
     )
+
+
+def drop_done(written: Iterable[tuple[int, str]], tried: Sequence[tuple[int, str]]) -> Iterator[str]:
+    """Steps that no later round says it took, in about the same words."""
+    for round_, text in written:
+        if not any(later > round_ and _is_same(text, done) for later, done in tried):
+            yield text
+
+
+def _is_same(one: str, other: str) -> bool:
+    short, long = sorted((" ".join(text.lower().split()) for text in (one, other)), key=len)
+    within = len(short) >= SAID and short in long
+    return within or SequenceMatcher(None, short, long).ratio() >= ALIKE
 
 
 def _applicability(found: Attribution, *, measured: bool) -> Iterator[Block]:
