@@ -91,9 +91,9 @@ def test_patches_are_searched_sorted_and_linked(chromium: Browser, site: Path) -
         page.select_option("select[name=style]", "config-rewrite")
         assert page.locator("tbody tr:visible .name").inner_text() == "engine.loader"
         page.select_option("select[name=style]", "")
-        page.click("th:has-text('Upstream') button")
+        page.click("th:has-text('Severity') button")
         assert page.locator("tbody tr .name").first.inner_text() == "engine.attention"
-        page.click("th:has-text('Upstream') button")
+        page.click("th:has-text('Severity') button")
         assert page.locator("tbody tr .name").first.inner_text() == "engine.scheduler"
         assert page.locator("th[aria-sort]").get_attribute("aria-sort") == "descending"
     with opened(chromium, site, "patches/engine.html#patch-engine.loader") as page:

@@ -20,7 +20,7 @@ Keel: the gap
 downstream: harbour at 628e5d2d6094
 looked at on: 2026-01-05; dates are committer dates in the committer's own time zone
 diff: renames on at 50 % similarity without a limit, Myers; user, system and repository configuration ignored
-Keel is pinned 2 commits behind f99e41e2 and 0 ahead (behind); 3 files differ, +1 −1 lines, 2 days apart.
+Keel is pinned 2 commits behind f99e41e2 and 0 ahead; 3 files differ, +1 −1 lines, 2 days apart.
 what                     value
 ─────────────────────────────────────────────────────────────────
 pin                      d0930c7715d80f9b904ad3deea4e68f5c0eac404

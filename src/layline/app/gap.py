@@ -186,7 +186,7 @@ def _build_report(
     values = {fact.name: fact.value for fact in facts}
     sentence = (
         f"{label} is pinned {values['behind']} commits behind {values['tip.commit'][:8]}"
-        f" and {values['ahead']} ahead ({values['relation']}); {values['files']} files differ,"
+        f" and {values['ahead']} ahead; {values['files']} files differ,"
         f" +{values['insertions']} −{values['deletions']} lines, {values['age_days']} days apart."
     )
     evidence = tuple(

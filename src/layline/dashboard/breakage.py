@@ -53,6 +53,12 @@ class Breakage:
     plan: tuple[Step, ...] = ()
     upstream: str = ""
     files: int = field(default=0)
+    pulls: Mapping[str, str] = field(default_factory=dict)
+    """Upstream commits that break something, each with the name of its pull request (`#24`)."""
+
+    def name_of(self, commit: str) -> str:
+        """As the headline of its report names it: the pull request where it is known, else the commit."""
+        return self.pulls.get(commit, commit[:8])
 
     @property
     def count(self) -> int:
@@ -95,6 +101,7 @@ def find_breakage(record: GapRecord, plain: Mapping[str, Any]) -> Breakage | Non
         plan=tuple(_read_plan(facts)),
         upstream=record.upstream.repo,
         files=len({item.place.rpartition(":")[0] for item in places}),
+        pulls=dict(_read_pulls(facts, commits)),
     )
 
 
@@ -177,6 +184,14 @@ def _place_of(fact: Mapping[str, Any]) -> tuple[str, int]:
     first = next((item for item in _list(fact.get("evidence")) if isinstance(item, Mapping)), {})
     lines = _list(first.get("lines"))
     return str(first.get("path") or fact["name"]), lines[0] if lines and isinstance(lines[0], int) else 0
+
+
+def _read_pulls(facts: Iterable[Mapping[str, Any]], commits: list[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    for fact in facts:
+        name = fact["name"].removeprefix("cause.")
+        places = [read_evidence(item, commits) for item in _list(fact.get("evidence"))]
+        if name != fact["name"] and name.startswith("#") and places and places[0] is not None:
+            yield places[0].commit, name
 
 
 def _read_plan(facts: Iterable[Mapping[str, Any]]) -> Iterator[Step]:

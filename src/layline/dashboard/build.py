@@ -109,6 +109,7 @@ def _plan(content: Content, *, with_pdf: bool) -> Plan:
     content = replace(content, labels={**content.labels, **labels})
     addresses = find_addresses(standings, content.repository)
     by_key = {item.key: item for item in standings}
+    order = {key: number for number, key in enumerate(by_key)}
     return Plan(
         content=content,
         standings=standings,
@@ -122,7 +123,9 @@ def _plan(content: Content, *, with_pdf: bool) -> Plan:
                 with_pdf=with_pdf,
                 proved=item.record.id in content.evidence,
             )
-            for item in current_gaps(content.records.gap)
+            for item in sorted(
+                current_gaps(content.records.gap), key=lambda item: order.get(item.record.backend.key, 0)
+            )
         ),
         boards=tuple(find_boards(content)),
         breakages=_newest_breakages(content, told),
@@ -164,11 +167,12 @@ def _describe(plan: Plan) -> Site:
 
 def _navigate(plan: Plan) -> Iterator[NavItem]:
     if plan.standings:
-        yield NavItem(title="Backends", href="index.html#standings-title")
-    for title, template in (("Patches", "patches"), ("Campaigns", "campaign")):
+        yield NavItem(title="Backends", href="index.html#standings-title", folder="backends/")
+    for title, template, folder in (("Patches", "patches", "patches/"), ("Campaigns", "campaign", "campaigns/")):
         found = [board for board in plan.boards if board.template == template]
         if found:
-            yield NavItem(title=title, href=found[0].href if len(found) == 1 else "index.html#boards-title")
+            href = found[0].href if len(found) == 1 else "index.html#boards-title"
+            yield NavItem(title=title, href=href, folder=folder)
     if plan.periodic or plan.content.gaps:
         yield NavItem(title="Archive", href="index.html#archive")
     yield NavItem(title="Search", href=search.PAGE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,16 @@ SCHEMAS = ("layline.campaign/1", "layline.campaign-report/1")
 MOST_DRAWN = 40
 """Rounds a drawing shows, the newest; all of them stand below it."""
 MOST_DIFF = 20_000
-_TONES = {"ACCEPTED": "good", "BASELINE": "none", "ROLLED BACK": "bad"}
+NOTES = frozenset({"diagnosis", "attribution", "next"})
+"""Notes that `campaign note` writes by an option of the same name."""
+ROLLED_BACK = "ROLLED BACK"
+_TONES = {"ACCEPTED": "good", "BASELINE": "none", ROLLED_BACK: "bad"}
+_NO_GAIN = (math.nan, math.nan, math.nan)
+
+
+def percent(value: float) -> str:
+    """`+440.0%`: the one form of a gain, as verdicts write it."""
+    return f"{value:+.1f}%"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +55,7 @@ class RoundView:
         if self.gain is None:
             return "no measurement" if self.status != "BASELINE" else "the baseline"
         estimate, low, high = self.gain
-        return f"{estimate:+.2f} % ({low:+.2f} to {high:+.2f})"
+        return f"{percent(estimate)} ({percent(low)} to {percent(high)})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,13 +71,22 @@ class Roof:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Duty:
+    """A note that the campaign waits for."""
+
+    why: str
+    command: str
+    """What writes it; empty where the file does not say which note it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignView:
     name: str
     phase: str
     best: str
     ledger: str
     rounds: tuple[RoundView, ...]
-    duties: tuple[str, ...]
+    duties: tuple[Duty, ...]
     headline: str
     roof: Roof | None = None
 
@@ -78,6 +97,12 @@ class CampaignView:
     @property
     def measured(self) -> tuple[RoundView, ...]:
         return tuple(item for item in self.rounds if item.gain is not None)[-MOST_DRAWN:]
+
+    @property
+    def tried(self) -> tuple[RoundView, ...]:
+        """Every round that ended, measured or not; the start has no gain."""
+        ended = (item for item in self.rounds if item.gain is not None or item.status == ROLLED_BACK)
+        return tuple(ended)[-MOST_DRAWN:]
 
 
 def view_campaign(plain: Mapping[str, Any]) -> CampaignView:
@@ -90,10 +115,16 @@ def view_campaign(plain: Mapping[str, Any]) -> CampaignView:
         best=_tell_best(best, rounds),
         ledger=_text(plain.get("ledger")),
         rounds=rounds,
-        duties=tuple(_text(item.get("why")) for item in _objects(plain.get("duties"))),
+        duties=tuple(_view_duty(item, rounds) for item in _objects(plain.get("duties"))),
         headline=_headline(plain.get("head_to_head"), best, rounds),
         roof=_read_roof(plain.get("roofline")),
     )
+
+
+def _view_duty(item: Mapping[str, Any], rounds: tuple[RoundView, ...]) -> Duty:
+    note = _text(item.get("note"))
+    command = f'layline campaign note {rounds[-1].number} --{note} "…"' if note in NOTES and rounds else ""
+    return Duty(why=_text(item.get("why")), command=command)
 
 
 def _tell_best(best: Any, rounds: tuple[RoundView, ...]) -> str:
@@ -105,17 +136,17 @@ def _tell_best(best: Any, rounds: tuple[RoundView, ...]) -> str:
     return f"round {best}"
 
 
-def draw_gains(view: CampaignView) -> str:
-    """Gain of each measured round over the best kernel of its time, with its interval."""
+def draw_gains(view: CampaignView, width: float = 720) -> str:
+    """Gain of each round over the best kernel of its time, with its interval; hollow where none was measured."""
     rounds = tuple(
-        Interval(label=str(item.number), value=item.gain[0], low=item.gain[1], high=item.gain[2], tone=item.tone)
-        for item in view.measured
-        if item.gain is not None
+        Interval(label=str(item.number), value=gain[0], low=gain[1], high=gain[2], tone=item.tone)
+        for item in view.tried
+        for gain in (item.gain or _NO_GAIN,)
     )
-    return interval_trend(rounds, f"{view.name}: gain of each round in percent", unit="%", reference=0.0)
+    return interval_trend(rounds, f"{view.name}: gain of each round in percent", unit="%", reference=0.0, width=width)
 
 
-def draw_lineage(view: CampaignView) -> str:
+def draw_lineage(view: CampaignView, width: float = 720) -> str:
     """Which kernel came from which; the newest rounds where there are many."""
     steps = tuple(
         Step(
@@ -123,19 +154,20 @@ def draw_lineage(view: CampaignView) -> str:
             parent=item.parent,
             tone="good" if item.status == "BASELINE" else item.tone,
             stands=item.stands,
-            note="start" if item.status == "BASELINE" else f"{item.gain[0]:+.0f} %" if item.gain else "refused",
+            note="start" if item.status == "BASELINE" else percent(item.gain[0]) if item.gain else item.status.lower(),
         )
         for item in view.rounds[-MOST_DRAWN:]
     )
-    return lineage(steps, f"{view.name}: which kernel came from which")
+    return lineage(steps, f"{view.name}: which kernel came from which", width=width)
 
 
-def draw_roof(view: CampaignView) -> str:
+def draw_roof(view: CampaignView, width: float = 620) -> str:
     """Kernels under what the machine allows."""
     if view.roof is None:
         return ""
     label = f"{view.name}: GFLOP/s over FLOP per byte, under the ceilings of {view.roof.what.lower()}"
-    return roofline(view.roof.kernels, label, peak=view.roof.peak, bandwidth=view.roof.bandwidth, unit="GFLOP/s")
+    roof = view.roof
+    return roofline(roof.kernels, label, peak=roof.peak, bandwidth=roof.bandwidth, unit="GFLOP/s", width=width)
 
 
 def draw_shapes(view: CampaignView) -> str:
@@ -214,13 +246,11 @@ def _headline(found: Any, best: Any, rounds: tuple[RoundView, ...]) -> str:
     """
     gain = _percents(found.get("interval")) if isinstance(found, Mapping) else None
     if gain:
-        return f"{gain[0]:+.2f} % over the baseline ({gain[1]:+.2f} to {gain[2]:+.2f})"
+        return f"{percent(gain[0])} over the baseline ({percent(gain[1])} to {percent(gain[2])})"
     for item in rounds:
         if item.number == best and item.gain and item.parent:
-            return (
-                f"So far: round {item.number} gains {item.gain[0]:+.1f} % over round {item.parent} (at least "
-                f"{item.gain[1]:+.1f} %)."
-            )
+            over = f"over round {item.parent} (at least {percent(item.gain[1])})"
+            return f"So far: round {item.number} gains {percent(item.gain[0])} {over}."
     return ""
 
 

@@ -14,6 +14,8 @@ from layline.render.inline import link_of
 _ORDER = {"breaks": 0, "look": 1, "ok": 2, "": 3}
 _WORDS = {"breaks": "error", "look": "warning", "ok": "ok"}
 """Severities as people read them; the data files keep their own words."""
+_TOLD = frozenset({"moved", "renamed"})
+"""Kinds whose detail already names the new place."""
 _TONES = {"breaks": "bad", "look": "plan", "ok": "good", "": "none"}
 _LOCATION = re.compile(r"(?P<path>.+?):(?P<line>\d+)(?:-\d+)?\Z")
 
@@ -176,7 +178,7 @@ def _choices(rows: Sequence[PatchView]) -> Iterator[Choice]:
     words = tuple(word for word in (*_WORDS.values(), "not compared") if any(row.word == word for row in rows))
     states = tuple(sorted({row.active for row in rows if row.active}))
     for label, name, options in (
-        ("Upstream", "severity", words),
+        ("Severity", "severity", words),
         ("Phase", "phase", phases),
         ("Style", "style", styles),
         ("Active", "active", states),
@@ -232,7 +234,7 @@ def _view_effect(effect: Mapping[str, Any], drifts: list[Mapping[str, Any]], rep
         drift=_text(row.get("kind")),
         severity=_text(row.get("severity")),
         detail=_text(row.get("detail")),
-        suggestion=_suggest(row.get("suggestion")),
+        suggestion="" if row.get("kind") in _TOLD else _suggest(row.get("suggestion")),
         culprit=_blame(row.get("culprit")),
         culprit_link=_text(row.get("culprit_link")) or None,
     )

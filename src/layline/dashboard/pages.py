@@ -14,7 +14,7 @@ from markupsafe import Markup
 from layline import __version__
 from layline.dashboard.backend_status import Standing, web_address
 from layline.dashboard.cache import Cache, code_digest, digest
-from layline.dashboard.campaigns import draw_gains, draw_lineage, draw_roof, draw_shapes
+from layline.dashboard.campaigns import draw_gains, draw_lineage, draw_roof, draw_shapes, percent
 from layline.dashboard.prose import day_words, signed
 from layline.render.charts import Mark, trend
 from layline.render.html import breakable, render_sections
@@ -34,6 +34,11 @@ class NavItem:
     external: bool = False
     probe: bool = False
     hint: str = ""
+    folder: str = ""
+    """Pages below it belong to this item."""
+
+    def leads_to(self, page: str) -> bool:
+        return page == self.href or bool(self.folder and page.startswith(self.folder))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,9 +110,10 @@ def _environment() -> Environment:
         "web": web_address,
         "short_address": lambda address: web_address(address).removeprefix("https://").removeprefix("github.com/"),
         "breakable": lambda text: _markup(breakable(text)),
-        "gains": lambda view: _markup(draw_gains(view)),
-        "lineage": lambda view: _markup(draw_lineage(view)),
-        "roof": lambda view: _markup(draw_roof(view)),
+        "gains": lambda view, width: _markup(draw_gains(view, width)),
+        "lineage": lambda view, width: _markup(draw_lineage(view, width)),
+        "roof": lambda view, width: _markup(draw_roof(view, width)),
+        "percent": percent,
         "shapes": lambda view: _markup(draw_shapes(view)),
         "sections": lambda sections: _markup(render_sections(sections)),
         "trend": lambda standing, width: _markup(_trend(standing, width)),

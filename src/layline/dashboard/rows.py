@@ -76,14 +76,15 @@ def _tell_next(standing: Standing, breaks: int | None, breakage: Breakage | None
     if breaks is None:
         return "Count what breaks"
     if breaks == 0:
-        return "Move the pin: nothing of ours breaks"
+        free = "moving the pin breaks nothing of ours"
+        return f"No hurry: {free}" if standing.newest.tone == "good" else "Move the pin: nothing of ours breaks"
     where = f" in {count_words(breakage.files, 'file')}" if breakage is not None else ""
     return f"Fix {count_words(breaks, 'place')}{where}{_tell_cause(breakage)}"
 
 
 def _tell_cause(breakage: Breakage | None) -> str:
     cause = breakage.root_cause if breakage is not None else None
-    return f"; {cause[1]} of them come from {cause[0][:8]}" if cause else ""
+    return f"; {cause[1]} of them come from {breakage.name_of(cause[0])}" if cause and breakage is not None else ""
 
 
 def culprit_link(breakage: Breakage, commit: str | None) -> str | None:

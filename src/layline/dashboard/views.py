@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from layline.core.records import GapRecord, PeriodicRecord, RecordStatus, recommendation_label
+from markupsafe import Markup
+
+from layline.core.records import GapRecord, PeriodicRecord, RecordStatus, Status, recommendation_label
 from layline.dashboard.backend_status import (
     Measurement,
     Standing,
@@ -56,6 +58,8 @@ class PeriodicView:
     categories: tuple[tuple[str, int], ...]
     advice: tuple[Advice, ...]
     findings: tuple[Finding, ...]
+    brief: tuple[Finding, ...]
+    """The three that ask most of a maintainer, short enough for the first screen."""
     link: str
     """The Markdown, where the project keeps it."""
     merged_link: str
@@ -161,11 +165,35 @@ def view_periodic(item: Loaded[PeriodicRecord], labels: Mapping[str, str], addre
         categories=tuple((name, count) for name, count in record.category_breakdown.items() if count),
         advice=tuple(_advise(record, labels)),
         link=record.report_github_url,
-        findings=tuple(set_finding(text, addresses) for text in record.key_findings),
+        findings=(findings := tuple(set_finding(text, addresses) for text in record.key_findings)),
+        brief=_brief(record, findings, labels, addresses),
         merged_link=merged_link(addresses.repository, window) or record.report_github_url,
         command=audit_command(item.file),
         contradictions=tuple(find_in_periodic(record, labels)),
     )
+
+
+def _brief(
+    record: PeriodicRecord, findings: Sequence[Finding], labels: Mapping[str, str], addresses: Addresses
+) -> tuple[Finding, ...]:
+    """Backends that somebody must act on first, the worst of them first; then the rest as the report orders it."""
+    by_label = {labels.get(key, key): status for key in record.statuses if (status := record.status(key)) is not None}
+    told = [(_rank(by_label.get(item.head)), _shorten(item, by_label.get(item.head), addresses)) for item in findings]
+    return tuple(item for _, item in sorted(told, key=lambda pair: pair[0])[:3])
+
+
+def _rank(status: Status | None) -> int:
+    return {"bad": 0, "plan": 1}.get(tone_of(status.recommendation), 2) if status is not None else 2
+
+
+def _shorten(finding: Finding, status: Status | None, addresses: Addresses) -> Finding:
+    """What to do and why, then the distance; as the report words it where it gives no rule apart."""
+    rule = status.fields.get("recommendation_rule") if status is not None else None
+    if status is None or not isinstance(rule, str) or status.commit_gap is None:
+        return finding
+    behind = f"{count_words(status.commit_gap, 'commit')} behind {status.upstream_ref or 'upstream'}"
+    text = f"{status.recommendation}: {rule}. {behind}."
+    return replace(finding, shown=set_words(text, addresses), folded=Markup())
 
 
 def _advise(record: PeriodicRecord, labels: Mapping[str, str]) -> Iterator[Advice]:

@@ -219,7 +219,7 @@ def feature_deltas(gap: Gap, most: int = 5) -> tuple[str, ...]:
 
 def dependency_deltas(gap: Gap, most: int = 5) -> tuple[str, ...]:
     """Dependency shifts without their links."""
-    return tuple(plain_text(item) for item in dependency_items(gap, most))
+    return tuple(plain_text(item) for item in dependency_items(gap, most, "More in the detailed report."))
 
 
 def dependency_items(
@@ -237,11 +237,13 @@ def dependency_items(
 
 def integration_risks(gap: Gap, most: int = 5) -> tuple[str, ...]:
     """What breaks first, with its place; then what has to be looked at."""
-    found = [coupling_sentence(coupling) for coupling in _one_per_target(gap, Consequence.WILL_BREAK)]
+    breaking = list(_one_per_target(gap, Consequence.WILL_BREAK))
+    found = [coupling_sentence(coupling) for coupling in breaking]
+    told = {str(coupling.location) for coupling in breaking}
     found += [
         f"The patch {row.patch} targets {row.target}: {row.kind} at the tip ({row.location})."
         for row in gap.patches or ()
-        if row.severity is Severity.BREAKS
+        if row.severity is Severity.BREAKS and str(row.location) not in told
     ][:2]
     found += [coupling_sentence(coupling) for coupling in _one_per_target(gap, Consequence.MAY_BREAK)]
     if gap.stale_keys:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from layline.core.report import Block, Cell, Inline, Report, Section
 
 _HASH = re.compile(r"[0-9a-f]{7,40}\Z")
+_BREAK = re.compile(r"((?<=\w)(?:[/_-](?=[^\W\d])|/(?=\d)|\.(?=[^\W\d])(?!\w{1,4}(?![\w.])))|,(?=\S))")
 _SIMPLE = {"paragraph": "p", "blockquote": "blockquote", "bullet_list": "ul", "list_item": "li"}
 _INLINE = {"strong": "strong", "em": "em", "s": "s"}
 
@@ -185,8 +186,11 @@ def _is_linked(node: SyntaxTreeNode | None) -> bool:
 
 
 def breakable(text: str) -> str:
-    """Escaped text in which long paths and names may wrap without gaining a character when copied."""
-    return re.sub(r"((?<=\w)[/._\-:](?=\w)|,)", r"\1<wbr>", escape(text))
+    """Escaped text in which long paths and names may wrap without gaining a character when copied.
+
+    After dots, slashes, underscores and commas; a version, a date and the end of a file name stay whole.
+    """
+    return _BREAK.sub(r"\1<wbr>", escape(text))
 
 
 def render_html(report: Report) -> str:
@@ -223,9 +227,9 @@ def render_page(report: Report) -> str:
 
 
 def render_sections(sections: Iterable[Section]) -> str:
-    """Sections of a report by themselves, for a page that has its own title."""
+    """Sections of a report by themselves, for a page that has its own title; tables stack where it is narrow."""
     anchors = Anchors()
-    return "".join(part for section in sections for part in _section(section, 2, anchors))
+    return "".join(part for section in sections for part in _section(section, 2, anchors, stack=True))
 
 
 def render_inline_html(text: Inline) -> str:
@@ -251,15 +255,15 @@ def _alert(alert: Alert) -> str:
     )
 
 
-def _section(section: Section, level: int, anchors: Anchors) -> Iterator[str]:
+def _section(section: Section, level: int, anchors: Anchors, *, stack: bool = False) -> Iterator[str]:
     if section.folded:
         yield f"<details><summary>{escape(section.title)}</summary>\n"
     elif section.title:
         yield _heading(min(level, 6), anchors.fresh(section.title), escape(section.title), section.title)
     for block in section.blocks:
-        yield _block(block)
+        yield _table(block, stack=stack) if isinstance(block, Table) else _block(block)
     for inner in section.sections:
-        yield from _section(inner, level if section.folded else level + 1, anchors)
+        yield from _section(inner, level if section.folded else level + 1, anchors, stack=stack)
     if section.folded:
         yield "</details>\n"
 
@@ -281,21 +285,29 @@ def _block(block: Block) -> str:
             assert_never(block)
 
 
-def _table(table: Table) -> str:
+def _table(table: Table, *, stack: bool = False) -> str:
+    """`stack`: each cell names its column, for a page whose style sets rows as blocks on a narrow screen."""
+
     def attribute(index: int) -> str:
         return ' class="num"' if index in table.numeric else ""
+
+    def label(index: int) -> str:
+        return f' data-label="{escape(table.columns[index])}"' if stack and index else ""
+
+    def row(cells: Sequence[Inline]) -> str:
+        return "".join(
+            f"<td{attribute(index)}{label(index)}>{render_inline_html(cell)}</td>" for index, cell in enumerate(cells)
+        )
 
     caption = f"<caption>{escape(table.caption)}</caption>" if table.caption else ""
     head = "".join(
         f'<th scope="col"{attribute(index)}>{escape(name)}</th>' if name.strip() else "<td></td>"
         for index, name in enumerate(table.columns)
     )
-    body = "".join(
-        f"<tr>{''.join(f'<td{attribute(index)}>{render_inline_html(cell)}</td>' for index, cell in enumerate(row))}</tr>\n"
-        for row in table.rows
-    )
+    body = "".join(f"<tr>{row(cells)}</tr>\n" for cells in table.rows)
     more = f'<p class="more">{table.more} more in {escape(table.more_where)}.</p>\n' if table.more else ""
-    return _scroll(f"<table>{caption}<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>") + more
+    opening = '<table class="stack">' if stack else "<table>"
+    return _scroll(f"{opening}{caption}<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>") + more
 
 
 def _scroll(table: str) -> str:

@@ -39,9 +39,9 @@ CAMPAIGN = {
 def test_rounds_show_gain_verdict_and_disagreement() -> None:
     view = view_campaign(CAMPAIGN)
     assert [item.tone for item in view.rounds] == ["none", "good", "bad", "none", "plan"]
-    assert view.rounds[1].gain_words == "+5.00 % (+4.00 to +6.00)"
+    assert view.rounds[1].gain_words == "+5.0% (+4.0% to +6.0%)"
     assert view.rounds[1].literal == "The literal rule accepts: geomean rose Noise."
-    assert view.headline == "+8.10 % over the baseline (+7.10 to +9.10)"
+    assert view.headline == "+8.1% over the baseline (+7.1% to +9.1%)"
     assert view.shapes == ("small", "large")
     for drawn in (draw_gains(view), draw_shapes(view)):
         ElementTree.fromstring(drawn)
@@ -72,7 +72,7 @@ def test_lineage_and_roof_are_drawn_from_the_record() -> None:
 def test_a_campaign_under_way_tells_its_best_so_far_and_reasons_read_as_words() -> None:
     rounds = [{**CAMPAIGN["rounds"][1], "compared_with": 1}, CAMPAIGN["rounds"][2]]  # type: ignore[index]
     view = view_campaign({**CAMPAIGN, "head_to_head": None, "rounds": rounds})
-    assert view.headline == "So far: round 2 gains +5.0 % over round 1 (at least +4.0 %)."
+    assert view.headline == "So far: round 2 gains +5.0% over round 1 (at least +4.0%)."
     assert [item.reason for item in view.rounds] == ["Accepted: r", "Rolled back: r"]
 
 
@@ -102,3 +102,26 @@ def test_the_baseline_is_not_called_best() -> None:
     rounds = [{"round": 1, "settled": "BASELINE"}, {"round": 2, "settled": "ROLLED BACK"}]
     assert view_campaign({"rounds": rounds, "best": 1}).best == "no gain yet, the baseline stands"
     assert view_campaign({"rounds": [*rounds, {"round": 3, "settled": "ACCEPTED"}], "best": 3}).best == "round 3"
+
+
+def test_a_round_that_ended_without_a_gain_is_drawn_and_called_what_it_is() -> None:
+    wrong = {
+        "round": 2,
+        "settled": "ROLLED BACK",
+        "compared_with": 1,
+        "verdict": {"outcome": "ROLLBACK", "reason": "r"},
+    }
+    view = view_campaign({**CAMPAIGN, "rounds": [CAMPAIGN["rounds"][0], wrong, CAMPAIGN["rounds"][1]]})  # type: ignore[index]
+    assert "2: no gain measured" in draw_gains(view)
+    drawn = draw_lineage(view, 340)
+    assert ">rolled back<" in drawn
+    assert ">+5.0%<" in drawn
+
+
+@pytest.mark.parametrize(
+    ("note", "command"),
+    [("attribution", 'layline campaign note 5 --attribution "…"'), ("other", "")],
+)
+def test_a_note_that_is_due_says_what_writes_it(note: str, command: str) -> None:
+    view = view_campaign({**CAMPAIGN, "duties": [{"note": note, "why": "say why"}]})
+    assert [(item.why, item.command) for item in view.duties] == [("say why", command)]

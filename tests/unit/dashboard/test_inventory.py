@@ -55,7 +55,7 @@ def test_patches_are_joined_with_what_became_of_their_targets() -> None:
     assert first.effects[0].culprit == "dddddddd 2026-05-01 Rename"
     assert first.link == f"https://e.org/harbor/blob/{'a' * 40}/harbor/p.py#L3"
     assert (second.severity, second.tone) == ("", "none")
-    assert {choice.name for choice in view.choices} == {"severity", "phase"}
+    assert {(choice.name, choice.label) for choice in view.choices} == {("severity", "Severity"), ("phase", "Phase")}
     assert view.pin == "b" * 40
 
 
@@ -112,3 +112,9 @@ def test_effect_outside_a_registration_finds_its_drift() -> None:
     row = {"patch": "harbor.quiet.hush", "target": "engine.run", "kind": "removed"}
     view = view_inventory({"unregistered": [EFFECT | {"within": "harbor.quiet.hush"}]}, {"rows": [row]}, None)
     assert [effect.drift for effect in view.unregistered] == ["removed"]
+
+
+@pytest.mark.parametrize(("kind", "suggestion"), [("moved", ""), ("renamed", ""), ("binding-lost", "engine.go")])
+def test_a_new_name_is_told_once(kind: str, suggestion: str) -> None:
+    drift = DRIFT | {"rows": [DRIFT["rows"][0] | {"kind": kind}]}  # type: ignore[index]
+    assert view_inventory(INVENTORY, drift, None).rows[0].effects[0].suggestion == suggestion

@@ -26,7 +26,7 @@ KNOWN = Addresses(
         ("tip 7cdf652c", "tip <code>7cdf652c</code>"),
         ("20260508 and defaced", "20260508 and defaced"),
         ("`<b>`", "<code>&lt;b&gt;</code>"),
-        ("see a/b_c.py", "see a/<wbr>b_<wbr>c.<wbr>py"),
+        ("see a/b_c.py", "see a/<wbr>b_<wbr>c.py"),
         ("<script>", "&lt;script&gt;"),
     ],
 )

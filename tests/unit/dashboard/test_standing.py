@@ -7,6 +7,12 @@ import pytest
 from layline.core.period import Cadence
 from layline.core.records import GapRecord, PeriodicRecord, read_gap_record, read_periodic_record
 from layline.dashboard.backend_status import Standing, find_standings
+from layline.dashboard.breakage import Breakage, Broken
+from layline.dashboard.pages import NavItem
+from layline.dashboard.prose import Addresses
+from layline.dashboard.records import Loaded
+from layline.dashboard.rows import view_row
+from layline.dashboard.views import view_periodic
 from record_samples import gap_record, spoil, weekly_record
 
 
@@ -87,3 +93,52 @@ def test_every_figure_has_its_evidence() -> None:
     assert latest.compare_link == f"https://github.com/example/engine/compare/{'a' * 40}...{'d' * 40}"
     assert latest.command == f"git rev-list --count {'a' * 40}..{'d' * 40}"
     assert latest.pin_age_days == 62
+
+
+@pytest.mark.parametrize(
+    ("recommendation", "said"),
+    [
+        ("monitor", "No hurry: moving the pin breaks nothing of ours"),
+        ("plan sync", "Move the pin: nothing of ours breaks"),
+    ],
+)
+def test_the_next_step_agrees_with_the_verdict(recommendation: str, said: str) -> None:
+    standing = engine(weekly("2026-W19", "2026-05-04", "2026-05-08", commit_gap=9, recommendation=recommendation))
+    whole = Breakage(record="r", date="2026-05-08", places=(), touched=4, look=0)
+    assert view_row(standing, whole).next_step == said
+
+
+def test_one_cause_has_one_name() -> None:
+    places = tuple(
+        Broken(place=f"a.py:{line}", evidence=None, targets=(), reasons=(), culprit="c" * 40, patch="")
+        for line in (1, 2)
+    )
+    told = Breakage(record="r", date="d", places=places, touched=4, look=0, files=1, pulls={"c" * 40: "#24"})
+    assert view_row(engine(W19), told).next_step == "Fix 2 places in 1 file; 2 of them come from #24"
+
+
+def test_the_first_screen_begins_with_what_somebody_must_act_on() -> None:
+    """The reason stands in it, whole; what only informs comes after."""
+    plain = weekly_record("2026-W19", "2026-05-04", "2026-05-08")
+    for place, value in (
+        ("key_findings", ["Ten pull requests merged.", "Engine: a long story. Recommendation: plan sync."]),
+        ("engine_status.recommendation", "plan sync"),
+        ("engine_status.recommendation_rule", "99 days (threshold: 60)"),
+        ("engine_status.commit_gap", 9),
+        ("engine_status.upstream_ref", "main"),
+    ):
+        plain = spoil(plain, place, value)
+    record = read_periodic_record(plain, Cadence.WEEKLY)
+    assert isinstance(record, PeriodicRecord)
+    view = view_periodic(Loaded(file="w.json", plain=plain, record=record), {"engine": "Engine"}, Addresses())
+    assert [f"{item.head}|{item.shown}" for item in view.brief] == [
+        "Engine|plan sync: 99 days (threshold: 60). 9 commits behind main.",
+        "|Ten pull requests merged.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("page", "leads"), [("backends/keel.html", True), ("index.html", False), ("patches/keel.html", False)]
+)
+def test_a_page_belongs_to_one_item_of_the_navigation(page: str, leads: bool) -> None:
+    assert NavItem(title="Backends", href="index.html#standings", folder="backends/").leads_to(page) is leads

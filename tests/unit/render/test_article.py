@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from layline.core.evidence import Alert, Evidence, Severity, Skipped
 from layline.core.report import Bullets, Cell, Chart, Code, Paragraph, Report, Section, Table
-from layline.render.html import Links, render_article, render_html, render_page
+from layline.render.html import Links, render_article, render_html, render_page, render_sections
 from layline.render.markup import parse_document, safe_link
 
 SHOWN: list[tuple[str, str]] = [
@@ -20,7 +20,11 @@ SHOWN: list[tuple[str, str]] = [
     ("[x](#nowhere)", "<p>x</p>"),
     ("![secret](https://example.org/x.png)", '<p><em class="image">[image: secret]</em></p>'),
     ("*a* **b** ~~c~~ `d|e`", "<p><em>a</em> <strong>b</strong> <s>c</s> <code>d|e</code></p>"),
-    ("`a/b_c.py`", "<p><code>a/<wbr>b_<wbr>c.<wbr>py</code></p>"),
+    ("`a/b_c.py`", "<p><code>a/<wbr>b_<wbr>c.py</code></p>"),
+    (
+        "`kit.core.Layer, 2026-06-30 0.9.0 a.py:38`",
+        "<p><code>kit.<wbr>core.<wbr>Layer, 2026-06-30 0.9.0 a.py:38</code></p>",
+    ),
     ("3. x\n4. y", '<ol start="3"><li>x</li>\n<li>y</li>\n</ol>'),
 ]
 
@@ -141,3 +145,11 @@ def test_no_markdown_makes_an_element_of_its_own(text: str) -> None:
 
 def test_nul_and_byte_order_mark_do_not_break_a_document() -> None:
     assert parse_document("\ufeff# T\x00").title == "T\ufffd"
+
+
+def test_sections_of_a_page_name_the_column_of_each_cell() -> None:
+    """On a narrow screen the head of a table is not shown; a report by itself keeps its head."""
+    table = Table(columns=("area", "commits"), rows=(("core", "7"),), numeric=frozenset({1}))
+    assert '<td class="num" data-label="commits">7</td>' in render_sections([Section(title="Areas", blocks=(table,))])
+    whole = render_html(Report(title="t", sections=(Section(title="Areas", blocks=(table,)),)))
+    assert '<td class="num">7</td>' in whole

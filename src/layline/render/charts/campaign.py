@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from layline.render.charts import svg
 from layline.render.charts.scale import Scale, short, ticks
 
-LETTER, LINE, DOT = 6.8, 14.0, 6.0
+LETTER, LINE, DOT = 7.0, 14.0, 6.0
 """Room that a letter, a line of text and half a dot take on the paper."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """One round: an estimate with the range that holds it."""
+    """One round: an estimate with the range that holds it; not a number where nothing was measured."""
 
     label: str
     value: float
@@ -48,10 +48,10 @@ def interval_trend(
             width, height, f"{label}: no round", svg.text(width / 2, height / 2, "no round yet", text_anchor="middle")
         )
     ends = [bound for item in rounds for bound in (item.low, item.high, item.value) if math.isfinite(bound)]
-    ends += [] if reference is None else [reference]
+    ends += [] if reference is None and ends else [reference or 0.0]
     levels = ticks(min(ends), max(ends)) if min(ends) < max(ends) else [min(ends) - 1, min(ends) + 1]
     up = Scale(levels[0], levels[-1], height - 28, 14)
-    across = Scale(0, max(len(rounds) - 1, 1), 70, width - 30)
+    across = Scale(0, max(len(rounds) - 1, 1), 76, width - 30)
     shapes = [_level(level, up(level), width, unit) for level in levels]
     if reference is not None:
         y = up(reference)
@@ -71,7 +71,8 @@ def interval_trend(
     every = max(1, -(-len(rounds) // 16))
     for index, item in enumerate(rounds):
         x = across(index) if len(rounds) > 1 else width / 2
-        shapes += _whisker(item, x, up, unit)
+        measured = math.isfinite(item.value)
+        shapes += _whisker(item, x, up, unit) if measured else [_unmeasured(item, x, up(reference or levels[0]))]
         if index % every == 0:
             shapes.append(svg.text(x, height - 8, item.label, text_anchor="middle", font_size=11))
     return svg.drawing(width, height, label, *shapes)
@@ -126,8 +127,9 @@ def roofline(
     ranked = sorted(measured, key=lambda kernel: -kernel.rate)
     places = [(across(math.log10(kernel.intensity)), up(math.log10(kernel.rate))) for kernel in ranked]
     taken = [Box(x - DOT, y - DOT, x + DOT, y + DOT) for x, y in places]
+    paper = Box(50, 0, width, height - 40)
     for index, (kernel, at) in enumerate(zip(ranked, places, strict=True)):
-        shapes += _kernel(kernel, index, at, min(peak, kernel.intensity * bandwidth), taken, width)
+        shapes += _kernel(kernel, index, at, min(peak, kernel.intensity * bandwidth), taken, paper)
     return svg.drawing(width, height, label, *shapes)
 
 
@@ -140,6 +142,9 @@ class Box:
     right: float
     bottom: float
 
+    def holds(self, other: Box) -> bool:
+        return self.left <= other.left and other.right <= self.right and other.bottom <= self.bottom
+
     def meets(self, other: Box) -> bool:
         return (
             self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
@@ -147,7 +152,7 @@ class Box:
 
 
 def _kernel(
-    kernel: Kernel, index: int, at: tuple[float, float], roof: float, taken: list[Box], width: float
+    kernel: Kernel, index: int, at: tuple[float, float], roof: float, taken: list[Box], paper: Box
 ) -> list[str]:
     """A dot that says its name when touched; the name beside it too, where it covers neither dot nor name."""
     x, y = at
@@ -155,7 +160,7 @@ def _kernel(
     said = svg.title(f"{kernel.label}: {short(kernel.rate)} of {short(roof)} possible ({kernel.rate / roof:.0%})")
     dot = svg.element("circle", said, cx=x, cy=y, r=5, class_=f"dot {tone}", fill=colour)
     text = f"{kernel.label} {kernel.rate / roof:.0%}"
-    place = _find_room(at, LETTER * len(text), taken, width)
+    place = _find_room(at, LETTER * len(text), taken, paper)
     if place is None:
         return [dot]
     box, anchor = place
@@ -165,16 +170,18 @@ def _kernel(
     return [dot, name]
 
 
-def _find_room(at: tuple[float, float], size: float, taken: list[Box], width: float) -> tuple[Box, str] | None:
-    """Right of a dot, left of it, or a line above or below; None where every place is taken."""
+def _find_room(at: tuple[float, float], size: float, taken: list[Box], paper: Box) -> tuple[Box, str] | None:
+    """Right of a dot, left of it, or above or below; None where every place is taken."""
     x, y = at
-    for down in (0.0, -LINE, LINE):
+    inside = min(max(paper.left, x - size / 2), paper.right - size)  # where neither side has room for the whole name
+    for down in (0.0, -LINE, LINE, -2 * LINE, 2 * LINE):
         top, bottom = y + down - LINE / 2, y + down + LINE / 2
         for box, anchor in (
             (Box(x + DOT + 2, top, x + DOT + 2 + size, bottom), "start"),
             (Box(x - DOT - 2 - size, top, x - DOT - 2, bottom), "end"),
+            (Box(inside, top, inside + size, bottom), "start"),
         ):
-            if box.left > 50 and box.right < width and not any(box.meets(other) for other in taken):
+            if paper.holds(box) and not any(box.meets(other) for other in taken):
                 return box, anchor
     return None
 
@@ -184,6 +191,23 @@ def _level(level: float, y: float, width: float, unit: str = "") -> str:
         "line", x1=50, x2=width - 10, y1=y, y2=y, class_="grid", stroke=svg.FAINT, stroke_width=1, stroke_opacity="0.7"
     )
     return line + svg.text(44, y + 4, f"{short(level)} {unit}".rstrip(), text_anchor="end")
+
+
+def _unmeasured(item: Interval, x: float, y: float) -> str:
+    """A hollow dot on the line to beat: a round that ended before its gain was measured."""
+    tone = item.tone if item.tone in svg.TONES else "none"
+    said = svg.title(f"{item.label}: no gain measured")
+    return svg.element(
+        "circle",
+        said,
+        cx=x,
+        cy=y,
+        r=4.5,
+        class_=f"ring {tone}",
+        fill="#ffffff",
+        stroke=svg.TONES[tone],
+        stroke_width=1.5,
+    )
 
 
 def _whisker(item: Interval, x: float, up: Scale, unit: str) -> list[str]:
