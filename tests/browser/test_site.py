@@ -100,6 +100,18 @@ def test_patches_are_searched_sorted_and_linked(chromium: Browser, site: Path) -
         assert page.locator("#patch-engine\\.loader details").get_attribute("open") is not None
 
 
+def test_a_patch_is_whole_on_a_phone_and_on_paper(chromium: Browser, site: Path) -> None:
+    """On a phone each value has its label; paper has no folds, and nothing that only a click would use."""
+    label = "getComputedStyle(document.querySelector('.inventory td:nth-child(2)'), '::before').content"
+    with opened(chromium, site, "patches/engine.html", viewport=(390, 844)) as page:
+        assert page.evaluate(label) == '"Phase"'
+        assert page.locator(".nav a[aria-current]").all_inner_texts() == ["Patches"]
+        page.emulate_media(media="print")
+        assert page.evaluate("getComputedStyle(document.querySelector('.inventory td.what')).display") == "contents"
+        for unused in (".inventory summary", ".screen-only", ".filters"):
+            assert page.locator(unused).first.is_hidden(), unused
+
+
 def test_theme_can_be_chosen_and_is_remembered(chromium: Browser, site: Path) -> None:
     with opened(chromium, site, "index.html", color_scheme="light") as page:
         assert page.locator("html").get_attribute("data-theme") is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -87,3 +88,15 @@ def test_our_own_records_are_not_contradicted(world: Sample) -> None:
 
     assert audited.code == 0, audited.out
     assert len(audited.json["records"]) == len(truth.GAPS)
+
+
+@pytest.mark.parametrize("backend", list(truth.GAPS))
+def test_a_card_names_each_place_once_and_nothing_it_does_not_have(world: Sample, backend: str) -> None:
+    folder = world.harbor / "docs" / "backend-gap" / "dashboard-data" / "reports"
+    summary = json.loads((folder / f"{backend}-upstream-main.json").read_text())["dashboard_summary"]
+
+    places = [re.search(r"harbor/[\w/]+\.py:\d+", risk) for risk in summary["integration_risks"]]
+    named = [found[0] for found in places if found]
+
+    assert len(named) == len(set(named)), named
+    assert not [item for item in summary["dependency_deltas"] if "appendix" in item]
