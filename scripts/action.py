@@ -25,6 +25,7 @@ from pathlib import Path
 
 import layline
 from layline import __version__
+from layline.app.drift_kept import KEPT
 from layline.app.patches import RECALLED
 from layline.app.patches_drift import DriftOptions
 from layline.app.workspace import fetch_backend
@@ -105,8 +106,9 @@ def tell_kept(kept: dict[str, tuple[int, int]]) -> str:
     """How much of an answer was made before and kept."""
     if not kept:
         return "the drift is kept from an earlier run"
-    done, total = kept.get(RECALLED, (0, 0))
-    return f"{done} of {total} readings of modules are kept from earlier runs" if total else "the inventory is kept"
+    told = {"readings of modules": kept.get(RECALLED, (0, 0)), "rows and files": kept.get(KEPT, (0, 0))}
+    words = [f"{done} of {total} {what}" for what, (done, total) in told.items() if total]
+    return f"{' and '.join(words)} are kept from earlier runs" if words else "the inventory is kept"
 
 
 def ask(workspace: layline.Workspace, key: str, move: Move, progress: Progress) -> Iterator[layline.Answer]:

@@ -151,15 +151,19 @@ def test_the_action_says_how_much_it_kept(pull_request: Path, tmp_path: Path) ->
         assert done.returncode == 0, done.stderr
         return next(line for line in done.stderr.splitlines() if line.startswith("spar: "))
 
-    first = re.fullmatch(r"spar: (\d+) of (\d+) readings of modules are kept from earlier runs", ask())
+    told = re.compile(
+        r"spar: (\d+) of (\d+) readings of modules and (\d+) of (\d+) rows and files are kept from earlier runs"
+    )
+    first = told.fullmatch(ask())
     assert first is not None
     assert (int(first[1]), int(first[2]) > 10) == (0, True)
     (clone / "harbor" / "one_more.py").write_text("import spar\n\nspar.answer = 42\n")
     _git(clone, "add", "-A")
     _git(clone, "commit", "-qm", "One more")
-    second = re.fullmatch(r"spar: (\d+) of (\d+) readings of modules are kept from earlier runs", ask())
+    second = told.fullmatch(ask())
     assert second is not None
     assert 0 < int(second[2]) - int(second[1]) < int(first[2]) / 3
+    assert 0 < int(second[4]) - int(second[3]) < int(first[4]) / 3
     assert ask() == "spar: the drift is kept from an earlier run"
 
 

@@ -11,49 +11,24 @@ found.before, found.after   # Symbols with locations; index.evidence(...) makes 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from layline.change.comparison import Comparison
 from layline.change.homes import MOVE, Homes, needs_more
 from layline.change.signatures import SignatureChange, compare_decorators, compare_signatures
 from layline.change.trace import Tracer, Trail, is_followable
 from layline.core.drift import DriftKind
 from layline.core.finding import Suggestion
-from layline.core.why import Reason, Why, say_all
+from layline.core.why import Reason, Why
 from layline.source.definitions import Definition, DefinitionKind
 from layline.source.names import module_name
 from layline.source.resolve import Resolver
 from layline.source.slices import binds
 from layline.source.symbols import Symbol, SymbolKind
 
+__all__ = ["Comparer", "Comparison"]
+
 _STAYED = {DriftKind.UNCHANGED, DriftKind.BODY_CHANGED, DriftKind.SIGNATURE_CHANGED}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
-    """One symbol at pin and tip."""
-
-    name: str
-    kind: DriftKind
-    before: Symbol
-    after: Symbol
-    changes: tuple[SignatureChange, ...] = ()
-    """Differences of the signature (of a class: of its `__init__`); of a moved object, against its new home."""
-    body_changed: bool = False
-    suggestions: tuple[Suggestion, ...] = ()
-    why: tuple[Why, ...] = ()
-    commits: tuple[str, ...] = ()
-    """Of a lost symbol: the commits that moved it, then the one that removed it; where history was looked at."""
-
-    @property
-    def detail(self) -> str:
-        """The reasons in words."""
-        return say_all(self.why)
-
-    @property
-    def new_home(self) -> str | None:
-        """The dotted name to use at the tip, where something better than `name` is known."""
-        moved = self.kind in {DriftKind.MOVED, DriftKind.RENAMED, DriftKind.BINDING_LOST}
-        return self.suggestions[0].target if moved and self.suggestions else None
 
 
 class Comparer:

@@ -17,7 +17,7 @@ from layline.core.finding import Finding
 from layline.core.patch import Style
 from layline.core.why import Reason, Why
 from layline.coupling.drift_model import LOST, Drift, Sides
-from layline.coupling.fit import Passed
+from layline.coupling.row_parts import Passed
 from layline.git import Repository
 from layline.history import read_commits
 from layline.history.timeline import Timeline, read_timeline

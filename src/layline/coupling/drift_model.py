@@ -5,21 +5,24 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from layline.change.compare import Comparer, Comparison
+from layline.change.comparison import Comparison
 from layline.core.drift import DriftKind
 from layline.core.evidence import Evidence, Location, Severity
 from layline.core.finding import WORST_FIRST, Finding, Suggestion, name_kind, weigh
 from layline.core.patch import Effect, Style
 from layline.core.revision import Commit
 from layline.core.why import ASIDE, PROBLEMS, RISKS, Reason, Why, say_all
-from layline.coupling.decide import RefKnowledge
-from layline.coupling.fit import Passed
-from layline.coupling.reads import LostRead, Reader
-from layline.coupling.replacements import Replacements
-from layline.coupling.version_guards import Running
-from layline.source import Resolver
+from layline.coupling.row_parts import LostRead, Passed
+
+if TYPE_CHECKING:
+    from layline.change.compare import Comparer
+    from layline.coupling.decide import RefKnowledge
+    from layline.coupling.reads import Reader
+    from layline.coupling.replacements import Replacements
+    from layline.coupling.version_guards import Running
+    from layline.source import Resolver
 
 LOST = frozenset({DriftKind.MOVED, DriftKind.RENAMED, DriftKind.REMOVED, DriftKind.BINDING_LOST, DriftKind.ANCHOR_LOST})
 

@@ -22,6 +22,7 @@ from layline.core.ours import is_test_module
 from layline.core.why import Reason, Why
 from layline.coupling.binding_kind import find_nature_problems
 from layline.coupling.replacements import Replacement
+from layline.coupling.row_parts import Passed
 from layline.source import Definition, DefinitionKind, Parameter, Resolver, Symbol
 
 _NEEDS = frozenset({Reason.NOT_PASSED, Reason.NEEDS_EXTRA, Reason.NEEDS_RENAMED, Reason.NEEDS_REMOVED})
@@ -44,16 +45,6 @@ class Refused:
 
     problem: Problem
     places: tuple[Location, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Passed:
-    """Calls at the tip that pass what our replacement refuses."""
-
-    name: str
-    """The last word of what they call."""
-    arguments: frozenset[str]
-    paths: tuple[str, ...]
 
 
 class Fitter:

@@ -14,8 +14,8 @@ from layline.coupling.anchors import find_in_bases, read_source
 from layline.coupling.compare_target import compare_target
 from layline.coupling.drift_model import LOST, Sides
 from layline.coupling.fit import Fit, Fitter, find_new_problems
-from layline.coupling.reads import LostRead
 from layline.coupling.replacements import Replacement
+from layline.coupling.row_parts import LostRead
 
 _OPEN = frozenset({DriftKind.EXTERNAL, DriftKind.DEAD_AT_PIN, DriftKind.UNRESOLVED})
 

@@ -18,6 +18,7 @@ from layline.core.evidence import Location
 from layline.core.why import Reason, Why, say
 from layline.coupling.own_imports import OwnImports
 from layline.coupling.replacements import Replacement, Replacements
+from layline.coupling.row_parts import LostRead
 from layline.coupling.surroundings import Chain, Imported, find_chains, find_imports, find_set, find_steps
 from layline.source import DefinitionKind, Symbol, SymbolKind
 from layline.source.instances import Instances, bare_annotation
@@ -26,20 +27,6 @@ from layline.source.slices import slice_definition
 from layline.source.usage import sets_attribute
 
 _GONE = frozenset({DriftKind.MOVED, DriftKind.RENAMED, DriftKind.REMOVED, DriftKind.BINDING_LOST})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LostRead:
-    """One thing that our replacement reads and the tip does not have."""
-
-    line: int
-    why: Why
-    certain: bool
-    """False: our code asks before it reads, or something may still set it."""
-    name: str
-    """Dotted, as it was at the pin."""
-    attribute: str | None = None
-    """Of an attribute that the methods of a class set: `name` is that class."""
 
 
 class Reader:
