@@ -22,7 +22,8 @@ from layline.core.ours import is_test
 from layline.coupling.decide import RefKnowledge
 from layline.coupling.judge import Judge, build_couplings
 from layline.coupling.model import Coupling
-from layline.coupling.reading import Finder, find_roots, read_uses
+from layline.coupling.own_uses import find_roots, read_uses
+from layline.coupling.reading import Finder
 from layline.coupling.uses import ANALYSER
 from layline.gap.surface.compare import compare_surface, read_options
 from layline.gap.surface.flags import find_files_with

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from layline.app.workspace import cache_directory
 from layline.coupling.judge import Judge, build_couplings
-from layline.coupling.reading import Finder, find_roots, read_uses
+from layline.coupling.own_uses import find_roots, read_uses
+from layline.coupling.reading import Finder
 from layline.coupling.uses import ANALYSER
 from layline.coupling.version_guards import Running, VersionGuards
 from layline.history import read_version

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 
 from layline.change.binding import CallShape
-from layline.core.evidence import Location, Skipped
+from layline.core.evidence import Location
 from layline.coupling.handing import Handing
 from layline.coupling.model import Touch
-from layline.coupling.uses import FieldRead, Use, Uses, decode_uses, encode_uses
-from layline.source import Cache, Definition, DefinitionKind, Import, Index, ModuleEntry, Resolver, is_within
+from layline.coupling.own_uses import is_ours, names_package
+from layline.coupling.uses import FieldRead, Use, Uses
+from layline.source import Definition, DefinitionKind, Import, Index, ModuleEntry, Resolver, is_within
 from layline.source.instances import Instances
-from layline.source.sight import is_tested
-from layline.source.workers import encode_blobs
-
-_NO_SCRIPTS = frozenset({"setup", "conftest", "noxfile", "tasks"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,12 +59,12 @@ class Finder:
     def __post_init__(self) -> None:
         self.resolver = Resolver(self.index)
         self.instances = Instances(self.resolver)
-        self.handing = Handing(self.index, _is_ours)
+        self.handing = Handing(self.index, is_ours)
 
     def find_places(self, paths: Container[str] | None = None) -> Iterator[Place]:
         """Of all our files, or of these, in the order of their paths."""
         for entry in sorted(self.index.entries.values(), key=lambda entry: entry.path):
-            wanted = _is_ours(entry) and (paths is None or entry.path in paths)
+            wanted = is_ours(entry) and (paths is None or entry.path in paths)
             module = self.index.module(entry.name) if wanted else None
             if module is None:
                 continue
@@ -79,7 +75,7 @@ class Finder:
             yield from self._find_reads(entry, module.imports)
 
     def _is_upstream(self, item: Import) -> bool:
-        return _names_package(item, self.packages)
+        return names_package(item, self.packages)
 
     def owns(self, dotted: str) -> bool:
         return any(is_within(dotted, package) for package in self.packages)
@@ -138,7 +134,7 @@ class Finder:
                 for use in calls:
                     if use.scope.rpartition(".")[0] == definition.qualname and use.call is not None:
                         name = use.chain.removeprefix("super().")
-                        if self._is_ours_above(entry.name, definition, name):
+                        if self.is_ours_above(entry.name, definition, name):
                             continue
                         target = f"{base}.{name}"
                         yield Place(
@@ -150,7 +146,7 @@ class Finder:
                             guarded=use.guarded,
                         )
 
-    def _is_ours_above(self, module: str, owner: Definition, name: str) -> bool:
+    def is_ours_above(self, module: str, owner: Definition, name: str) -> bool:
         """True if `super().name` runs a method of our own: a class of ours between this one and upstream's has it."""
         for text in owner.bases:
             found = self.resolver.resolve_in(module, f"{text.partition('[')[0]}.{name}")
@@ -365,51 +361,6 @@ def _is_read_of(use: Use, owner: Definition) -> bool:
     """True for `self.name`, read and not called, in a method of the class itself."""
     inside = use.scope.startswith(f"{owner.qualname}.") and use.chain.startswith("self.")
     return inside and use.call is None and not use.assigned
-
-
-def find_roots(index: Index, packages: tuple[str, ...]) -> tuple[str, ...]:
-    """What counts as upstream's: its packages, and the scripts at the top of its tree that are not ours as well."""
-    ours = {entry.name for entry in index.entries.values() if entry.part == 0}
-    theirs = (entry.name for entry in index.entries.values() if entry.part > 0 and "/" not in entry.path)
-    return (*packages, *sorted(name for name in theirs if name not in {*ours, *_NO_SCRIPTS, *packages}))
-
-
-def read_uses(
-    index: Index, packages: tuple[str, ...], cache: Cache | None, paths: Container[str] | None = None
-) -> tuple[dict[str, Uses], tuple[Skipped, ...]]:
-    """The uses of every file of the downstream (part 0) that imports upstream, from the cache where it has them; of
-    these `paths` alone where they are given.
-    """
-    importing = _find_importing(index, packages, paths)
-    ours = {entry.blob: entry.path for entry in importing}
-    texts = cache.load(ours) if cache is not None else {}
-    missing = sorted(ours.keys() - texts.keys())
-    streamed = list(index.parts[0].tree.repository.stream_blobs(missing)) if missing else []
-    made = {found: json.dumps("the object is not in this repository") for found in streamed if isinstance(found, str)}
-    made |= dict(encode_blobs((found for found in streamed if not isinstance(found, str)), encode_uses))
-    if cache is not None and made:
-        cache.store(made.items())
-    decoded = {blob: decode_uses(text) for blob, text in sorted((texts | made).items())}
-    skipped = tuple(Skipped.at(ours[blob], None, why) for blob, why in decoded.items() if isinstance(why, str))
-    return {blob: uses for blob, uses in decoded.items() if isinstance(uses, Uses)}, skipped
-
-
-def _find_importing(index: Index, packages: tuple[str, ...], paths: Container[str] | None) -> Iterator[ModuleEntry]:
-    """Our files that import upstream, or a module of ours that may hand its names on (for base classes)."""
-    for entry in index.entries.values():
-        wanted = _is_ours(entry) and (paths is None or entry.path in paths)
-        module = index.module(entry.name) if wanted else None
-        if module is not None and any(_names_package(item, packages) for item in module.imports):
-            yield entry
-
-
-def _names_package(item: Import, packages: tuple[str, ...]) -> bool:
-    name = f"{item.module}.{item.name}" if item.name else item.module
-    return not item.level and any(is_within(name, package) for package in packages)
-
-
-def _is_ours(entry: ModuleEntry) -> bool:
-    return entry.part == 0 and not is_tested(entry.path)
 
 
 def _visible(imports: tuple[Import, ...], alias: str, scope: str) -> Import | None:

@@ -17,7 +17,8 @@ from layline.coupling.decide import RefKnowledge
 from layline.coupling.drift_model import Drift
 from layline.coupling.judge import Judge, build_couplings
 from layline.coupling.model import Coupling, Touch
-from layline.coupling.reading import Finder, Place, read_uses
+from layline.coupling.own_uses import read_uses
+from layline.coupling.reading import Finder, Place
 from layline.coupling.version_guards import Running, VersionGuards
 from layline.gap.surface.compare import compare_surface, read_options
 from layline.git import open_repository

@@ -1,0 +1,59 @@
+"""The uses of our own files, read through the cache: which files import upstream, and what they do with it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Iterator
+
+from layline.core.evidence import Skipped
+from layline.coupling.uses import Uses, decode_uses, encode_uses
+from layline.source import Cache, Import, Index, ModuleEntry, is_within
+from layline.source.sight import is_tested
+from layline.source.workers import encode_blobs
+
+_NO_SCRIPTS = frozenset({"setup", "conftest", "noxfile", "tasks"})
+
+
+def find_roots(index: Index, packages: tuple[str, ...]) -> tuple[str, ...]:
+    """What counts as upstream's: its packages, and the scripts at the top of its tree that are not ours as well."""
+    ours = {entry.name for entry in index.entries.values() if entry.part == 0}
+    theirs = (entry.name for entry in index.entries.values() if entry.part > 0 and "/" not in entry.path)
+    return (*packages, *sorted(name for name in theirs if name not in {*ours, *_NO_SCRIPTS, *packages}))
+
+
+def read_uses(
+    index: Index, packages: tuple[str, ...], cache: Cache | None, paths: Container[str] | None = None
+) -> tuple[dict[str, Uses], tuple[Skipped, ...]]:
+    """The uses of every file of the downstream (part 0) that imports upstream, from the cache where it has them; of
+    these `paths` alone where they are given.
+    """
+    importing = _find_importing(index, packages, paths)
+    ours = {entry.blob: entry.path for entry in importing}
+    texts = cache.load(ours) if cache is not None else {}
+    missing = sorted(ours.keys() - texts.keys())
+    streamed = list(index.parts[0].tree.repository.stream_blobs(missing)) if missing else []
+    made = {found: json.dumps("the object is not in this repository") for found in streamed if isinstance(found, str)}
+    made |= dict(encode_blobs((found for found in streamed if not isinstance(found, str)), encode_uses))
+    if cache is not None and made:
+        cache.store(made.items())
+    decoded = {blob: decode_uses(text) for blob, text in sorted((texts | made).items())}
+    skipped = tuple(Skipped.at(ours[blob], None, why) for blob, why in decoded.items() if isinstance(why, str))
+    return {blob: uses for blob, uses in decoded.items() if isinstance(uses, Uses)}, skipped
+
+
+def _find_importing(index: Index, packages: tuple[str, ...], paths: Container[str] | None) -> Iterator[ModuleEntry]:
+    """Our files that import upstream, or a module of ours that may hand its names on (for base classes)."""
+    for entry in index.entries.values():
+        wanted = is_ours(entry) and (paths is None or entry.path in paths)
+        module = index.module(entry.name) if wanted else None
+        if module is not None and any(names_package(item, packages) for item in module.imports):
+            yield entry
+
+
+def names_package(item: Import, packages: tuple[str, ...]) -> bool:
+    name = f"{item.module}.{item.name}" if item.name else item.module
+    return not item.level and any(is_within(name, package) for package in packages)
+
+
+def is_ours(entry: ModuleEntry) -> bool:
+    return entry.part == 0 and not is_tested(entry.path)
