@@ -11,6 +11,12 @@ import pytest
 
 from commands import Result, layline
 from histories import History
+from layline.app.patches_diff import patches_diff
+from layline.app.patches_find import patches_find
+from layline.app.patches_port import patches_port
+from layline.app.patches_show import patches_show
+from layline.app.workspace import open_workspace
+from layline.cli.show import render
 
 UPSTREAM: dict[str, str | bytes | None] = {
     "pyproject.toml": '[project]\nname = "keel"\nversion = "1.0"\n',
@@ -90,13 +96,18 @@ def _names(row: dict[str, Any]) -> list[str]:
     return [row["id"], row["target"], row["location"]]
 
 
-@pytest.mark.parametrize("command", ["show", "port", "diff", "find"])
+ASK = {"show": patches_show, "port": patches_port, "diff": patches_diff, "find": patches_find}
+
+
+@pytest.mark.parametrize("command", ASK)
 def test_what_the_list_prints_can_be_asked_about(project: Path, rows: list[dict[str, Any]], command: str) -> None:
+    told = layline("patches", command, rows[0]["id"], cwd=project)
+    assert told.code == 0, told.err
+    assert rows[0]["target"] in told.out
+    workspace = open_workspace(project / "layline.toml")
     for row in rows:
         for name in _names(row):
-            told = layline("patches", command, name, cwd=project)
-            assert told.code == 0, told.err
-            assert row["target"] in told.out
+            assert row["target"] in render(ASK[command](workspace, name), "text")
 
 
 def test_what_drift_prints_can_be_asked_about(project: Path) -> None:

@@ -100,11 +100,11 @@ def test_summary_is_exactly_one_page(engine: str) -> None:
     one = Sheet(project="Harbor", date="2026-05-08", one_page=True)
     assert len(read(render_pdf(body, Sheet(project="Harbor"), Engine(name=engine))).pages) > 1
     assert len(read(render_pdf(body, one, Engine(name=engine))).pages) == 1
-    long = print_somehow(body * 3, one, Engine(name=engine))
+    long = print_somehow(body * 2, one, Engine(name=engine))
     assert long.overlong
     assert len(read(long.data).pages) > 1
     with pytest.raises(TooLong, match="does not fit on one page"):
-        render_pdf(body * 3, one, Engine(name=engine))
+        render_pdf(body * 2, one, Engine(name=engine))
 
 
 ATTACKS = [
