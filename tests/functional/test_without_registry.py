@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ from layline.app.patches_diff import patches_diff
 from layline.app.patches_find import patches_find
 from layline.app.patches_port import patches_port
 from layline.app.patches_show import patches_show
-from layline.app.workspace import open_workspace
+from layline.app.workspace import Workspace, open_workspace
 from layline.cli.show import render
+from layline.core.report import Answer
 
 UPSTREAM: dict[str, str | bytes | None] = {
     "pyproject.toml": '[project]\nname = "keel"\nversion = "1.0"\n',
@@ -96,7 +98,12 @@ def _names(row: dict[str, Any]) -> list[str]:
     return [row["id"], row["target"], row["location"]]
 
 
-ASK = {"show": patches_show, "port": patches_port, "diff": patches_diff, "find": patches_find}
+ASK: dict[str, Callable[[Workspace, str], Answer]] = {
+    "show": patches_show,
+    "port": patches_port,
+    "diff": patches_diff,
+    "find": patches_find,
+}
 
 
 @pytest.mark.parametrize("command", ASK)
