@@ -40,6 +40,14 @@ def decode(kind: type[Value], plain: object, *, where: str) -> Value:
         raise RecordError(where, problems) from None
 
 
+def decode_kept(kind: type[Value], plain: object) -> Value | None:
+    """What a cache holds; None where it holds nothing, or nothing of this kind: a row that cannot be decoded is a miss."""
+    try:
+        return decode(kind, plain, where="cache") if plain is not None else None
+    except RecordError:
+        return None
+
+
 def parse_json(text: str | bytes, *, where: str) -> Any:
     """Strict JSON: no duplicate keys, no NaN or Infinity, no byte-order mark."""
     if isinstance(text, bytes):

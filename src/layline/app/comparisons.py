@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from layline import codec
 from layline.app.results import open_memos
@@ -15,7 +15,6 @@ from layline.change.signatures import SignatureChange
 from layline.core.drift import DriftKind
 from layline.core.finding import Suggestion
 from layline.core.why import Why
-from layline.errors import RecordError
 from layline.source import Index, Resolver
 from layline.source.memos import Memos
 
@@ -44,7 +43,7 @@ class KeptComparer(Comparer):
 
     def find_lost(self, start: Comparison) -> Comparison:
         key = self._memos.key("lost", start.name)
-        kept = _decode(self._memos.recall([key]).get(key))
+        kept = codec.decode_kept(Lost, self._memos.recall([key]).get(key))
         if kept is not None and self._memos.compare is None:
             return replace(start, **{name: getattr(kept, name) for name in Lost.__slots__})
         found = super().find_lost(start)
@@ -65,10 +64,3 @@ def open_comparer(kind: str, pin: Index, tip: Index, tracers: Sequence[Tracer | 
     shallow = any(part.tree.repository.is_shallow for side in (pin, tip) for part in side.parts)
     memos = Memos() if shallow else open_memos("lost", kind, parts)  # more history may come to a shallow clone
     return KeptComparer(Resolver(pin), Resolver(tip), tracers, memos)
-
-
-def _decode(row: dict[str, Any] | None) -> Lost | None:
-    try:
-        return codec.decode(Lost, row, where="cache") if row is not None else None
-    except RecordError:
-        return None

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from layline import codec
 from layline.coupling.model import Coupling, breaks_first
-from layline.errors import RecordError
 
 if TYPE_CHECKING:
     from layline.source.memos import Memos
@@ -33,7 +32,7 @@ class PlaceKeeper:
         """The couplings of these files, what breaks first in front; `judge` is asked for the files that are not kept."""
         keys = {path: self._key(path) for path in sorted(paths)}
         rows = self.memos.recall(keys.values())
-        kept = {path: _decode(rows.get(key)) for path, key in keys.items()}
+        kept = {path: codec.decode_kept(KeptPlaces, rows.get(key)) for path, key in keys.items()}
         missing = [path for path, one in kept.items() if one is None or self.memos.compare is not None]
         fresh: dict[str, list[Coupling]] = {path: [] for path in missing}
         for one in judge(missing) if missing else ():
@@ -51,10 +50,3 @@ class PlaceKeeper:
 
     def _key(self, path: str) -> str:
         return self.memos.key("places", path, self.sight.digest([path]), self.sight.find_handed(path))
-
-
-def _decode(row: dict[str, Any] | None) -> KeptPlaces | None:
-    try:
-        return codec.decode(KeptPlaces, row, where="cache") if row is not None else None
-    except RecordError:
-        return None

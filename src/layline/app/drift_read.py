@@ -40,7 +40,7 @@ from layline.coupling.reads import Reader
 from layline.coupling.replacements import Replacements
 from layline.coupling.subjects import Judged, Subject, count_uncompared, find_subjects
 from layline.coupling.upstream_keys import find_keys, read_mentions
-from layline.errors import Error, RecordError
+from layline.errors import Error
 from layline.interpreter.modules import find_project_roots
 from layline.patches.declared_keys import Schema, read_schema
 from layline.patches.drift_imports import find_failing_imports
@@ -219,11 +219,7 @@ class Opening:
     @cached_property
     def _known(self) -> Unread | None:
         key = self.memos.key("unread")
-        row = self.memos.recall([key]).get(key)
-        try:
-            return codec.decode(Unread, row, where="cache") if row is not None else None
-        except RecordError:
-            return None
+        return codec.decode_kept(Unread, self.memos.recall([key]).get(key))
 
     @cached_property
     def inventory(self) -> Inventory:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from layline import codec
 from layline.core.patch import Premise, PremiseKind
 from layline.coupling.subjects import Judged, Subject
-from layline.errors import RecordError
 
 if TYPE_CHECKING:
     from layline.coupling.reads import Reader
@@ -100,10 +99,7 @@ class RowKeeper:
         return plain
 
     def _decode(self, row: dict[str, Any] | None) -> Judged | None:
-        try:
-            kept = codec.decode(KeptRow, row, where="cache") if row is not None else None
-        except RecordError:
-            return None
+        kept = codec.decode_kept(KeptRow, row)
         if kept is None:
             return None
         stays = all(frozenset.__contains__(self.targets, name) == there for name, there in kept.asked.targets.items())

@@ -21,7 +21,7 @@ from layline.campaign.operators.find import find_operator
 from layline.campaign.values.figures import build_csv, build_header
 from layline.campaign.values.judge import judge
 from layline.campaign.values.manifest import shape_list
-from layline.campaign.values.measurement import Arm, Plan
+from layline.campaign.values.measurement import Arm, Plan, name_product
 from layline.campaign.values.operator import Snapshot
 from layline.errors import ConfigError
 from layline.executors.processor import name_processor
@@ -57,7 +57,7 @@ class TrustedBench:
         """The kind of machine the kernels run on here."""
         if not self.operator.is_on_device:
             return name_processor()
-        return read_accelerator({}).partition(",")[0].partition(";")[0].strip()
+        return name_product(read_accelerator({}))
 
     def measure(self, trial: Trial) -> Measured:
         with hold_first() if self.operator.is_on_device else nullcontext():

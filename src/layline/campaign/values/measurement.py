@@ -109,7 +109,12 @@ class Environment:
     @property
     def kind(self) -> str:
         """What may be compared at all: the accelerator's product, or the processor where there is none."""
-        return self.accelerator.partition(",")[0].partition(";")[0].strip() or self.cpu
+        return name_product(self.accelerator) or self.cpu
+
+
+def name_product(accelerator: str) -> str:
+    """The product alone, of the line that also tells driver and library versions."""
+    return accelerator.partition(",")[0].partition(";")[0].strip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
