@@ -223,8 +223,8 @@ def parse_all(chosen: argparse.Namespace, *, ours: bool) -> str:
 
 
 def read_blobs(chosen: argparse.Namespace, *, ours: bool) -> Iterator[bytes]:
-    from layline.app.workspace import open_workspace
     from layline.history import read_pin
+    from layline.workspace.open import open_workspace
 
     workspace = open_workspace(chosen.folder / "layline.toml")
     backend = workspace.settings.backend(chosen.backend)
@@ -258,7 +258,7 @@ def run_tools(chosen: argparse.Namespace, cache: Path) -> Iterator[tuple[str, Co
 
 def find_refs(chosen: argparse.Namespace) -> tuple[Any, tuple[str, str]]:
     """The upstream, and its commits at pin and tip."""
-    from layline.app.workspace import open_workspace
+    from layline.workspace.open import open_workspace
 
     workspace = open_workspace(chosen.folder / "layline.toml")
     upstream = workspace.open_backend(chosen.backend)
@@ -270,7 +270,7 @@ def load_griffe(chosen: argparse.Namespace) -> str:
 
     import griffe
 
-    from layline.app.workspace import open_workspace
+    from layline.workspace.open import open_workspace
 
     logging.getLogger("griffe").setLevel(logging.CRITICAL)
     upstream = open_workspace(chosen.folder / "layline.toml").open_backend(chosen.backend)

@@ -12,12 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from layline.app.gap_coupling import measure_impact
-from layline.app.workspace import Workspace
 from layline.config import Backend, Project, Settings
 from layline.coupling.model import Consequence
 from layline.git import open_repository
 from layline.history import read_diff
 from layline.source import Tree
+from layline.workspace.open import Workspace
 
 MEGATRON = Backend(
     label="Megatron",

@@ -26,12 +26,12 @@ from pathlib import Path
 import layline
 from layline import __version__
 from layline.app.drift_kept import KEPT
-from layline.app.patches import RECALLED
 from layline.app.patches_drift import DriftOptions
-from layline.app.workspace import fetch_backend
 from layline.core.progress import Progress
+from layline.patches.kept import RECALLED
 from layline.render.annotations import render_annotations
 from layline.render.sarif import render_sarif
+from layline.workspace.open import fetch_backend
 
 CONFIG = Path(os.environ.get("LAYLINE_CONFIG") or "layline.toml")
 TODAY = datetime.now(UTC).date()

@@ -8,8 +8,8 @@ from typing import Any
 
 from histories import History
 from layline.app.gap_audit import gap_audit
-from layline.app.workspace import open_workspace
 from layline.core.report import Answer
+from layline.workspace.open import open_workspace
 
 CONFIG = """\
 [project]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from histories import History
-from layline.app.workspace import Workspace, open_workspace
+from layline.workspace.open import Workspace, open_workspace
 
 CONFIG = """\
 [project]

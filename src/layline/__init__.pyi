@@ -23,8 +23,6 @@ from layline.app.patches_show import patches_show as patches_show
 from layline.app.periodic import Span as Span
 from layline.app.periodic import periodic_monthly as periodic_monthly
 from layline.app.periodic import periodic_weekly as periodic_weekly
-from layline.app.workspace import Workspace as Workspace
-from layline.app.workspace import open_workspace as open_workspace
 from layline.core.evidence import Evidence as Evidence
 from layline.core.evidence import Fact as Fact
 from layline.core.evidence import Skipped as Skipped
@@ -33,6 +31,8 @@ from layline.core.report import Report as Report
 from layline.errors import Error as Error
 from layline.render.markdown import render_markdown as render_markdown
 from layline.render.text import render_text as render_text
+from layline.workspace.open import Workspace as Workspace
+from layline.workspace.open import open_workspace as open_workspace
 
 __version__: str
 __all__: list[str]

@@ -11,7 +11,7 @@ import pytest
 from audited import CONFIG, audit, gap_record, make_project, verdicts
 from histories import History
 from layline.app.gap_audit import gap_audit
-from layline.app.workspace import open_workspace
+from layline.workspace.open import open_workspace
 
 
 def field(answer: Any, name: str) -> tuple[str, Any]:

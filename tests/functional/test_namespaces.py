@@ -9,9 +9,9 @@ import pytest
 from commands import layline
 from histories import History
 from layline.app.gap_coupling import measure_impact
-from layline.app.workspace import open_workspace
 from layline.coupling.model import Consequence, Touch
 from layline.source import Tree
+from layline.workspace.open import open_workspace
 
 CONFIG = """
 [project]

@@ -16,9 +16,9 @@ from layline.app.patches_diff import patches_diff
 from layline.app.patches_find import patches_find
 from layline.app.patches_port import patches_port
 from layline.app.patches_show import patches_show
-from layline.app.workspace import Workspace, open_workspace
 from layline.cli.show import render
 from layline.core.report import Answer
+from layline.workspace.open import Workspace, open_workspace
 
 UPSTREAM: dict[str, str | bytes | None] = {
     "pyproject.toml": '[project]\nname = "keel"\nversion = "1.0"\n',

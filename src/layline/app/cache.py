@@ -6,9 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layline.app.workspace import cache_directory
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
-from layline.source.cache import FILE_NAME, MAX_BYTES, read_contents
+from layline.source.cache import FILE_NAME, MAX_BYTES, cache_directory, read_contents
 
 if TYPE_CHECKING:
     from layline.app import answers

@@ -13,7 +13,6 @@ from layline.app.campaign_pictures import draw_pictures
 from layline.app.campaign_places import clock, quiet
 from layline.app.campaign_publish import publish
 from layline.app.campaign_show import encode_state
-from layline.app.files import write_atomically
 from layline.campaign.bench import Trial
 from layline.campaign.devices.roof import find_points
 from layline.campaign.folder.report import build_report, find_headline
@@ -28,6 +27,7 @@ from layline.campaign.verify import find_deviations
 from layline.core.evidence import Alert, Severity
 from layline.core.report import Answer, Bullets, Paragraph, Report, Section, Table
 from layline.errors import BenchError, ConfigError
+from layline.files import write_atomically
 from layline.render.html import render_page
 from layline.render.markdown import render_markdown
 from layline.render.pdf import render_pdf

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layline.app.workspace import cache_directory
+from layline.source.cache import cache_directory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

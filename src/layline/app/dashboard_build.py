@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from layline.app.dashboard_index import load_project_records
 from layline.app.pdf import find_fonts
-from layline.app.workspace import cache_directory
 from layline.config import find_settings_file, load_settings
 from layline.core.evidence import Skipped, encode_skipped
 from layline.core.progress import Progress, silent
@@ -34,6 +33,7 @@ from layline.dashboard.publish import build_aside, find_place, keep_foreign, put
 from layline.dashboard.sections import Sections, find_hidden, load_sections, read_section
 from layline.errors import RecordError
 from layline.render.pdf import Engine
+from layline.source.cache import cache_directory
 
 if TYPE_CHECKING:
     from layline.config import Loaded

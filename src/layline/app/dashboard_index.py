@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from layline import codec
-from layline.app.files import write_inside
 from layline.config import find_settings_file, load_settings
 from layline.core.evidence import Alert, Severity, Skipped, encode_skipped
 from layline.core.period import Cadence
@@ -18,6 +17,7 @@ from layline.dashboard.index import build_cadence_index, build_combined_index, b
 from layline.dashboard.records import GAP_FOLDER, Records, load_records, require_valid
 from layline.dashboard.unshown import find_doubtful
 from layline.errors import ConfigError, Error, RecordError
+from layline.files import write_inside
 from layline.periodic.presets import fill_preset
 
 if TYPE_CHECKING:

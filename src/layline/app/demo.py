@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layline.app.files import write_atomically
 from layline.core.progress import silent
 from layline.errors import Error
+from layline.files import write_atomically
 from layline.sample import CHRONICLES, Sample, write_sample
 
 if TYPE_CHECKING:

@@ -11,20 +11,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layline.app.files import name_path
 from layline.app.gap import find_endpoints
 from layline.core.environment import install_extra
 from layline.core.prose import count, verb
 from layline.core.report import Answer, Bullets, Paragraph, Report, Section, Table
 from layline.errors import Error
+from layline.files import name_path
 from layline.history import read_pin
 from layline.source.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from layline.app.workspace import Workspace
     from layline.config import Backend
+    from layline.workspace.open import Workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

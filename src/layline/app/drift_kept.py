@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from layline import codec
-from layline.app.results import Results, result_key
 from layline.core.drift import Uncompared
 from layline.core.evidence import Skipped
 from layline.coupling.drift_model import Drift
 from layline.patches.drift_report import Elsewhere
+from layline.workspace.kept import Results, result_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

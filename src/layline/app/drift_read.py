@@ -12,18 +12,12 @@ from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from layline import codec
-from layline.app.ahead import begin
-from layline.app.comparisons import KeptComparer, open_comparer
 from layline.app.drift_kept import KEPT, KeptDrift
 from layline.app.drift_places import PlaceKeeper
 from layline.app.drift_rows import Asked as AskedFor
 from layline.app.drift_rows import RowKeeper, note_names
-from layline.app.own_code import find_version, judge_ours, read_indexes, read_ours, read_running
-from layline.app.patches import find_pins, read_inventories
 from layline.app.patches_drift import Asked, DriftOptions
-from layline.app.results import open_memos
-from layline.app.upstreams import read_pinned_part
-from layline.app.workspace import cache_directory, know_packages
+from layline.change.kept import KeptComparer, open_comparer
 from layline.change.trace import Tracer
 from layline.core.drift import DriftKind
 from layline.core.evidence import Severity, Skipped
@@ -36,28 +30,35 @@ from layline.coupling.decide import RefKnowledge
 from layline.coupling.drift import judge_subjects
 from layline.coupling.drift_model import Drift, Sides
 from layline.coupling.model import Consequence
+from layline.coupling.own_code import find_version, judge_ours, read_indexes, read_ours, read_running
 from layline.coupling.reads import Reader
 from layline.coupling.replacements import Replacements
 from layline.coupling.subjects import Judged, Subject, count_uncompared, find_subjects
 from layline.coupling.upstream_keys import find_keys, read_mentions
 from layline.errors import Error
+from layline.executors.ahead import begin
 from layline.interpreter.modules import find_project_roots
 from layline.patches.declared_keys import Schema, read_schema
 from layline.patches.drift_imports import find_failing_imports
 from layline.patches.drift_report import IMPORTS, TOUCHES, Elsewhere, number_repeats, tells_elsewhere
+from layline.patches.kept import read_inventories
+from layline.patches.upstreams import read_pinned_part
 from layline.source import Cache, Part, Tree, open_cache
+from layline.source.cache import cache_directory
 from layline.source.facts import ANALYSER as FACTS
 from layline.source.memos import Memos
 from layline.source.names import longest_root, module_name
 from layline.source.sight import Sight
 from layline.source.versions import Versions
+from layline.workspace.kept import find_pins, open_memos
+from layline.workspace.open import know_packages
 
 if TYPE_CHECKING:
-    from layline.app.workspace import Workspace
     from layline.core.patch import Inventory
     from layline.coupling.model import Coupling
     from layline.git import Repository
     from layline.source import Index
+    from layline.workspace.open import Workspace
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layline.app.drift_read import OpenedDrift, open_drift
-from layline.app.patches_read import OpenedInventory, open_reading
-from layline.app.workspace import cache_directory, open_workspace
 from layline.core.effect_ids import name_effects
 from layline.core.evidence import Location, Severity
 from layline.core.listing import Diagnostic
@@ -29,9 +27,12 @@ from layline.errors import Error
 from layline.git.narrow import Narrow
 from layline.patches.drift_lines import say_commit, tell_row
 from layline.patches.inventory.read import read_downstream, read_inventory
+from layline.patches.opened import OpenedInventory, open_reading
 from layline.patches.report import describe_change
 from layline.source import Cache, Tree
+from layline.source.cache import cache_directory
 from layline.source.facts import ANALYSER as FACTS
+from layline.workspace.open import open_workspace
 
 if TYPE_CHECKING:
     from layline.core.evidence import Evidence

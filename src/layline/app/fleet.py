@@ -9,7 +9,6 @@ from typing import Any
 
 from layline.app.fleet_file import FleetProject, read_fleet
 from layline.app.patches_drift import DriftOptions, find_drift
-from layline.app.workspace import Workspace
 from layline.core.evidence import Severity, Skipped, encode_skipped
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.progress import Progress, silent
@@ -19,6 +18,7 @@ from layline.errors import ConfigError, Error
 from layline.history import read_commit
 from layline.history.commits import compare_commits
 from layline.patches.drift_lines import count_places, tell_row
+from layline.workspace.open import Workspace
 
 SCHEMA = "layline.fleet/1"
 OPTIONS = DriftOptions(culprits=True)

@@ -6,9 +6,9 @@ import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from layline.app.workspace import Workspace, open_workspace
 from layline.errors import ConfigError
 from layline.git import open_repository
+from layline.workspace.open import Workspace, open_workspace
 
 _HINT = 'Write [[project]] with config = "path/to/layline.toml", or projects = ["path/to/layline.toml"].'
 _KEYS = {"name", "git", "config"}

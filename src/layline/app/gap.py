@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from layline.app.uncommitted import tell_uncommitted
 from layline.core.evidence import Alert, Evidence, Fact, Severity
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
 from layline.core.revision import Relation
 from layline.errors import ConfigError
 from layline.git import DIFF_RULE, DIFF_SETTINGS
 from layline.history import compare_commits, nearest_tag, read_commit, read_diff, read_version
+from layline.workspace.uncommitted import tell_uncommitted
 
 if TYPE_CHECKING:
-    from layline.app.workspace import Workspace
     from layline.config import Backend
     from layline.git import Repository
+    from layline.workspace.open import Workspace
 
 STALE_DAYS = 14
 """A compared ref whose newest commit is older than this may simply not have been fetched."""

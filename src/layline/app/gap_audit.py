@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from layline import codec
-from layline.app.workspace import know_packages
 from layline.core.period import Cadence
 from layline.core.records import GapRecord, PeriodicRecord, read_gap_record, read_periodic_record
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
@@ -19,12 +18,13 @@ from layline.gap.audit.model import AuditedField, AuditVerdict, leave
 from layline.gap.audit.periodic_record import Surroundings, audit_periodic_record
 from layline.gap.audit.report_text import audit_report_text
 from layline.history import find_tip_at
+from layline.workspace.open import know_packages
 
 if TYPE_CHECKING:
-    from layline.app.workspace import Workspace
     from layline.config import Backend
     from layline.gap import answers
     from layline.git import Repository
+    from layline.workspace.open import Workspace
 
 
 def gap_audit(workspace: Workspace, paths: tuple[Path, ...]) -> Answer:

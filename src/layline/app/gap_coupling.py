@@ -10,11 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from layline import codec
-from layline.app.ahead import begin
-from layline.app.comparisons import open_comparer
-from layline.app.own_code import find_version, read_running
-from layline.app.results import Results, digest_downstream, result_key
-from layline.app.workspace import cache_directory
+from layline.change.kept import open_comparer
 from layline.change.surface import StaleKey, Surface
 from layline.change.trace import Tracer
 from layline.core.evidence import Skipped, locate_skipped
@@ -22,19 +18,23 @@ from layline.core.ours import is_test
 from layline.coupling.decide import RefKnowledge
 from layline.coupling.judge import Judge, build_couplings
 from layline.coupling.model import Coupling
+from layline.coupling.own_code import find_version, read_running
 from layline.coupling.own_uses import find_roots, read_uses
 from layline.coupling.reading import Finder
 from layline.coupling.uses import ANALYSER
+from layline.executors.ahead import begin
 from layline.gap.surface.compare import compare_surface, read_options
 from layline.gap.surface.flags import find_files_with
 from layline.gap.surface.yaml_keys import find_stale_keys, read_yaml_keys, spell_out
 from layline.source import Cache, Index, Part, Tree, build_indexes, open_cache, parse_tree
+from layline.source.cache import cache_directory
 from layline.source.versions import Versions
+from layline.workspace.kept import Results, digest_downstream, result_key
 
 if TYPE_CHECKING:
-    from layline.app.workspace import Workspace
     from layline.config import Backend
     from layline.git import TreeEntry
+    from layline.workspace.open import Workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

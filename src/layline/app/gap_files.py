@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from layline import codec
-from layline.app.files import write_atomically
 from layline.core.records import Artifact, GapRecord, RecordStatus, read_gap_record
 from layline.errors import Error, RecordError
+from layline.files import write_atomically
 from layline.gap.record import default_artifacts
 from layline.gap.structure import keep_structure
 

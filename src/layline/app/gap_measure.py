@@ -44,13 +44,13 @@ from layline.source.tree import Tree
 
 if TYPE_CHECKING:
     from layline.app.gap import Endpoints
-    from layline.app.workspace import Workspace
     from layline.config import Backend
     from layline.core.revision import Commit
     from layline.coupling.drift_model import Drift
     from layline.gap.model import Side
     from layline.git import Repository
     from layline.history import Diff, Distance
+    from layline.workspace.open import Workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

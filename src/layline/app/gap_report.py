@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, Any
 from layline.app.gap import Endpoints, find_alerts, find_endpoints
 from layline.app.gap_files import Places, find_places, refuse_foreign, write_gap
 from layline.app.gap_measure import Options, measure_between
-from layline.app.results import Results, result_key
-from layline.app.workspace import know_packages
 from layline.codec import parse_json
 from layline.core.evidence import encode_skipped
 from layline.core.progress import Progress, silent
@@ -30,12 +28,14 @@ from layline.gap.short import Before
 from layline.render.html import render_article
 from layline.render.lint import find_markdown_problems
 from layline.render.markdown import render_markdown
+from layline.workspace.kept import Results, result_key
+from layline.workspace.open import know_packages
 
 if TYPE_CHECKING:
-    from layline.app.workspace import Workspace
     from layline.core.evidence import Alert, Evidence, Fact
     from layline.gap.model import Gap
     from layline.git import Repository
+    from layline.workspace.open import Workspace
 
 SCHEMA = "layline.evidence/1"
 

@@ -17,8 +17,8 @@ from layline.history import read_commit
 from layline.history.commits import compare_commits, find_tip_at
 
 if TYPE_CHECKING:
-    from layline.app.workspace import Workspace
     from layline.upgrade import answers
+    from layline.workspace.open import Workspace
 
 SCHEMA: Literal["layline.trend/1"] = "layline.trend/1"
 _MONTHS = 12

@@ -14,14 +14,14 @@ from layline.app.gap import Endpoints, find_endpoints
 from layline.app.gap_files import FOLDER, compose, evidence_path, find_places, without_remarks
 from layline.app.gap_measure import Options, measure_between
 from layline.app.gap_report import SCHEMA, build_texts, read_before
-from layline.app.workspace import know_packages
 from layline.core.progress import Progress, silent
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
 from layline.errors import Error, GitError, RecordError
+from layline.workspace.open import know_packages
 
 if TYPE_CHECKING:
-    from layline.app.workspace import Workspace
     from layline.gap import answers
+    from layline.workspace.open import Workspace
 
 MOST_ROWS = 60
 

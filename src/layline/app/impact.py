@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal
 
 from layline.app.fleet_file import read_fleet
 from layline.app.upgrade_judging import judge_commit
-from layline.app.workspace import Workspace
 from layline.core.evidence import Severity, Skipped
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.progress import Progress, silent
@@ -16,6 +15,7 @@ from layline.core.prose import count
 from layline.core.report import Answer, Bullets, Paragraph, Report, Section
 from layline.errors import ConfigError, Error
 from layline.upgrade.values import Break
+from layline.workspace.open import Workspace
 
 if TYPE_CHECKING:
     from layline.upgrade import answers

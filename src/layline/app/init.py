@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layline.app.files import write_atomically
 from layline.app.init_file import Draft, render_others, render_settings, say_use, toml
 from layline.app.init_upstreams import Proposal, choose, propose_upstreams, read_origin
 from layline.config import FILE_NAME, Backend, Pin, parse_settings
@@ -19,6 +18,7 @@ from layline.core.evidence import Alert, Severity
 from layline.core.prose import listed
 from layline.core.report import Answer, Block, Bullets, Paragraph, Report, Section, Table
 from layline.errors import ConfigError, Error
+from layline.files import write_atomically
 from layline.git import open_repository
 from layline.git.repository import find_git_dir
 from layline.source import survey

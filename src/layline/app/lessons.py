@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from layline.app.campaign_places import LESSONS, clock
-from layline.app.files import write_atomically
 from layline.campaign.folder.transfer_check import bucket_of
 from layline.campaign.ledger.lessons import (
     ANTI_PATTERN,
@@ -22,6 +21,7 @@ from layline.campaign.values.markdown import one_line
 from layline.campaign.values.measurement import Bucket
 from layline.core.report import Answer, Bullets, Cell, Paragraph, Report, Section, Table
 from layline.errors import ConfigError
+from layline.files import write_atomically
 from layline.git.write import open_work_tree
 
 if TYPE_CHECKING:

@@ -21,13 +21,13 @@ from layline.app.patches_drift import find_drift
 from layline.app.patches_matrix import choose_refs
 from layline.app.upgrade_cells import has_cells, judge_cells
 from layline.app.upgrade_judging import judge_commit, pin_of
-from layline.app.workspace import Workspace, cache_directory, know_packages
 from layline.config import Settings
 from layline.core.progress import Progress, silent
 from layline.errors import ConfigError, Error
 from layline.executors import Plain, Tally, open_executor
 from layline.git import open_repository
-from layline.source.cache import collect_rows, store_rows
+from layline.source.cache import cache_directory, collect_rows, store_rows
+from layline.workspace.open import Workspace, know_packages
 
 if TYPE_CHECKING:
     from layline.git import Repository

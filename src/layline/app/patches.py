@@ -2,45 +2,25 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
-from layline import codec
-from layline.app.results import Results, digest_downstream, result_key
-from layline.app.uncommitted import tell_uncommitted
-from layline.app.workspace import know_packages
 from layline.core.listing import join_listings
 from layline.core.patch import Inventory
 from layline.core.progress import Progress, silent
 from layline.core.report import Answer, Report, Section
-from layline.errors import ConfigError, Error
-from layline.patches.csv_rows import CSV_COLUMNS, find_csv_rows
+from layline.errors import Error
 from layline.patches.data import SCHEMA, encode_inventory
+from layline.patches.kept import read_inventories
 from layline.patches.list_lines import build_listing
 from layline.patches.report import build_report
 from layline.patches.wanted import ALL, Wanted, narrow
-from layline.render.csv import render_csv
-from layline.render.inventory_html import render_inventory_page
+from layline.workspace.uncommitted import tell_uncommitted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from layline.app.workspace import Workspace
     from layline.core.patch import Patch
     from layline.patches import answers
-
-
-_READER = "layline.app.patches_read"
-"""By its name: it brings in the analysers, which a kept answer does not need."""
-
-
-class Opened(Protocol):
-    """A downstream that was read (`app.patches_read.OpenedInventory`)."""
-
-    def read(self, key: str) -> Inventory: ...
-
-    def save(self) -> tuple[int, int]: ...
+    from layline.workspace.open import Workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,85 +80,6 @@ def _check_phase(phase: str | None, inventories: list[Inventory]) -> None:
     if phase is not None and phase not in known:
         listed = f"The phases are: {', '.join(sorted(known))}." if known else "No patch here has a phase."
         raise Error(f"There is no phase called {phase!r}.", hint=listed)
-
-
-RECALLED = "readings of modules recalled"
-"""What is told, with how many of how many, once an inventory has been read."""
-
-
-def read_inventories(workspace: Workspace, backends: tuple[str, ...], progress: Progress = silent) -> list[Inventory]:
-    """The inventories of several backends over one reading of the downstream."""
-    for key in backends:
-        workspace.settings.backend(key)
-    if not backends:
-        raise ConfigError(
-            "No backend is configured.", hint="`layline init` writes layline.toml by looking at the project."
-        )
-    known = know_packages(workspace)
-
-    def open_() -> Opened:
-        found: Opened = importlib.import_module(_READER).open_reading(known, progress)
-        return found
-
-    return find_inventories(known, backends, open_, progress)
-
-
-def load_kept(workspace: Workspace) -> list[Inventory]:
-    """The inventories that an earlier answer has left in the cache; nothing is read anew."""
-    known = know_packages(workspace)
-    results, inputs = Results("inventory"), find_inputs(known)
-    loaded = (results.load(result_key("inventory", key, *inputs), _decode) for key in known.settings.backends)
-    return [one for one in loaded if one is not None]
-
-
-def find_inventories(
-    workspace: Workspace, backends: tuple[str, ...], open_: Callable[[], Opened], progress: Progress = silent
-) -> list[Inventory]:
-    """An inventory is a function of files, pins, settings and our own code: read once, kept by a digest of all four."""
-    results, inputs = Results("inventory"), find_inputs(workspace)
-    keys = {key: result_key("inventory", key, *inputs) for key in backends}
-    kept = {key: results.load(keys[key], _decode) for key in backends}
-    found = {key: replace(one, commit=workspace.commit) for key, one in kept.items() if one is not None}
-    missing = [key for key in backends if key not in found]
-    if missing:
-        opened = open_()
-        for key in missing:
-            progress(f"following the installers of {key}", 0, 0)
-            found[key] = opened.read(key)
-            results.store(keys[key], codec.encode(found[key]))
-        progress(RECALLED, *opened.save())
-    return [found[key] for key in backends]
-
-
-def _decode(plain: dict[str, Any]) -> Inventory:
-    return codec.decode(Inventory, plain, where="cache")
-
-
-def find_inputs(workspace: Workspace) -> tuple[object, ...]:
-    """Everything an inventory depends on besides our code: the downstream, its settings, each pin and whether it is
-    here.
-    """
-    return workspace.downstream.name, digest_downstream(workspace), workspace.settings, find_pins(workspace)
-
-
-def find_pins(workspace: Workspace) -> list[tuple[str, str]]:
-    """Each backend with its pin, or with why there is none."""
-    pins: list[tuple[str, str]] = []
-    for key in workspace.settings.backends:
-        try:
-            pin = workspace.find_pinned(key).commit
-        except Error as error:
-            pin = error.message
-        pins.append((key, pin))
-    return pins
-
-
-def render_list(workspace: Workspace, answer: Answer, format_: str) -> str:
-    """The list as CSV or as one self-contained page."""
-    inventories = answer.data.get("backends") or [answer.data]
-    if format_ == "html":
-        return render_inventory_page(inventories, workspace.downstream.name, workspace.settings.project.name)
-    return render_csv(CSV_COLUMNS, (row for inventory in inventories for row in find_csv_rows(inventory)))
 
 
 def _join_reports(reports: list[Report]) -> Report:

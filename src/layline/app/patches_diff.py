@@ -6,8 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layline.app.drift_read import open_drift
-from layline.app.patches import read_inventories
-from layline.app.patches_read import open_reading
 from layline.core.evidence import Evidence, encode_skipped
 from layline.core.progress import Progress, silent
 from layline.core.report import Answer, Block, Bullets, Code, Paragraph, Report, Section
@@ -16,14 +14,16 @@ from layline.coupling.threeway import build_three_way
 from layline.git.overlay import Overlay
 from layline.patches.diff_report import build_diff_report, encode_views
 from layline.patches.inventory.read import read_inventory
+from layline.patches.kept import read_inventories
 from layline.patches.named import find_named
+from layline.patches.opened import open_reading
 from layline.source import Tree
 from layline.upgrade.retarget import build_retarget, confirm
 
 if TYPE_CHECKING:
-    from layline.app.workspace import Workspace
     from layline.core.patch import Inventory
     from layline.patches import answers
+    from layline.workspace.open import Workspace
 
 
 def patches_diff(workspace: Workspace, patch: str, *, to: str | None = None, progress: Progress = silent) -> Answer:

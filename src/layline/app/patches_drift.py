@@ -9,9 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layline.app.drift_kept import KeptDrift, read_kept
-from layline.app.patches import find_inputs
-from layline.app.uncommitted import tell_uncommitted
-from layline.app.workspace import know_packages
 from layline.core.evidence import Evidence, Severity
 from layline.core.progress import Progress, silent
 from layline.core.report import Answer, Subject
@@ -26,10 +23,13 @@ from layline.patches.drift_report import (
     encode_drift,
 )
 from layline.patches.wanted import ALL, Wanted
+from layline.workspace.kept import find_inputs
+from layline.workspace.open import know_packages
+from layline.workspace.uncommitted import tell_uncommitted
 
 if TYPE_CHECKING:
-    from layline.app.workspace import Workspace
     from layline.git import Repository
+    from layline.workspace.open import Workspace
 
 FAIL_ON = {"breaks": (Severity.BREAKS,), "look": (Severity.BREAKS, Severity.LOOK), "none": ()}
 _READER = "layline.app.drift_read"

@@ -13,7 +13,7 @@ from layline.core.report import Answer, Report, Section
 from layline.errors import ConfigError, Error
 
 if TYPE_CHECKING:
-    from layline.app.workspace import Workspace
+    from layline.workspace.open import Workspace
 
 _ORDER = (Severity.BREAKS, Severity.LOOK, Severity.OK)
 

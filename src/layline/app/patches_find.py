@@ -7,7 +7,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layline.app.patches_read import open_reading, read_all
 from layline.core.progress import Progress, silent
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
 from layline.errors import Error
@@ -15,12 +14,13 @@ from layline.patches.declared_keys import Schema, read_schema
 from layline.patches.find import find_word
 from layline.patches.named import as_patch
 from layline.patches.notes import Claim, Verdict, check_notes
+from layline.patches.opened import open_reading, read_all
 
 if TYPE_CHECKING:
-    from layline.app.workspace import Workspace
     from layline.core.patch import Inventory
     from layline.core.report import Inline
     from layline.source import Tree
+    from layline.workspace.open import Workspace
 
 
 def patches_find(workspace: Workspace, word: str, backend: str | None = None, *, progress: Progress = silent) -> Answer:

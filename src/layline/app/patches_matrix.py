@@ -19,8 +19,8 @@ from layline.upgrade.matrix import Fit, Matrix, Row, build_matrix
 from layline.upgrade.refs import Ref, date_refs, find_listed, find_span, find_tags, find_weekly, keep_since, thin
 
 if TYPE_CHECKING:
-    from layline.app.workspace import Workspace
     from layline.git import Repository
+    from layline.workspace.open import Workspace
 
 SCHEMA = "layline.matrix/1"
 _HEAT = {Fit.OK: 0.0, Fit.LOOK: 1.0, Fit.ABSENT: 2.0, Fit.BREAKS: 3.0}

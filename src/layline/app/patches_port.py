@@ -6,14 +6,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layline.app.files import write_inside
-from layline.app.patches_read import OpenedInventory, open_reading, read_all
 from layline.app.patches_show import read_keys
 from layline.core.progress import Progress, silent
 from layline.core.report import Answer, Cell, Paragraph, Report, Section
 from layline.errors import Error
+from layline.files import write_inside
 from layline.patches.inventory.read import find_handler_calls
 from layline.patches.named import find_named
+from layline.patches.opened import OpenedInventory, open_reading, read_all
 from layline.patches.port.bundle import Origin, build_bundle, name_package
 from layline.patches.port.guard import quote_guard
 from layline.patches.port.plan import build_plan, find_consumers
@@ -21,8 +21,8 @@ from layline.patches.port.slicing import Slice, follow_patch
 from layline.render.markdown import render_markdown
 
 if TYPE_CHECKING:
-    from layline.app.workspace import Workspace
     from layline.core.patch import Patch
+    from layline.workspace.open import Workspace
 
 _MARK = ".layline-port"
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from layline.app.patches_read import OpenedInventory, open_reading, read_all
-from layline.app.uncommitted import tell_uncommitted
 from layline.core.effect_ids import is_effect_id
 from layline.core.evidence import Evidence
 from layline.core.patch import TargetKind
@@ -18,6 +16,7 @@ from layline.patches.data import encode_patch
 from layline.patches.declared_keys import read_schema
 from layline.patches.inventory.read import find_handler_calls
 from layline.patches.named import find_named
+from layline.patches.opened import OpenedInventory, open_reading, read_all
 from layline.patches.port.plan import Keys, build_plan, list_keys
 from layline.patches.port.slicing import follow_patch
 from layline.patches.report import (
@@ -29,15 +28,16 @@ from layline.patches.report import (
     find_shared_targets,
 )
 from layline.patches.side_by_side import find_differences, show_signature
+from layline.workspace.uncommitted import tell_uncommitted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from layline.app.workspace import Workspace
     from layline.core.patch import Effect, Inventory, Patch
     from layline.core.report import Block, Inline
     from layline.patches import answers
     from layline.source import Definition
+    from layline.workspace.open import Workspace
 
 _MOST_COMMITS = 15
 _UNKNOWN_KEY = "and upstream has no flag or field of that name (it may come from the command line or another layer)"

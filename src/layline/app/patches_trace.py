@@ -11,17 +11,17 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from layline.app.patches import read_inventories
 from layline.core.progress import Progress, silent
 from layline.core.prose import count
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
 from layline.errors import Error
+from layline.patches.kept import read_inventories
 from layline.patches.tracing.compare import Records, Traced, compare, read_records
 
 if TYPE_CHECKING:
-    from layline.app.workspace import Workspace
     from layline.core.patch import Inventory
     from layline.core.report import Block
+    from layline.workspace.open import Workspace
 
 _LIMITS = (
     "Watched: names of upstream modules with the line that writes them, and class attributes as they are when a "

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from layline.app.gap_coupling import measure_impact
 from layline.app.gap_measure import read_patches
 from layline.app.periodic_files import find_places, write_report
-from layline.app.workspace import know_packages
 from layline.core.checks import clean_line
 from layline.core.evidence import Skipped, encode_skipped
 from layline.core.period import Cadence
@@ -33,11 +32,12 @@ from layline.periodic.report import build_report
 from layline.periodic.window import build_window, find_zone, parse_local
 from layline.render.markdown import render_markdown
 from layline.source import Tree
+from layline.workspace.open import know_packages
 
 if TYPE_CHECKING:
-    from layline.app.workspace import Workspace
     from layline.core.revision import Commit
     from layline.gap.changes import UpstreamChange
+    from layline.workspace.open import Workspace
 
 MOST_NOTABLE = 12
 MOST_IN_ONE_AREA = 3

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from layline import codec
-from layline.app.files import write_inside
 from layline.app.gap_files import MADE_BY, with_remarks
 from layline.dashboard.records import REPORTS
 from layline.errors import Error, RecordError
+from layline.files import write_inside
 from layline.periodic.record import GENERATOR
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layline.app.files import write_atomically
 from layline.core.report import Answer, Paragraph, Report, Section, Table
 from layline.errors import ConfigError, Error, RecordError
+from layline.files import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

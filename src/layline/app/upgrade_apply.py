@@ -23,8 +23,8 @@ from layline.upgrade.trailers import Promise, parse_promise, render_trailers
 from layline.upgrade.values import Plan, Step, digest_text
 
 if TYPE_CHECKING:
-    from layline.app.workspace import Workspace
     from layline.git import Repository
+    from layline.workspace.open import Workspace
 
 SCHEMA = "layline.upgrade-apply/1"
 _TAIL = 2000

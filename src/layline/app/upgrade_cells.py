@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING
 
 from layline import codec
 from layline.app.drift_read import OpenedDrift, open_drift, settle
-from layline.app.patches import find_inputs
-from layline.app.results import Results, result_key
 from layline.app.upgrade_judging import pin_of
-from layline.app.workspace import know_packages
 from layline.core.evidence import Severity
 from layline.core.progress import Progress, silent
 from layline.core.revision import Commit
@@ -18,9 +15,11 @@ from layline.coupling.culprit import find_culprits
 from layline.coupling.drift import find_drifts
 from layline.coupling.drift_model import Drift
 from layline.upgrade.matrix import Cell, Fit
+from layline.workspace.kept import Results, find_inputs, result_key
+from layline.workspace.open import know_packages
 
 if TYPE_CHECKING:
-    from layline.app.workspace import Workspace
+    from layline.workspace.open import Workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

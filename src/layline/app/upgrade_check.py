@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from layline.app.uncommitted import tell_uncommitted
 from layline.app.upgrade_judging import Standing, find_lines, judge_at
 from layline.core.evidence import Severity
 from layline.core.listing import Diagnostic, Group, Listing
@@ -15,9 +14,10 @@ from layline.coupling.drift_model import finding_id
 from layline.history import read_commit
 from layline.upgrade.absolute import Judged
 from layline.upgrade.trailers import Promise, parse_promise
+from layline.workspace.uncommitted import tell_uncommitted
 
 if TYPE_CHECKING:
-    from layline.app.workspace import Workspace
+    from layline.workspace.open import Workspace
 
 SCHEMA = "layline.upgrade-check/1"
 _RULE = Rule(

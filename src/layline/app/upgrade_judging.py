@@ -12,10 +12,6 @@ from typing import TYPE_CHECKING
 
 from layline import codec
 from layline.app.drift_read import OpenedDrift, open_drift, settle
-from layline.app.own_code import judge_ours, read_indexes, read_ours
-from layline.app.patches import find_inputs
-from layline.app.results import Results, result_key
-from layline.app.workspace import know_packages
 from layline.change.binding import check_replacement
 from layline.change.compare import Comparison
 from layline.config import Pin
@@ -26,6 +22,7 @@ from layline.coupling.culprit import find_culprits, find_unheard
 from layline.coupling.drift import find_drifts
 from layline.coupling.drift_model import Drift
 from layline.coupling.model import Consequence, Coupling, Touch
+from layline.coupling.own_code import judge_ours, read_indexes, read_ours
 from layline.coupling.reading import Finder
 from layline.coupling.surroundings import find_held
 from layline.git.overlay import Overlay
@@ -36,10 +33,12 @@ from layline.upgrade.absolute import Judged, OwnGround, find_judged
 from layline.upgrade.patched import find_judged_effects
 from layline.upgrade.plan import Handed
 from layline.upgrade.values import Break
+from layline.workspace.kept import Results, find_inputs, result_key
+from layline.workspace.open import know_packages
 
 if TYPE_CHECKING:
-    from layline.app.workspace import Workspace
     from layline.git import Repository
+    from layline.workspace.open import Workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

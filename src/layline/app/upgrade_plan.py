@@ -6,7 +6,6 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from layline.app.uncommitted import tell_uncommitted
 from layline.app.upgrade_answer import build_answer
 from layline.app.upgrade_followers import follow_importers
 from layline.app.upgrade_judging import (
@@ -52,10 +51,11 @@ from layline.upgrade.proposals import propose
 from layline.upgrade.retarget import build_retarget, render_patch
 from layline.upgrade.safe import SafePin, Verdict, find_safe_pin
 from layline.upgrade.values import Break, FileEdit, Mend, Plan, Step, digest_text
+from layline.workspace.uncommitted import tell_uncommitted
 
 if TYPE_CHECKING:
-    from layline.app.workspace import Workspace
     from layline.git import Repository
+    from layline.workspace.open import Workspace
 
 _ROUNDS = 4
 """So often what judging again refutes is taken out and the rest judged anew."""

@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from layline import codec
-from layline.app.files import write_named
 from layline.app.upgrade_judging import judge_between, pin_of
-from layline.app.workspace import cache_directory
 from layline.core.evidence import Location, Severity, Skipped
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.progress import Progress, silent
@@ -20,12 +18,14 @@ from layline.core.prose import count
 from layline.core.report import Annotation, Answer, Bullets, Paragraph, Report, Rule, Section, Subject
 from layline.coupling.drift_model import finding_id
 from layline.errors import ConfigError, Error, RecordError
+from layline.files import write_named
 from layline.history.commits import find_tip_at
 from layline.render.charts import shields_endpoint
+from layline.source.cache import cache_directory
 from layline.upgrade.news import Event, News, Place, Remembered, find_news
 
 if TYPE_CHECKING:
-    from layline.app.workspace import Workspace
+    from layline.workspace.open import Workspace
 
 SCHEMA = "layline.news/1"
 _WORDS = {

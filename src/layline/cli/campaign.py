@@ -300,7 +300,7 @@ def log(chosen: str | None, format_: str, output: Path | None) -> int:
 def report(chosen: str | None, format_: str, output: Path | None) -> int:
     """Write the final report: baseline against best, in one run."""
     from layline.app.campaign_end import campaign_report, render_report
-    from layline.app.files import write_named
+    from layline.files import write_named
 
     answer = campaign_report(chosen, progress=tell_progress)
     if format_ not in ("html", "pdf"):

@@ -30,9 +30,9 @@ def complete_patches(_: click.Context, __: click.Parameter, incomplete: str) -> 
 
 
 def _find_names() -> Iterator[str]:
-    from layline.app.patches import load_kept
-    from layline.app.workspace import open_workspace
+    from layline.patches.kept import load_kept
     from layline.patches.named import find_names
+    from layline.workspace.open import open_workspace
 
     yield from find_names(load_kept(open_workspace()))
 

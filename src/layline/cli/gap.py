@@ -63,7 +63,7 @@ def gap_show(
     BACKEND is a key or label of layline.toml; it may be left out where only one is configured.
     """
     from layline.app import gap as app_gap
-    from layline.app.workspace import fetch_backend, open_workspace
+    from layline.workspace.open import fetch_backend, open_workspace
 
     workspace = open_workspace(config, at=at, worktree=worktree)
     key = workspace.settings.choose(backend)

@@ -50,8 +50,8 @@ def gap_report(
     """Write the gap report of BACKEND, its summary and its record."""
     from layline.app import gap_report as app
     from layline.app.many import ask_gaps, spread
-    from layline.app.workspace import fetch_backend, open_workspace
     from layline.cli.progress import show_progress
+    from layline.workspace.open import fetch_backend, open_workspace
 
     if backend is not None and every:
         raise click.UsageError("Name one backend or use --all, not both.")
@@ -83,8 +83,8 @@ def gap_verify(records: tuple[Path, ...], format_: str, output: Path | None, con
     Exit 1 if a fact changed, is gone or cannot be reached.
     """
     from layline.app import gap_verify as app
-    from layline.app.workspace import open_workspace
     from layline.cli.progress import show_progress
+    from layline.workspace.open import open_workspace
 
     with show_progress() as progress:
         answer = app.gap_verify(open_workspace(config), tuple(path.resolve() for path in records), progress=progress)
@@ -108,6 +108,6 @@ def gap_audit(records: tuple[Path, ...], at: str, format_: str, output: Path | N
     Exit 1 if git contradicts a field.
     """
     from layline.app import gap_audit as app
-    from layline.app.workspace import open_workspace
+    from layline.workspace.open import open_workspace
 
     return show(app.gap_audit(open_workspace(config, at=at), records), format_, output)

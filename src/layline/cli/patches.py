@@ -17,7 +17,7 @@ from layline.cli.show import at_option, config_option, deliver, format_option, s
 from layline.cli.upgrade_watch import patches_matrix
 
 if TYPE_CHECKING:
-    from layline.app.workspace import Workspace
+    from layline.workspace.open import Workspace
 
 _STYLES = ("binding-replacement", "function-wrapping", "config-rewrite", "env-lifecycle", "source-rewrite")
 
@@ -55,7 +55,7 @@ def patches_list(
     Warnings come first: dead patches, and patches that are never active.
     """
     from layline.app import patches as app_patches
-    from layline.app.workspace import open_workspace
+    from layline.workspace.open import open_workspace
 
     wanted = app_patches.Filter(phase=phase, style=style, active=active, wanted=read_filters(filters))
     workspace = open_workspace(config, at=at, worktree=worktree)
@@ -63,7 +63,9 @@ def patches_list(
     with show_progress() as progress:
         answer = app_patches.patches_list(workspace, key, wanted, progress=progress)
     if format_ in {"csv", "html"}:
-        deliver(app_patches.render_list(workspace, answer, format_), output)
+        from layline.app.patches_render import render_list
+
+        deliver(render_list(workspace, answer, format_), output)
         return 0
     return show(answer, format_, output, limit=limit)
 
@@ -89,7 +91,7 @@ def patches_show(
     PATCH is an id of `patches list`, an upstream name that is patched, or file:line of ours.
     """
     from layline.app.patches_show import patches_show as deep_dive
-    from layline.app.workspace import open_workspace
+    from layline.workspace.open import open_workspace
 
     workspace = open_workspace(config, at=at, worktree=worktree)
     with show_progress() as progress:
@@ -108,7 +110,7 @@ def patches_find(
 ) -> int:
     """Find WORD in ids, targets, conditions and config keys."""
     from layline.app.patches_find import patches_find as find
-    from layline.app.workspace import open_workspace
+    from layline.workspace.open import open_workspace
 
     workspace = open_workspace(config, at=at)
     with show_progress() as progress:
@@ -124,7 +126,7 @@ def patches_find(
 def patches_notes(file: Path, at: str, format_: str, output: Path | None, config: Path | None) -> int:
     """Compare hand-written patch notes (FILE) with the code."""
     from layline.app.patches_find import patches_notes as notes
-    from layline.app.workspace import open_workspace
+    from layline.workspace.open import open_workspace
 
     return show(notes(open_workspace(config, at=at), file), format_, output)
 
@@ -150,7 +152,7 @@ def patches_port(
     bundle is written.
     """
     from layline.app.patches_port import patches_port as port
-    from layline.app.workspace import open_workspace
+    from layline.workspace.open import open_workspace
 
     workspace = open_workspace(config, at=at)
     with show_progress() as progress:

@@ -34,7 +34,7 @@ def patches_trace(
     module or class is noted; exit 1 if one is not in the list, or COMMAND fails.
     """
     from layline.app.patches_trace import patches_trace as trace
-    from layline.app.workspace import open_workspace
+    from layline.workspace.open import open_workspace
 
     workspace = open_workspace(config, at=at, worktree=worktree)
     key = workspace.settings.choose(backend) if backend else None

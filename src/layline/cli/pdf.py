@@ -40,9 +40,9 @@ def pdf(
 
     It is tagged, its links work, and the same input gives the same bytes.
     """
-    from layline.app.files import write_named
     from layline.app.pdf import find_project, refuse_foreign
     from layline.app.pdf import pdf as make
+    from layline.files import write_named
     from layline.render.sheet import Sheet
 
     refuse_foreign(output)

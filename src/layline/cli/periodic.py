@@ -107,7 +107,7 @@ def _run(
     **span: Any,
 ) -> int:
     from layline.app.periodic import Span
-    from layline.app.workspace import fetch_backend, open_workspace
+    from layline.workspace.open import fetch_backend, open_workspace
 
     workspace = open_workspace(config)
     for key, backend in workspace.settings.backends.items() if fetch else ():

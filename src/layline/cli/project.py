@@ -60,8 +60,8 @@ def doctor(at: str, pins: bool, executor: str | None, format_: str, output: Path
     """
     from layline.app import doctor as app_doctor
     from layline.app.doctor_executor import doctor_executor
-    from layline.app.workspace import open_workspace
     from layline.config import has_settings_file
+    from layline.workspace.open import open_workspace
 
     if executor is not None:
         return show(doctor_executor(executor), format_, output)

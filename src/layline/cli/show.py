@@ -149,6 +149,6 @@ def deliver(text: str, output: Path | None) -> None:
     if output is None:
         click.echo(text, nl=False)
         return
-    from layline.app.files import write_named
+    from layline.files import write_named
 
     write_named(output, text)

@@ -37,8 +37,8 @@ def upgrade_plan(
     Each step ends at a commit that breaks places of ours, with the edits that are proven and those a person must make.
     """
     from layline.app.upgrade_plan import upgrade_plan as answer_plan
-    from layline.app.workspace import open_workspace
     from layline.cli.progress import show_progress
+    from layline.workspace.open import open_workspace
 
     if safe and to is not None:
         raise click.UsageError("Use --to or --safe, not both.")
@@ -74,8 +74,8 @@ def upgrade_apply(
     """
     from layline.app.upgrade_apply import ApplyOptions
     from layline.app.upgrade_apply import upgrade_apply as answer_apply
-    from layline.app.workspace import open_workspace
     from layline.cli.progress import show_progress
+    from layline.workspace.open import open_workspace
 
     workspace = open_workspace(config)
     key = workspace.settings.choose(backend)
@@ -108,8 +108,8 @@ def upgrade_check(
     Nothing is compared with an older commit: each place fits that upstream tree or it does not. Exit 1 if one does not.
     """
     from layline.app.upgrade_check import upgrade_check as answer_check
-    from layline.app.workspace import open_workspace
     from layline.cli.progress import show_progress
+    from layline.workspace.open import open_workspace
 
     workspace = open_workspace(config, at=at, worktree=worktree)
     key = workspace.settings.choose(backend)

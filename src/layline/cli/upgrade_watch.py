@@ -52,8 +52,8 @@ def patches_matrix(
     """
     from layline.app.many import ask_matrix, spread
     from layline.app.patches_matrix import patches_matrix as answer_matrix
-    from layline.app.workspace import open_workspace
     from layline.cli.progress import show_progress
+    from layline.workspace.open import open_workspace
 
     workspace = open_workspace(config, at=at)
     key = workspace.settings.choose(backend)
@@ -81,8 +81,8 @@ def gap_trend(
     """Show commits behind, patches and what breaks, month by month."""
     from layline.app.gap_trend import gap_trend as answer_trend
     from layline.app.many import ask_trend, spread
-    from layline.app.workspace import open_workspace
     from layline.cli.progress import show_progress
+    from layline.workspace.open import open_workspace
 
     workspace = open_workspace(config)
     key = workspace.settings.choose(backend)
@@ -125,8 +125,8 @@ def watch(
     Places that broke or were mended, tips that became safe, patches that can go. Exit 1 if something is new.
     """
     from layline.app.watch import watch as answer_watch
-    from layline.app.workspace import fetch_backend, open_workspace
     from layline.cli.progress import show_progress
+    from layline.workspace.open import fetch_backend, open_workspace
 
     workspace = open_workspace(config)
     for key in workspace.settings.backends if fetch else ():

@@ -8,10 +8,10 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from layline.app.workspace import Workspace, open_workspace
 from layline.core.progress import Progress
 from layline.core.report import Answer
 from layline.errors import Error
+from layline.workspace.open import Workspace, open_workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

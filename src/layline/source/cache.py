@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import weakref
 import zlib
@@ -31,6 +32,15 @@ Rows: TypeAlias = dict[tuple[str, str], str]
 """Analyser and blob → text."""
 _handed_over: list[Rows] = []
 """The innermost `collect_rows`, last; while there is one, no cache of this process writes."""
+
+
+def cache_directory() -> Path:
+    """Where Layline keeps what it can make again; LAYLINE_CACHE moves it."""
+    chosen = os.environ.get("LAYLINE_CACHE")
+    if chosen:
+        return Path(chosen)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "layline"
 
 
 @contextmanager

@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 
 from layline.app.drift_kept import KEPT, KeptDrift
-from layline.app.patches import find_inputs, read_inventories
 from layline.app.patches_drift import DriftOptions, find_drift
-from layline.app.workspace import open_workspace
 from layline.core.progress import Progress, silent
 from layline.errors import Error
+from layline.patches.kept import read_inventories
 from layline.sample.write import write_sample
+from layline.workspace.kept import find_inputs
+from layline.workspace.open import open_workspace
 
 
 @pytest.fixture(scope="module")

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from layline.app.patches_port import patches_port
 from layline.app.patches_show import patches_show
-from layline.app.workspace import open_workspace
 from layline.render.markdown import render_markdown
 from layline.sample import Sample
 from layline.sample import expected as truth
+from layline.workspace.open import open_workspace
 
 RUN_ALL = """
 import runpy, sys

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from layline.git.repository import find_git_dir
 from layline.git.worktree import find_edits
 from layline.history import read_pin
 from layline.source import Tree, survey
+from layline.source.cache import cache_directory
 
 if TYPE_CHECKING:
     from layline.config import Backend, Settings
@@ -111,15 +111,6 @@ def mirror_path(key: str, backend: Backend) -> Path:
     """Layline's own mirror of an upstream, made by --fetch."""
     name = (backend.upstream or key).removeprefix("https://").removesuffix(".git").replace("/", "+")
     return cache_directory() / "mirrors" / f"{name}.git"
-
-
-def cache_directory() -> Path:
-    """Where Layline keeps what it can make again; LAYLINE_CACHE moves it."""
-    chosen = os.environ.get("LAYLINE_CACHE")
-    if chosen:
-        return Path(chosen)
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "layline"
 
 
 def fetch_backend(workspace: Workspace, key: str) -> Path:

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from histories import History
-from layline.app.patches import find_inputs, read_inventories
-from layline.app.results import Results, compare
-from layline.app.workspace import Workspace, open_workspace
 from layline.errors import Error
+from layline.patches.kept import read_inventories
+from layline.workspace.kept import Results, compare, find_inputs
+from layline.workspace.open import Workspace, open_workspace
 
 FILES = {
     "own/__init__.py": "",
@@ -65,7 +65,7 @@ def test_what_an_answer_is_read_from(
 def test_a_kept_answer_is_stamped_with_the_commit_asked_for(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
     (first,) = read_inventories(open_at(history), ("up",))
     commit = history.commit("change", {"README.md": "two\n"})
-    monkeypatch.setattr("layline.app.patches_read.open_reading", None)  # nothing is read again
+    monkeypatch.setattr("layline.patches.opened.open_reading", None)  # nothing is read again
     (second,) = read_inventories(open_at(history), ("up",))
     assert second == replace(first, commit=commit)
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from layline.app.files import write_atomically, write_inside, write_named
 from layline.errors import Error
+from layline.files import write_atomically, write_inside, write_named
 
 
 def _make_null(path: Path) -> None:

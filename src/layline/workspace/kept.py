@@ -16,20 +16,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import layline
 from layline import codec
-from layline.app.workspace import cache_directory
 from layline.errors import Error, RecordError
 from layline.source import Cache
+from layline.source.cache import cache_directory
 from layline.source.memos import Memos
 
 if TYPE_CHECKING:
-    from layline.app.workspace import Workspace
     from layline.git import TreeEntry
+    from layline.workspace.open import Workspace
 
 _ROOMS = (
     "core",
     "git",
     "history",
     "source",
+    "workspace",
     "change",
     "interpreter",
     "coupling",
@@ -157,3 +158,22 @@ def _own_digest() -> str:
             found.update(name.encode())
             found.update(path.read_bytes())
     return found.hexdigest()
+
+
+def find_inputs(workspace: Workspace) -> tuple[object, ...]:
+    """Everything an inventory depends on besides our code: the downstream, its settings, each pin and whether it is
+    here.
+    """
+    return workspace.downstream.name, digest_downstream(workspace), workspace.settings, find_pins(workspace)
+
+
+def find_pins(workspace: Workspace) -> list[tuple[str, str]]:
+    """Each backend with its pin, or with why there is none."""
+    pins: list[tuple[str, str]] = []
+    for key in workspace.settings.backends:
+        try:
+            pin = workspace.find_pinned(key).commit
+        except Error as error:
+            pin = error.message
+        pins.append((key, pin))
+    return pins

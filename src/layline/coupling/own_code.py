@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layline.app.workspace import cache_directory
 from layline.coupling.judge import Judge, build_couplings
 from layline.coupling.own_uses import find_roots, read_uses
 from layline.coupling.reading import Finder
@@ -13,15 +12,16 @@ from layline.coupling.version_guards import Running, VersionGuards
 from layline.history import read_version
 from layline.interpreter.modules import Modules
 from layline.source import Cache, Index, Part, Tree, build_indexes, open_cache
+from layline.source.cache import cache_directory
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from layline.app.workspace import Workspace
     from layline.change.compare import Comparer
     from layline.coupling.decide import RefKnowledge
     from layline.coupling.model import Coupling
     from layline.git import Repository
+    from layline.workspace.open import Workspace
 
 
 def read_ours(workspace: Workspace, theirs: Part, paths: Container[str] | None = None) -> Finder:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from histories import History
-from layline.app.comparisons import KeptComparer, open_comparer
 from layline.change.compare import Comparer
+from layline.change.kept import KeptComparer, open_comparer
 from layline.change.trace import Tracer
 from layline.errors import Error
 from layline.git import open_repository

@@ -13,8 +13,8 @@ from layline.errors import GitError
 from layline.git.worktree import find_edits
 
 if TYPE_CHECKING:
-    from layline.app.workspace import Workspace
     from layline.config import Backend
+    from layline.workspace.open import Workspace
 
 _MOST = 3
 _BUILD_FILES = frozenset({"pyproject.toml", "setup.cfg", ".gitmodules"})

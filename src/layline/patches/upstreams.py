@@ -6,17 +6,17 @@ import difflib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from layline.app.workspace import cache_directory
 from layline.core.evidence import Skipped
 from layline.core.patch import TargetKind
 from layline.errors import Error, GitError
 from layline.patches.installer import Known, MemberKind
 from layline.source import DefinitionKind, Index, Part, Resolver, SymbolKind, Tree, open_cache
+from layline.source.cache import cache_directory
 from layline.source.lazy import LazyTexts, open_index
 
 if TYPE_CHECKING:
-    from layline.app.workspace import Workspace
     from layline.source import Symbol
+    from layline.workspace.open import Workspace
 
 _KINDS = {
     SymbolKind.DEFINITION: TargetKind.DEFINITION,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from histories import History
-from layline.app.removals import find_removals
 from layline.git import open_repository
+from layline.patches.removals import find_removals
 from layline.source import Index, Part, Tree, build_index
 
 TARGETS = (

@@ -7,10 +7,10 @@ import json
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, TypeAlias
 
-from layline.app.workspace import cache_directory
 from layline.errors import GitError
 from layline.history.searches import FoundCommit, find_binding_changes, find_definitions, find_deletions
 from layline.source import Cache
+from layline.source.cache import cache_directory
 
 if TYPE_CHECKING:
     from layline.git import Repository

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from layline.app.past import Past
 from layline.core.evidence import Skipped
 from layline.core.patch import Effect, Inventory, Removal, TargetKind
 from layline.source.names import is_within
 from layline.source.usage import binds
+from layline.workspace.past import Past
 
 if TYPE_CHECKING:
-    from layline.app.upstreams import Upstreams
     from layline.history.searches import FoundCommit
+    from layline.patches.upstreams import Upstreams
     from layline.source import Index, Part
 
 _MOST = 60

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from layline import codec
-from layline.app.results import open_memos
 from layline.change.compare import Comparer, Comparison
 from layline.change.signatures import SignatureChange
 from layline.core.drift import DriftKind
@@ -17,6 +16,7 @@ from layline.core.finding import Suggestion
 from layline.core.why import Why
 from layline.source import Index, Resolver
 from layline.source.memos import Memos
+from layline.workspace.kept import open_memos
 
 if TYPE_CHECKING:
     from layline.change.trace import Tracer

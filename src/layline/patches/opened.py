@@ -8,21 +8,22 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from layline.app.patches import find_inventories, find_pins
-from layline.app.removals import tell_removals
-from layline.app.results import open_memos
-from layline.app.upstreams import Upstreams, open_upstreams
-from layline.app.workspace import cache_directory, know_packages
 from layline.core.effect_ids import name_effects
 from layline.core.patch import Inventory
 from layline.core.progress import Progress, silent
 from layline.patches.inventory.patch_files import find_startup_files, find_textual
 from layline.patches.inventory.read import Reading, read_downstream, read_inventory
+from layline.patches.kept import find_inventories
+from layline.patches.removals import tell_removals
+from layline.patches.upstreams import Upstreams, open_upstreams
 from layline.source import Cache, Tree
+from layline.source.cache import cache_directory
 from layline.source.facts import ANALYSER as FACTS
+from layline.workspace.kept import find_pins, open_memos
+from layline.workspace.open import know_packages
 
 if TYPE_CHECKING:
-    from layline.app.workspace import Workspace
+    from layline.workspace.open import Workspace
 
 
 @dataclass(slots=True, eq=False)
