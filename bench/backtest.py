@@ -17,12 +17,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from layline.app.drift_read import open_drift
 from layline.core.drift import DriftKind
 from layline.core.evidence import Severity
 from layline.coupling.drift import find_drifts
 from layline.coupling.model import Consequence
 from layline.coupling.own_code import judge_ours, read_ours
+from layline.patches.drift.read import open_drift
 from layline.workspace.open import open_workspace
 
 CONFIG = """\

@@ -25,9 +25,9 @@ from pathlib import Path
 
 import layline
 from layline import __version__
-from layline.app.drift_kept import KEPT
-from layline.app.patches_drift import DriftOptions
 from layline.core.progress import Progress
+from layline.patches.drift.ask import DriftOptions
+from layline.patches.drift.kept import KEPT
 from layline.patches.kept import RECALLED
 from layline.render.annotations import render_annotations
 from layline.render.sarif import render_sarif

@@ -14,12 +14,11 @@ from layline.app.gap_report import gap_report as gap_report
 from layline.app.gap_verify import gap_verify as gap_verify
 from layline.app.lessons import lessons_list as lessons_list
 from layline.app.patches import patches_list as patches_list
-from layline.app.patches_drift import DriftOptions as DriftOptions
 from layline.app.patches_drift import patches_drift as patches_drift
-from layline.app.patches_find import patches_find as patches_find
-from layline.app.patches_find import patches_notes as patches_notes
-from layline.app.patches_port import patches_port as patches_port
-from layline.app.patches_show import patches_show as patches_show
+from layline.app.patches_read import patches_find as patches_find
+from layline.app.patches_read import patches_notes as patches_notes
+from layline.app.patches_read import patches_port as patches_port
+from layline.app.patches_read import patches_show as patches_show
 from layline.app.periodic import Span as Span
 from layline.app.periodic import periodic_monthly as periodic_monthly
 from layline.app.periodic import periodic_weekly as periodic_weekly
@@ -29,6 +28,7 @@ from layline.core.evidence import Skipped as Skipped
 from layline.core.report import Answer as Answer
 from layline.core.report import Report as Report
 from layline.errors import Error as Error
+from layline.patches.drift.ask import DriftOptions as DriftOptions
 from layline.render.markdown import render_markdown as render_markdown
 from layline.render.text import render_text as render_text
 from layline.workspace.open import Workspace as Workspace

@@ -12,10 +12,7 @@ import pytest
 
 from commands import Result, layline
 from histories import History
-from layline.app.patches_diff import patches_diff
-from layline.app.patches_find import patches_find
-from layline.app.patches_port import patches_port
-from layline.app.patches_show import patches_show
+from layline.app.patches_read import patches_diff, patches_find, patches_port, patches_show
 from layline.cli.show import render
 from layline.core.report import Answer
 from layline.workspace.open import Workspace, open_workspace

@@ -42,7 +42,7 @@ class Finding:
 
 def doctor(workspace: Workspace, *, pins: bool = False) -> Answer:
     """Look at every configured thing once; with `pins`, only whether each pin can be read, which needs no objects."""
-    tree = Tree(workspace.downstream, workspace.commit)
+    tree = workspace.tree
     findings = [] if pins else [*_look_at_tools()]
     for key, backend in workspace.settings.backends.items():
         looked = _look_at_backend(workspace, tree, key, backend)

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layline.app.drift_read import OpenedDrift, open_drift
 from layline.core.effect_ids import name_effects
 from layline.core.evidence import Location, Severity
 from layline.core.listing import Diagnostic
@@ -25,7 +24,8 @@ from layline.coupling.reads import Reader
 from layline.coupling.replacements import Replacements
 from layline.errors import Error
 from layline.git.narrow import Narrow
-from layline.patches.drift_lines import say_commit, tell_row
+from layline.patches.drift.lines import say_commit, tell_row
+from layline.patches.drift.read import OpenedDrift, open_drift
 from layline.patches.inventory.read import read_downstream, read_inventory
 from layline.patches.opened import OpenedInventory, open_reading
 from layline.patches.report import describe_change
@@ -141,7 +141,7 @@ class EditorProject:
         opened, row, effect = self.opened[one.backend], one.row, one.effect
         if row.culprit is None and row.severity is not Severity.OK:
             row = next(iter(find_culprits([row], opened.sides, opened.upstream)), row)
-        label = self.reading.workspace.settings.backend(one.backend).label or one.backend
+        label = self.reading.workspace.label(one.backend)
         lines = [f"**Layline**: {describe_change(effect)} ({label}) `{effect.id}`"]
         lines += [f"- replacement: `{effect.replacement}`"] if effect.replacement else []
         lines += [f"- when: `{effect.when}`"] if effect.when else ["- when: always, once this code runs"]

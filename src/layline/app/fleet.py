@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from layline.app.fleet_file import FleetProject, read_fleet
-from layline.app.patches_drift import DriftOptions, find_drift
 from layline.core.evidence import Severity, Skipped, encode_skipped
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.progress import Progress, silent
@@ -17,7 +16,8 @@ from layline.core.report import Answer, Bullets, Paragraph, Report, Section, Tab
 from layline.errors import ConfigError, Error
 from layline.history import read_commit
 from layline.history.commits import compare_commits
-from layline.patches.drift_lines import count_places, tell_row
+from layline.patches.drift.ask import DriftOptions, find_drift
+from layline.patches.drift.lines import count_places, tell_row
 from layline.workspace.open import Workspace
 
 SCHEMA = "layline.fleet/1"
@@ -93,7 +93,7 @@ def _find(project: FleetProject, workspace: Workspace, key: str) -> Member:
     broken = [row for row in found.rows if row.severity is Severity.BREAKS and not row.dead_today]
     return Member(
         project=project.name,
-        backend=workspace.settings.backend(key).label or key,
+        backend=workspace.label(key),
         commit=workspace.commit,
         pin=found.pin,
         pinned=read_commit(asked.upstream, found.pin).date,

@@ -70,7 +70,7 @@ def measure_impact(workspace: Workspace, backend: Backend, pin: Tree, tip: Tree)
     if not packages:
         return Impact(surface=None)
     cache = open_cache(cache_directory())
-    ours = Part(tree=SelectedTree(Tree(workspace.downstream, workspace.commit), lambda path: not is_test(path)))
+    ours = Part(tree=SelectedTree(workspace.tree, lambda path: not is_test(path)))
     chosen = _package_files(backend)
     before, after = (
         Part(tree=SelectedTree(tree, chosen), packages=packages, source_roots=backend.source_roots)

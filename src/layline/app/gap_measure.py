@@ -8,7 +8,6 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from layline.app.gap_coupling import read_impact
-from layline.app.patches_drift import DriftOptions, find_drift
 from layline.core.evidence import Skipped, locate_skipped
 from layline.core.policy import recommend
 from layline.core.progress import Progress, silent
@@ -40,6 +39,7 @@ from layline.history import (
     read_log,
     read_touched_files,
 )
+from layline.patches.drift.ask import DriftOptions, find_drift
 from layline.source.tree import Tree
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def measure_between(
     places = find_broken_places(couplings, patches or ())
     broken = len(places) if impact.surface is not None else None
     causes = find_causes(history.log, couplings, patches or ())
-    ours_at = Tree(workspace.downstream, workspace.commit)
+    ours_at = workspace.tree
     inputs = policy_inputs(history.distance.behind, history.age_days, broken, dependencies.differences)
     return Gap(
         key=key,

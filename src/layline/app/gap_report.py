@@ -109,7 +109,7 @@ def make_report(workspace: Workspace, key: str, wanted: Wanted, progress: Progre
         }
         results.store(name, found)
     alerts = find_alerts(found["tip_date"], Relation(found["relation"]), ends.ref, wanted.today)
-    label = workspace.settings.backend(key).label or key
+    label = workspace.label(key)
     return Made(
         key=key,
         label=label,

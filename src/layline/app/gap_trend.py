@@ -56,7 +56,7 @@ def gap_trend(workspace: Workspace, key: str, *, since: date | None = None, prog
         points += [found] if found is not None else []
     if not points:
         raise ConfigError(f"Nothing is known about {key!r} since then.", hint="Choose an earlier --since.")
-    label = workspace.settings.backend(key).label or key
+    label = workspace.label(key)
     title = _say(points, label)
     data: answers.Trend = {
         "schema": SCHEMA,

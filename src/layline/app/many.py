@@ -17,7 +17,6 @@ from layline.app.fleet_file import read_fleet
 from layline.app.gap_report import Wanted, make_report
 from layline.app.gap_trend import find_days, find_moment
 from layline.app.impact import find_ends
-from layline.app.patches_drift import find_drift
 from layline.app.patches_matrix import choose_refs
 from layline.app.upgrade_cells import has_cells, judge_cells
 from layline.app.upgrade_judging import judge_commit, pin_of
@@ -26,6 +25,7 @@ from layline.core.progress import Progress, silent
 from layline.errors import ConfigError, Error
 from layline.executors import Plain, Tally, open_executor
 from layline.git import open_repository
+from layline.patches.drift.ask import find_drift
 from layline.source.cache import cache_directory, collect_rows, store_rows
 from layline.workspace.open import Workspace, know_packages
 

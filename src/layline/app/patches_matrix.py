@@ -14,7 +14,7 @@ from layline.core.prose import count, listed
 from layline.core.report import Answer, Chart, Paragraph, Report, Section, Table
 from layline.errors import ConfigError
 from layline.history import read_commit
-from layline.patches.drift_report import encode_commit
+from layline.patches.drift.report import encode_commit
 from layline.upgrade.matrix import Fit, Matrix, Row, build_matrix
 from layline.upgrade.refs import Ref, date_refs, find_listed, find_span, find_tags, find_weekly, keep_since, thin
 

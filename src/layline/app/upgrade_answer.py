@@ -10,7 +10,7 @@ from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.prose import count, verb
 from layline.core.report import Answer, Block, Bullets, Code, Paragraph, Report, Section
 from layline.core.revision import Commit
-from layline.patches.drift_report import encode_commit
+from layline.patches.drift.report import encode_commit
 from layline.upgrade.values import Break, Mend, Plan, Step
 
 SCHEMA = "layline.upgrade/1"

@@ -52,7 +52,7 @@ class Made:
 
 def upgrade_apply(workspace: Workspace, key: str, options: ApplyOptions, progress: Progress = silent) -> Answer:
     """Put the pin's moves and their mechanical mends on a branch; what is there already is kept."""
-    label = workspace.settings.backend(key).label or key
+    label = workspace.label(key)
     tree = open_work_tree(workspace.root / workspace.settings.project.git)
     name = options.branch or f"layline/upgrade-{key}"
     _refuse_dirty(tree, workspace)
@@ -188,9 +188,7 @@ class _Worker:
     def _build(
         self, parent: str, files: dict[str, tuple[str, bytes]], number: int, who: Identity, tests: str | None
     ) -> str:
-        message = render_message(
-            self._plan, number, self._workspace.settings.backend(self._key).label or self._key, tests
-        )
+        message = render_message(self._plan, number, self._workspace.label(self._key), tests)
         return self._tree.build_commit(parent, files, message, who, self._base.committed)
 
     def _run(self, commit: str, test: str) -> tuple[str, str]:

@@ -36,7 +36,7 @@ def upgrade_check(workspace: Workspace, key: str, *, pin: str | None = None, pro
     standing = judge_at(workspace, key, commit, progress)
     today = find_today(standing, judge_at(workspace, key, pinned, progress)) if commit != pinned else frozenset()
     promise = None if pin is not None else read_promise(workspace)
-    label = workspace.settings.backend(key).label or key
+    label = workspace.label(key)
     there = read_commit(upstream, commit)
     title = _say(label, standing, f"{commit[:8]} ({there.date})", promise, len(find_lines(today)))
     data: dict[str, Any] = {

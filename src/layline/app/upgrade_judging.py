@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from layline import codec
-from layline.app.drift_read import OpenedDrift, open_drift, settle
 from layline.change.binding import check_replacement
 from layline.change.compare import Comparison
 from layline.config import Pin
@@ -26,8 +25,9 @@ from layline.coupling.own_code import judge_ours, read_indexes, read_ours
 from layline.coupling.reading import Finder
 from layline.coupling.surroundings import find_held
 from layline.git.overlay import Overlay
-from layline.patches.drift_imports import find_failing_imports
-from layline.patches.drift_report import TOUCHES, Elsewhere
+from layline.patches.drift.imports import find_failing_imports
+from layline.patches.drift.read import OpenedDrift, open_drift, settle
+from layline.patches.drift.report import TOUCHES, Elsewhere
 from layline.source import Definition, DefinitionKind, Resolver, Tree
 from layline.upgrade.absolute import Judged, OwnGround, find_judged
 from layline.upgrade.patched import find_judged_effects

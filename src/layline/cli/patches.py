@@ -55,9 +55,10 @@ def patches_list(
     Warnings come first: dead patches, and patches that are never active.
     """
     from layline.app import patches as app_patches
+    from layline.patches.listed import Filter
     from layline.workspace.open import open_workspace
 
-    wanted = app_patches.Filter(phase=phase, style=style, active=active, wanted=read_filters(filters))
+    wanted = Filter(phase=phase, style=style, active=active, wanted=read_filters(filters))
     workspace = open_workspace(config, at=at, worktree=worktree)
     key = _key(workspace, backend)
     with show_progress() as progress:
@@ -90,7 +91,7 @@ def patches_show(
 
     PATCH is an id of `patches list`, an upstream name that is patched, or file:line of ours.
     """
-    from layline.app.patches_show import patches_show as deep_dive
+    from layline.app.patches_read import patches_show as deep_dive
     from layline.workspace.open import open_workspace
 
     workspace = open_workspace(config, at=at, worktree=worktree)
@@ -109,7 +110,7 @@ def patches_find(
     word: str, backend: str | None, at: str, format_: str, output: Path | None, config: Path | None
 ) -> int:
     """Find WORD in ids, targets, conditions and config keys."""
-    from layline.app.patches_find import patches_find as find
+    from layline.app.patches_read import patches_find as find
     from layline.workspace.open import open_workspace
 
     workspace = open_workspace(config, at=at)
@@ -125,7 +126,7 @@ def patches_find(
 @config_option
 def patches_notes(file: Path, at: str, format_: str, output: Path | None, config: Path | None) -> int:
     """Compare hand-written patch notes (FILE) with the code."""
-    from layline.app.patches_find import patches_notes as notes
+    from layline.app.patches_read import patches_notes as notes
     from layline.workspace.open import open_workspace
 
     return show(notes(open_workspace(config, at=at), file), format_, output)
@@ -151,7 +152,7 @@ def patches_port(
     PATCH is an id of `patches list`, an upstream name that is patched, or file:line of ours. With --to, an installable
     bundle is written.
     """
-    from layline.app.patches_port import patches_port as port
+    from layline.app.patches_read import patches_port as port
     from layline.workspace.open import open_workspace
 
     workspace = open_workspace(config, at=at)

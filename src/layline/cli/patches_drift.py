@@ -85,10 +85,10 @@ def patches_drift(
 
     Exit 1 when something breaks (--fail-on chooses).
     """
-    from layline.app.patches_drift import DriftOptions
     from layline.app.patches_drift import patches_drift as answer_drift
-    from layline.app.patches_drift_all import patches_drift_all
+    from layline.app.patches_drift import patches_drift_all
     from layline.cli.progress import show_progress
+    from layline.patches.drift.ask import DriftOptions
     from layline.workspace.open import fetch_backend, open_workspace
 
     if backend is not None and every:
@@ -130,7 +130,7 @@ def patches_diff(patch_id: str, to: str | None, at: str, format_: str, output: P
 
     PATCH is an id of `patches list`, an upstream name that is patched, or file:line of ours.
     """
-    from layline.app.patches_diff import patches_diff as answer_diff
+    from layline.app.patches_read import patches_diff as answer_diff
     from layline.cli.progress import show_progress
     from layline.workspace.open import open_workspace
 
@@ -153,7 +153,7 @@ def patches_retarget(
 
     It is ready for `git apply`; what cannot be edited is listed on stderr.
     """
-    from layline.app.patches_diff import patches_retarget as answer_retarget
+    from layline.app.patches_read import patches_retarget as answer_retarget
     from layline.workspace.open import open_workspace
 
     workspace = open_workspace(config, at=at)

@@ -33,7 +33,7 @@ def patches_trace(
     This is the only command that runs your code: in your environment, with your rights. Every rebinding of an upstream
     module or class is noted; exit 1 if one is not in the list, or COMMAND fails.
     """
-    from layline.app.patches_trace import patches_trace as trace
+    from layline.app.patches_read import patches_trace as trace
     from layline.workspace.open import open_workspace
 
     workspace = open_workspace(config, at=at, worktree=worktree)

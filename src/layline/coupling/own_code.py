@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def read_ours(workspace: Workspace, theirs: Part, paths: Container[str] | None = None) -> Finder:
     """The places of ours that touch what `theirs` holds; uses are read of all files, or of these."""
-    ours = Part(tree=Tree(workspace.downstream, workspace.commit), source_roots=workspace.settings.project.source_roots)
+    ours = Part(tree=workspace.tree, source_roots=workspace.settings.project.source_roots)
     (both,) = read_indexes([ours, theirs])
     roots = find_roots(both, theirs.packages)
     uses, _ = read_uses(both, roots, Cache(cache_directory(), ANALYSER), paths)

@@ -85,7 +85,7 @@ def _write_index(session: Session, progress: Progress, asked: Asked) -> Answer:
 
 
 def _write_port(session: Session, progress: Progress, asked: Asked) -> Answer:
-    from layline.app.patches_port import patches_port
+    from layline.app.patches_read import patches_port
 
     patch = asked.need("patch", "Its id, target or file:line.")
     folder = asked.need("folder", "A new or empty folder for the bundle.")

@@ -20,7 +20,8 @@ _PATCH = "Its id, the upstream name it replaces, or file:line of ours, as ask=li
 
 
 def _list(session: Session, progress: Progress, asked: Asked) -> Answer:
-    from layline.app.patches import Filter, patches_list
+    from layline.app.patches import patches_list
+    from layline.patches.listed import Filter
 
     workspace = session.workspace(asked["at"])
     key = workspace.settings.choose(asked["backend"])
@@ -32,7 +33,8 @@ def _list(session: Session, progress: Progress, asked: Asked) -> Answer:
 
 
 def _drift(session: Session, progress: Progress, asked: Asked) -> Answer:
-    from layline.app.patches_drift import DriftOptions, patches_drift
+    from layline.app.patches_drift import patches_drift
+    from layline.patches.drift.ask import DriftOptions
 
     workspace = session.workspace(asked["at"])
     key = workspace.settings.choose(asked["backend"])
@@ -47,39 +49,39 @@ def _drift(session: Session, progress: Progress, asked: Asked) -> Answer:
 
 
 def _show(session: Session, progress: Progress, asked: Asked) -> Answer:
-    from layline.app.patches_show import patches_show
+    from layline.app.patches_read import patches_show
 
     return patches_show(session.workspace(asked["at"]), asked.need("patch", _PATCH), asked["backend"])
 
 
 def _diff(session: Session, progress: Progress, asked: Asked) -> Answer:
-    from layline.app.patches_diff import patches_diff
+    from layline.app.patches_read import patches_diff
 
     return patches_diff(session.workspace(asked["at"]), asked.need("patch", _PATCH), to=asked["to"])
 
 
 def _port(session: Session, progress: Progress, asked: Asked) -> Answer:
-    from layline.app.patches_port import patches_port
+    from layline.app.patches_read import patches_port
 
     return patches_port(session.workspace(asked["at"]), asked.need("patch", _PATCH), backend=asked["backend"])
 
 
 def _find(session: Session, progress: Progress, asked: Asked) -> Answer:
-    from layline.app.patches_find import patches_find
+    from layline.app.patches_read import patches_find
 
     word = asked.need("word", "A feature, flag, class or file name.")
     return patches_find(session.workspace(asked["at"]), word, asked["backend"])
 
 
 def _retarget(session: Session, progress: Progress, asked: Asked) -> Answer:
-    from layline.app.patches_diff import patches_retarget
+    from layline.app.patches_read import patches_retarget
 
     workspace = session.workspace(asked["at"])
     return patches_retarget(workspace, workspace.settings.choose(asked["backend"]), to=asked["to"])[0]
 
 
 def _notes(session: Session, progress: Progress, asked: Asked) -> Answer:
-    from layline.app.patches_find import patches_notes
+    from layline.app.patches_read import patches_notes
 
     file = asked.need("file", "A Markdown file with tables of patches.")
     return patches_notes(session.workspace(asked["at"]), Path(file))

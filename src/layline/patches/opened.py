@@ -58,7 +58,7 @@ class OpenedInventory:
 
 def open_reading(workspace: Workspace, progress: Progress = silent) -> OpenedInventory:
     workspace = know_packages(workspace)
-    tree = Tree(workspace.downstream, workspace.commit)
+    tree = workspace.tree
     cache = Cache(cache_directory(), FACTS)
     progress(f"reading {workspace.settings.project.name}", 0, 0)
     memos = open_memos("patches", workspace.settings, find_pins(workspace))

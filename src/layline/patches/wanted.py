@@ -13,7 +13,7 @@ from layline.core.patch import PremiseKind, Style, TargetKind
 if TYPE_CHECKING:
     from layline.core.patch import Effect, Inventory, Patch, Premise
     from layline.coupling.drift_model import Drift
-    from layline.patches.drift_report import Elsewhere
+    from layline.patches.drift.report import Elsewhere
 
 DEAD, NEVER_ACTIVE, STATE = "dead", "never-active", "state"
 """Kinds of a list beside the styles."""

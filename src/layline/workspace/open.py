@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layline.config import find_settings_file, load_settings
+from layline.core.evidence import Evidence
 from layline.errors import ConfigError, Error, MissingObject
 from layline.git import Repository, open_repository
 from layline.git.mirror import fetch_mirror
@@ -19,7 +20,6 @@ from layline.source.cache import cache_directory
 
 if TYPE_CHECKING:
     from layline.config import Backend, Settings
-    from layline.core.evidence import Evidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +45,24 @@ class Workspace:
     worktree: bool = False
     """The downstream is looked at as it lies on disk, uncommitted edits and all, over `commit`."""
     _pinned: dict[str, Pinned] = field(default_factory=dict, init=False, compare=False, repr=False)
+
+    @property
+    def tree(self) -> Tree:
+        """The downstream's files as they are looked at."""
+        return Tree(self.downstream, self.commit)
+
+    @property
+    def here(self) -> Evidence:
+        """The commit looked at, as a report names it."""
+        return Evidence(repo=self.downstream.name, commit=self.commit)
+
+    def label(self, key: str) -> str:
+        """What people call a backend."""
+        return self.settings.backend(key).label or key
+
+    def choose(self, key: str | None) -> tuple[str, ...]:
+        """The backend named, or all."""
+        return (key,) if key else tuple(self.settings.backends)
 
     def find_pinned(self, key: str) -> Pinned:
         """The backend at its pin; looked up once."""
@@ -138,7 +156,7 @@ def know_packages(workspace: Workspace) -> Workspace:
     unknown = {key: backend for key, backend in workspace.settings.backends.items() if not backend.packages}
     if not unknown:
         return workspace
-    imported = survey.find_imported_packages(Tree(workspace.downstream, workspace.commit))
+    imported = survey.find_imported_packages(workspace.tree)
     backends = dict(workspace.settings.backends)
     for key, backend in unknown.items():
         try:

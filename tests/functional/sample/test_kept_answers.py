@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from layline.app.drift_kept import KEPT, KeptDrift
-from layline.app.patches_drift import DriftOptions, find_drift
 from layline.core.progress import Progress, silent
 from layline.errors import Error
+from layline.patches.drift.ask import DriftOptions, find_drift
+from layline.patches.drift.kept import KEPT, KeptDrift
 from layline.patches.kept import read_inventories
 from layline.sample.write import write_sample
 from layline.workspace.kept import find_inputs

@@ -7,8 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from layline.app.patches_port import patches_port
-from layline.app.patches_show import patches_show
+from layline.app.patches_read import patches_port, patches_show
 from layline.render.markdown import render_markdown
 from layline.sample import Sample
 from layline.sample import expected as truth

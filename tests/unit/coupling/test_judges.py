@@ -21,7 +21,7 @@ from layline.coupling.roots import explain
 from layline.coupling.version_guards import Running, VersionGuards
 from layline.git import open_repository
 from layline.interpreter.modules import Modules
-from layline.patches.drift_imports import find_failing_imports
+from layline.patches.drift.imports import find_failing_imports
 from layline.source import Part, Resolver, Tree, build_index
 
 PACKAGES = ("keel",)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from layline.app.patches_trace import run_traced
 from layline.core.evidence import Location
 from layline.core.patch import Effect, Guard, Inventory, Moment, Patch, Style, Unregistered
 from layline.patches.tracing.compare import Records, Seen, compare, read_records
+from layline.patches.tracing.run import run_traced
 
 
 def _effect(target: str | None, *, when: str | None = None, moment: Moment = Moment.INSTALL) -> Effect:

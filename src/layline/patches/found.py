@@ -1,4 +1,4 @@
-"""`patches find` and `patches notes`: where a feature is, and whether hand-written notes are right."""
+"""`patches find` and `patches notes` as answers: where a feature is, and whether hand-written notes are right."""
 
 from __future__ import annotations
 
@@ -7,31 +7,27 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layline.core.progress import Progress, silent
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
 from layline.errors import Error
 from layline.patches.declared_keys import Schema, read_schema
 from layline.patches.find import find_word
 from layline.patches.named import as_patch
 from layline.patches.notes import Claim, Verdict, check_notes
-from layline.patches.opened import open_reading, read_all
 
 if TYPE_CHECKING:
     from layline.core.patch import Inventory
     from layline.core.report import Inline
+    from layline.patches.opened import OpenedInventory
     from layline.source import Tree
     from layline.workspace.open import Workspace
 
 
-def patches_find(workspace: Workspace, word: str, backend: str | None = None, *, progress: Progress = silent) -> Answer:
+def build_found(opened: OpenedInventory, inventories: list[Inventory], word: str) -> Answer:
     """Every place that speaks of `word`, best first."""
-    if len(word.strip()) < 2:
-        raise Error("Give at least two letters to look for.")
-    opened = open_reading(workspace, progress)
-    keys = (backend,) if backend else tuple(workspace.settings.backends)
+    workspace = opened.workspace
     hits = [
         hit
-        for inventory in read_all(opened, keys, progress)
+        for inventory in inventories
         for hit in find_word(inventory, _schema(workspace, opened.tree, inventory.backend), word)
     ]
     hits.sort(key=lambda hit: (hit.rank, hit.backend, hit.patch or "~", hit.location))
@@ -54,11 +50,9 @@ def patches_find(workspace: Workspace, word: str, backend: str | None = None, *,
     return Answer(report=report, data=data)
 
 
-def patches_notes(workspace: Workspace, file: Path) -> Answer:
-    """Hold the tables of hand-written notes against the code; the code wins."""
-    text = _read_notes(workspace, file)
-    opened = open_reading(workspace)
-    inventories = read_all(opened, tuple(workspace.settings.backends))
+def build_noted(opened: OpenedInventory, inventories: list[Inventory], file: Path, text: str) -> Answer:
+    """The tables of hand-written notes against the code; the code wins."""
+    workspace = opened.workspace
     schemas = {key: _schema(workspace, opened.tree, key) for key in workspace.settings.backends}
     claims = check_notes(text, [_with_strays(one) for one in inventories], schemas, opened.reading.texts)
     counts = Counter(claim.verdict.value for claim in claims)
@@ -105,7 +99,7 @@ def _table(claims: list[Claim]) -> Table:
     return Table(columns=("Line", "Flag", "Claim", "Notes say", "Code says", "Evidence"), rows=tuple(rows))
 
 
-def _read_notes(workspace: Workspace, file: Path) -> str:
+def read_notes(workspace: Workspace, file: Path) -> str:
     """A file on disk, else a path of the downstream at the commit looked at."""
     if file.is_file():
         return file.read_text(encoding="utf-8", errors="replace")

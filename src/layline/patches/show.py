@@ -1,4 +1,4 @@
-"""`patches show`: everything about one patch on one page."""
+"""Everything about one patch on one page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from layline.core.effect_ids import is_effect_id
 from layline.core.evidence import Evidence
 from layline.core.patch import TargetKind
-from layline.core.progress import Progress, silent
 from layline.core.report import Answer, Bullets, Cell, Code, Paragraph, Report, Section, Table
 from layline.coupling.replacements import Replacements
 from layline.errors import GitError
@@ -15,8 +14,8 @@ from layline.history import read_log
 from layline.patches.data import encode_patch
 from layline.patches.declared_keys import read_schema
 from layline.patches.inventory.read import find_handler_calls
-from layline.patches.named import find_named
-from layline.patches.opened import OpenedInventory, open_reading, read_all
+from layline.patches.named import Named
+from layline.patches.opened import OpenedInventory
 from layline.patches.port.plan import Keys, build_plan, list_keys
 from layline.patches.port.slicing import follow_patch
 from layline.patches.report import (
@@ -28,7 +27,6 @@ from layline.patches.report import (
     find_shared_targets,
 )
 from layline.patches.side_by_side import find_differences, show_signature
-from layline.workspace.uncommitted import tell_uncommitted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,13 +49,8 @@ _A_KIND = {
 }
 
 
-def patches_show(
-    workspace: Workspace, patch_id: str, backend: str | None = None, *, progress: Progress = silent
-) -> Answer:
+def build_shown(workspace: Workspace, opened: OpenedInventory, named: Named) -> Answer:
     """What a patch does, when, where, upstream beside ours, rivals, history, porting plan."""
-    opened = open_reading(workspace, progress)
-    inventories = read_all(opened, (backend,) if backend else tuple(workspace.settings.backends), progress)
-    named = find_named(inventories, patch_id)
     inventory, patch = named.inventory, named.patch
     keys = read_keys(workspace, opened, inventory, patch)
     sections = [
@@ -78,7 +71,7 @@ def patches_show(
         "history": _encode_history(workspace, patch),
     }
     opened.upstreams.save()
-    answer = Answer(
+    return Answer(
         report=Report(
             title=_name(patch),
             sections=tuple(sections),
@@ -89,7 +82,6 @@ def patches_show(
         ),
         data=data,
     )
-    return tell_uncommitted(workspace, answer, [inventory.backend])
 
 
 def _name(patch: Patch) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from layline.core.evidence import Evidence
 from layline.core.report import Block, Bullets, Cell, Code, Inline, Paragraph, Report, Section
 from layline.coupling.threeway import Hunk, ThreeWay, render_diff
-from layline.patches.drift_report import encode_row
+from layline.patches.drift.report import encode_row
 
 if TYPE_CHECKING:
     from layline.patches import answers

@@ -14,10 +14,10 @@ from layline.core.revision import Commit
 from layline.core.why import Reason, Why, say
 from layline.coupling.drift_model import Drift
 from layline.coupling.roots import Root, explain
-from layline.patches.drift_report import UNCOMPARED
+from layline.patches.drift.report import UNCOMPARED
 
 if TYPE_CHECKING:
-    from layline.patches.drift_report import DriftReport, Elsewhere
+    from layline.patches.drift.report import DriftReport, Elsewhere
 
 DOES_NOT_FIT = "does-not-fit"
 _TOGETHER = 3

@@ -12,11 +12,6 @@ from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from layline import codec
-from layline.app.drift_kept import KEPT, KeptDrift
-from layline.app.drift_places import PlaceKeeper
-from layline.app.drift_rows import Asked as AskedFor
-from layline.app.drift_rows import RowKeeper, note_names
-from layline.app.patches_drift import Asked, DriftOptions
 from layline.change.kept import KeptComparer, open_comparer
 from layline.change.trace import Tracer
 from layline.core.drift import DriftKind
@@ -39,8 +34,13 @@ from layline.errors import Error
 from layline.executors.ahead import begin
 from layline.interpreter.modules import find_project_roots
 from layline.patches.declared_keys import Schema, read_schema
-from layline.patches.drift_imports import find_failing_imports
-from layline.patches.drift_report import IMPORTS, TOUCHES, Elsewhere, number_repeats, tells_elsewhere
+from layline.patches.drift.ask import Asked, DriftOptions
+from layline.patches.drift.imports import find_failing_imports
+from layline.patches.drift.kept import KEPT, KeptDrift
+from layline.patches.drift.places import PlaceKeeper
+from layline.patches.drift.report import IMPORTS, TOUCHES, Elsewhere, number_repeats, tells_elsewhere
+from layline.patches.drift.rows import Asked as AskedFor
+from layline.patches.drift.rows import RowKeeper, note_names
 from layline.patches.kept import read_inventories
 from layline.patches.upstreams import read_pinned_part
 from layline.source import Cache, Part, Tree, open_cache
@@ -141,7 +141,7 @@ class Keepers:
 def open_keepers(opening: Opening, how: tuple[object, ...]) -> Keepers:
     """All parts depend on our settings, every pin and the two commits; each says what else."""
     workspace = opening.workspace
-    tree = Tree(workspace.downstream, workspace.commit)
+    tree = workspace.tree
     names = {path: module_name(path, workspace.settings.project.source_roots) for path in tree.paths(suffix=".py")}
     tops = sorted({name for name in names.values() if name and "." not in name})
     packages = workspace.settings.backend(opening.backend).packages
@@ -159,7 +159,7 @@ def open_keepers(opening: Opening, how: tuple[object, ...]) -> Keepers:
 
 def accept_ours(rows: list[Drift], workspace: Workspace) -> list[Drift]:
     """Rows about names that upstream never had and our own code reads are additions of ours."""
-    return list(accept_additions(rows, find_unheard(rows), Tree(workspace.downstream, workspace.commit)))
+    return list(accept_additions(rows, find_unheard(rows), workspace.tree))
 
 
 def settle(rows: Iterable[Drift], workspace: Workspace, opened: OpenedDrift) -> list[Drift]:
@@ -252,7 +252,7 @@ class Opening:
 
     @cached_property
     def declares(self) -> Callable[[str], bool]:
-        return _declares(Tree(self.workspace.downstream, self.workspace.commit), self.settings.configs)
+        return _declares(self.workspace.tree, self.settings.configs)
 
     def describe_key(self, key: str) -> object:
         """All that a judge can learn of a config key."""
@@ -280,7 +280,7 @@ class Opening:
         then, now = self.indexes
         versions = Versions(upstream, (then, now), open_cache(cache_directory()))
         comparer = open_comparer("drift", then, now, (Tracer(upstream, self.pin, self.tip, versions),))
-        ours = Tree(workspace.downstream, workspace.commit)
+        ours = workspace.tree
         replacements = _open_replacements(workspace.downstream, workspace.commit)
         words = (self.backend, *settings.packages)
         ground = RefKnowledge(

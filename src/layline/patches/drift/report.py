@@ -15,8 +15,8 @@ from layline.core.why import say
 from layline.coupling.drift_model import Drift, finding_id
 from layline.coupling.model import Consequence, Coupling, Touch
 from layline.coupling.roots import explain
-from layline.patches.baseline import Accepted
-from layline.patches.drift_rules import RULES
+from layline.patches.drift.baseline import Accepted
+from layline.patches.drift.rules import RULES
 
 if TYPE_CHECKING:
     from layline.core.answers import NamedCommit, Place

@@ -1,0 +1,137 @@
+"""`patches port` as an answer and as files: a plan, and a bundle that installs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from layline.core.report import Answer, Cell, Paragraph, Report, Section
+from layline.errors import Error
+from layline.files import write_inside
+from layline.patches.inventory.read import find_handler_calls
+from layline.patches.port.bundle import Origin, build_bundle, name_package
+from layline.patches.port.guard import quote_guard
+from layline.patches.port.plan import Keys, build_plan, find_consumers
+from layline.patches.port.slicing import Slice, follow_patch
+
+if TYPE_CHECKING:
+    from layline.core.patch import Patch
+    from layline.patches.named import Named
+    from layline.patches.opened import OpenedInventory
+    from layline.patches.port.plan import Consumer
+
+_MARK = ".layline-port"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ported:
+    """A patch followed to everything it needs."""
+
+    named: Named
+    found: Slice
+    consumers: tuple[Consumer, ...]
+    """Upstream modules that copy a target by value."""
+    report: Report
+    registers: frozenset[str]
+
+
+def follow_port(opened: OpenedInventory, named: Named, keys: Keys) -> Ported:
+    """What a patch needs to live elsewhere, as a plan."""
+    workspace, patch = opened.workspace, named.patch
+    modules, registers = opened.reading.machine.modules, find_handler_calls(workspace.settings)
+    if patch.file not in modules.names_by_path:
+        raise Error(f"{patch.file} is not a module of the downstream.", hint="Set project.source_roots.")
+    found = follow_patch(patch, modules, registers)
+    consumers = tuple(find_consumers(patch, opened.upstreams.index, opened.upstreams.resolver))
+    plan = build_plan(patch, found, modules, keys, list(consumers), registers=registers)
+    report = Report(
+        title=f"Port of {patch.id}",
+        sections=(plan,),
+        meta=(
+            ("downstream", f"{workspace.downstream.name} at {workspace.commit}"),
+            ("pin", named.inventory.pin or "unknown"),
+        ),
+    )
+    return Ported(named=named, found=found, consumers=consumers, report=report, registers=registers)
+
+
+def build_ported(opened: OpenedInventory, ported: Ported, to: Path | None, files: tuple[str, ...]) -> Answer:
+    """The plan, and the bundle that was written to a folder."""
+    patch, found, report = ported.named.patch, ported.found, ported.report
+    if to is not None:
+        said = (Cell(str(to), code=True), f": {len(files)} files, package {name_package(patch.id)}.")
+        report = replace(report, sections=(*report.sections, Section(title="Bundle", blocks=(Paragraph(said),))))
+    quotes = quote_guard(patch, opened.reading.machine.modules, ported.registers)
+    data: dict[str, Any] = {
+        "schema": "layline.port/1",
+        "patch": patch.id,
+        "commit": opened.workspace.commit,
+        "pin": ported.named.inventory.pin,
+        "package": name_package(patch.id),
+        "modules": found.modules,
+        "needs": sorted(found.outside),
+        "stubbed": sorted({stub for stubs in found.stubs.values() for stub in stubs}),
+        "targets": [effect.target for effect in patch.effects if effect.target],
+        "guard": {
+            "text": patch.guard.text,
+            "expression": patch.guard.expression,
+            "source": [asdict(quote) for quote in quotes],
+        },
+        "consumers": [asdict(item) for item in ported.consumers],
+        "problems": found.problems,
+        "files": list(files),
+    }
+    return Answer(report=report, data=data)
+
+
+def write_bundle(opened: OpenedInventory, ported: Ported, to: Path, render: Callable[[Report], str]) -> tuple[str, ...]:
+    """Write the bundle; `render` makes its README of the plan."""
+    workspace, patch = opened.workspace, ported.named.patch
+    _refuse_bundle(patch, to)
+    origin = Origin(repository=workspace.downstream.name, commit=workspace.commit)
+    modules, roots = opened.reading.machine.modules, opened.reading.roots
+    files = build_bundle(patch, ported.found, modules, opened.tree, roots, origin, ported.registers)
+    files["README.md"] = render(ported.report) + _USE.format(package=name_package(patch.id))
+    files[_MARK] = f"{patch.id}\n{workspace.commit}\n"
+    for path, text in sorted(files.items()):
+        write_inside(to, path, text)
+    return tuple(sorted(files))
+
+
+def _refuse_bundle(patch: Patch, to: Path) -> None:
+    if "." in patch.handler or not patch.handler:
+        where = f"inside {patch.handler}" if patch.handler else "when its module is imported"
+        raise Error(
+            f"{patch.id} is installed {where}; only a function of its own can be bundled.",
+            hint=f"Leave --to out: `layline patches port {patch.id}` prints the plan.",
+        )
+    if to.exists() and any(to.iterdir()) and not (to / _MARK).is_file():
+        raise Error(f"{to} is not empty and was not written by Layline.", hint="Name a new or an empty folder.")
+
+
+_USE = """
+## Use
+
+```python
+from {package} import apply, is_applied, remove
+
+apply({{}})  # the config keys of the plan, as a dict
+assert is_applied()
+remove()
+```
+
+`apply()` installs at once and does not ask the guard: whether the constraint of the plan holds is for the caller to
+decide.
+
+## Smoke test
+
+Upstream must be importable, for example from a checkout at the pin:
+
+```sh
+PYTHONPATH=/path/to/upstream python {package}_smoke_test.py
+```
+
+The files under `{package}/vendor` are copied from the downstream and stay under its license.
+"""

@@ -1,0 +1,61 @@
+"""`patches retarget`: the edit for targets that moved or were renamed, read again before it is handed out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from layline.core.evidence import encode_skipped
+from layline.core.report import Answer, Block, Bullets, Code, Paragraph, Report, Section
+from layline.coupling.drift import find_drifts
+from layline.git.overlay import Overlay
+from layline.patches.inventory.read import read_inventory
+from layline.patches.opened import open_reading
+from layline.upgrade.retarget import Retargeted, build_retarget, confirm
+
+if TYPE_CHECKING:
+    from layline.core.patch import Inventory
+    from layline.patches import answers
+    from layline.patches.drift.read import OpenedDrift
+    from layline.workspace.open import Workspace
+
+
+def find_retarget(workspace: Workspace, backend: str, opened: OpenedDrift) -> Retargeted:
+    """The edit, as far as the inventory with it shows what was meant."""
+    rows = sorted(find_drifts(opened.inventory, opened.sides), key=lambda row: row.order)
+    found = build_retarget(rows, workspace.tree, opened.sides.pin, opened.sides.tip)
+    if not found.files:
+        return found
+    again = _read_edited(workspace, backend, {file.path: file.after for file in found.files})
+    return confirm(found, opened.inventory.every_effect(), again.every_effect(), opened.sides.tip)
+
+
+def build_retargeted(backend: str, opened: OpenedDrift, found: Retargeted) -> Answer:
+    done, left = tuple(dict.fromkeys(found.done)), tuple(dict.fromkeys(found.left))
+    blocks: list[Block] = [Bullets(done)] if done else []
+    if found.diff:
+        blocks.append(Code(found.diff, "diff"))
+    report = Report(
+        title=f"Retargeting {backend}: {len(done)} targets",
+        sections=(Section(title="The edit", blocks=tuple(blocks) or (Paragraph("Nothing moved or was renamed."),)),),
+        skipped=left,
+    )
+    data: answers.Retarget = {
+        "schema": "layline.retarget/1",
+        "backend": backend,
+        "pin": opened.pin,
+        "tip": opened.tip,
+        "done": list(done),
+        "diff": found.diff,
+        "left": encode_skipped(left),
+    }
+    return Answer(report=report, data=data)
+
+
+def _read_edited(workspace: Workspace, backend: str, files: dict[str, str]) -> Inventory:
+    """The inventory as it would be with these files."""
+    data = {path: text.encode("utf-8", "surrogatepass") for path, text in files.items()}
+    edited = replace(workspace, downstream=Overlay(workspace.downstream, workspace.commit, data))
+    opened = open_reading(edited)
+    ups = opened.upstreams
+    return read_inventory(opened.reading, backend, ups.look_up, ups.pins.get(backend), ups.find_members)
