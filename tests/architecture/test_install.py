@@ -99,7 +99,8 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _install_and_start(python: Path, what: str, cwd: Path) -> None:
-    _run(python, "-m", "pip", "install", "-qq", "--no-deps", "--no-build-isolation", "--no-index", "--force-reinstall", what, cwd=cwd)  # fmt: skip
+    words = ["-qq", "--no-deps", "--no-build-isolation", "--no-index", "--force-reinstall", "--no-compile"]
+    _run(python, "-m", "pip", "install", *words, what, cwd=cwd)  # what the commands below import is compiled by them
     layline = python.parent / "layline"
     assert _run(layline, "--version", cwd=cwd).startswith("layline, version ")
     _run(layline, "demo", "tour", "--no-walk", cwd=cwd)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import threading
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, TypeAlias
 
 from layline.errors import GitError, MissingObject
 from layline.git.commands import argv, environment
@@ -13,6 +14,12 @@ from layline.git.commands import argv, environment
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
+
+
+_FEW = 60
+"""So many ids fit into the smallest pipe (4,096 bytes) at once: git may wait for us to read while we still write."""
+_Reply: TypeAlias = "tuple[str, str, bytes] | None"
+"""Id, type and bytes of an object; None where it is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +57,14 @@ class ObjectReader:
         self._directory = directory
         self._name = name
         self._process: subprocess.Popen[bytes] | None = None
+        self._owner = 0
         self._lock = threading.Lock()
 
     def read(self, name: str, *, kind: str | None = None) -> Blob:
         """The object called `name` (an id, or `<commit>:<path>`)."""
         if "\n" in name:
             raise MissingObject(repr(name), self._name)
-        with self._lock:
-            process = self._start()
-            stdin, stdout = _pipes(process)
-            stdin.write(name.encode("utf-8", "surrogateescape") + b"\n")
-            stdin.flush()
-            found = self._reply(stdout, name)
+        [found] = self._ask([name])
         if found is None:
             raise MissingObject(name, self._name)
         oid, type_, data = found
@@ -70,16 +73,40 @@ class ObjectReader:
         return Blob(oid, data)
 
     def stream(self, oids: Iterable[str]) -> Iterator[Blob | str]:
-        """Every object in order; the id itself where it is missing. One process of its own, fed by a thread."""
+        """Every object in order; the id itself where it is missing."""
         wanted = list(oids)
+        replies = self._stream_many(wanted) if len(wanted) > _FEW else self._ask(wanted)
+        for oid, found in zip(wanted, replies, strict=True):
+            yield oid if found is None else Blob(found[0], found[2])
+
+    def _ask(self, names: list[str]) -> list[_Reply]:
+        """A few objects of the process that waits for questions; a new one is started after a failure, so that no
+        answer is taken for that to another question.
+        """
+        if not names:
+            return []
+        with self._lock:
+            stdin, stdout = _pipes(self._start())
+            try:
+                stdin.write("".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape"))
+                stdin.flush()
+                return [self._reply(stdout, name) for name in names]
+            except BrokenPipeError:
+                self._stop()
+                raise self._explain_end(names[0]) from None
+            except BaseException:
+                self._stop()
+                raise
+
+    def _stream_many(self, wanted: list[str]) -> Iterator[_Reply]:
+        """One process of its own, fed by a thread."""
         process = _open_batch(self._directory, buffered=True)
         stdin, stdout = _pipes(process)
         feeder = threading.Thread(target=_feed, args=(stdin, wanted), daemon=True)
         feeder.start()
         try:
             for oid in wanted:
-                found = self._reply(stdout, oid)
-                yield oid if found is None else Blob(found[0], found[2])
+                yield self._reply(stdout, oid)
         finally:
             process.kill()
             feeder.join(timeout=5)
@@ -87,23 +114,25 @@ class ObjectReader:
 
     def close(self) -> None:
         with self._lock:
-            if self._process is not None:
-                self._process.kill()
-                _close(self._process)
-                self._process = None
+            self._stop()
 
     def _start(self) -> subprocess.Popen[bytes]:
+        if self._owner != os.getpid():  # after a fork: the other side goes on asking that process
+            self._process, self._owner = None, os.getpid()
         if self._process is None or self._process.poll() is not None:
             self._process = _open_batch(self._directory, buffered=False)
         return self._process
 
-    def _reply(self, stdout: IO[bytes], name: str) -> tuple[str, str, bytes] | None:
+    def _stop(self) -> None:
+        if self._process is not None and self._owner == os.getpid():
+            self._process.kill()
+            _close(self._process)
+        self._process = None
+
+    def _reply(self, stdout: IO[bytes], name: str) -> _Reply:
         header = stdout.readline()
         if not header:
-            raise GitError(
-                f"{self._name}: git stopped while reading {name}; the object store looks corrupt.",
-                hint="Run `git fsck` in that repository, or fetch a fresh clone.",
-            )
+            raise self._explain_end(name)
         words = header.rstrip(b"\n").rsplit(b" ", 2)
         if len(words) != 3 or not words[2].isdigit():
             return None  # "<name> missing", "<name> ambiguous"
@@ -113,6 +142,12 @@ class ObjectReader:
         if len(data) != size:
             raise GitError(f"{self._name}: {name} is cut short; the object store looks corrupt.")
         return words[0].decode("ascii"), words[1].decode("ascii"), data
+
+    def _explain_end(self, name: str) -> GitError:
+        return GitError(
+            f"{self._name}: git stopped while reading {name}; the object store looks corrupt.",
+            hint="Run `git fsck` in that repository, or fetch a fresh clone.",
+        )
 
 
 def _open_batch(directory: Path, *, buffered: bool) -> subprocess.Popen[bytes]:

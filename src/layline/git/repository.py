@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _HASH = re.compile(r"[0-9a-f]{4,64}\Z")
 _FULL_HASH = re.compile(r"(?:[0-9a-f]{40}|[0-9a-f]{64})\Z")
 _CORRUPT = ("corrupt", "inflate", "bad signature", "does not match index", "packfile", "pack index", "hash mismatch")
+_MOST_KEPT = 16
+_LARGEST_KEPT = 1 << 20
+"""Bytes of a listing: about ten thousand files."""
 _MISSING = ("missing", "bad object", "unable to read", "could not read", "bad tree", "not a tree object")
 
 
@@ -32,6 +35,7 @@ class Repository:
         """How messages and evidence call it: the https address where one is known."""
         self._shadow = Shadow(self.common_dir, sha256=_uses_sha256(self.common_dir))
         self._objects = ObjectReader(self._shadow.directory, name)
+        self._listed: dict[tuple[str, tuple[str, ...], tuple[str, ...]], bytes] = {}
         self._finalizer = weakref.finalize(self, self._objects.close)
 
     def git(self, *arguments: str, stdin: bytes | None = None) -> bytes:
@@ -48,13 +52,10 @@ class Repository:
         if any(ord(character) < 32 for character in ref):
             raise GitError(f"{ref!r} is not a ref.", hint="Name a branch, tag or commit hash.")
         name = ref if _FULL_HASH.match(ref) else self._look_up(ref)
-        # --end-of-options: a ref may begin with a dash after all (refs/heads/-x)
-        peeled = run_or_none(
-            argv(self._shadow.directory, ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"))
-        )
-        if peeled is None:
-            raise self._explain_missing(ref, name)
-        return peeled.decode("ascii").strip()
+        try:
+            return self._objects.read(f"{name}^{{commit}}", kind="commit").oid
+        except GitError:
+            raise self._explain_missing(ref, name) from None
 
     def resolve_upstream(self, ref: str) -> str:
         """As `resolve`, but a branch means the upstream's own.
@@ -98,16 +99,14 @@ class Repository:
 
     def read_tree(self, commit: str, under: str = "", *, sizes: bool = False) -> Iterator[TreeEntry]:
         """Every file, symlink and gitlink of a commit, in path order."""
-        options = ("-l",) if sizes else ()
-        paths = ("--", under) if under else ()
-        out = self.git("--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", *options, commit, *paths)
+        out = self._list(commit, ("-r", "-l") if sizes else ("-r",), ("--", under) if under else ())
         for row in out.split(b"\0"):
             if row:
                 yield _parse_entry(row, sizes=sizes)
 
     def read_entry(self, commit: str, path: str) -> TreeEntry | None:
         """The entry at exactly `path`, a directory (mode 040000) included; None where there is none."""
-        out = self.git("--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--", path.rstrip("/"))
+        out = self._list(commit, (), ("--", path.rstrip("/")))
         return _parse_entry(out.rstrip(b"\0"), sizes=False) if out else None
 
     def read_blob(self, oid: str) -> bytes:
@@ -133,6 +132,19 @@ class Repository:
     def close(self) -> None:
         self._finalizer()
         self._shadow.close()
+
+    def _list(self, commit: str, options: tuple[str, ...], within: tuple[str, ...]) -> bytes:
+        """What `git ls-tree` says. Under a full hash that never changes, and several readers ask for the same."""
+        question = (commit, options, within)
+        kept = self._listed.get(question)
+        if kept is not None:
+            return kept
+        out = self.git("--literal-pathspecs", "ls-tree", "-z", "--full-tree", *options, commit, *within)
+        if _FULL_HASH.match(commit) and len(out) <= _LARGEST_KEPT:
+            while len(self._listed) >= _MOST_KEPT:
+                self._listed.pop(next(iter(self._listed)), None)
+            self._listed[question] = out
+        return out
 
     def _look_up(self, ref: str) -> str:
         """A ref, an abbreviation or an expression such as `HEAD~3`, as an object id; refs win over abbreviations."""
