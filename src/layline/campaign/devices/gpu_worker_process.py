@@ -24,7 +24,7 @@ from layline.campaign.devices.device import Filled, Reply
 from layline.campaign.devices.faults import Fault
 from layline.campaign.devices.gpu_company import OWN
 from layline.campaign.devices.gpu_memory import DeviceArena, DeviceMemory
-from layline.campaign.devices.nursery import Process, find_nursery, give_up_nursery
+from layline.campaign.devices.nursery import Process, find_nursery, give_up_nursery, kill
 from layline.campaign.values.describe import describe_shape
 from layline.campaign.values.operator import Operator
 
@@ -106,10 +106,7 @@ class Worker:
         if self._is_closed:
             return
         self._is_closed = True
-        try:
-            os.killpg(self._process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            self._process.poll()
+        kill(self._process)
         self._process.wait()
         os.close(self._request)
         os.close(self._reply)

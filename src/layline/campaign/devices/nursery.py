@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -119,6 +120,14 @@ class Forked:
         code = self.poll()
         assert code is not None  # noqa: S101  it is over
         return code
+
+
+def kill(process: Process) -> None:
+    """With its whole session. One that was forked a moment ago has none of its own yet, and would be waited for for ever."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    if process.poll() is None:
+        os.kill(process.pid, signal.SIGKILL)
 
 
 def _is_over(pid: int, limit_s: float | None) -> bool:

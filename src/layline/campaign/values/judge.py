@@ -10,11 +10,11 @@ from layline.campaign.values.amd_rule import judge_literally
 from layline.campaign.values.measurement import Arm, Bucket, Measurement, Outcome, Plan, Sample, Status, Timing
 from layline.campaign.values.statistics import (
     bound_mean,
-    denies_gain,
     find_smallest_gain,
     gain_interval,
     spend_looks,
     standard_error,
+    takes_back,
 )
 from layline.campaign.values.verdict import Interval, ShapeGain, Verdict
 
@@ -22,6 +22,9 @@ FULL_VALIDATION_BELOW = 0.05
 """A quick result (representative shapes) under this gain is measured again on all shapes."""
 MEAN_ALPHA = 0.05
 """One-sided error of calling a gain that is there in the mean absent."""
+MOSTLY_LOST, WILD = 0.75, 0.25
+"""So much of a gain lost in the mean (and so much at all, in logarithms), in some process pairs only, ends without a
+verdict."""
 TELLING = 0.4
 """How wide the wall clock's interval may be to be worth a line."""
 CONTRADICTION_ALPHA = 0.001
@@ -171,9 +174,9 @@ def _hold_against_other_clocks(
         return Outcome.ROLLBACK, f"Less CPU time but more waiting: {notes[0]}", notes
     if outcome.is_accepted and called == "device" and beside.upper < 0:
         return Outcome.ROLLBACK, f"The parent's clock and the device's contradict each other: {notes[0]}", notes
-    typical, mean = (_total(measurement, of) for of in (_median, _mean))
-    if outcome.is_accepted and denies_gain(typical, mean):
-        return *_deny(measurement, typical, mean), notes
+    denied = _find_denial(measurement) if outcome.is_accepted else None
+    if denied:
+        return *denied, notes
     if outcome.is_accepted and differently.upper < plan.min_effect:
         return Outcome.ROLLBACK, f"Only some calls are faster: {notes[1]}", notes
     says_nothing = called == "wall" and beside.upper - beside.lower > TELLING
@@ -212,8 +215,29 @@ def _mean(timing: Timing) -> float:
     return timing.mean
 
 
-def _total(measurement: Measurement, estimate: Callable[[Timing], float]) -> tuple[float, float]:
-    """What all timed calls of the best and of the candidate cost together, each at its process's estimate."""
+def _find_denial(measurement: Measurement) -> tuple[Outcome, str] | None:
+    """Refuse where process pairs agree that long calls take the gain back; where only some say so it can be the machine."""
+    clock = measurement.plan.clock
+    typical, mean = (read_ratios(measurement, clock, of).whole for of in (_median, _mean))
+    claimed = math.fsum(typical) / len(typical)
+    _lost, least, _most = bound_mean([one - all_ for one, all_ in zip(typical, mean, strict=True)], MEAN_ALPHA)
+    at_median, at_mean = (_sum_ratio(measurement, of) for of in (_median, _mean))
+    told = (
+        f"typical calls are {math.expm1(at_median):+.1%}, but over all timed calls together it is "
+        f"{math.expm1(at_mean):+.1%}: a few calls take much longer than the others."
+    )
+    if takes_back(claimed, least):
+        return Outcome.ROLLBACK, f"gain-in-the-mean: {told}"
+    if at_median > 0 and at_median - at_mean > max(MOSTLY_LOST * at_median, WILD):
+        differ = (
+            f"Process pairs differ ({say(gain_interval(mean, MEAN_ALPHA))}), so it may be the machine: measure again."
+        )
+        return Outcome.INCONCLUSIVE, f"No verdict, {told} {differ}"
+    return None
+
+
+def _sum_ratio(measurement: Measurement, estimate: Callable[[Timing], float]) -> float:
+    """ln(best / candidate) of what all timed calls cost together, each at its process's estimate."""
     best, candidate = (
         math.fsum(
             estimate(timing) * timing.calls
@@ -223,26 +247,7 @@ def _total(measurement: Measurement, estimate: Callable[[Timing], float]) -> tup
         )
         for leg in (Arm.BEST, Arm.CANDIDATE)
     )
-    return best, candidate
-
-
-def _deny(measurement: Measurement, typical: tuple[float, float], mean: tuple[float, float]) -> tuple[Outcome, str]:
-    """Refuse where every process pair says so; a few long calls in one of them can be the machine's."""
-    told = _say_mean(typical, mean)
-    bounds = gain_interval(read_ratios(measurement, measurement.plan.clock, _mean).whole, MEAN_ALPHA)
-    if math.log1p(bounds.upper) < math.log(typical[0] / typical[1]) / 4:
-        return Outcome.ROLLBACK, f"gain-in-the-mean: {told}"
-    return (
-        Outcome.INCONCLUSIVE,
-        f"No verdict, {told} Process pairs differ ({say(bounds)}), so it may be the machine: measure again.",
-    )
-
-
-def _say_mean(typical: tuple[float, float], mean: tuple[float, float]) -> str:
-    return (
-        f"typical calls are {typical[0] / typical[1] - 1:+.1%}, but over all timed calls together "
-        f"it is {mean[0] / mean[1] - 1:+.1%}: a few calls take much longer than the others."
-    )
+    return math.log(best / candidate)
 
 
 def pair_ratios(measurement: Measurement, clock: str, leg: Arm = Arm.CANDIDATE) -> Ratios:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from layline.campaign.devices.nursery import Forked, Nursery
+from layline.campaign.devices.nursery import Forked, Nursery, kill
 
 TELL = """\
 import json, os, sys
@@ -75,6 +75,17 @@ def test_one_that_still_runs_is_waited_for_and_can_be_ended(nursery: Nursery, tm
         worker.wait(0.05)
     os.killpg(worker.pid, signal.SIGKILL)
     assert worker.wait(20) == -signal.SIGKILL
+
+
+def test_one_that_has_no_session_of_its_own_yet_is_ended(nursery: Nursery, tmp_path: Path) -> None:
+    """Between the fork and the first line of a worker: a run that ended then waited for it for ever."""
+    with subprocess.Popen((sys.executable, "-c", "import time; time.sleep(60)")) as early:
+        kill(early)
+        assert early.wait(20) == -signal.SIGKILL
+    for _time in range(20):
+        worker = _fork(nursery, tmp_path, "import time; time.sleep(60)", 2)
+        kill(worker)
+        assert worker.wait(20) == -signal.SIGKILL
 
 
 def test_nothing_is_left_when_its_parent_is_killed(tmp_path: Path) -> None:

@@ -80,6 +80,16 @@ def measured(speed: dict[str, float], *, pairs: int = 5, noise: float = 1.0, wal
     )
 
 
+def stalled(measurement: Measurement, costs: tuple[float, ...]) -> Measurement:
+    """The same medians, but rare long calls make the candidate's mean so many times as long, by process pair."""
+
+    def stall(sample: Sample) -> Sample:
+        slow = costs[sample.pair % len(costs)] if sample.leg is Arm.CANDIDATE else 1.0
+        return replace(sample, cpu=replace(sample.cpu, mean=sample.cpu.mean * slow))
+
+    return replace(measurement, samples=tuple(stall(sample) for sample in measurement.samples))
+
+
 VERDICTS = [
     ("clearly faster", measured({"s": 1.2, "l": 1.1}), Outcome.ACCEPT),
     ("the same", measured({"s": 1.0, "l": 1.0}), Outcome.ROLLBACK),
@@ -89,6 +99,11 @@ VERDICTS = [
     ("faster on the whole, one shape 8 % slower", measured({"s": 1.5, "l": 0.92}), Outcome.ROLLBACK),
     ("2 % but the noise is as large", measured({"s": 1.02}, pairs=16, noise=8), Outcome.INCONCLUSIVE),
     ("less CPU time, more waiting", measured({"s": 1.3, "l": 1.3}, wall=3.0), Outcome.ROLLBACK),
+    ("half of the gain in the mean", stalled(measured({"s": 2.8}), (1.7, 1.75, 1.8)), Outcome.ROLLBACK),
+    ("a small gain, none in the mean", stalled(measured({"s": 1.1}), (1.1, 1.12, 1.11)), Outcome.ROLLBACK),
+    ("rare long calls that cost little", stalled(measured({"s": 2.8}), (1.1, 1.12, 1.08)), Outcome.ACCEPT),
+    ("long calls in one process of five", stalled(measured({"s": 2.8}), (1.0, 1.0, 1.9, 1.0, 1.0)), Outcome.ACCEPT),
+    ("long calls in some processes", stalled(measured({"s": 2.8}), (1.0, 1.0, 30.0)), Outcome.INCONCLUSIVE),
 ]
 
 

@@ -104,9 +104,12 @@ def test_no_accept_in_two_hundred_rounds_bounds_the_rate() -> None:
     ("what", "typical", "mean", "denies"),
     [
         ("the means agree", (10.0, 2.0), (10.5, 2.2), False),
-        ("half of the gain is left", (10.0, 2.5), (10.0, 5.0), False),
+        ("most of the gain is left", (10.0, 2.5), (10.0, 3.0), False),
+        ("half of the gain is left", (10.0, 2.5), (10.0, 5.0), True),
+        ("the stall that was accepted three times of three", (0.93, 0.33), (0.95, 0.57), True),
+        ("a small gain and more than that lost", (10.0, 9.0), (10.0, 10.5), True),
         ("rare calls cost more than was won", (10.0, 2.0), (10.0, 12.0), True),
-        ("a small gain and a noisy mean", (10.0, 9.8), (10.0, 11.0), False),
+        ("a small gain and a noisy mean", (10.0, 9.8), (10.0, 10.2), False),
         ("no gain to deny", (10.0, 11.0), (10.0, 30.0), False),
     ],
 )
