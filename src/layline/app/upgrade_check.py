@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from layline.app.upgrade_judging import Standing, find_lines, judge_at
+from layline.app.upgrade_judging import find_lines, judge_at
 from layline.core.evidence import Severity
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.progress import Progress, silent
@@ -12,7 +12,7 @@ from layline.core.prose import count
 from layline.core.report import Annotation, Answer, Paragraph, Report, Rule, Section, Subject, Table
 from layline.coupling.drift_model import finding_id
 from layline.history import read_commit
-from layline.upgrade.absolute import Judged
+from layline.upgrade.absolute import Judged, Standing
 from layline.upgrade.trailers import Promise, parse_promise
 from layline.workspace.uncommitted import tell_uncommitted
 

@@ -5,16 +5,13 @@ Everything that `upgrade`, `patches matrix`, `gap trend`, `watch` and `impact` k
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from layline import codec
-from layline.change.binding import check_replacement
-from layline.change.compare import Comparison
 from layline.config import Pin
-from layline.core.evidence import Evidence, Severity, Skipped
+from layline.core.evidence import Evidence, Severity
 from layline.core.ours import is_own
 from layline.core.progress import Progress, silent
 from layline.coupling.culprit import find_culprits, find_unheard
@@ -23,15 +20,13 @@ from layline.coupling.drift_model import Drift
 from layline.coupling.model import Consequence, Coupling, Touch
 from layline.coupling.own_code import judge_ours, read_indexes, read_ours
 from layline.coupling.reading import Finder
-from layline.coupling.surroundings import find_held
 from layline.git.overlay import Overlay
 from layline.patches.drift.imports import find_failing_imports
 from layline.patches.drift.read import OpenedDrift, open_drift, settle
 from layline.patches.drift.report import TOUCHES, Elsewhere
 from layline.source import Definition, DefinitionKind, Resolver, Tree
-from layline.upgrade.absolute import Judged, OwnGround, find_judged
+from layline.upgrade.absolute import Judged, OwnGround, Standing, find_judged
 from layline.upgrade.patched import find_judged_effects
-from layline.upgrade.plan import Handed
 from layline.upgrade.values import Break
 from layline.workspace.kept import Results, find_inputs, result_key
 from layline.workspace.open import know_packages
@@ -39,25 +34,6 @@ from layline.workspace.open import know_packages
 if TYPE_CHECKING:
     from layline.git import Repository
     from layline.workspace.open import Workspace
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """Every place of ours at one upstream commit."""
-
-    commit: str
-    places: tuple[Judged, ...]
-    """Misfits first, then by place."""
-    skipped: tuple[Skipped, ...] = ()
-
-    @property
-    def misfits(self) -> tuple[Judged, ...]:
-        return tuple(one for one in self.places if not one.fits)
-
-    @property
-    def bad_lines(self) -> frozenset[tuple[str, int]]:
-        """File and line of each misfit: the unit in which breakage is counted."""
-        return find_lines(self.misfits)
 
 
 def find_lines(rows: Iterable[Judged | Break | Drift | Coupling | Elsewhere]) -> frozenset[tuple[str, int]]:
@@ -296,49 +272,3 @@ def judge_commit(workspace: Workspace, key: str, base: str, tip: str) -> tuple[B
         kept = Breaks(breaks=tuple(judge_between(known, key, tip).find_breaks()))
         results.store(digest, codec.encode(kept))
     return kept.breaks
-
-
-def find_handed(breaks: Iterable[Break], between: Between) -> dict[Break, Handed]:
-    """Breaks of wrappers and overrides that only lack optional parameters which upstream added."""
-    rows = {(row.location, row.target): row for row in between.rows}
-    found = {}
-    for one in breaks:
-        handed = None
-        if one.way == Touch.PATCH.value and (row := rows.get((one.location, one.target))) is not None:
-            handed = _handed_by_wrapper(row, between.opened)
-        elif one.way == Touch.OVERRIDE.value:
-            handed = _handed_by_override(one, between.opened)
-        if handed is not None:
-            found[one] = handed
-    return found
-
-
-def _handed_by_wrapper(row: Drift, opened: OpenedDrift) -> Handed | None:
-    sides, comparison = opened.sides, row.comparison
-    ours = sides.replacements.read(row.effect.replacement_at) if row.effect is not None else None
-    if ours is None or comparison is None or not isinstance(ours.node, ast.FunctionDef):
-        return None
-    tree = sides.replacements.read_tree(ours.location.path)
-    originals = find_held(tree, ours.node, row.target or "")
-    if ours.location.path != row.location.path:
-        return None  # the function stands in another file than the place
-    return _handed(ours.node.lineno, ours.definition, comparison, originals)
-
-
-def _handed_by_override(one: Break, opened: OpenedDrift) -> Handed | None:
-    ours = opened.sides.replacements.read(one.location)
-    if ours is None or not isinstance(ours.node, ast.FunctionDef):
-        return None
-    return _handed(ours.node.lineno, ours.definition, opened.sides.comparer.compare(one.target), frozenset())
-
-
-def _handed(line: int, ours: Definition, found: Comparison, originals: frozenset[str]) -> Handed | None:
-    before, after = found.before.definition, found.after.definition
-    if before is None or after is None or before.parameters is None or after.parameters is None:
-        return None
-    old, mine = {one.name for one in before.parameters}, {one.name for one in ours.parameters or ()}
-    new = [one for one in after.parameters if one.name not in old | mine]
-    refused = {problem.argument for problem in check_replacement(ours.parameters or (), after.parameters)}
-    if not new or refused - {one.name for one in new} or any(one.default is None for one in new):
-        return None
-    return Handed(line, tuple((one.name, one.default or "") for one in new), originals)

@@ -10,11 +10,9 @@ from layline.app.upgrade_answer import build_answer
 from layline.app.upgrade_followers import follow_importers
 from layline.app.upgrade_judging import (
     Between,
-    Standing,
     Stops,
     edit_to,
     find_break,
-    find_handed,
     find_lines,
     judge_at,
     judge_between,
@@ -29,20 +27,22 @@ from layline.errors import ConfigError
 from layline.history import read_commits
 from layline.history.commits import compare_commits
 from layline.source import Tree
+from layline.upgrade.absolute import Standing
+from layline.upgrade.changes import Change, carry_out, map_line
+from layline.upgrade.find_changes import find_changes
 from layline.upgrade.imports import follow_names
-from layline.upgrade.moves import NameMove, find_move
-from layline.upgrade.parameters import pass_parameter
+from layline.upgrade.moves import NameMove, find_move, follow_siblings
 from layline.upgrade.plan import (
     PATCHES,
-    Handed,
+    Again,
     Job,
-    find_handing_jobs,
+    find_changing_jobs,
+    find_compared,
     find_healed,
     find_jobs,
     find_unproven,
     group_breaks,
     is_generated,
-    map_line,
     mend_of,
     split_carried,
     unsure,
@@ -75,7 +75,7 @@ class Question:
     """First-parent commits after the pin, oldest first; the last one is where the upgrade ends."""
     breaks: tuple[Break, ...]
     moves: dict[str, NameMove]
-    handed: dict[Break, Handed]
+    changes: dict[Break, tuple[Change, ...]]
 
     @property
     def to(self) -> str:
@@ -151,8 +151,10 @@ def ask(workspace: Workspace, key: str, to: str, progress: Progress = silent) ->
     progress("looking for where names went", 0, 0)
     found = {name: _find_move(name, comparer, upstream) for name in {one.target for one in breaks}}
     moves = {name: move for name, move in found.items() if move is not None}
-    handed = find_handed(breaks, between)
-    return Question(workspace, key, upstream, between, now, then, order, breaks, moves, handed)
+    rest = [name for name in found if name not in moves or not moves[name].sure]
+    moves |= {move.old: move for move in follow_siblings(sorted(rest), moves, comparer)}
+    changes = find_changes(breaks, between.rows, between.opened.sides)
+    return Question(workspace, key, upstream, between, now, then, order, breaks, moves, changes)
 
 
 def _find_move(name: str, comparer: Comparer, upstream: Repository) -> NameMove | None:
@@ -202,14 +204,14 @@ class Workshop:
         rows = [
             row
             for job in jobs
-            if job.broken.way == PATCHES and job.handed is None and (row := self.find_row(job.broken)) is not None
+            if job.broken.way == PATCHES and not job.changes and (row := self.find_row(job.broken)) is not None
         ]
         edited = self._retarget(path, (original, current), rows, texts) if rows else current
-        names = {job.move.old: job.move.new for job in jobs if job.broken.way != PATCHES and job.handed is None}
+        names = {job.move.old: job.move.new for job in jobs if job.broken.way != PATCHES and not job.changes}
         followed = follow_names(edited, names) if names else None
         edited = followed.text if followed is not None else edited
-        for handed in dict.fromkeys(job.handed for job in jobs if job.handed is not None):
-            edited = _hand_on(original, edited, handed)
+        for change in dict.fromkeys(change for job in jobs for change in job.changes):
+            edited = carry_out(change, original, edited)
         return edited if edited != current else None
 
     def _retarget(self, path: str, versions: tuple[str, str], rows: list[Drift], texts: dict[str, str]) -> str:
@@ -224,13 +226,6 @@ class Workshop:
         return next((one.after for one in found.files if one.path == path), current)
 
 
-def _hand_on(original: str, text: str, handed: Handed) -> str:
-    for name, default in handed.parameters:
-        line = map_line(original, text, handed.line)
-        text = pass_parameter(text, line, name, default, handed.originals) or text
-    return text
-
-
 def make_plan(question: Question, progress: Progress = silent) -> Plan:
     """Schedule the sure moves, carry them out in memory, judge the result, keep what that confirms."""
     groups = group_breaks(question.breaks, question.order)
@@ -238,24 +233,33 @@ def make_plan(question: Question, progress: Progress = silent) -> Plan:
     commits = ends if ends and ends[-1] == question.to else [*ends, question.to]
     stops = Stops(question.upstream, tuple(commits), question.between.opened)
     jobs, carried = split_carried(find_jobs(groups, question.moves, stops.has, len(commits)))
-    jobs += find_handing_jobs(groups, question.handed, len(commits))
+    jobs += find_changing_jobs(groups, question.changes, len(commits))
     workshop = Workshop(question)
     refuted: dict[Break, str] = {}
-    after, texts = question.then, list[dict[str, str]]()
+    again, texts = Again(question.then), list[dict[str, str]]()
     for number in range(_ROUNDS):
         texts = workshop.carry_out(jobs, len(commits))
         final = {path: text for changed in texts for path, text in changed.items()}
         progress("judging the edited files again", 0, 0)
-        edited = edit_to(question.workspace, final)
-        after = judge_at(edited, question.key, question.to, progress) if final else question.then
-        wrong = find_unproven([*jobs, *carried], question.then.places, after.places)
+        again = _judge_again(question, final, progress) if final else Again(question.then)
+        wrong = find_unproven([*jobs, *carried], question.then.places, again)
         if not wrong:
             break
         refuted |= {job.broken: why for job, why in wrong}
         paths = {job.path for job, _ in wrong} if number else set[str]()  # a second time: not one edit of that file
         jobs = [job for job in jobs if job.broken not in refuted and job.path not in paths]
         carried = [job for job in carried if job.broken not in refuted and job.path not in paths]
-    return _assemble(workshop, question, (groups, commits), [*jobs, *carried], texts, (after, refuted))
+    return _assemble(workshop, question, (groups, commits), [*jobs, *carried], texts, (again, refuted))
+
+
+def _judge_again(question: Question, files: dict[str, str], progress: Progress) -> Again:
+    """The edited files at the end of the upgrade and, where a break shows only there, between the pin and the end."""
+    edited = edit_to(question.workspace, files)
+    after = judge_at(edited, question.key, question.to, progress)
+    if not find_compared(question.breaks, question.then.places):
+        return Again(after)
+    broken = judge_between(edited, question.key, question.to, progress).find_breaks()
+    return Again(after, frozenset((one.location.path, one.target) for one in broken))
 
 
 def _assemble(
@@ -264,13 +268,14 @@ def _assemble(
     course: tuple[list[tuple[str | None, list[Break]]], list[str]],
     jobs: list[Job],
     texts: list[dict[str, str]],
-    outcome: tuple[Standing, dict[Break, str]],
+    outcome: tuple[Again, dict[Break, str]],
 ) -> Plan:
     groups, commits = course
-    after, refuted = outcome
+    again, refuted = outcome
+    after = again.standing
     known = {one.hash: one for one in read_commits(question.upstream, commits)}
     mended = {job.broken for job in jobs}
-    healed = find_healed(question.breaks, mended, question.then.places, after.places)
+    healed = find_healed(question.breaks, mended, question.then.places, again)
     mended |= healed.keys()
     steps: list[Step] = []
     left = 0

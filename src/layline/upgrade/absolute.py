@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from layline.change.binding import CallSite, check_call, find_call_sites
-from layline.core.evidence import Evidence, Location
+from layline.core.evidence import Evidence, Location, Skipped
 from layline.core.ours import is_packaged
 from layline.coupling.callee import find_callee
 from layline.coupling.model import Touch
@@ -39,6 +39,25 @@ class Judged:
     def key(self) -> tuple[str, str, str]:
         """The same after lines moved."""
         return self.location.path, self.target, self.way
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Every place of ours at one upstream commit."""
+
+    commit: str
+    places: tuple[Judged, ...]
+    """Misfits first, then by place."""
+    skipped: tuple[Skipped, ...] = ()
+
+    @property
+    def misfits(self) -> tuple[Judged, ...]:
+        return tuple(one for one in self.places if not one.fits)
+
+    @property
+    def bad_lines(self) -> frozenset[tuple[str, int]]:
+        """File and line of each misfit: the unit in which breakage is counted."""
+        return frozenset((one.location.path, one.location.line) for one in self.misfits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from layline.source import Definition, DefinitionKind, Module, absolute_name
@@ -39,20 +39,30 @@ def find_followed(
     is imported by; None for everything else. Only a file that changed nothing else is a witness: where two names went
     and two came, nobody can say which became which.
     """
-    exchanges = list(_find_exchanges(importers, is_old, find_home))
+    exchanges = list(_find_exchanges(last, importers, is_old, find_home))
     followers = [one for one in exchanges if one.gained]
     witnesses = [one for one in followers if one.alone]
-    if not witnesses or 2 * len(followers) <= len(exchanges):
+    if 2 * len(followers) <= len(exchanges):
         return None
     common = set.intersection(*(set(one.gained) for one in followers))
-    if len(common) != 1:
-        return None
+    if not witnesses or len(common) != 1:
+        return _find_kin(followers)
     home = common.pop()
     spelled = [one.gained[home] for one in witnesses]
     new = max(sorted(set(spelled)), key=spelled.count)
-    if len(witnesses) < _MANY and not _are_alike(last, new.rpartition(".")[2]):
+    if len(witnesses) < _MANY and not are_alike(last, new.rpartition(".")[2]):
         return None
     return Followed(new, len(witnesses))
+
+
+def _find_kin(followers: Sequence[_Exchange]) -> Followed | None:
+    """Where several names went and came, the one that is called like the old one, if every file took that one up."""
+    homes = {one.kin for one in followers}
+    home = next(iter(homes)) if len(homes) == 1 else None
+    if home is None:
+        return None
+    spelled = [one.gained[home] for one in followers]
+    return Followed(max(sorted(set(spelled)), key=spelled.count), len(followers))
 
 
 def can_follow(old: Definition, new: Definition) -> bool:
@@ -72,17 +82,34 @@ class _Exchange:
     gained: dict[str, str]
     alone: bool
     """It let go of nothing else, and took up one name."""
+    kin: str | None = None
+    """The one home whose name is like the old one and like no other that it let go of."""
 
 
 def _find_exchanges(
-    importers: Iterable[Importer], is_old: Callable[[str], bool], find_home: Callable[[str], str | None]
+    last: str,
+    importers: Iterable[Importer],
+    is_old: Callable[[str], bool],
+    find_home: Callable[[str], str | None],
 ) -> Iterator[_Exchange]:
     for one in importers:
         before, after = _read_names(one, one.before), _read_names(one, one.after)
         if any(is_old(name) for name in before) and not any(is_old(name) for name in after):
             gained = {home: name for name in sorted(after - before) if (home := find_home(name)) is not None}
             others = [name for name in before - after if not is_old(name)]
-            yield _Exchange(gained, alone=len(gained) == 1 and not others)
+            alone = len(gained) == 1 and not others
+            yield _Exchange(gained, alone=alone, kin=_choose_kin(last, gained, others))
+
+
+def _choose_kin(last: str, gained: Mapping[str, str], others: Iterable[str]) -> str | None:
+    like = [home for home, name in gained.items() if are_alike(last, _last(name))]
+    if len(like) != 1 or any(are_alike(_last(other), _last(gained[like[0]])) for other in others):
+        return None
+    return like[0]
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
 
 
 def _read_names(one: Importer, module: Module) -> set[str]:
@@ -94,7 +121,25 @@ def _read_names(one: Importer, module: Module) -> set[str]:
     return found
 
 
-def _are_alike(old: str, new: str) -> bool:
-    """The same word, or one that holds the other."""
+def are_alike(old: str, new: str) -> bool:
+    """The same word, or one that holds the other, or all words of the other in their order."""
     one, two = old.lower(), new.lower()
-    return one in two or two in one
+    return one in two or two in one or _holds(old, new) or _holds(new, old)
+
+
+def _holds(long: str, short: str) -> bool:
+    words = iter(_split(long))
+    return all(word in words for word in _split(short))
+
+
+def _split(name: str) -> list[str]:
+    """`MXLinearConverter` and `mx_linear_converter` → mx, linear, converter."""
+    found, word = list[str](), ""
+    for at, letter in enumerate(name):
+        after = name[at + 1 : at + 2]
+        begins = letter.isupper() and (word[-1:].islower() or word[-1:].isdigit() or (word and after.islower()))
+        if (begins or letter == "_") and word:
+            found.append(word.lower())
+            word = ""
+        word += letter if letter != "_" else ""
+    return [*found, word.lower()] if word else found

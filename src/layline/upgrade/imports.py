@@ -129,13 +129,17 @@ class _Editor(cst.CSTTransformer):
         self, line: cst.SimpleStatementLine, node: cst.ImportFrom
     ) -> cst.SimpleStatementLine | cst.FlattenSentinel[cst.SimpleStatementLine]:
         module = _dotted(node.module)
-        names = () if isinstance(node.names, cst.ImportStar) else node.names
+        names = [] if isinstance(node.names, cst.ImportStar) else list(node.names)
         moved = {
             _dotted(item.name): new for item in names if (new := self._moves.get(f"{module}.{_dotted(item.name)}"))
         }
         if not moved:
             return line
         self.done.update(f"{module}.{name}" for name in moved)
+        names = [_rename_here(item, module, moved) for item in names]
+        moved = {name: new for name, new in moved.items() if new.rpartition(".")[0] != module}
+        if not moved:
+            return line.with_changes(body=[node.with_changes(names=names)])
         homes = dict.fromkeys(new.rpartition(".")[0] for new in moved.values())
         if len(moved) == len(names) and len(homes) == 1:
             return line.with_changes(body=[_redirect(node, names, moved, next(iter(homes)))])
@@ -160,6 +164,12 @@ def _alias(item: cst.ImportAlias, new: str) -> cst.ImportAlias:
     return item.with_changes(name=cst.Name(last), asname=asname)
 
 
+def _rename_here(item: cst.ImportAlias, module: str, moved: Mapping[str, str]) -> cst.ImportAlias:
+    """The item under its new name, where the module stays."""
+    new = moved.get(_dotted(item.name), "")
+    return _alias(item, new) if new.rpartition(".")[0] == module else item
+
+
 def _redirect(
     node: cst.ImportFrom, names: Sequence[cst.ImportAlias], moved: Mapping[str, str], home: str
 ) -> cst.ImportFrom:
@@ -177,5 +187,16 @@ def _close(kept: list[cst.ImportAlias], node: cst.ImportFrom) -> list[cst.Import
     """The names that stay; without parentheses nothing may follow the last one."""
     if isinstance(node.names, cst.ImportStar):
         return kept
-    last = node.names[-1]
-    return [*kept[:-1], kept[-1].with_changes(comma=last.comma)]
+    return [*kept[:-1], kept[-1].with_changes(comma=_close_comma(kept[-1].comma, node.names[-1].comma))]
+
+
+def _close_comma(
+    own: cst.Comma | cst.MaybeSentinel, last: cst.Comma | cst.MaybeSentinel
+) -> cst.Comma | cst.MaybeSentinel:
+    """What stands behind the last name: its own comment, and the line end before the bracket."""
+    if not isinstance(own, cst.Comma) or not isinstance(last, cst.Comma):
+        return last
+    mine, end = own.whitespace_after, last.whitespace_after
+    if not isinstance(mine, cst.ParenthesizedWhitespace) or not isinstance(end, cst.ParenthesizedWhitespace):
+        return last
+    return last.with_changes(whitespace_after=end.with_changes(first_line=mine.first_line))

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from layline.change.compare import Comparer, Comparison
 from layline.change.similarity import SMALL, compare_names, read_shingles
 from layline.core.drift import DriftKind
 from layline.source import DefinitionKind, Resolver, Symbol, SymbolKind
+from layline.upgrade.followers import are_alike, can_follow
 
 _ALIKE = 0.4
 """Bodies of one name, gone from one place and new in one other, this alike: the same thing."""
 _RENAMED = 0.8
 """Under another name it takes more."""
+_KIN = 0.9
+"""So high a score of the history, in one module, and under a name that says the same: it took another name there."""
 _SURE = 0.85
 """A score of the history: a commit took it from there and put it here."""
 _RIVAL = 0.05
@@ -35,6 +39,12 @@ class NameMove:
     def is_renamed(self) -> bool:
         return self.old.rpartition(".")[2] != self.new.rpartition(".")[2]
 
+    def respell(self, name: str) -> str | None:
+        """Another name with what this one got in front and behind; None where it got neither."""
+        old, new = self.old.rpartition(".")[2], self.new.rpartition(".")[2]
+        front, found, back = new.partition(old)
+        return f"{front}{name}{back}" if found and (front or back) else None
+
 
 def find_move(target: str, comparer: Comparer) -> NameMove | None:
     """The new home of a name that its old address no longer has; None where nothing is known."""
@@ -45,6 +55,28 @@ def find_move(target: str, comparer: Comparer) -> NameMove | None:
     holder = home.rpartition(".")[0]
     importable = holder == target.rpartition(".")[0] or holder in comparer.tip.index.entries
     return NameMove(target, home, _is_sure(found, home, comparer), _say(found, home, comparer), importable)
+
+
+def follow_siblings(lost: Iterable[str], moves: Mapping[str, NameMove], comparer: Comparer) -> Iterator[NameMove]:
+    """Names that went when others of their module did, and whose module has a name made of them in the same way."""
+    for target in lost:
+        found = comparer.compare(target)
+        holder, _, name = target.rpartition(".")
+        gone = found.before.definition
+        commit = comparer.find_loss(found) if gone is not None and not found.after.exists else None
+        for sibling in moves.values() if commit is not None else ():
+            spelled = sibling.respell(name) if sibling.sure and sibling.is_renamed else None
+            if spelled is None or sibling.old.rpartition(".")[0] != holder or sibling.old == target:
+                continue
+            new = f"{sibling.new.rpartition('.')[0]}.{spelled}"
+            there, before = comparer.tip.resolve(new).definition, comparer.pin.resolve(new)
+            if gone is None or there is None or before.exists or not can_follow(gone, there):
+                continue
+            if comparer.find_loss(comparer.compare(sibling.old)) == commit:
+                old, now = (one.rpartition(".")[2] for one in (sibling.old, sibling.new))
+                why = f"in the same commit, {(commit or '')[:9]}, {old} became {now}"
+                yield NameMove(target, new, sure=True, why=why, followed=True)
+                break
 
 
 def _say(found: Comparison, home: str, comparer: Comparer) -> str:
@@ -101,7 +133,8 @@ def _is_alike(before: Symbol, there: Symbol, score: float, comparer: Comparer) -
     if not same_name and min(_size(comparer.pin, before), _size(comparer.tip, there)) < SMALL:
         return False  # so are two short bodies
     alike = comparer.homes.similarity(before.module, one, there.module, two)
-    enough = (alike >= _ALIKE or score >= _SURE) if same_name else alike >= _RENAMED
+    is_kin = score >= _KIN and before.module == there.module and are_alike(one.name, two.name)
+    enough = (alike >= _ALIKE or score >= _SURE) if same_name else (alike >= _RENAMED or is_kin)
     return enough and not _has_rival(before, there, alike, comparer)
 
 

@@ -11,13 +11,15 @@ import libcst as cst
 from libcst import helpers
 from libcst.metadata import MetadataWrapper, PositionProvider
 
+from layline.upgrade.paths import is_handed_everywhere
+
 
 def pass_parameter(text: str, line: int, name: str, default: str, originals: Iterable[str] = ()) -> str | None:
     """The file with the parameter taken and handed on by the function that begins at `line`; None where that is
     unclear.
 
-    `originals`: what the function calls upstream's by, beside `super()`. It must call it exactly once, in plain words;
-    a function that does not is a copy, and what the parameter means there is for a person to say.
+    `originals`: what the function calls upstream's by, beside `super()`. It must call it in plain words on every path
+    that does something; a function that does not is a copy, and what the parameter means there is for a person to say.
     """
     if not _is_literal(default):
         return None
@@ -31,16 +33,25 @@ def pass_parameter(text: str, line: int, name: str, default: str, originals: Ite
         return None
     function = found[0]
     calls = _find_calls(function, frozenset(originals))
-    if (
-        len(calls) != 1
-        or not _is_always_reached(function, calls[0])
-        or not _can_take(function, name)
-        or not _is_plain(calls[0])
-    ):
+    if not calls or not _can_take(function, name) or not all(map(_is_plain, calls)):
         return None
-    edited = cst.ensure_type(wrapper.module.deep_replace(calls[0], _hand_on(calls[0], name)), cst.Module)
-    again = next(node for node in _functions(edited) if node.name.value == function.name.value and _holds(node, name))
-    return cst.ensure_type(edited.deep_replace(again, _take(again, name, default)), cst.Module).code
+    if not is_handed_everywhere(function, calls):
+        return None
+    return wrapper.module.visit(_Editor(function, calls, (name, default))).code
+
+
+class _Editor(cst.CSTTransformer):
+    def __init__(self, function: cst.FunctionDef, calls: list[cst.Call], parameter: tuple[str, str]) -> None:
+        super().__init__()
+        self._function = function
+        self._calls = frozenset(map(id, calls))
+        self._parameter = parameter
+
+    def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:
+        return _hand_on(updated_node, self._parameter[0]) if id(original_node) in self._calls else updated_node
+
+    def leave_FunctionDef(self, original_node: cst.FunctionDef, updated_node: cst.FunctionDef) -> cst.BaseStatement:
+        return _take(updated_node, *self._parameter) if original_node is self._function else updated_node
 
 
 def _is_literal(text: str) -> bool:
@@ -73,70 +84,6 @@ def _find_calls(function: cst.FunctionDef, originals: frozenset[str]) -> list[cs
     reader = _Calls(function.name.value, originals)
     function.body.visit(reader)
     return reader.found
-
-
-def _is_always_reached(function: cst.FunctionDef, call: cst.Call) -> bool:
-    """True if every path through the function makes the call: on another one the parameter would be dropped unseen."""
-    for statement in function.body.body:
-        held = _Held(call)
-        statement.visit(held)
-        if held.found:
-            return isinstance(statement, cst.SimpleStatementLine) and not held.is_conditional
-        if held.leaves:
-            return False
-    return False
-
-
-class _Held(cst.CSTVisitor):
-    """Whether a statement holds a call, and whether it may leave the function or skip the call."""
-
-    def __init__(self, call: cst.Call) -> None:
-        super().__init__()
-        self._call = call
-        self.found = False
-        self.leaves = False
-        self.is_conditional = False
-
-    def on_visit(self, node: cst.CSTNode) -> bool:
-        self.found = self.found or node is self._call
-        self.leaves = self.leaves or isinstance(node, cst.Return | cst.Raise | cst.Yield)
-        self.is_conditional = self.is_conditional or isinstance(
-            node, cst.IfExp | cst.BooleanOperation | cst.Lambda | cst.CompFor
-        )
-        return True
-
-
-class _Functions(cst.CSTVisitor):
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[cst.FunctionDef] = []
-
-    def visit_FunctionDef(self, node: cst.FunctionDef) -> None:
-        self.found.append(node)
-
-
-def _functions(module: cst.Module) -> list[cst.FunctionDef]:
-    reader = _Functions()
-    module.visit(reader)
-    return reader.found
-
-
-def _holds(function: cst.FunctionDef, name: str) -> bool:
-    """True of the function whose call hands the parameter on, and which does not take it yet."""
-    reader = _Handed(name)
-    function.body.visit(reader)
-    return reader.found and _can_take(function, name)
-
-
-class _Handed(cst.CSTVisitor):
-    def __init__(self, name: str) -> None:
-        super().__init__()
-        self._name = name
-        self.found = False
-
-    def visit_Arg(self, node: cst.Arg) -> None:
-        if node.keyword is not None and node.keyword.value == self._name and isinstance(node.value, cst.Name):
-            self.found = self.found or node.value.value == self._name
 
 
 def _can_take(function: cst.FunctionDef, name: str) -> bool:

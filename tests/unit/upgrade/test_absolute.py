@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from layline.app.upgrade_check import upgrade_check
-from layline.app.upgrade_judging import Standing, judge_at
+from layline.app.upgrade_judging import judge_at
+from layline.upgrade.absolute import Standing
 from upgrading import Files, make_project
 
 UPSTREAM: Files = {

@@ -32,12 +32,17 @@ FOLLOWS = [
     (
         "brackets and comments",
         "from keel.run import (\n    keep,  # a\n    run,\n)\nx = 1  # b\n",
-        "from keel.run import (\n    keep,\n)\nfrom keel.engine import run\nx = 1  # b\n",
+        "from keel.run import (\n    keep,  # a\n)\nfrom keel.engine import run\nx = 1  # b\n",
     ),
     (
         "inside a function",
         "def f():\n    from keel.run import run, keep\n    return run\n",
         "def f():\n    from keel.run import keep\n    from keel.engine import run\n    return run\n",
+    ),
+    (
+        "another name in the same module",
+        "from keel.state import (\n    depth,  # a\n    keep,\n)\n",
+        "from keel.state import (\n    draught as depth,  # a\n    keep,\n)\n",
     ),
     ("module under an alias", "import keel.old as o\n", "import keel.new as o\n"),
     ("module without an alias, beside it", "import keel.old\nkeel.old.f()\n", "import keel.new\nkeel.new.f()\n"),

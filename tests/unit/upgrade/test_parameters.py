@@ -26,6 +26,48 @@ PASSES = [
         "def mine(\n    x,\n    y=1,\n    keep=None,  # kept\n):\n    return original(\n        x,\n        y=y,\n        keep=keep,\n    )\n",
     ),
     (
+        "twice, and behind a function of its own",
+        "def mine(x):\n    def inner(y):\n        return y\n    original(x)\n    return original(inner(x))\n",
+        1,
+        (
+            "def mine(x, keep=None):\n    def inner(y):\n        return y\n    original(x, keep=keep)\n"
+            "    return original(inner(x), keep=keep)\n"
+        ),
+    ),
+    (
+        "on each path",
+        "def mine(x):\n    if x:\n        return original(x)\n    log(x)\n    return original(0)\n",
+        1,
+        (
+            "def mine(x, keep=None):\n    if x:\n        return original(x, keep=keep)\n    log(x)\n"
+            "    return original(0, keep=keep)\n"
+        ),
+    ),
+    (
+        "nothing to do on the other path",
+        "def mine(x):\n    if x > limit():\n        log(f'{x}')\n        return\n    return original(x)\n",
+        1,
+        (
+            "def mine(x, keep=None):\n    if x > limit():\n        log(f'{x}')\n        return\n"
+            "    return original(x, keep=keep)\n"
+        ),
+    ),
+    (
+        "refused on the other path",
+        "def mine(x):\n    if not x:\n        raise ValueError(x)\n    original(x)\n",
+        1,
+        "def mine(x, keep=None):\n    if not x:\n        raise ValueError(x)\n    original(x, keep=keep)\n",
+    ),
+    (
+        "a plain value where it fails",
+        "def mine(x):\n    try:\n        return original(x)\n    except KeyError:\n        return 0, 0\n",
+        1,
+        (
+            "def mine(x, keep=None):\n    try:\n        return original(x, keep=keep)\n    except KeyError:\n"
+            "        return 0, 0\n"
+        ),
+    ),
+    (
         "nothing yet",
         "def mine():\n    return original()\n",
         1,
@@ -34,10 +76,21 @@ PASSES = [
 ]
 LEAVES = [
     ("a copy calls nothing", "def mine(x):\n    return x\n", 1, "None"),
-    ("on one path only", "def mine(x):\n    if x:\n        return original(x)\n    return 1\n", 1, "None"),
-    ("after an early return", "def mine(x):\n    if x:\n        return 1\n    return original(x)\n", 1, "None"),
+    (
+        "work of its own on a path",
+        "def mine(x):\n    if x:\n        return original(x)\n    return own(x)\n",
+        1,
+        "None",
+    ),
+    (
+        "work of its own, then a plain value",
+        "def mine(x):\n    if x:\n        own(x)\n        return 1\n    original(x)\n",
+        1,
+        "None",
+    ),
+    ("in a loop that may not run", "def mine(x):\n    own(x)\n    for y in x:\n        original(y)\n", 1, "None"),
+    ("called later", "def mine(x):\n    return lambda: original(x)\n", 1, "None"),
     ("in a conditional expression", "def mine(x):\n    return original(x) if x else 1\n", 1, "None"),
-    ("two calls", "def mine(x):\n    original(x)\n    return original(x)\n", 1, "None"),
     ("it takes everything", "def mine(x, **more):\n    return original(x, **more)\n", 1, "None"),
     ("stars hide what is passed", "def mine(x):\n    return original(*x)\n", 1, "None"),
     ("it takes it already", "def mine(x, keep=1):\n    return original(x)\n", 1, "None"),
