@@ -11,9 +11,9 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from layline.app.gap_coupling import measure_impact
 from layline.config import Backend, Project, Settings
 from layline.coupling.model import Consequence
+from layline.gap.impact import measure_impact
 from layline.git import open_repository
 from layline.history import read_diff
 from layline.source import Tree

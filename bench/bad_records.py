@@ -22,7 +22,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from bad_records import BAD_TEXTS, BAD_VALUES
 from broken_projects import BREAKAGES
-from layline.dashboard.records import load_records
+from layline.workspace.records import load_records
 from record_samples import DROP, GOOD, REQUIRED, spoil, write_project, write_record
 
 Spoil = Callable[[Path], object]

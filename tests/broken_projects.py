@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from layline.dashboard.records import LARGEST_FILE
+from layline.workspace.records import LARGEST_FILE
 from record_samples import GAP_ID, gap_record, spoil, weekly_record, write, write_record
 
 GAP_REPORTS = "docs/backend-gap/dashboard-data/reports"

@@ -26,7 +26,7 @@ _HOMES = {
     "Fact": "layline.core.evidence",
     "Report": "layline.core.report",
     "Skipped": "layline.core.evidence",
-    "Span": "layline.app.periodic",
+    "Span": "layline.periodic.run",
     "Workspace": "layline.workspace.open",
     "bench_csv": "layline.app.bench",
     "campaign_audit": "layline.app.campaign_audit",

@@ -19,7 +19,6 @@ from layline.app.patches_read import patches_find as patches_find
 from layline.app.patches_read import patches_notes as patches_notes
 from layline.app.patches_read import patches_port as patches_port
 from layline.app.patches_read import patches_show as patches_show
-from layline.app.periodic import Span as Span
 from layline.app.periodic import periodic_monthly as periodic_monthly
 from layline.app.periodic import periodic_weekly as periodic_weekly
 from layline.core.evidence import Evidence as Evidence
@@ -29,6 +28,7 @@ from layline.core.report import Answer as Answer
 from layline.core.report import Report as Report
 from layline.errors import Error as Error
 from layline.patches.drift.ask import DriftOptions as DriftOptions
+from layline.periodic.run import Span as Span
 from layline.render.markdown import render_markdown as render_markdown
 from layline.render.text import render_text as render_text
 from layline.workspace.open import Workspace as Workspace

@@ -8,8 +8,8 @@ import pytest
 
 from commands import layline
 from histories import History
-from layline.app.gap_coupling import measure_impact
 from layline.coupling.model import Consequence, Touch
+from layline.gap.impact import measure_impact
 from layline.source import Tree
 from layline.workspace.open import open_workspace
 

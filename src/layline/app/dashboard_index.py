@@ -14,11 +14,11 @@ from layline.core.evidence import Alert, Severity, Skipped, encode_skipped
 from layline.core.period import Cadence
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
 from layline.dashboard.index import build_cadence_index, build_combined_index, build_gap_index
-from layline.dashboard.records import GAP_FOLDER, Records, load_records, require_valid
 from layline.dashboard.unshown import find_doubtful
 from layline.errors import ConfigError, Error, RecordError
 from layline.files import write_inside
 from layline.periodic.presets import fill_preset
+from layline.workspace.records import GAP_FOLDER, Records, load_records, require_valid
 
 if TYPE_CHECKING:
     from layline.config import Loaded

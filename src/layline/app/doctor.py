@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layline.app.gap import find_endpoints
 from layline.core.environment import install_extra
 from layline.core.prose import count, verb
 from layline.core.report import Answer, Bullets, Paragraph, Report, Section, Table
 from layline.errors import Error
 from layline.files import name_path
+from layline.gap.endpoints import find_endpoints
 from layline.history import read_pin
 from layline.source.tree import Tree
 

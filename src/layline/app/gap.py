@@ -2,37 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from layline.core.evidence import Alert, Evidence, Fact, Severity
-from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
+from layline.core.report import Answer
 from layline.core.revision import Relation
-from layline.errors import ConfigError
-from layline.git import DIFF_RULE, DIFF_SETTINGS
-from layline.history import compare_commits, nearest_tag, read_commit, read_diff, read_version
+from layline.gap.endpoints import find_alerts, find_endpoints
+from layline.gap.show import build_data, build_report, find_broken_limits, measure, parse_limit
 from layline.workspace.uncommitted import tell_uncommitted
 
 if TYPE_CHECKING:
-    from layline.config import Backend
-    from layline.git import Repository
     from layline.workspace.open import Workspace
-
-STALE_DAYS = 14
-"""A compared ref whose newest commit is older than this may simply not have been fetched."""
-FIGURES = ("behind", "ahead", "files", "insertions", "deletions", "age_days")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Endpoints:
-    """The two upstream commits of a gap, and where each was read."""
-
-    pin: str
-    tip: str
-    pin_evidence: Evidence
-    ref: str
 
 
 def gap_show(
@@ -43,180 +23,10 @@ def gap_show(
     backend = workspace.settings.backend(key)
     upstream = workspace.open_backend(key)
     ends = find_endpoints(workspace, upstream, key, to=to)
-    facts = list(_measure(upstream, backend, ends))
+    facts = list(measure(upstream, backend, ends))
     values = {fact.name: fact.value for fact in facts}
     alerts = tuple(find_alerts(values["tip.date"], Relation(values["relation"]), ends.ref, today))
-    broken = tuple(_find_broken_limits(values, limits, ends))
-    data = _build_data(workspace, key, facts, ends, today)
-    report = _build_report(workspace, backend.label or key, facts, (*broken, *alerts), today)
+    broken = tuple(find_broken_limits(values, limits, ends))
+    data = build_data(workspace, key, facts, ends, today)
+    report = build_report(workspace, backend.label or key, facts, (*broken, *alerts), today)
     return tell_uncommitted(workspace, Answer(report=report, data=data, needs_person=bool(broken)), [key], code=False)
-
-
-def find_endpoints(workspace: Workspace, upstream: Repository, key: str, *, to: str | None = None) -> Endpoints:
-    """The pin at the downstream commit looked at, and the upstream commit compared with."""
-    backend = workspace.settings.backend(key)
-    pinned = workspace.find_pinned(key)
-    ref = backend.ref if to is None else to
-    return Endpoints(pin=pinned.commit, tip=upstream.resolve_upstream(ref), pin_evidence=pinned.evidence, ref=ref)
-
-
-def _measure(upstream: Repository, backend: Backend, ends: Endpoints) -> list[Fact[Any]]:
-    pin, tip = read_commit(upstream, ends.pin), read_commit(upstream, ends.tip)
-    distance = compare_commits(upstream, ends.pin, ends.tip)
-    diff = read_diff(upstream, ends.pin, ends.tip)
-    span = f"{ends.pin}..{ends.tip}"
-    numstat = f"git diff --shortstat {' '.join(DIFF_SETTINGS)} {ends.pin} {ends.tip}"
-
-    def fact(name: str, value: object, command: str, *more: Evidence) -> Fact[Any]:
-        return Fact(
-            name=name, value=value, evidence=(Evidence(repo=upstream.name, commit=ends.tip, command=command), *more)
-        )
-
-    facts = [
-        fact("pin.commit", ends.pin, f"git rev-parse {ends.pin}^{{commit}}", ends.pin_evidence),
-        fact("pin.date", pin.date, f"git log -1 --format=%cs {ends.pin}"),
-        fact("pin.subject", pin.subject, f"git log -1 --format=%s {ends.pin}"),
-        fact("tip.commit", ends.tip, f"git rev-parse {ends.tip}^{{commit}}"),
-        fact("tip.date", tip.date, f"git log -1 --format=%cs {ends.tip}"),
-        fact("tip.subject", tip.subject, f"git log -1 --format=%s {ends.tip}"),
-        fact("behind", distance.behind, f"git rev-list --count {span}"),
-        fact("ahead", distance.ahead, f"git rev-list --count {ends.tip}..{ends.pin}"),
-        fact("merge_base", distance.merge_base, f"git merge-base {ends.pin} {ends.tip}"),
-        fact("relation", distance.relation.value, f"git merge-base {ends.pin} {ends.tip}"),
-        fact("files", len(diff.files), numstat),
-        fact("insertions", diff.insertions, numstat),
-        fact("deletions", diff.deletions, numstat),
-        fact(
-            "age_days",
-            (date.fromisoformat(tip.date) - date.fromisoformat(pin.date)).days,
-            f"git log --no-walk=unsorted --format=%cs {ends.tip} {ends.pin}",
-        ),
-    ]
-    for side, commit in (("pin", ends.pin), ("tip", ends.tip)):
-        version = read_version(upstream, commit, backend.packages)
-        if version is not None:
-            facts.append(Fact(name=f"{side}.version", value=version.text, evidence=(version.evidence,)))
-        tag = nearest_tag(upstream, commit)
-        if tag is not None:
-            facts.append(fact(f"{side}.tag", list(tag), f"git rev-list --count {tag[0]}..{commit}"))
-    return facts
-
-
-def find_alerts(tip_date: str, relation: Relation, ref: str, today: date) -> list[Alert]:
-    """What a reader of any gap must know: a ref that may be stale, a pin that has left the line."""
-    alerts = []
-    age = (today - date.fromisoformat(tip_date)).days
-    if age > STALE_DAYS and not re.fullmatch("[0-9a-f]{4,64}", ref):  # a commit named by hash is what it is
-        message = (
-            f"the newest commit of {ref} is {age} days old on {today}; if upstream is still developed, use --fetch "
-            "first"
-        )
-        alerts.append(Alert(severity=Severity.LOOK, message=message))
-    if relation in {Relation.DIVERGED, Relation.UNRELATED}:
-        message = (
-            f"the pin is not an ancestor of {ref} ({relation.value}): both sides have commits that the other lacks"
-        )
-        alerts.append(Alert(severity=Severity.LOOK, message=message))
-    return alerts
-
-
-def parse_limit(text: str) -> tuple[str, int]:
-    """`behind>200` → ("behind", 200)."""
-    name, _, number = text.partition(">")
-    if name.strip() not in FIGURES or not number.strip().isdigit():
-        raise ConfigError(
-            f"--fail-on {text!r} is not a limit.", hint=f"Write NAME>NUMBER with NAME one of {', '.join(FIGURES)}."
-        )
-    return name.strip(), int(number)
-
-
-def _find_broken_limits(values: dict[str, Any], limits: tuple[tuple[str, int], ...], ends: Endpoints) -> list[Alert]:
-    return [
-        Alert(severity=Severity.BREAKS, message=f"{name} is {values[name]}, above the limit of {limit}, at {ends.ref}")
-        for name, limit in limits
-        if values[name] > limit
-    ]
-
-
-def _build_data(workspace: Workspace, key: str, facts: list[Fact[Any]], ends: Endpoints, today: date) -> dict[str, Any]:
-    data: dict[str, Any] = {
-        "schema": "layline.gap/1",
-        "backend": key,
-        "downstream_commit": workspace.commit,
-        "pin": {"path": ends.pin_evidence.path},
-        "tip": {"ref": ends.ref},
-    }
-    for fact in facts:
-        side, _, name = fact.name.rpartition(".")
-        (data[side] if side else data)[name] = fact.value
-    for side in ("pin", "tip"):
-        data[side].setdefault("version", None)
-        data[side].setdefault("tag", None)
-    data["tip"]["age_days"] = (today - date.fromisoformat(data["tip"]["date"])).days
-    data["date"] = today.isoformat()
-    data["diff_rule"] = DIFF_RULE
-    data["evidence"] = {fact.name: fact.evidence[0].command for fact in facts}
-    data["repositories"] = {"downstream": workspace.downstream.name, "upstream": facts[0].evidence[0].repo}
-    return data
-
-
-_LABELS = {
-    "pin.commit": "pin",
-    "pin.date": "pinned commit of",
-    "pin.subject": "pin subject",
-    "pin.version": "pin version",
-    "pin.tag": "nearest tag before pin",
-    "tip.commit": "tip",
-    "tip.date": "tip commit of",
-    "tip.subject": "tip subject",
-    "tip.version": "tip version",
-    "tip.tag": "nearest tag before tip",
-    "merge_base": "merge base",
-    "age_days": "age in days",
-    "files": "files changed",
-}
-_ORDER = ("pin.", "tip.", "")
-
-
-def _build_report(
-    workspace: Workspace, label: str, facts: list[Fact[Any]], alerts: tuple[Alert, ...], today: date
-) -> Report:
-    ordered = sorted(facts, key=lambda fact: next(i for i, start in enumerate(_ORDER) if fact.name.startswith(start)))
-    rows = tuple((_LABELS.get(fact.name, fact.name), _show_value(fact)) for fact in ordered)
-    values = {fact.name: fact.value for fact in facts}
-    sentence = (
-        f"{label} is pinned {values['behind']} commits behind {values['tip.commit'][:8]}"
-        f" and {values['ahead']} ahead; {values['files']} files differ,"
-        f" +{values['insertions']} −{values['deletions']} lines, {values['age_days']} days apart."
-    )
-    evidence = tuple(
-        (_LABELS.get(fact.name, fact.name), Cell(item.command or str(item), code=True), item.repo)
-        for fact in ordered
-        for item in fact.evidence
-    )
-    return Report(
-        title=f"{label}: the gap",
-        meta=(
-            ("downstream", f"{workspace.downstream.name} at {workspace.commit[:12]}"),
-            ("looked at on", f"{today}; dates are committer dates in the committer's own time zone"),
-            ("diff", DIFF_RULE),
-        ),
-        alerts=alerts,
-        sections=(
-            Section(title="", blocks=(Paragraph(sentence), Table(columns=("what", "value"), rows=rows))),
-            Section(title="Evidence", blocks=(Table(columns=("what", "command", "in a clone of"), rows=evidence),)),
-        ),
-    )
-
-
-def _show_value(fact: Fact[Any]) -> str | Cell:
-    match fact.name:
-        case "pin.tag" | "tip.tag":
-            name, distance = fact.value
-            return name if distance == 0 else f"{name} ({distance} commit{'' if distance == 1 else 's'} before)"
-        case "pin.commit" | "tip.commit":
-            return Cell(
-                str(fact.value), evidence=Evidence(repo=fact.evidence[0].repo, commit=str(fact.value)), code=True
-            )
-        case _:
-            return "none" if fact.value is None else str(fact.value)

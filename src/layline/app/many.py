@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from layline import codec
 from layline.app.fleet import OPTIONS
 from layline.app.fleet_file import read_fleet
-from layline.app.gap_report import Wanted, make_report
+from layline.app.gap_handed import HANDED
 from layline.app.gap_trend import find_days, find_moment
 from layline.app.impact import find_ends
 from layline.app.patches_matrix import choose_refs
@@ -24,6 +24,7 @@ from layline.config import Settings
 from layline.core.progress import Progress, silent
 from layline.errors import ConfigError, Error
 from layline.executors import Plain, Tally, open_executor
+from layline.gap.written import Wanted, make_report
 from layline.git import open_repository
 from layline.patches.drift.ask import find_drift
 from layline.source.cache import cache_directory, collect_rows, store_rows
@@ -113,7 +114,7 @@ def _answer_cells(workspace: Workspace, job: Plain) -> None:
 
 
 def _answer_gap(workspace: Workspace, job: Plain) -> None:
-    make_report(workspace, job["key"], codec.decode(Wanted, job["wanted"], where="job"))
+    make_report(workspace, job["key"], codec.decode(Wanted, job["wanted"], where="job"), HANDED)
 
 
 def _answer_breaks(workspace: Workspace, job: Plain) -> None:

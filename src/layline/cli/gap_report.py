@@ -51,6 +51,7 @@ def gap_report(
     from layline.app import gap_report as app
     from layline.app.many import ask_gaps, spread
     from layline.cli.progress import show_progress
+    from layline.gap.written import Wanted
     from layline.workspace.open import fetch_backend, open_workspace
 
     if backend is not None and every:
@@ -63,7 +64,7 @@ def gap_report(
         fetch_backend(workspace, key)
     with show_progress() as progress:
         if (where := executor or workspace.settings.executor.where) is not None:
-            wanted = app.Wanted(to=to, today=today, take_over=take_over, patches=not no_patches)
+            wanted = Wanted(to=to, today=today, take_over=take_over, patches=not no_patches)
             spread(where, ask_gaps(workspace, keys, wanted), progress)
         answer = app.gap_report(
             workspace, keys, to=to, today=today, take_over=take_over, patches=not no_patches, progress=progress

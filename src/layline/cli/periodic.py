@@ -106,7 +106,7 @@ def _run(
     replace_foreign: bool,
     **span: Any,
 ) -> int:
-    from layline.app.periodic import Span
+    from layline.periodic.run import Span
     from layline.workspace.open import fetch_backend, open_workspace
 
     workspace = open_workspace(config)

@@ -12,9 +12,9 @@ from typing import Any
 from layline import codec
 from layline.core.evidence import Skipped
 from layline.core.records import GapRecord, PeriodicRecord
-from layline.dashboard.records import GAP_FOLDER, Records, find_path_problem
 from layline.dashboard.sections import Sections
 from layline.errors import RecordError
+from layline.workspace.records import GAP_FOLDER, Records, find_path_problem
 
 DATA_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}\.json\Z")
 """Names that become addresses."""

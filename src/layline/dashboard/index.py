@@ -13,7 +13,7 @@ from typing import Any
 
 from layline.core.period import Cadence
 from layline.core.records import GapRecord, PeriodicRecord, recommendation_label
-from layline.dashboard.records import Loaded, Records
+from layline.workspace.records import Loaded, Records
 
 
 def build_gap_index(records: Records) -> dict[str, Any]:

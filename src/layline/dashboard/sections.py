@@ -15,9 +15,9 @@ from typing import Any
 
 from layline import codec
 from layline.core.evidence import Skipped
-from layline.dashboard.records import find_path_problem
 from layline.errors import RecordError
 from layline.render.markup import safe_link
+from layline.workspace.records import find_path_problem
 
 RESERVED = frozenset(
     {

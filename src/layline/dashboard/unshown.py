@@ -11,7 +11,7 @@ from layline.core.records import GapRecord
 from layline.dashboard.backend_status import web_address
 from layline.dashboard.breakage import find_mismatch
 from layline.dashboard.content import Content, is_future
-from layline.dashboard.records import Records
+from layline.workspace.records import Records
 
 _LISTS = {"patches": ("patches", "unregistered", "skipped"), "drift": ("rows",), "campaign": ("rounds",)}
 

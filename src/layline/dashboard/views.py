@@ -21,7 +21,7 @@ from layline.dashboard.backend_status import (
 from layline.dashboard.commands import audit_command, merged_link, verify_command
 from layline.dashboard.contradictions import Contradiction, find_in_gap, find_in_periodic
 from layline.dashboard.prose import Addresses, Finding, count_words, set_finding, set_words, window_words
-from layline.dashboard.records import Loaded
+from layline.workspace.records import Loaded
 
 FEW = 6
 """With no more entries than this a filter would only get in the way."""

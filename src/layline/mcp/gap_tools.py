@@ -67,13 +67,15 @@ def _write_gap(session: Session, progress: Progress, asked: Asked) -> Answer:
 
 
 def _write_weekly(session: Session, progress: Progress, asked: Asked) -> Answer:
-    from layline.app.periodic import Span, periodic_weekly
+    from layline.app.periodic import periodic_weekly
+    from layline.periodic.run import Span
 
     return periodic_weekly(session.workspace(), Span(period=asked["period"], until=asked["date"]))
 
 
 def _write_monthly(session: Session, progress: Progress, asked: Asked) -> Answer:
-    from layline.app.periodic import Span, periodic_monthly
+    from layline.app.periodic import periodic_monthly
+    from layline.periodic.run import Span
 
     return periodic_monthly(session.workspace(), Span(period=asked["period"], until=asked["date"]))
 

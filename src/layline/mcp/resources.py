@@ -15,10 +15,10 @@ from layline.core.period import Cadence
 from layline.core.progress import silent
 from layline.core.records import GapRecord
 from layline.core.report import Answer
-from layline.dashboard.records import GAP_FOLDER, Records, find_path_problem, load_records
 from layline.errors import Error
 from layline.mcp.tool import Session
 from layline.mcp.tools import find_tool
+from layline.workspace.records import GAP_FOLDER, Records, find_path_problem, load_records
 
 PAGE = 16_000
 """Characters of one page; about four thousand tokens."""

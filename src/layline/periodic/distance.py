@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from layline.config import Backend, StatusShape, TrackedPin
 from layline.core.checks import clean_line
@@ -47,6 +47,9 @@ class Target:
         return self.backend.label or self.key
 
 
+FindNotable: TypeAlias = "Callable[[Target, str, str, frozenset[str]], tuple[tuple[Notable, ...], int]]"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportScope:
     """What every measurement of one report stands on."""
@@ -61,7 +64,7 @@ class ReportScope:
     backends: Mapping[str, Backend]
     previous: Mapping[str, Previous]
     """By key, what the report before this one said."""
-    find_notable: Callable[[Target, str, str, frozenset[str]], tuple[tuple[Notable, ...], int]]
+    find_notable: FindNotable
     """Upstream changes between two commits, the most notable first, and how many there are in all."""
     measure_effect: Callable[[Target, str, str], Effect | None]
     """What the way from pin to tip does to our code; None where that was not asked for or cannot be told."""

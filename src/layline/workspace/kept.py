@@ -38,6 +38,7 @@ _ROOMS = (
     "patches",
     "gap",
     "upgrade",
+    "render",
     "app",
 )
 """The packages that can change an answer about code; an edit in any other keeps all answers."""

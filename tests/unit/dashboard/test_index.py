@@ -6,7 +6,7 @@ from typing import Any
 
 from layline.core.period import Cadence
 from layline.dashboard.index import build_cadence_index, build_combined_index, build_gap_index, find_contradictions
-from layline.dashboard.records import Records, load_records
+from layline.workspace.records import Records, load_records
 from record_samples import REQUIRED, gap_record, monthly_record, spoil, weekly_record, write, write_project
 
 LATER = weekly_record("2026-W20", "2026-05-11", "2026-05-15")

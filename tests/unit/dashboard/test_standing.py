@@ -10,9 +10,9 @@ from layline.dashboard.backend_status import Standing, find_standings
 from layline.dashboard.breakage import Breakage, Broken
 from layline.dashboard.pages import NavItem
 from layline.dashboard.prose import Addresses
-from layline.dashboard.records import Loaded
 from layline.dashboard.rows import view_row
 from layline.dashboard.views import view_periodic
+from layline.workspace.records import Loaded
 from record_samples import gap_record, spoil, weekly_record
 
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from layline import codec
-from layline.app.gap_files import MADE_BY, with_remarks
-from layline.dashboard.records import REPORTS
+from layline.core.remarks import MADE_BY, with_remarks
 from layline.errors import Error, RecordError
 from layline.files import write_inside
 from layline.periodic.record import GENERATOR
+from layline.workspace.records import REPORTS
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,16 +9,13 @@ from typing import Any
 
 from layline import codec
 from layline.core.records import Artifact, GapRecord, RecordStatus, read_gap_record
+from layline.core.remarks import MADE_BY, REMARKS_BEGIN, with_remarks
 from layline.errors import Error, RecordError
 from layline.files import write_atomically
 from layline.gap.record import default_artifacts
 from layline.gap.structure import keep_structure
 
 FOLDER = "backend-gap"
-MADE_BY = "[//]: # (layline: generated; what you write between the remarks lines is kept, the rest is not)"
-REMARKS_BEGIN = "[//]: # (layline: remarks begin)"
-REMARKS_END = "[//]: # (layline: remarks end)"
-"""Comments that every Markdown dialect hides, raw HTML allowed or not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,29 +94,6 @@ def compose(text: str, old: str | None) -> str:
     """The text as it is written over an old one: in its structure, with its remarks."""
     body = old.partition(REMARKS_BEGIN)[0].removeprefix(MADE_BY).strip("\n") if old is not None else None
     return with_remarks(keep_structure(text, body), old)
-
-
-def with_remarks(text: str, old: str | None) -> str:
-    """The generated text, with the remarks of the text it replaces."""
-    return f"{MADE_BY}\n\n{text}\n{REMARKS_BEGIN}\n{read_remarks(old)}{REMARKS_END}\n"
-
-
-def read_remarks(text: str | None) -> str:
-    """What a person wrote between the two lines; they must both be there, each once."""
-    if text is None or REMARKS_BEGIN not in text:
-        return "\n"
-    _, _, rest = text.partition(f"{REMARKS_BEGIN}\n")
-    remarks, end, after = rest.partition(f"{REMARKS_END}")
-    if not end or REMARKS_BEGIN in rest or REMARKS_END in after:
-        raise Error(
-            "The remarks block of the report is damaged.",
-            hint=f"Keep exactly one line `{REMARKS_BEGIN}` and, below it, one line `{REMARKS_END}`.",
-        )
-    return remarks
-
-
-def without_remarks(text: str) -> str:
-    return with_remarks(text.partition(f"{MADE_BY}\n\n")[2].partition(f"\n{REMARKS_BEGIN}")[0], None)
 
 
 def _name_artifacts(key: str, slug: str) -> tuple[Artifact, ...]:

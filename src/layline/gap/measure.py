@@ -1,24 +1,24 @@
-"""Measures one gap: the sentence that `gap report` and `gap verify` share."""
+"""Measures one gap: the sentence that `gap report` and `gap verify` share. What other rooms know is handed in."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from layline.app.gap_coupling import read_impact
 from layline.core.evidence import Skipped, locate_skipped
 from layline.core.policy import recommend
 from layline.core.progress import Progress, silent
 from layline.coupling.agree import agree_on_patches
-from layline.errors import Error
 from layline.gap.areas import area_classes, find_package_changes, measure_areas
 from layline.gap.causes import find_causes
 from layline.gap.changes import build_changes
 from layline.gap.churn import measure_churn
 from layline.gap.dependencies import compare_declarations, find_conflicts, read_declarations
 from layline.gap.effort import measure_effort
+from layline.gap.impact import read_impact
 from layline.gap.model import Dependencies, Gap
 from layline.gap.overview import (
     find_broken_places,
@@ -39,26 +39,30 @@ from layline.history import (
     read_log,
     read_touched_files,
 )
-from layline.patches.drift.ask import DriftOptions, find_drift
 from layline.source.tree import Tree
 
 if TYPE_CHECKING:
-    from layline.app.gap import Endpoints
     from layline.config import Backend
+    from layline.core.report import Report
     from layline.core.revision import Commit
     from layline.coupling.drift_model import Drift
+    from layline.gap.endpoints import Endpoints
     from layline.gap.model import Side
     from layline.git import Repository
     from layline.history import Diff, Distance
     from layline.workspace.open import Workspace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """What a gap is measured with."""
+ReadPatches: TypeAlias = "Callable[[Workspace, str, str], tuple[tuple[Drift, ...] | None, tuple[Skipped, ...]]]"
+"""Workspace, backend and tip → the drift of our patches, and why there is none: analysers never import one another."""
 
-    patches: bool = True
-    """Ask the patch explorer what became of every patch."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Handed:
+    """What a gap report needs of other rooms."""
+
+    read_patches: ReadPatches
+    render: Callable[[Report], str]
 
 
 def measure_between(
@@ -66,7 +70,7 @@ def measure_between(
     upstream: Repository,
     key: str,
     ends: Endpoints,
-    options: Options | None = None,
+    read_patches: ReadPatches | None = None,
     progress: Progress = silent,
 ) -> Gap:
     """Everything between pin and tip; git reads the history while worker processes parse our code and theirs."""
@@ -79,7 +83,7 @@ def measure_between(
         dependencies, skipped = read_dependencies(pin, tip, backend.dependencies)
         impact = waiting.result()
     patches, unread = (
-        read_patches(workspace, key, ends.tip) if (options or Options()).patches and backend.packages else (None, ())
+        read_patches(workspace, key, ends.tip) if read_patches is not None and backend.packages else (None, ())
     )
     couplings = agree_on_patches(impact.couplings, patches or ())
     ours = {*impact.used_files} | {one.path for row in patches or () for one in row.evidence if one.path}
@@ -152,15 +156,6 @@ def _read_history(upstream: Repository, backend: Backend, ends: Endpoints) -> Hi
         releases=find_releases(upstream, ends.pin, ends.tip),
         other_tags=find_other_tags(upstream, ends.pin, ends.tip),
     )
-
-
-def read_patches(workspace: Workspace, key: str, tip: str) -> tuple[tuple[Drift, ...] | None, tuple[Skipped, ...]]:
-    """The drift of our patches; a registry that cannot be read is said, not fatal."""
-    try:
-        _, found = find_drift(workspace, key, DriftOptions(to=tip, culprits=True, elsewhere=False))
-    except Error as error:
-        return None, (Skipped("patches", error.message),)
-    return found.rows, ()
 
 
 def read_dependencies(pin: Tree, tip: Tree, only: tuple[str, ...]) -> tuple[Dependencies, tuple[Skipped, ...]]:

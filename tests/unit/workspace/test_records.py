@@ -13,8 +13,8 @@ from broken_projects import BREAKAGES, GAP_REPORTS
 from conftest import real_repository
 from layline.core.checks import Problem
 from layline.core.period import Cadence
-from layline.dashboard.records import Loaded, Records, load_records, require_valid
 from layline.errors import RecordError
+from layline.workspace.records import Loaded, Records, load_records, require_valid
 from record_samples import GAP_ID, GOOD, REQUIRED, spoil, weekly_record, write, write_project, write_record
 
 

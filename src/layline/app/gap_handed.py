@@ -1,0 +1,27 @@
+"""What the gap room is handed: the drift of our patches, and a renderer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from layline.core.evidence import Skipped
+from layline.errors import Error
+from layline.gap.measure import Handed
+from layline.patches.drift.ask import DriftOptions, find_drift
+from layline.render.markdown import render_markdown
+
+if TYPE_CHECKING:
+    from layline.coupling.drift_model import Drift
+    from layline.workspace.open import Workspace
+
+
+def read_patches(workspace: Workspace, key: str, tip: str) -> tuple[tuple[Drift, ...] | None, tuple[Skipped, ...]]:
+    """The drift of our patches; a registry that cannot be read is said, not fatal."""
+    try:
+        _, found = find_drift(workspace, key, DriftOptions(to=tip, culprits=True, elsewhere=False))
+    except Error as error:
+        return None, (Skipped("patches", error.message),)
+    return found.rows, ()
+
+
+HANDED = Handed(read_patches=read_patches, render=render_markdown)

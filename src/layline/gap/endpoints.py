@@ -1,0 +1,55 @@
+"""The two ends of a gap: the pin and the commit compared with, and what any reader must know of them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING
+
+from layline.core.evidence import Alert, Evidence, Severity
+from layline.core.revision import Relation
+
+if TYPE_CHECKING:
+    from layline.git import Repository
+    from layline.workspace.open import Workspace
+
+
+STALE_DAYS = 14
+"""A compared ref whose newest commit is older than this may simply not have been fetched."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoints:
+    """The two upstream commits of a gap, and where each was read."""
+
+    pin: str
+    tip: str
+    pin_evidence: Evidence
+    ref: str
+
+
+def find_endpoints(workspace: Workspace, upstream: Repository, key: str, *, to: str | None = None) -> Endpoints:
+    """The pin at the downstream commit looked at, and the upstream commit compared with."""
+    backend = workspace.settings.backend(key)
+    pinned = workspace.find_pinned(key)
+    ref = backend.ref if to is None else to
+    return Endpoints(pin=pinned.commit, tip=upstream.resolve_upstream(ref), pin_evidence=pinned.evidence, ref=ref)
+
+
+def find_alerts(tip_date: str, relation: Relation, ref: str, today: date) -> list[Alert]:
+    """What a reader of any gap must know: a ref that may be stale, a pin that has left the line."""
+    alerts = []
+    age = (today - date.fromisoformat(tip_date)).days
+    if age > STALE_DAYS and not re.fullmatch("[0-9a-f]{4,64}", ref):  # a commit named by hash is what it is
+        message = (
+            f"the newest commit of {ref} is {age} days old on {today}; if upstream is still developed, use --fetch "
+            "first"
+        )
+        alerts.append(Alert(severity=Severity.LOOK, message=message))
+    if relation in {Relation.DIVERGED, Relation.UNRELATED}:
+        message = (
+            f"the pin is not an ancestor of {ref} ({relation.value}): both sides have commits that the other lacks"
+        )
+        alerts.append(Alert(severity=Severity.LOOK, message=message))
+    return alerts

@@ -1,0 +1,157 @@
+"""One gap report, measured and laid out: two texts, the record and the evidence; what was measured is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from layline.core.progress import Progress, silent
+from layline.core.records import encode_record
+from layline.core.report import Answer, Bullets, Cell, Paragraph, Report, Section
+from layline.core.revision import Relation
+from layline.gap.endpoints import Endpoints, find_alerts, find_endpoints
+from layline.gap.evidence import build_evidence, find_before, render_evidence
+from layline.gap.files import Places, find_places, refuse_foreign
+from layline.gap.measure import Handed, measure_between
+from layline.gap.overview import slug_of
+from layline.gap.record import build_record
+from layline.gap.report import build_report, build_summary
+from layline.gap.short import Before
+from layline.workspace.kept import Results, result_key
+
+if TYPE_CHECKING:
+    from layline.core.evidence import Alert
+    from layline.gap.model import Gap
+    from layline.git import Repository
+    from layline.workspace.open import Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """One report ready to be written, and what the answer says about it."""
+
+    key: str
+    label: str
+    places: Places
+    texts: tuple[str, str]
+    record: dict[str, Any]
+    evidence: str
+    alerts: tuple[Alert, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """How reports are asked for."""
+
+    to: str | None
+    today: date
+    take_over: bool
+    patches: bool
+    """Ask the patch explorer what became of every patch."""
+
+
+def make_report(workspace: Workspace, key: str, wanted: Wanted, handed: Handed, progress: Progress = silent) -> Made:
+    """Everything about one report but its writing; what was measured is kept."""
+    upstream = workspace.open_backend(key)
+    ends = find_endpoints(workspace, upstream, key, to=wanted.to)
+    places = find_places(workspace.root / workspace.settings.project.docs, key, slug_of(ends.ref))
+    if not wanted.take_over:
+        refuse_foreign(places)
+    before = find_before(places, wanted.today)
+    results, name = (
+        Results("gap"),
+        _result_key(workspace, upstream, key, ends, places, [wanted.today.isoformat(), wanted.patches, repr(before)]),
+    )
+    found = results.load(name, dict)
+    if found is None:
+        asked = handed.read_patches if wanted.patches else None
+        gap = measure_between(workspace, upstream, key, ends, asked, progress)
+        texts, record, evidence = build_texts(workspace, gap, places, wanted.today, before, handed.render)
+        found = {
+            "texts": texts,
+            "record": record,
+            "evidence": render_evidence(evidence),
+            "tip_date": gap.tip.commit.date,
+            "relation": gap.distance.relation.value,
+        }
+        results.store(name, found)
+    alerts = find_alerts(found["tip_date"], Relation(found["relation"]), ends.ref, wanted.today)
+    label = workspace.label(key)
+    return Made(
+        key=key,
+        label=label,
+        places=places,
+        texts=tuple(found["texts"]),
+        record=found["record"],
+        evidence=found["evidence"],
+        alerts=tuple(alerts),
+    )
+
+
+def _result_key(
+    workspace: Workspace, upstream: Repository, key: str, ends: Endpoints, places: Places, rest: list[object]
+) -> str:
+    settings = workspace.settings
+    return result_key(
+        settings,
+        workspace.commit,
+        key,
+        ends.pin,
+        ends.tip,
+        ends.ref,
+        rest,
+        places.id,
+        [one.path for one in places.artifacts],
+        upstream.refs("refs/tags"),
+    )
+
+
+def build_texts(
+    workspace: Workspace, gap: Gap, places: Places, day: date, before: Before | None, render: Callable[[Report], str]
+) -> tuple[tuple[str, str], dict[str, Any], dict[str, Any]]:
+    """Report and summary as Markdown, the record and the evidence as plain data: a pure function of the gap."""
+    where = places.evidence.relative_to(workspace.root).as_posix()
+    texts = (
+        render(build_report(gap, day=day, evidence_path=where, before=before)),
+        render(build_summary(gap, day=day)),
+    )
+    record = encode_record(build_record(gap, id_=places.id, day=day, artifacts=places.artifacts))
+    return texts, record, build_evidence(gap, places.id, day, before)
+
+
+def build_answer(
+    workspace: Workspace,
+    made: list[Made],
+    written: dict[str, list[Path]],
+    problems: dict[str, list[tuple[Path, str]]],
+    today: date,
+) -> Answer:
+    sections, reports = [], []
+    for one in made:
+        changed = set(written[one.places.id])
+        items = tuple(
+            (Cell(_relative(workspace, path), code=True), "" if path in changed else " (unchanged)")
+            for path in one.places.all
+        )
+        summary = one.record["dashboard_summary"]
+        lines = (summary["headline"], f"Recommendation: {summary['recommendation']}.", *summary["why_it_matters"])
+        sections.append(Section(title=one.label, blocks=(Bullets(lines), Paragraph("Files:"), Bullets(items))))
+        found = [f"{_relative(workspace, path)}: {reason}" for path, reason in problems[one.places.id]]
+        told = f"Checked after writing: {len(found)} problems." if found else "Checked after writing: no problem."
+        sections[-1] = replace(
+            sections[-1], blocks=(*sections[-1].blocks, Paragraph(told), *([Bullets(tuple(found))] if found else []))
+        )
+        files = [{"path": _relative(workspace, path), "changed": path in changed} for path in one.places.all]
+        reports.append(
+            {"backend": one.key, "id": one.places.id, "files": files, "problems": found, "record": one.record}
+        )
+    alerts = tuple(alert for one in made for alert in one.alerts)
+    report = Report(title="Gap reports", sections=tuple(sections), alerts=alerts)
+    return Answer(report=report, data={"schema": "layline.gap-report/1", "date": today.isoformat(), "reports": reports})
+
+
+def _relative(workspace: Workspace, path: Path) -> str:
+    return path.relative_to(workspace.root).as_posix()
