@@ -7,10 +7,10 @@ import click
 import pytest
 
 from commands import layline
-from layline.app.skills import find_skills_folder, read_skill
 from layline.cli.main import COMMANDS
 from layline.cli.main import layline as root
 from layline.errors import RecordError
+from layline.project.skills import find_skills_folder, read_skill
 
 SKILLS = ["backend-gap-report", "backend-patch-explorer", "kernel-optimize", "optimize-handoff", "upgrade-backend"]
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
+from layline.project.cache import find_files, measure, show_size
 from layline.source.cache import FILE_NAME, MAX_BYTES, cache_directory, read_contents
 
 if TYPE_CHECKING:
-    from layline.app import answers
+    from layline.project import answers
 
 
 def cache_info() -> Answer:
@@ -19,11 +19,11 @@ def cache_info() -> Answer:
     file = folder / FILE_NAME
     contents = read_contents(file)
     used = sum(row.size for row in contents)
-    on_disk = sum(_size(path) for path in _find_files(folder))
-    rows = tuple((Cell(row.analyser, code=True), str(row.count), _show(row.size)) for row in contents)
+    on_disk = sum(measure(path) for path in find_files(folder))
+    rows = tuple((Cell(row.analyser, code=True), str(row.count), show_size(row.size)) for row in contents)
     table = Table(columns=("What", "Rows", "Size"), rows=rows)
     said = Paragraph(
-        f"{file} holds {_show(used)} ({_show(on_disk)} on disk); the limit is {_show(MAX_BYTES)}, and what was not "
+        f"{file} holds {show_size(used)} ({show_size(on_disk)} on disk); the limit is {show_size(MAX_BYTES)}, and what was not "
         "used for longest is "
         "deleted first. It can be deleted at any time: the next answers only take longer."
     )
@@ -42,27 +42,11 @@ def cache_info() -> Answer:
 def cache_clear() -> Answer:
     """Delete what was kept of readings and answers; mirrors of upstreams, which cost a download, stay."""
     folder = cache_directory()
-    files = list(_find_files(folder))
-    freed = sum(_size(path) for path in files)
+    files = list(find_files(folder))
+    freed = sum(measure(path) for path in files)
     for path in files:
         with suppress(FileNotFoundError):  # another process was faster
             path.unlink()
     data = {"schema": "layline.cache-clear/1", "folder": str(folder), "freed_bytes": freed}
-    title = f"Deleted {_show(freed)} below {folder}" if files else f"There is nothing to delete below {folder}"
+    title = f"Deleted {show_size(freed)} below {folder}" if files else f"There is nothing to delete below {folder}"
     return Answer(report=Report(title=title, sections=()), data=data)
-
-
-def _find_files(folder: Path) -> list[Path]:
-    """The database, its companions, and files that were set aside because they could not be read."""
-    return sorted(path for path in folder.glob(f"{Path(FILE_NAME).stem}.*") if path.is_file())
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
-
-
-def _show(size: int) -> str:
-    return f"{size / 1_000_000:.1f} MB"

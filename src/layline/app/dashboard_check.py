@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from layline.core.evidence import encode_skipped
-from layline.core.report import Answer, Bullets, Paragraph, Report, Section
-from layline.dashboard.check import Checked, check_site
+from layline.core.report import Answer
+from layline.dashboard.check import check_site
+from layline.dashboard.check.answer import build_check_answer
 from layline.errors import ConfigError
-
-if TYPE_CHECKING:
-    from layline.dashboard import answers
 
 
 def dashboard_check(folder: Path) -> Answer:
@@ -19,28 +15,3 @@ def dashboard_check(folder: Path) -> Answer:
     if not folder.is_dir() or folder.is_symlink():
         raise ConfigError(f"{folder} is not a folder.")
     return build_check_answer(folder, check_site(folder))
-
-
-def build_check_answer(folder: Path, checked: Checked) -> Answer:
-    read = f"{checked.files:,} files, {checked.pages:,} pages, {checked.links:,} links, {checked.bytes:,} bytes."
-    verdict = f"{len(checked.problems)} problems." if checked.problems else "Nothing is wrong."
-    blocks = (
-        Paragraph(f"{read} {verdict}"),
-        *((Bullets(tuple(map(str, checked.problems))),) if checked.problems else ()),
-    )
-    data: answers.Check = {
-        "schema": "layline.dashboard-check/1",
-        "files": checked.files,
-        "pages": checked.pages,
-        "links": checked.links,
-        "bytes": checked.bytes,
-        "problems": [{"file": item.file, "place": item.place, "reason": item.reason} for item in checked.problems],
-        "skipped": encode_skipped(checked.skipped),
-    }
-    report = Report(
-        title="Dashboard check",
-        meta=(("Site", str(folder)),),
-        sections=(Section(title="", blocks=blocks),),
-        skipped=checked.skipped,
-    )
-    return Answer(report=report, data=data, needs_person=bool(checked.problems))

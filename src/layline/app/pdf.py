@@ -6,11 +6,11 @@ from pathlib import Path
 
 from layline.config import FILE_NAME, load_settings
 from layline.errors import ConfigError, Error
+from layline.render.fonts import find_fonts
 from layline.render.pdf import Engine, Printed, print_pdf
 from layline.render.sheet import Sheet
 
 LARGEST = 5_000_000
-_FONTS = frozenset({".ttf", ".otf", ".ttc", ".otc"})
 
 
 def pdf(
@@ -20,15 +20,6 @@ def pdf(
     look = None if style is None else _read(style)
     chosen = Engine(name=engine, style=look, fonts=None if fonts is None else find_fonts(fonts))
     return print_pdf(_read(markdown), sheet, chosen)
-
-
-def find_fonts(folder: Path) -> Path:
-    """The folder, where it holds a font at all: a misspelt name would otherwise go unnoticed."""
-    if not folder.is_dir():
-        raise ConfigError(f"{folder} is not a folder.", hint="Name the folder that holds the font files.")
-    if not any(path.suffix.lower() in _FONTS for path in folder.rglob("*")):
-        raise ConfigError(f"{folder} holds no font.", hint=f"Fonts end in {', '.join(sorted(_FONTS))}.")
-    return folder
 
 
 def find_project(start: Path) -> str:

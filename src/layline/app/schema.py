@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache, reduce
 from operator import or_
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from typing_extensions import get_type_hints
 
 from layline import codec
-from layline.app import answers as app_answers
 from layline.campaign import answers as campaign_answers
 from layline.config import Settings
-from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
+from layline.core.report import Answer, Paragraph, Report, Section, Table
+from layline.core.schema_tables import find_answer_tables, find_tables
 from layline.dashboard import answers as dashboard_answers
 from layline.errors import ConfigError
 from layline.gap import answers as gap_answers
 from layline.patches import answers as patches_answers
 from layline.periodic import answers as periodic_answers
+from layline.project import answers as project_answers
 from layline.upgrade import answers as upgrade_answers
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _DECLARED = (
     patches_answers,
@@ -31,7 +28,7 @@ _DECLARED = (
     periodic_answers,
     campaign_answers,
     dashboard_answers,
-    app_answers,
+    project_answers,
 )
 CONFIG = "config"
 
@@ -61,7 +58,7 @@ def schema(name: str) -> Answer:
         Section(
             title=place, blocks=(Paragraph(meaning), Table(columns=("key", "type", "default", "meaning"), rows=rows))
         )
-        for place, meaning, rows in (_find_tables(built, built, "") if name == CONFIG else _find_answer_tables(built))
+        for place, meaning, rows in (find_tables(built, built, "") if name == CONFIG else find_answer_tables(built))
     )
     return Answer(report=Report(title=title, sections=sections), data=built)
 
@@ -69,68 +66,3 @@ def schema(name: str) -> Answer:
 def build_answer_schema(name: str) -> dict[str, Any]:
     """What an answer has; fields may be added to it, so unknown ones are no mistake."""
     return codec.schema(reduce(or_, find_answers()[name]), name=name, written=True)
-
-
-def _find_answer_tables(built: dict[str, Any]) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
-    for shape in built.get("anyOf", [built]):
-        root = built["$defs"][shape["$ref"].rsplit("/", 1)[-1]] if "$ref" in shape else shape
-        yield from _find_tables(built, root, "answer.", many="[]")
-
-
-def _find_tables(
-    whole: dict[str, Any], node: dict[str, Any], place: str, *, many: str = ".NAME", above: tuple[int, ...] = ()
-) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
-    """Yields one table per object: its place, its meaning, its rows; one that holds itself is told once."""
-    inner: list[tuple[str, dict[str, Any]]] = []
-    rows = []
-    for key, value in node.get("properties", {}).items():
-        table = _table_of(whole, value)
-        if table is not None:
-            several = "additionalProperties" in value or "items" in value
-            inner.append((f"{place}{key}{many if several else ''}", table))
-        required = key in node.get("required", ())
-        rows.append(
-            (
-                Cell(key, code=True),
-                _type_of(value, table is not None),
-                "required" if required else _show_default(value),
-                value.get("description", ""),
-            )
-        )
-    if place:
-        yield f"[{place.removesuffix('.')}]", node.get("description", ""), tuple(rows)
-    for name, table in inner:
-        if id(table) not in above:
-            yield from _find_tables(whole, table, f"{name}.", many=many, above=(*above, id(table)))
-
-
-def _show_default(value: dict[str, Any]) -> str | Cell:
-    default = value.get("default")
-    return "none" if default in (None, "", [], {}) else Cell(json.dumps(default, ensure_ascii=False), code=True)
-
-
-def _table_of(whole: dict[str, Any], value: dict[str, Any]) -> dict[str, Any] | None:
-    """The object a key holds, directly, in a map or in a list."""
-    candidates = [value, value.get("additionalProperties"), value.get("items"), *value.get("anyOf", ())]
-    for candidate in candidates:
-        if isinstance(candidate, dict) and "$ref" in candidate:
-            found = whole["$defs"][candidate["$ref"].rsplit("/", 1)[-1]]
-            return found if "properties" in found else None
-    return None
-
-
-def _type_of(value: Any, table: bool) -> str:
-    if table:
-        return "table"
-    if not isinstance(value, dict):
-        return "value"
-    if "anyOf" in value:
-        kinds = [_type_of(option, table=False) for option in value["anyOf"] if option.get("type") != "null"]
-        return " or ".join(kinds)
-    match value.get("type"):
-        case "array":
-            return f"list of {_type_of(value.get('items', {}), table=False)}"
-        case "object":
-            return f"table of {_type_of(value.get('additionalProperties', {}), table=False)}"
-        case kind:
-            return str(kind or "value")

@@ -17,8 +17,8 @@ from layline.cli.progress import show_progress
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from layline.app.demo import Outcome
     from layline.sample import Sample
+    from layline.sample.demo import Outcome
     from layline.sample.tour import TourStep
 
 _OUR_BUG = 3
@@ -35,6 +35,7 @@ def demo(directory: Path, walk: bool, quick: bool) -> int:
     upstreams Keel, Spar and Rivet. A second demo replaces the first; a directory that no demo made is refused.
     """
     from layline.app import demo as app_demo
+    from layline.sample import demo as sample_demo
     from layline.sample.tour import STEPS
 
     with show_progress() as progress:
@@ -46,19 +47,19 @@ def demo(directory: Path, walk: bool, quick: bool) -> int:
     for outcome in _walk(sample, [step for step in STEPS if is_known(step) and not (quick and step.measures)]):
         outcomes.append(outcome)
         _show(outcome)
-    app_demo.write_transcript(sample, outcomes)
+    sample_demo.write_transcript(sample, outcomes)
     failed = [outcome for outcome in outcomes if not outcome.is_expected]
     click.echo(
         f"\n{len(outcomes)} commands, {len(failed)} with an unexpected result; the whole output is in "
-        f"{directory / app_demo.TRANSCRIPT}."
+        f"{directory / sample_demo.TRANSCRIPT}."
     )
     return _OUR_BUG if failed else 0
 
 
 def _walk(sample: Sample, steps: list[TourStep]) -> Iterator[Outcome]:
     """Run the steps in their order; of two neighbours that only read, the second is begun beside the first."""
-    from layline.app.demo import show_step, start_anew, start_step
     from layline.cli.forked import import_commands, start_forked
+    from layline.sample.demo import show_step, start_anew, start_step
 
     import_commands()
     begun: dict[int, Callable[[], Outcome]] = {}

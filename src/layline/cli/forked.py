@@ -17,15 +17,15 @@ import threading
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import layline
-from layline.app.demo import STEP_LIMIT_S, TIMED_OUT, start_anew
 from layline.cli.main import main
+from layline.sample.demo import STEP_LIMIT_S, TIMED_OUT, start_anew
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
     from typing import IO
 
-    from layline.app.demo import Said
+    from layline.sample.demo import Said
 
 _ROOMS = ("layline.app.", "layline.cli.", "layline.render.")
 

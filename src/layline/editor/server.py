@@ -13,10 +13,10 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path, to_fs_path
 
 from layline import __version__
-from layline.app.editor import EditorProject, Patched, build_diagnostics, open_editor
 from layline.core.environment import explain
 from layline.core.evidence import Severity
 from layline.core.listing import Diagnostic
+from layline.editor.project import EditorProject, Patched, build_diagnostics, open_editor
 from layline.errors import Error
 
 _PAUSE_S = 0.15

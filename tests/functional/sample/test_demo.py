@@ -12,6 +12,7 @@ from layline.app import demo as app_demo
 from layline.cli.demo import is_known
 from layline.cli.main import COMMANDS, main
 from layline.errors import Error
+from layline.sample import demo as sample_demo
 from layline.sample import expected as truth
 from layline.sample.tour import STEPS, TourStep
 
@@ -26,13 +27,13 @@ def test_the_walk_ends_well_and_is_written_down(tmp_path: Path) -> None:
     walked = layline("demo", "--quick", "demo", cwd=tmp_path)
     assert walked.code == 0, (walked.out, walked.err)
 
-    transcript = (tmp_path / "demo" / app_demo.TRANSCRIPT).read_text(encoding="utf-8")
+    transcript = (tmp_path / "demo" / sample_demo.TRANSCRIPT).read_text(encoding="utf-8")
     shown = walked.out
     for step in filter(is_known, STEPS):
         if step.measures:
             continue
-        assert f"$ {app_demo.show_step(step)}" in transcript
-        assert f"$ {app_demo.show_step(step)}" in shown
+        assert f"$ {sample_demo.show_step(step)}" in transcript
+        assert f"$ {sample_demo.show_step(step)}" in shown
     assert truth.GAPS["keel"].pin in transcript
     assert str(tmp_path) not in shown
     assert _find_naming(tmp_path / "demo", str(tmp_path)) == []
@@ -41,7 +42,7 @@ def test_the_walk_ends_well_and_is_written_down(tmp_path: Path) -> None:
 def _find_naming(root: Path, text: str) -> list[str]:
     """What a demo leaves for people to read, where it names a path of this machine."""
     kept = [
-        root / app_demo.TRANSCRIPT,
+        root / sample_demo.TRANSCRIPT,
         *(path for name in ("harbor", "site", "fresh", "port") for path in (root / name).rglob("*")),
     ]
     files = [path for path in kept if path.is_file() and ".git" not in path.relative_to(root).parts]
@@ -104,8 +105,10 @@ def test_steps_of_commands_still_to_come_are_left_out(command: tuple[str, ...], 
 def test_only_the_excuse_of_a_step_is_accepted() -> None:
     step = TourStep(asks="", command=("campaign", "round"), excuse="could not be measured")
 
-    busy = app_demo.Outcome(step=step, exit_code=2, output="", complaint="error: Round 2 could not be measured: busy.")
-    wrong = app_demo.Outcome(step=step, exit_code=2, output="", complaint="error: Not yet.")
+    busy = sample_demo.Outcome(
+        step=step, exit_code=2, output="", complaint="error: Round 2 could not be measured: busy."
+    )
+    wrong = sample_demo.Outcome(step=step, exit_code=2, output="", complaint="error: Not yet.")
     assert (busy.is_expected, wrong.is_expected) == (True, False)
 
 
@@ -121,7 +124,7 @@ def test_two_walks_write_the_same_bytes(tmp_path: Path) -> None:
     for _ in range(2):
         assert exit_code("demo", "--quick", str(root)) == 0
         folders = (root / "harbor" / "docs", root / "site")
-        files = [root / app_demo.TRANSCRIPT, *(path for folder in folders for path in sorted(folder.rglob("*")))]
+        files = [root / sample_demo.TRANSCRIPT, *(path for folder in folders for path in sorted(folder.rglob("*")))]
         written.append({str(path.relative_to(root)): path.read_bytes() for path in files if path.is_file()})
 
     assert written[0] == written[1]
@@ -132,6 +135,6 @@ def test_the_campaign_refuses_the_wrong_kernel(tmp_path: Path) -> None:
     root = tmp_path / "demo"
 
     assert exit_code("demo", str(root)) == 0
-    transcript = (root / app_demo.TRANSCRIPT).read_text(encoding="utf-8")
+    transcript = (root / sample_demo.TRANSCRIPT).read_text(encoding="utf-8")
     assert re.search(r"Round 2: (ROLLED BACK|REJECTED)", transcript)
     assert (root / "workshop" / "gemm.c").read_bytes() != (root / "candidates" / "wrong.c").read_bytes()

@@ -11,7 +11,7 @@ from layline.config import Backend, Pin
 from layline.core.prose import count
 
 if TYPE_CHECKING:
-    from layline.app.init_upstreams import Proposal
+    from layline.project.upstreams import Proposal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from commands import layline
-from layline.app.doctor import judge_platform
+from layline.project.doctor import judge_platform
 from layline.sample import Sample
 
 

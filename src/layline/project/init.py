@@ -1,0 +1,372 @@
+"""Which upstreams a project has, at which pins: what is ambiguous becomes a comment with the alternatives, never a guess."""
+
+from __future__ import annotations
+
+import ast
+import os
+import posixpath
+import re
+import tomllib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from layline.config import FILE_NAME, Backend, Pin, parse_settings
+from layline.core.evidence import Alert, Severity
+from layline.core.prose import listed
+from layline.core.report import Answer, Block, Bullets, Paragraph, Report, Section, Table
+from layline.errors import Error
+from layline.git import open_repository
+from layline.git.repository import find_git_dir
+from layline.project.settings_file import Draft, render_others, render_settings, say_use, toml
+from layline.project.upstreams import Proposal, choose, propose_upstreams, read_origin
+from layline.source import survey
+from layline.source.checkouts import find_checkouts
+from layline.source.tree import Tree
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterator
+
+    from layline.git import Repository
+    from layline.source.checkouts import Checkout
+    from layline.source.survey import Submodule, WrittenPin
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedSettings:
+    """A layline.toml as it would be written."""
+
+    text: str
+    drafts: tuple[Draft, ...]
+    others: tuple[Proposal, ...]
+    """Upstreams that cannot be chosen for the user: commented blocks."""
+
+
+def propose_settings(tree: Tree, folder: Path, place: Path, upstreams: tuple[Path, ...]) -> ProposedSettings:
+    """Survey the downstream at `place` for a file in `folder`; `upstreams` are clones that the user named."""
+    project = _survey_project(tree, tree.repository, folder, place)
+    imported = survey.find_imported_packages(tree)
+    drafts = tuple(_survey_backends(tree, place)) or tuple(_draft_checkouts(tree, imported, project))
+    known = {package for draft in drafts for package in (draft.key, *draft.backend.packages)}
+    proposed = propose_upstreams(tree, imported, place.resolve().parent, upstreams)
+    drafts = tuple(_use_clone(draft, proposed, folder) for draft in drafts)
+    proposals = [one for one in proposed if one.package not in known]
+    chosen = choose(proposals, upstreams, alone=not drafts)
+    drafts += tuple(_draft_proposal(tree, one, folder) for one in chosen)
+    others = tuple(one for one in proposals if one not in chosen)
+    named = survey.find_addresses(tree).get(survey.normalise(project["name"]))
+    text = render_settings(project, drafts, named)
+    shown = [(one, _choose_pin(one), _find_importing_folders(tree, one.package)) for one in others[:4]]
+    text += "\n".join(render_others(shown, alone=not drafts))
+    parse_settings(text, where=FILE_NAME)  # what we write must load
+    return ProposedSettings(text, drafts, others)
+
+
+def _survey_project(tree: Tree, downstream: Repository, folder: Path, place: Path) -> dict[str, str]:
+    address = read_origin(downstream)
+    name = _read_name(tree)
+    if not name:
+        name = posixpath.basename(address).lower() if address else re.sub(r"\W+", "-", place.resolve().name).strip("-")
+    project = {"name": name or "project"}
+    if address:
+        project["repository"] = address
+    if place.resolve() != folder.resolve():
+        project["git"] = _relative(place, folder)
+    return project
+
+
+def _read_name(tree: Tree) -> str:
+    """What the project calls itself: `[project] name` of pyproject.toml, else `name` of the call of `setup`."""
+    pyproject = tree.read_text("pyproject.toml")
+    if isinstance(pyproject, str):
+        try:
+            name = str(tomllib.loads(pyproject).get("project", {}).get("name", ""))
+        except (tomllib.TOMLDecodeError, AttributeError):
+            name = ""
+        if name:
+            return name
+    setup = tree.read_text("setup.py")
+    return _read_setup_name(setup) if isinstance(setup, str) else ""
+
+
+def _read_setup_name(text: str) -> str:
+    """The literal `name` of `setup(…)`; extensions and the like have names, too."""
+    try:
+        body = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return ""
+    for node in ast.walk(body):
+        match node:
+            case ast.Call(func=ast.Name(id="setup") | ast.Attribute(attr="setup"), keywords=keywords):
+                for keyword in keywords:
+                    if keyword.arg == "name" and isinstance(keyword.value, ast.Constant):
+                        return str(keyword.value.value)
+    return ""
+
+
+def _survey_backends(tree: Tree, place: Path) -> Iterator[Draft]:
+    modules = tree.read_text(".gitmodules")
+    submodules = tuple(survey.parse_gitmodules(modules)) if isinstance(modules, str) else ()
+    imported = survey.find_imported_packages(tree)
+    folders = survey.match_integration(tree, [posixpath.basename(item.path) for item in submodules])
+    for submodule in submodules:
+        entry = tree.entries.get(submodule.path)
+        if entry is not None and entry.is_gitlink:
+            yield _draft_submodule(tree, place, submodule, folders, imported)
+    yield from _draft_written_pins(
+        tree, imported, {survey.normalise(posixpath.basename(item.path)) for item in submodules}
+    )
+
+
+def _draft_submodule(
+    tree: Tree, place: Path, submodule: Submodule, folders: dict[str, str], imported: Counter[str]
+) -> Draft:
+    name = posixpath.basename(submodule.path)
+    folder = folders.get(name)
+    key = posixpath.basename(folder) if folder else re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+    remarks = [] if folder else ["no folder has its name: add `integration` if there is one"]
+    if submodule.branch is None:
+        remarks.append(".gitmodules names no branch: `ref` is assumed")
+    packages = _find_upstream_packages(place, tree, submodule, imported)
+    backend = Backend(
+        label=name,
+        path=submodule.path,
+        upstream=survey.to_https(submodule.url),
+        ref=submodule.branch or "main",
+        packages=packages,
+        integration=(folder,) if folder else (),
+        patches=tuple(survey.find_patch_folders(tree, folder)) if folder else (),
+        configs=tuple(survey.find_config_folders(tree, key)),
+    )
+    return Draft(key=key, backend=backend, remarks=tuple(remarks))
+
+
+def _find_upstream_packages(place: Path, tree: Tree, submodule: Submodule, imported: Counter[str]) -> tuple[str, ...]:
+    """The packages of the submodule's tree at the pin that the downstream imports from; empty without its objects."""
+    for candidate in (place / submodule.path, tree.repository.common_dir / "modules" / submodule.path):
+        if find_git_dir(candidate) is None:
+            continue
+        try:
+            upstream = open_repository(candidate)
+            names = survey.find_packages(Tree(upstream, upstream.resolve(tree.entries[submodule.path].oid)))
+        except Error:
+            return ()
+        return tuple(name for name in names if name.split(".")[0] in imported) or tuple(names)
+    return ()
+
+
+def _draft_written_pins(tree: Tree, imported: Counter[str], known: set[str]) -> Iterator[Draft]:
+    """A written pin is a backend when the downstream imports a package of its name and its address is known."""
+    pins: dict[str, list[WrittenPin]] = {}
+    for pin in survey.find_written_pins(tree):
+        pins.setdefault(pin.name, []).append(pin)
+    packages = {survey.normalise(name): name for name, _ in reversed(imported.most_common())}
+    addresses = survey.find_addresses(tree) if pins else {}
+    for name, places in pins.items():
+        beside = next((pin.address for pin in places if pin.address), None)
+        # an address names the repository, `Keel-Core`; a variable the package
+        package = packages.get(name) or (_find_package(name, imported) if beside else None)
+        address = beside or addresses.get(name)
+        if package is not None and address is not None and name not in known:
+            yield _draft_written_pin(tree, package, address, places)
+
+
+def _draft_written_pin(tree: Tree, package: str, address: str, places: list[WrittenPin]) -> Draft:
+    options = {(pin.location.path, pin.variable): pin for pin in places}
+    lines = tuple(_pin_line(pin) for pin in options.values())
+    differ = len({pin.commit for pin in places}) > 1
+    first = next(iter(options.values()))
+    folders = _find_importing_folders(tree, package)
+    backend = Backend(
+        label=posixpath.basename(address),
+        pin=None if differ else Pin(file=first.location.path, variable=first.variable),
+        upstream=address,
+        packages=(package,),
+        integration=folders,
+        patches=tuple(
+            patch
+            for folder in folders
+            for patch in survey.find_patch_folders(tree, folder)
+            if survey.find_imported_packages(tree, patch)[package]
+        ),
+    )
+    where = "one place" if len(options) == 1 else f"{len(options)} places"
+    remark = f"pinned in {where}" + (" that differ: choose one" if differ else "")
+    return Draft(key=package, backend=backend, choices=lines if len(lines) > 1 else (), remarks=(remark,))
+
+
+def _find_importing_folders(tree: Tree, package: str) -> tuple[str, ...]:
+    own = [
+        folder for folder in survey.find_own_folders(tree) if not re.match("tests?(_|$)", posixpath.basename(folder))
+    ]
+    return tuple(folder for folder in own if survey.find_imported_packages(tree, folder)[package])
+
+
+def _draft_checkouts(tree: Tree, imported: Counter[str], project: dict[str, str]) -> Iterator[Draft]:
+    """Where nothing is pinned: upstreams that the project's own texts tell people to clone at one version."""
+    own = {posixpath.basename(folder) for folder in survey.find_own_folders(tree)}
+    by_package: dict[str, list[Checkout]] = {}
+    for checkout in find_checkouts(tree):
+        package = _find_package(checkout.name, imported)
+        if package is not None and package not in own and checkout.address != project.get("repository"):
+            by_package.setdefault(package, []).append(checkout)
+    for package, places in by_package.items():
+        revisions = list(dict.fromkeys(place.revision for place in places))
+        addresses = list(dict.fromkeys(place.address for place in places))
+        lines = tuple(
+            f"pin = {{ revision = {toml(item.revision)} }}  # {item.location}" for item in _first_of_each(places)
+        )
+        remarks = (
+            f"no file pins it; the docs say `git checkout {revisions[0]}` ({places[0].location})"
+            if len(revisions) == 1
+            else "the docs name several versions: choose one",
+            *(f"also cloned from {address}" for address in addresses[1:]),
+        )
+        backend = Backend(
+            label=posixpath.basename(addresses[0]),
+            pin=Pin(revision=revisions[0]) if len(revisions) == 1 else None,
+            upstream=addresses[0],
+            packages=(package,),
+            integration=_find_importing_folders(tree, package),
+        )
+        yield Draft(key=package, backend=backend, choices=lines if len(revisions) > 1 else (), remarks=remarks)
+
+
+def _first_of_each(places: list[Checkout]) -> list[Checkout]:
+    return list({place.revision: place for place in reversed(places)}.values())[::-1]
+
+
+def _find_package(repository: str, imported: Counter[str]) -> str | None:
+    """The imported package a repository is named after: `megatron` of Megatron-LM."""
+    fitting = [
+        name
+        for name in imported
+        if survey.normalise(name) == repository or (len(name) > 3 and repository.startswith(survey.normalise(name)))
+    ]
+    return max(fitting, key=lambda name: (len(name), name)) if fitting else None
+
+
+def _draft_proposal(tree: Tree, one: Proposal, folder: Path) -> Draft:
+    """A block that works: the pin is a version that the project's own files name."""
+    version = one.version
+    remarks = [say_use(one)]
+    if version is None:
+        remarks.append(
+            "no file of the project names its version: this pin is a guess, the newest release; write the one you use"
+        )
+    else:
+        remarks.append(version.said + ("" if one.tag or version.file else "; the tag is assumed: check it"))
+        if version.lowest:
+            remarks.append("the pin is the lowest version that this allows; write the one you use")
+    folders = _find_importing_folders(tree, one.package)
+    backend = Backend(
+        label=one.package,
+        pin=_choose_pin(one),
+        upstream=one.address,
+        ref=one.ref,
+        objects=_relative(one.clone, folder) if one.clone is not None else None,
+        packages=(one.package,),
+        integration=folders,
+        patches=tuple(patch for name in folders for patch in survey.find_patch_folders(tree, name)),
+    )
+    choices = tuple(f"pin = {{ revision = {toml(tag)} }}  # {why}" for tag, why in one.others)
+    return Draft(key=one.package, backend=backend, choices=choices, remarks=tuple(remarks))
+
+
+def _use_clone(draft: Draft, proposed: list[Proposal], folder: Path) -> Draft:
+    """The same draft with the history that is here."""
+    clones = [one for one in proposed if one.clone is not None and one.package in draft.backend.packages]
+    if not clones or clones[0].clone is None or draft.backend.path is not None:
+        return draft
+    return replace(draft, backend=replace(draft.backend, objects=_relative(clones[0].clone, folder), ref=clones[0].ref))
+
+
+def _choose_pin(one: Proposal) -> Pin | None:
+    version = one.version
+    if version is not None and version.file is not None:
+        tag = one.tag.replace(version.text, "{version}") if one.tag and version.text in one.tag else "v{version}"
+        return Pin(file=version.file, requirement=one.distribution, tag=tag)
+    if one.tag is not None:
+        return Pin(revision=one.tag)
+    return Pin(revision=f"v{version.text}") if version is not None else None
+
+
+def _pin_line(pin: WrittenPin) -> str:
+    inner = f"file = {toml(pin.location.path)}" + (f", variable = {toml(pin.variable)}" if pin.variable else "")
+    return f"pin = {{ {inner} }}  # line {pin.location.line}: {pin.commit[:12]}"
+
+
+def _relative(place: Path, folder: Path) -> str:
+    """As `folder` sees it, also beside it; whole where it lies far away."""
+    relative = os.path.relpath(place.resolve(), folder.resolve())
+    return place.resolve().as_posix() if relative.startswith("../../") else Path(relative).as_posix()
+
+
+def _say_pin(draft: Draft) -> str:
+    pin = draft.backend.pin
+    if pin is None:
+        return draft.backend.path or "undecided"
+    return pin.revision or f"{pin.file}: {pin.requirement or pin.variable or 'commit'}"
+
+
+def _is_here(draft: Draft) -> tuple[bool, bool]:
+    """Whether its history is on this machine, or at least a pin and an address to fetch it from are known."""
+    backend = draft.backend
+    has_pin = backend.path is not None or backend.pin is not None
+    here = backend.objects is not None or (backend.path is not None and bool(backend.packages))
+    return here and has_pin, has_pin and backend.pin is not None and backend.upstream is not None
+
+
+def _say_steps(drafts: tuple[Draft, ...]) -> Iterator[str]:
+    yield "`layline doctor` says what is found and what is missing"
+    if not drafts:
+        return
+    first = max(drafts, key=_is_here)
+    fetch = " --fetch" if first.backend.objects is None and first.backend.path is None else ""
+    yield f"`layline gap show {first.key}{fetch}` says how far it is behind"
+    yield f"`layline patches drift {first.key}` says which of our patches break"
+
+
+def build_answer(file: Path, proposed: ProposedSettings) -> Answer:
+    text, drafts, others = proposed.text, proposed.drafts, proposed.others
+    rows = tuple(
+        (
+            draft.key,
+            _say_pin(draft),
+            draft.backend.upstream or draft.backend.objects or "?",
+            "; ".join(draft.remarks) or "–",
+        )
+        for draft in drafts
+    )
+    undecided = [draft.key for draft in drafts if draft.backend.path is None and draft.backend.pin is None]
+    alerts = tuple(
+        Alert(
+            severity=Severity.LOOK, message=f"backends.{key}: the pin is ambiguous; choose one of the commented lines"
+        )
+        for key in undecided
+    )
+    summary = f"Wrote {file} with {len(drafts)} backend{'' if len(drafts) == 1 else 's'}."
+    steps = tuple(_say_steps(drafts))
+    blocks: tuple[Block, ...] = (
+        Paragraph(summary),
+        Table(columns=("backend", "pin", "upstream", "remarks"), rows=rows),
+    )
+    if not drafts:
+        blocks = (Paragraph(f"{summary} No pin was found: open the file and uncomment one of its blocks."),)
+    patched = [one.package for one in others if one.writes]
+    if patched:
+        said = (
+            f"Our code also writes to names of {listed(patched)}. With a clone of one: `layline init --force "
+            "--upstream CLONE`."
+        )
+        blocks = (*blocks, Paragraph(said))
+    report = Report(
+        title="layline init",
+        alerts=alerts,
+        sections=(Section(title="", blocks=blocks), Section(title="Next", blocks=(Bullets(steps),))),
+    )
+    backends = [{"key": draft.key, "remarks": list(draft.remarks), "choices": list(draft.choices)} for draft in drafts]
+    return Answer(
+        report=report, data={"schema": "layline.init/1", "file": str(file), "backends": backends, "text": text}
+    )
