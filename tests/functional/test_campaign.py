@@ -23,9 +23,9 @@ from layline.app.campaign import (
     campaign_stop,
 )
 from layline.app.campaign_end import campaign_verify
-from layline.app.campaign_open import read_campaign
 from layline.campaign.audit import find_violations, read_directory
 from layline.campaign.ledger.ledger import Ledger
+from layline.campaign.session.open import read_campaign
 from layline.campaign.values.bench_csv import parse_bench_csv
 from layline.campaign.values.manifest import shape_list
 from layline.campaign.values.measurement import Bucket

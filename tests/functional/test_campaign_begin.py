@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from campaign_project import MANIFEST, inside, now, propose, read_manifest, start_project
 from histories import History
 from layline.app.campaign import campaign_baseline, campaign_new, campaign_note, campaign_round, campaign_stop
-from layline.app.campaign_define import define_target
 from layline.app.campaign_end import campaign_accept, campaign_report
+from layline.campaign.loop.define import define_target
 from layline.campaign.operators import load_operator
 from layline.campaign.trusted import choose_shapes
 from layline.cli.main import layline

@@ -12,16 +12,10 @@ from campaign_project import begin, inside, now, propose, start_project
 from histories import History
 from layline.app.campaign import campaign_baseline, campaign_note, campaign_resume, campaign_round, campaign_stop
 from layline.app.campaign_brief import campaign_brief
-from layline.app.campaign_end import (
-    campaign_accept,
-    campaign_log,
-    campaign_report,
-    campaign_verify,
-    choose_suite,
-    render_report,
-)
-from layline.app.campaign_open import read_campaign
+from layline.app.campaign_end import campaign_accept, campaign_log, campaign_report, campaign_verify, render_report
 from layline.app.lessons import lessons_list
+from layline.campaign.loop.finish import choose_suite
+from layline.campaign.session.open import read_campaign
 from layline.errors import ConfigError
 
 FOLDER = "agent/workspace/demo"

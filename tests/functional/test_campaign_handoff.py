@@ -9,9 +9,10 @@ from click.testing import CliRunner
 
 from campaign_project import inside, now
 from histories import History
-from layline.app.campaign_handoff import campaign_handoff, read_earlier_draft
+from layline.app.campaign_handoff import campaign_handoff
 from layline.campaign.environment import read_package_name
 from layline.campaign.handoff import Request, recommend_mode
+from layline.campaign.told.handoff import read_earlier_draft
 from layline.campaign.values.manifest import parse_manifest
 from layline.cli.main import layline
 from layline.errors import ConfigError

@@ -11,8 +11,8 @@ import pytest
 
 from campaign_project import inside, now, start_project
 from layline.app.campaign import campaign_baseline, campaign_new
-from layline.app.campaign_define import define_target, emit_operator
 from layline.app.campaign_judge import campaign_check_operator
+from layline.campaign.loop.define import define_target, emit_operator
 from layline.campaign.operators.find import find_operator
 from layline.errors import BenchError, ConfigError
 

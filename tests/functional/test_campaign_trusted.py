@@ -11,8 +11,8 @@ import pytest
 from campaign_project import inside, now, propose
 from histories import History
 from layline.app.campaign import campaign_baseline, campaign_new, campaign_note, campaign_resume, campaign_round
-from layline.app.campaign_define import define_target
 from layline.app.campaign_operators import find_start
+from layline.campaign.loop.define import define_target
 from layline.core.report import Answer
 from layline.errors import BenchError, ConfigError
 

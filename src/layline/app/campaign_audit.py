@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from layline.campaign.audit import RULES, CampaignFolder, Violation, find_violations, read_directory, read_revision
-from layline.core.evidence import Alert, Severity
-from layline.core.report import Answer, Bullets, Cell, Paragraph, Report, Section, Table
-from layline.errors import ConfigError
+from layline.campaign.audit import find_violations, read_directory, read_revision
+from layline.campaign.audit.answer import build_report, check_is_campaign, encode_audit
+from layline.core.report import Answer
 from layline.git import open_repository
 
 
@@ -19,75 +18,10 @@ def campaign_audit(folder: str, *, repo: Path | None = None, at: str = "HEAD") -
         repository = open_repository(repo)
         commit = repository.resolve(at)
         found, place = read_revision(repository, commit, folder), f"{folder} at {commit}"
-    _check_is_campaign(found, folder)
+    check_is_campaign(found, folder)
     violations = tuple(find_violations(found))
     return Answer(
-        report=_build_report(found, place, violations),
-        data=_encode(found, place, violations),
+        report=build_report(found, place, violations),
+        data=encode_audit(found, place, violations),
         needs_person=bool(violations),
     )
-
-
-def _check_is_campaign(found: CampaignFolder, folder: str) -> None:
-    """A folder of campaigns is not one: every rule would seem broken."""
-    inside = sorted(
-        {path.split("/", 1)[0] for path in found.files if path.split("/")[1:2] in (["rounds"], ["manifest.yaml"])}
-    )
-    if inside and not found.rounds and "manifest.yaml" not in found.files:
-        named = ", ".join(f"{folder.rstrip('/')}/{name}" for name in inside[:5])
-        raise ConfigError(f"{folder} holds campaigns; it is not one itself.", hint=f"Name one: {named}.")
-
-
-def _build_report(folder: CampaignFolder, place: str, violations: tuple[Violation, ...]) -> Report:
-    broken = [item for item in violations if item.severity is Severity.BREAKS]
-    rows = tuple((item.severity.value, item.rule, item.message, Cell(item.place, code=True)) for item in violations)
-    intro = (
-        f"{len(folder.files)} files, {len(folder.rounds)} round folders, {len(RULES)} groups of rules.",
-        f"{len(broken)} violations; {len(violations) - len(broken)} signs a person should look at.",
-        "History was read too."
-        if folder.history
-        else "History was not read: give --repo and --at to check append-only logs and commits.",
-    )
-    blocks = (
-        (Bullets(intro), Table(columns=("severity", "rule", "violation", "evidence"), rows=rows))
-        if rows
-        else (Bullets(intro), Paragraph("No rule is broken."))
-    )
-    alerts = (
-        (
-            Alert(
-                severity=Severity.BREAKS,
-                message=f"{len(broken)} violations of {len({item.rule for item in broken})} rules of the "
-                "specification.",
-            ),
-        )
-        if broken
-        else ()
-    )
-    return Report(
-        title=f"Audit of campaign {folder.name}",
-        sections=(Section(title="Violations", blocks=blocks),),
-        alerts=alerts,
-        skipped=folder.skipped,
-        meta=(("folder", place),),
-    )
-
-
-def _encode(folder: CampaignFolder, place: str, violations: tuple[Violation, ...]) -> dict[str, object]:
-    return {
-        "schema": "layline.campaign-audit/1",
-        "campaign": folder.name,
-        "folder": place,
-        "rounds": [item.number for item in folder.rounds],
-        "violations": [
-            {
-                "rule": item.rule,
-                "severity": item.severity.value,
-                "message": item.message,
-                "path": item.path,
-                "line": item.line,
-            }
-            for item in violations
-        ],
-        "skipped": [str(item) for item in folder.skipped],
-    }

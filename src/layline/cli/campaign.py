@@ -71,7 +71,7 @@ def new(
 ) -> int:
     """Begin a campaign: target, branch, folder, manifest."""
     from layline.app.campaign import campaign_new
-    from layline.app.campaign_define import define_target, describe_target, emit_operator
+    from layline.campaign.loop.define import define_target, describe_target, emit_operator
 
     if emit is not None:
         click.echo(emit_operator(chosen["operator"], emit))
@@ -215,7 +215,7 @@ def watch(told: Iterable[str]) -> None:
 def status(live: bool, chosen: str | None, format_: str, output: Path | None) -> int:
     """Show where the campaign stands and what comes next."""
     from layline.app.campaign import campaign_status
-    from layline.app.campaign_open import follow
+    from layline.campaign.session.open import follow
 
     if live:
         watch(follow(chosen))

@@ -110,8 +110,9 @@ def handoff(
     **options: str | None,
 ) -> int:
     """Check every prerequisite and write a draft manifest."""
-    from layline.app.campaign_handoff import campaign_handoff, read_earlier_draft
+    from layline.app.campaign_handoff import campaign_handoff
     from layline.campaign.handoff import Request
+    from layline.campaign.told.handoff import read_earlier_draft
 
     request = Request(operator=operator, backend=backend, gpu=gpu, options=options, new_kernel=new_kernel)
     earlier = read_earlier_draft(draft) if draft is not None else None

@@ -74,7 +74,8 @@ def run(
 
     Run it again to go on where it stopped.
     """
-    from layline.app.campaign_run import Limits, campaign_run
+    from layline.app.campaign_run import campaign_run
+    from layline.campaign.loop.unattended import Limits
 
     if executor is not None and parallel is not None:
         raise click.UsageError("Choose one of --executor and --parallel.")

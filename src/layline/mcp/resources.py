@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from layline.app.campaign_places import WORKSPACE
 from layline.campaign.ledger.ledger import FILE_NAME as LEDGER
+from layline.campaign.session.places import WORKSPACE
 from layline.config import find_settings_file, load_settings
 from layline.core.period import Cadence
 from layline.core.progress import silent
@@ -149,8 +149,8 @@ def _read_campaigns(session: Session) -> str:
 
 def _read_campaign(session: Session, campaign: str) -> str:
     """Where it stands and the story so far; nothing is measured and nothing written."""
-    from layline.app.campaign_open import read_campaign
     from layline.campaign.folder.report import build_report
+    from layline.campaign.session.open import read_campaign
     from layline.render.markdown import render_markdown
 
     status = find_tool("campaign").answer(session, silent, {"ask": "status", "campaign": campaign})

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layline.app.campaign_brief import describe_brief
 from layline.campaign.operators import load_operator
 from layline.campaign.proposers import Brief, Declined, Proposed
 from layline.campaign.proposers.command import Command
 from layline.campaign.proposers.knobs import Knob, choose_settings, find_knobs, fingerprint_source, set_knobs
+from layline.campaign.told.brief import describe_brief
 from layline.campaign.values.measurement import Bucket
+from layline.render.markdown import render_markdown
 
 KERNEL = "#define ROWS 6   /* knob: 4 6 8 */\n#define OTHER 3\nint f(void) { return ROWS; }\n"
 
@@ -88,7 +89,9 @@ BRIEF = Brief(
 def _ask(tmp_path: Path, program: str, *, passed: tuple[str, ...] = (), limit: float = 60.0) -> Proposed | Declined:
     script = tmp_path / "agent.py"
     script.write_text("import json, os, pathlib, subprocess, sys, time\n" + program)
-    return Command(f"{sys.executable} {script}", describe_brief, passed).propose(replace(BRIEF, time_limit_s=limit))
+    return Command(f"{sys.executable} {script}", lambda brief: describe_brief(brief, render_markdown), passed).propose(
+        replace(BRIEF, time_limit_s=limit)
+    )
 
 
 GOOD = """

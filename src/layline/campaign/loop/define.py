@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-from layline.app.campaign_places import clock
 from layline.campaign.environment import find_gpu
 from layline.campaign.operators import FILES
 from layline.campaign.operators.find import find_operator, read_named_file
 from layline.campaign.operators.own.foreign import SCHEMES, write_operator_file
+from layline.campaign.session.places import clock
 from layline.campaign.values.manifest import ExecutionMode, Manifest, Measuring, parse_manifest, render_manifest
 from layline.errors import ConfigError
 from layline.git.write import open_work_tree

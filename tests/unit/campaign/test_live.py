@@ -6,7 +6,7 @@ import json
 import os
 from pathlib import Path
 
-from layline.app.campaign_live import GAIN, describe_live, find_place, read_live, tell_live
+from layline.campaign.session.live import GAIN, describe_live, find_place, read_live, tell_live
 
 
 def test_what_is_said_can_be_read_until_the_work_is_over(tmp_path: Path) -> None:

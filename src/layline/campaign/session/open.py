@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from layline.app.campaign_live import PAUSE_S, describe_live, read_live, tell_live
-from layline.app.campaign_places import WORKSPACE, clock, quiet
-from layline.app.campaign_publish import publish
 from layline.campaign.command.run import CommandBench
 from layline.campaign.ledger.ledger import FILE_NAME, Ledger
 from layline.campaign.ledger.replay import fold
 from layline.campaign.ledger.state import Phase
 from layline.campaign.rounds import Campaign, prepare
+from layline.campaign.session.live import PAUSE_S, describe_live, read_live, tell_live
+from layline.campaign.session.places import WORKSPACE, clock, quiet
+from layline.campaign.session.publish import publish
 from layline.campaign.trusted import TrustedBench
 from layline.campaign.values.manifest import Measuring
 from layline.campaign.workspace import find_kernel_root, is_workspace

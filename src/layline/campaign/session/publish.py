@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layline.app.lessons import publish_lessons
 from layline.campaign.folder.derive import APPEND_ONLY, derive_folder
 from layline.campaign.ledger.crash_points import crash_point
+from layline.campaign.session.lessons import publish_lessons
 from layline.errors import BenchError
 from layline.files import write_atomically
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layline.app.campaign_open import read_campaign, write_campaign
-from layline.app.campaign_places import clock, quiet
 from layline.campaign.devices.gpu_roof import choose_rate
 from layline.campaign.devices.gpu_roof import measure_ceilings as measure_device_ceilings
 from layline.campaign.devices.roof import Ceilings, measure_ceilings
 from layline.campaign.measure.counters import measure_counters
 from layline.campaign.operators.tensors import find_device
+from layline.campaign.session.open import read_campaign, write_campaign
+from layline.campaign.session.places import clock, quiet
 from layline.campaign.trusted import TrustedBench, choose_shapes, to_snapshot
 
 if TYPE_CHECKING:
