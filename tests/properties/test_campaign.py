@@ -10,9 +10,10 @@ from layline.campaign.audit import CampaignFolder, find_violations
 from layline.campaign.ledger.ledger import parse_ledger
 from layline.campaign.ledger.lessons import parse_lessons
 from layline.campaign.values.bench_csv import HEADER_LINE, BenchTable, parse_bench_csv
-from layline.campaign.values.manifest import parse_manifest, parse_yaml
+from layline.campaign.values.manifest import parse_manifest
 from layline.campaign.values.scores import compute_aggregates, compute_score, find_inconsistencies
 from layline.errors import Error
+from layline.yaml_text import parse_yaml
 
 CELLS = st.one_of(
     st.sampled_from(["PASS", "FAIL", "nan", "inf", "-", "", "0", "1", "1e308", "-1", "64", "0x1", '"', "1_0"]),

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 import shutil
 import subprocess
 import tomllib
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 from layline.campaign.handoff import EDITABLE, Prerequisite, Request
+from layline.source.setup_script import read_setup_name
 
 COMPILERS = {"C": ("cc",), "HIP": ("hipcc",)}
 ALL_COMPILERS = ("hipcc", "nvcc", "cc")
@@ -86,31 +85,9 @@ def read_package_name(root: Path) -> str | None:
     except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError):
         pass
     try:
-        tree = ast.parse((root / "setup.py").read_text(encoding="utf-8"))
-    except (OSError, SyntaxError, ValueError):
+        return read_setup_name((root / "setup.py").read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
         return None
-    constants = {
-        target.id: node.value.value
-        for node in tree.body
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "setup":
-            return next((_read_name(word.value, constants) for word in node.keywords if word.arg == "name"), None)
-    return None
-
-
-def _read_name(node: ast.expr, constants: Mapping[str, object]) -> str | None:
-    match node:
-        case ast.Constant(value=str() as name):
-            return name
-        case ast.Name(id=variable):
-            value = constants.get(variable)
-            return value if isinstance(value, str) else None
-        case _:
-            return None
 
 
 def list_compilers(language: str, gpu: str) -> tuple[str, ...]:

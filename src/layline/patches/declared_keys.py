@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from layline.core.evidence import Location, Skipped
+from layline.yaml_text import NotYaml, compose_yaml
 
 if TYPE_CHECKING:
     from layline.source.tree import Tree
@@ -87,9 +88,9 @@ def _find_files(tree: Tree, places: tuple[str, ...]) -> Iterator[str]:
 
 def parse_keys(path: str, text: str) -> list[Declared] | Skipped:
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        return Skipped(path, f"is not YAML that we can read: {str(error).splitlines()[0]}")
+        root = compose_yaml(text)
+    except NotYaml as error:
+        return Skipped(path, f"is not YAML that we can read: {error}")
     found: list[Declared] = []
     _collect(root, (), path, found)
     return found

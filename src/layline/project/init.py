@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import posixpath
 import re
@@ -22,6 +21,7 @@ from layline.project.settings_file import Draft, render_others, render_settings,
 from layline.project.upstreams import Proposal, choose, propose_upstreams, read_origin
 from layline.source import survey
 from layline.source.checkouts import find_checkouts
+from layline.source.setup_script import read_setup_name
 from layline.source.tree import Tree
 
 if TYPE_CHECKING:
@@ -87,22 +87,7 @@ def _read_name(tree: Tree) -> str:
         if name:
             return name
     setup = tree.read_text("setup.py")
-    return _read_setup_name(setup) if isinstance(setup, str) else ""
-
-
-def _read_setup_name(text: str) -> str:
-    """The literal `name` of `setup(…)`; extensions and the like have names, too."""
-    try:
-        body = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return ""
-    for node in ast.walk(body):
-        match node:
-            case ast.Call(func=ast.Name(id="setup") | ast.Attribute(attr="setup"), keywords=keywords):
-                for keyword in keywords:
-                    if keyword.arg == "name" and isinstance(keyword.value, ast.Constant):
-                        return str(keyword.value.value)
-    return ""
+    return (read_setup_name(setup) or "") if isinstance(setup, str) else ""
 
 
 def _survey_backends(tree: Tree, place: Path) -> Iterator[Draft]:

@@ -7,9 +7,9 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from layline.campaign.values.manifest import parse_yaml
 from layline.core.evidence import Skipped
 from layline.errors import ConfigError, GitError
+from layline.yaml_text import parse_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

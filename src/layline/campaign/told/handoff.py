@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from layline.campaign.handoff import Prerequisite, Request
 from layline.campaign.operators import NAMES
 from layline.campaign.operators.find import find_operator
@@ -14,6 +12,7 @@ from layline.campaign.values.manifest import LANGUAGES, SPECIFIED
 from layline.core.evidence import Alert, Severity
 from layline.core.report import Answer, Bullets, Cell, Paragraph, Report, Section, Table
 from layline.errors import ConfigError
+from layline.yaml_text import NotYaml, dump_yaml, load_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,8 +39,8 @@ def read_earlier_draft(place: Path) -> dict[str, Any]:
             f"{place} exists and is not a draft of Layline.", hint="Choose another name, or remove it first."
         )
     try:
-        found = yaml.safe_load(text)
-    except yaml.YAMLError:
+        found = load_yaml(text)
+    except NotYaml:
         raise ConfigError(
             f"{place} is no longer YAML: what you wrote there cannot be kept.", hint="Mend it, or remove it first."
         ) from None
@@ -132,16 +131,16 @@ def render_draft(request: Request, rows: tuple[Prerequisite, ...], created: str,
         optional.add("quick_command")
     lines = [DRAFT_MARK, f"name: {request.operator}_{backend.lower()}_{request.gpu}_{created[:10].replace('-', '')}"]
     for key in SPECIFIED:
-        dumped = yaml.safe_dump({key: values[key]}, width=1000, allow_unicode=True).rstrip("\n")
+        dumped = dump_yaml({key: values[key]}).rstrip("\n")
         lines.append(dumped + ("  # MISSING" if values[key] is None and key not in optional else ""))
     if request.trusted_metric:
         lines += ["measuring: trusted", f"operator: {request.operator}"]
     else:
         rebuild = _rebuild(known) or earlier.get("rebuild_command")
-        lines += ["measuring: command", yaml.safe_dump({"rebuild_command": rebuild}, width=1000).rstrip("\n")]
+        lines += ["measuring: command", dump_yaml({"rebuild_command": rebuild}).rstrip("\n")]
     added = {key: value for key, value in earlier.items() if key not in SPECIFIED and key not in _DERIVED}
     if added:
-        lines.append(yaml.safe_dump(added, width=1000, allow_unicode=True, sort_keys=False).rstrip("\n"))
+        lines.append(dump_yaml(added, sort_keys=False).rstrip("\n"))
     return "\n".join(lines) + "\n"
 
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from layline import codec
 from layline.errors import ConfigError, RecordError
+from layline.yaml_text import dump_yaml, parse_yaml
 
 SPECIFIED = (
     "target_op",
@@ -163,45 +164,11 @@ def parse_manifest(text: str, *, where: str, name: str | None = None) -> Manifes
     return manifest
 
 
-def parse_yaml(text: str, *, where: str) -> Any:
-    """Plain YAML without duplicate keys; tags that build objects are refused by the safe loader."""
-    import yaml  # start-up of the CLI does not pay for it
-
-    class Strict(yaml.SafeLoader):
-        def compose_node(self, parent: Any, index: Any) -> Any:
-            if self.check_event(yaml.events.AliasEvent):  # a few of them can stand for gigabytes
-                raise ConfigError(f"{where} uses a YAML alias.", hint="Write the value out.")
-            return super().compose_node(parent, index)
-
-    def construct(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Any, Any]:
-        keys = [loader.construct_object(key, deep=True) for key, _ in node.value]
-        for key in keys:
-            if keys.count(key) > 1:
-                line = node.start_mark.line + 1
-                raise ConfigError(f"{where}: the key `{key}` stands twice (mapping at line {line}).")
-        return dict(loader.construct_pairs(node, deep=True))
-
-    Strict.add_constructor("tag:yaml.org,2002:map", construct)
-    # a date is text here: `created: 2026-11-15 02:20` must come back as it was written
-    Strict.yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-    try:
-        return yaml.load(text, Loader=Strict)  # noqa: S506  a subclass of SafeLoader
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{where} is not YAML: {' '.join(str(error).split())}.") from None
-    except (RecursionError, ValueError, TypeError):  # nested too deeply, an impossible number, an unhashable key
-        raise ConfigError(f"{where} is not plain YAML.") from None
-
-
 def render_manifest(manifest: Manifest) -> str:
     """The manifest as YAML in the specification's order, ours after it; the same bytes for the same values."""
-    import yaml
-
     plain = codec.encode(manifest)
     order = ["name", *SPECIFIED, *(key for key in plain if key != "name" and key not in SPECIFIED)]
-    return yaml.safe_dump({key: plain[key] for key in order}, sort_keys=False, allow_unicode=True, width=120)
+    return dump_yaml({key: plain[key] for key in order}, sort_keys=False, width=120)
 
 
 def parse_target(text: str) -> Target | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from layline.core.evidence import Location, Skipped
 from layline.gap.dependencies.model import Declaration, Kind, Rank, parse_need
-from layline.source.parsing import PARSING
+from layline.source.setup_script import SetupScript, parse_setup_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,49 +37,39 @@ def find_setup_cfg_declarations(path: str, text: str) -> Iterator[Declaration | 
 def find_setup_py_declarations(path: str, text: str) -> Iterator[Declaration | Skipped]:
     """The keywords of the `setup(…)` call, where they are literals or names of literals in the same file."""
     try:
-        with PARSING:
-            module = ast.parse(text)
+        script = parse_setup_script(text)
     except (SyntaxError, ValueError, RecursionError) as error:
         yield Skipped.at(path, None, f"not Python: {error}")
         return
-    literals = {
-        target.id: node.value
-        for node in module.body
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
-    for call in ast.walk(module):
-        if isinstance(call, ast.Call) and _called(call) == "setup":
-            for keyword in _keywords(call, literals):
-                yield from _find_keyword(path, keyword, literals)
+    for keyword in script.keywords:
+        yield from _find_keyword(path, keyword, script)
 
 
-def _find_keyword(path: str, keyword: ast.keyword, names: dict[str, ast.expr]) -> Iterator[Declaration | Skipped]:
-    value = _look_up(keyword.value, names)
+def _find_keyword(path: str, keyword: ast.keyword, script: SetupScript) -> Iterator[Declaration | Skipped]:
+    value = script.look_up(keyword.value)
     match keyword.arg, value:
         case "python_requires", ast.Constant(value=str(spec)):
             yield _python(path, value.lineno, spec)
         case "extras_require", ast.Dict():
             for key, items in zip(value.keys, value.values, strict=True):
                 if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                    yield from _find_items(path, f"extra {key.value}", items, names)
+                    yield from _find_items(path, f"extra {key.value}", items, script)
                 else:
                     yield Skipped.at(path, items.lineno, "an extra whose name is not a literal")
         case name, _ if name in _SCOPES:
-            yield from _find_items(path, _SCOPES[str(name)], value, names)
+            yield from _find_items(path, _SCOPES[str(name)], value, script)
         case ("python_requires" | "extras_require") as name, _:
             yield Skipped.at(path, value.lineno, f"{name} is computed: `{ast.unparse(value)[:80]}`")
 
 
-def _find_items(path: str, scope: str, value: ast.expr, names: dict[str, ast.expr]) -> Iterator[Declaration | Skipped]:
-    match _look_up(value, names):
+def _find_items(path: str, scope: str, value: ast.expr, script: SetupScript) -> Iterator[Declaration | Skipped]:
+    match script.look_up(value):
         case ast.List(elts=items) | ast.Tuple(elts=items):
             for item in items:
                 yield from _find_item(path, scope, item)
         case ast.BinOp(left=left, op=ast.Add(), right=right):
-            yield from _find_items(path, scope, left, names)
-            yield from _find_items(path, scope, right, names)
+            yield from _find_items(path, scope, left, script)
+            yield from _find_items(path, scope, right, script)
         case other:
             yield Skipped.at(path, other.lineno, f"{scope} is computed: `{ast.unparse(other)[:80]}`")
 
@@ -99,32 +89,6 @@ def _find_item(path: str, scope: str, item: ast.expr) -> Iterator[Declaration | 
         extras=need.extras,
         marker=need.marker,
     )
-
-
-def _keywords(call: ast.Call, names: dict[str, ast.expr]) -> Iterator[ast.keyword]:
-    """The call's keywords, `**name` and `**dict(…)` spread out where they are literals."""
-    for keyword in call.keywords:
-        if keyword.arg is not None:
-            yield keyword
-            continue
-        match _look_up(keyword.value, names):
-            case ast.Call(func=ast.Name(id="dict")) as inner:
-                yield from _keywords(inner, names)
-            case ast.Dict(keys=keys, values=values):
-                for key, value in zip(keys, values, strict=True):
-                    if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                        yield ast.keyword(arg=key.value, value=value)
-
-
-def _look_up(value: ast.expr, names: dict[str, ast.expr]) -> ast.expr:
-    return names.get(value.id, value) if isinstance(value, ast.Name) else value
-
-
-def _called(call: ast.Call) -> str:
-    match call.func:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name
-    return ""
 
 
 def _listed(path: str, lines: list[str], scope: str, value: str) -> Iterator[Declaration | Skipped]:

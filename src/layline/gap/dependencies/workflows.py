@@ -10,6 +10,7 @@ import yaml
 from layline.core.evidence import Location, Skipped
 from layline.gap.dependencies.model import Declaration, Kind, Rank
 from layline.gap.dependencies.shell import find_channels, find_shell_declarations
+from layline.yaml_text import NotYaml, compose_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,9 +30,9 @@ def find_workflow_declarations(path: str, text: str) -> Iterator[Declaration | S
         yield Skipped.at(path, None, f"{len(text)} characters are more than the {_MAX_BYTES} we read as a workflow")
         return
     try:
-        root = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        yield Skipped.at(path, None, f"not YAML: {str(error).splitlines()[0]}")
+        root = compose_yaml(text)
+    except NotYaml as error:
+        yield Skipped.at(path, None, f"not YAML: {error}")
         return
     if isinstance(root, yaml.MappingNode):
         yield from _find_in(path, text.splitlines(), root)

@@ -11,6 +11,7 @@ import yaml
 from layline.change.surface import StaleKey
 from layline.core.evidence import Evidence, Location, Skipped
 from layline.source.tree import Tree
+from layline.yaml_text import NotYaml, compose_yaml
 
 _MAX_BYTES = 1_000_000
 _DEEPEST = 20
@@ -47,8 +48,7 @@ def spell_out(tree: Tree, stale: Iterable[StaleKey]) -> Iterator[StaleKey]:
     for path in {one.location.path for one in found}:
         text = tree.read_text(path)
         if isinstance(text, str):
-            root = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-            written |= dict(_find_written(path, root, (), frozenset()))
+            written |= dict(_find_written(path, compose_yaml(text), (), frozenset()))
     for one in found:
         yield replace(one, written=written.get(one.location, one.key))
 
@@ -96,9 +96,9 @@ def _find_keys(path: str, text: str) -> Iterator[tuple[str, Location] | Skipped]
         yield Skipped.at(path, None, f"{len(text)} characters are more than the {_MAX_BYTES} we read as YAML")
         return
     try:
-        root = yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        yield Skipped.at(path, None, f"not YAML: {str(error).splitlines()[0]}")
+        root = compose_yaml(text)
+    except NotYaml as error:
+        yield Skipped.at(path, None, f"not YAML: {error}")
         return
     waiting = [(root, "")] if root is not None else []
     seen: set[int] = set()

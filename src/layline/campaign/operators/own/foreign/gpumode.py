@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from layline.errors import ConfigError
+from layline.yaml_text import NotYaml, load_yaml
 
 NEEDED = ("ref_kernel", "generate_input")
 SEED = "seed"
@@ -77,13 +76,13 @@ def read_problem(folder: Path) -> Problem:
 
 def _read_task(path: Path) -> dict[str, Any]:
     try:
-        task = yaml.safe_load(path.read_text("utf-8"))
+        task = load_yaml(path.read_text("utf-8"))
     except OSError as error:
         raise ConfigError(
             f"{path} cannot be read: {error.strerror}.", hint="gpumode:DIR is a folder with task.yml and reference.py."
         ) from None
-    except yaml.YAMLError as error:
-        raise ConfigError(f"{path} is no YAML: {' '.join(str(error).split())}.") from None
+    except NotYaml as error:
+        raise ConfigError(f"{path} is no YAML: {error}.") from None
     if not isinstance(task, dict):
         raise ConfigError(f"{path} is not a table: it is not in GPU MODE's form.")
     if task.get("multi_gpu"):
