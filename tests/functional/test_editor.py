@@ -10,19 +10,24 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
 import pytest
 
 from commands import _SOURCE
+from late import Late
 from layline.sample import write_sample
 
-pytest.importorskip("pygls", reason="pygls is not installed")
-from lsprotocol import types as lsp
-from pygls.lsp.client import LanguageClient
+if TYPE_CHECKING:
+    from lsprotocol import types as lsp
+    from pygls.lsp import client as pygls
+else:
+    lsp, pygls = Late("lsprotocol.types"), Late("pygls.lsp.client")
 
+pytestmark = pytest.mark.skipif(find_spec("pygls") is None, reason="pygls is not installed")
 _HANGS_S = 300
 PATCH = "harbor/backends/keel/patches/core/parallel_patches.py"
 CHECKPOINT = "harbor/backends/keel/checkpoint.py"
@@ -39,7 +44,7 @@ class Editor:
     """A client with one document open at a time."""
 
     def __init__(self, harbor: Path) -> None:
-        self.client = LanguageClient("test", "1")
+        self.client = pygls.LanguageClient("test", "1")
         self.harbor = harbor
         self.told: asyncio.Queue[lsp.PublishDiagnosticsParams] = asyncio.Queue()
 

@@ -4,7 +4,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from inline_snapshot import snapshot
 
 from commands import layline
 from layered import CONFIG, make_layered
@@ -15,7 +14,9 @@ def test_text(tmp_path: Path) -> None:
     make_layered(tmp_path)
     result = layline("gap", "show", "keel", "--date", "2026-01-05", cwd=tmp_path)
     assert result.code == 0
-    assert result.out == snapshot("""\
+    assert (
+        result.out
+        == """\
 Keel: the gap
 downstream: harbour at 628e5d2d6094
 looked at on: 2026-01-05; dates are committer dates in the committer's own time zone
@@ -41,7 +42,8 @@ files changed            3
 insertions               1
 deletions                1
 age in days              2
-""")
+"""
+    )
 
 
 def test_every_figure_is_what_its_command_prints(tmp_path: Path) -> None:

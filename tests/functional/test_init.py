@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from inline_snapshot import snapshot
 
 from commands import layline
 from layered import make_layered
@@ -26,7 +25,9 @@ def test_init_writes_what_works_with_objects_filled_in(tmp_path: Path) -> None:
     result = layline("init", cwd=layered.downstream.path)
     assert result.code == 0, result.err
     text = (layered.downstream.path / "layline.toml").read_text()
-    assert text == snapshot("""\
+    assert (
+        text
+        == """\
 # Written by `layline init`; `layline schema config --format text` explains every key.
 
 [project]
@@ -55,7 +56,8 @@ ref = "main"
 # objects = "…"  # a clone or bare mirror of it; without one, --fetch downloads its history once
 packages = ["sails"]
 integration = ["harbour"]
-""")
+"""
+    )
     filled = text.replace('# objects = "…"', 'objects = "../upstream"', 1)
     (layered.downstream.path / "layline.toml").write_text(filled)
     data = layline("gap", "show", "keel", "--format", "json", cwd=layered.downstream.path).json

@@ -11,18 +11,24 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
-from mcp import Client, MCPError, StdioServerParameters
-from mcp.types import TextResourceContents
 
 from commands import _SOURCE
+from late import Late
 from layline.mcp.paging import BUDGET
-from layline.mcp.server import build_server
 from layline.sample import write_sample
+
+if TYPE_CHECKING:
+    import mcp
+    from mcp import Client, StdioServerParameters
+
+    from layline.mcp import server as ours
+else:
+    mcp, ours = Late("mcp"), Late("layline.mcp.server")
 
 
 @pytest.fixture(scope="module")
@@ -51,9 +57,9 @@ class Agent:
         async def question(client: Client) -> str:
             try:
                 found = (await client.read_resource(address)).contents[0]
-            except MCPError as error:
+            except mcp.MCPError as error:
                 return error.message
-            assert isinstance(found, TextResourceContents)
+            assert isinstance(found, mcp.types.TextResourceContents)
             return found.text
 
         text: str = self.ask(question)
@@ -62,8 +68,8 @@ class Agent:
 
 @pytest.fixture(scope="module")
 def agent(harbor: Path) -> Iterator[Agent]:
-    server = build_server(harbor / "layline.toml")
-    with start_blocking_portal() as portal, portal.wrap_async_context_manager(Client(server)) as client:
+    server = ours.build_server(harbor / "layline.toml")
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(mcp.Client(server)) as client:
         yield Agent(portal, client)
 
 
@@ -175,7 +181,7 @@ def test_the_second_question_finds_a_warm_worker(harbor: Path) -> None:
         return times
 
     async def run() -> list[float]:
-        async with Client(build_server(harbor / "layline.toml")) as client:
+        async with mcp.Client(ours.build_server(harbor / "layline.toml")) as client:
             return await question(client)
 
     first, *later = anyio.run(run)
@@ -237,7 +243,7 @@ def test_a_resource_that_is_not_there_says_so(agent: Agent, address: str, says: 
 
 def _over_stdio(harbor: Path, cache: Path) -> StdioServerParameters:
     env = {"PYTHONPATH": _SOURCE, "LAYLINE_CACHE": str(cache)}
-    return StdioServerParameters(command=sys.executable, args=["-m", "layline", "mcp"], cwd=str(harbor), env=env)
+    return mcp.StdioServerParameters(command=sys.executable, args=["-m", "layline", "mcp"], cwd=str(harbor), env=env)
 
 
 _HANGS_S = 300
@@ -284,8 +290,8 @@ def test_a_cancelled_tool_is_gone_and_the_server_answers_on(
     monkeypatch.setenv("LAYLINE_CACHE", str(tmp_path))
 
     async def run() -> None:
-        where = build_server(harbor / "layline.toml") if transport == "memory" else _over_stdio(harbor, tmp_path)
-        async with Client(where) as client:
+        where = ours.build_server(harbor / "layline.toml") if transport == "memory" else _over_stdio(harbor, tmp_path)
+        async with mcp.Client(where) as client:
             assert await _cancel_at_first_word(client)
             await _see_them_gone(tmp_path)
             result = await client.call_tool("gap", {"backend": "keel"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -24,32 +25,37 @@ def harbor(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root / "harbor"
 
 
-def test_every_commit_from_the_caches_of_earlier_ones(
-    harbor: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each inventory is found in the cache or not, found anew, and compared (`LAYLINE_CHECK`)."""
-    monkeypatch.setenv("LAYLINE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("LAYLINE_CHECK", "1")
+@dataclass(frozen=True)
+class Asked:
+    """A commit of ours, and what was found there beside what earlier commits had left in the cache."""
+
+    inputs: str
+    """What its inventories depend on."""
+    rows: int
+
+
+@pytest.fixture(scope="module")
+def history(harbor: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Asked]:
+    """Every commit since the pins were written, oldest first; all that is kept is found anew too, and compared
+    (`LAYLINE_CHECK`)."""
     listed = subprocess.run(
         ["git", "rev-list", "--reverse", "HEAD"], cwd=harbor, capture_output=True, text=True, check=True
     )
-    found = [inputs for commit in listed.stdout.split() if (inputs := ask(harbor, commit)) is not None]
-    assert len(found) > 20
-    assert len(found) - len(set(found)) > 2, "some commits change nothing an inventory is read from"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LAYLINE_CACHE", str(tmp_path_factory.mktemp("kept-cache")))
+        patch.setenv("LAYLINE_CHECK", "1")
+        asked = (ask(harbor, commit) for commit in listed.stdout.split())
+        return [one for one in asked if one is not None]
 
 
-def test_drift_from_the_caches_of_earlier_commits(
-    harbor: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What is kept of a drift answer, whole, row by row, file by file, is compared with what is found anew."""
-    monkeypatch.setenv("LAYLINE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("LAYLINE_CHECK", "1")
-    listed = subprocess.run(
-        ["git", "rev-list", "--reverse", "HEAD"], cwd=harbor, capture_output=True, text=True, check=True
-    )
-    rows = [len(found.rows) for commit in listed.stdout.split() if (found := find_rows(harbor, commit)) is not None]
-    assert len(rows) > 20
-    assert max(rows) > 10
+def test_every_inventory_from_the_caches_of_earlier_commits(history: list[Asked]) -> None:
+    assert len(history) > 20
+    assert len(history) - len({one.inputs for one in history}) > 2, "some commits change nothing one is read from"
+
+
+def test_drift_from_the_caches_of_earlier_commits(history: list[Asked]) -> None:
+    """Whole, row by row, file by file."""
+    assert max(one.rows for one in history) > 10
 
 
 def test_rows_of_other_files_are_recalled(harbor: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,24 +70,20 @@ def test_rows_of_other_files_are_recalled(harbor: Path, tmp_path: Path, monkeypa
     assert later == find_rows(harbor, "HEAD")
 
 
-def find_rows(harbor: Path, commit: str, progress: Progress = silent) -> KeptDrift | None:
-    """None before the pins were written."""
+def find_rows(harbor: Path, commit: str, progress: Progress = silent) -> KeptDrift:
+    workspace = open_workspace(harbor / "layline.toml", at=commit)
+    return find_drift(workspace, "keel", DriftOptions(culprits=True), progress)[1]
+
+
+def ask(harbor: Path, commit: str) -> Asked | None:
+    """The inventories of a commit, one of them on the way to its drift; None before the pins were written."""
     workspace = open_workspace(harbor / "layline.toml", at=commit)
     try:
-        return find_drift(workspace, "keel", DriftOptions(culprits=True), progress)[1]
+        others = tuple(key for key in workspace.settings.backends if key != "keel")
+        read_inventories(workspace, others)
+        rows = find_drift(workspace, "keel", DriftOptions(culprits=True))[1].rows
     except Error as error:
         if "LAYLINE_CHECK" in error.message:
             raise
         return None
-
-
-def ask(harbor: Path, commit: str) -> str | None:
-    """What the inventories of a commit depend on; None before the pins were written."""
-    workspace = open_workspace(harbor / "layline.toml", at=commit)
-    try:
-        read_inventories(workspace, tuple(workspace.settings.backends))
-    except Error as error:
-        if "LAYLINE_CHECK" in error.message:
-            raise
-        return None
-    return repr(find_inputs(workspace))
+    return Asked(repr(find_inputs(workspace)), len(rows))

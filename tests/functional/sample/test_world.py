@@ -106,6 +106,7 @@ def test_upstreams_pass_their_own_tests(sample: Sample, tmp_path: Path, commit: 
         "-q",
         "-p",
         "no:cacheprovider",
+        "--disable-plugin-autoload",
         "--import-mode=importlib",
         *tests,
         path=(tmp_path, tmp_path / "src"),

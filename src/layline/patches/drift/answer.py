@@ -11,7 +11,7 @@ from layline.core.evidence import Severity, Skipped, encode_skipped
 from layline.core.listing import join_listings
 from layline.core.report import Answer, Report, Section, Subject
 from layline.errors import Error
-from layline.history import read_commit
+from layline.history import read_commit, read_commits
 from layline.patches.drift.baseline import Accepted, find_stale, parse_baseline, split_accepted
 from layline.patches.drift.lines import build_drift_listing
 from layline.patches.drift.report import DriftReport, build_findings, build_report, encode_drift
@@ -40,7 +40,7 @@ def build_drift_answer(asked: Asked, found: KeptDrift, options: DriftOptions, ba
     drift = _narrow(asked, found, options, baseline)
     severities = {*(row.severity for row in drift.rows), *(item.severity for item in drift.elsewhere)}
     needs = bool(drift.rows) if options.dead else bool(severities & set(FAIL_ON[options.fail_on]))
-    culprits = {one.culprit for one in drift.elsewhere}
+    culprits = {one.culprit for one in drift.elsewhere if one.culprit}
     return Answer(
         report=build_report(drift),
         data=encode_drift(drift),
@@ -49,7 +49,7 @@ def build_drift_answer(asked: Asked, found: KeptDrift, options: DriftOptions, ba
         listing=build_drift_listing(
             drift,
             whole=split_accepted(found.rows, baseline, options.today)[0],
-            commits={name: read_commit(asked.upstream, name) for name in culprits if name},
+            commits={one.hash: one for one in read_commits(asked.upstream, culprits)},
             notes=Severity.OK in options.wanted.severities,
         ),
         subject=Subject(repo=workspace.downstream.name, commit=workspace.commit, question=f"patches-drift/{backend}"),
