@@ -29,8 +29,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from layline.app.upgrade_plan import ask, make_plan
 from layline.source import Resolver
+from layline.upgrade.planning import make_plan
+from layline.upgrade.question import ask
 from layline.upgrade.values import Mend, Plan
 from layline.workspace.open import open_workspace
 

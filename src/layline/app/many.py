@@ -12,14 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layline import codec
-from layline.app.fleet import OPTIONS
-from layline.app.fleet_file import read_fleet
 from layline.app.gap_handed import HANDED
-from layline.app.gap_trend import find_days, find_moment
-from layline.app.impact import find_ends
-from layline.app.patches_matrix import choose_refs
-from layline.app.upgrade_cells import has_cells, judge_cells
-from layline.app.upgrade_judging import judge_commit, pin_of
 from layline.config import Settings
 from layline.core.progress import Progress, silent
 from layline.errors import ConfigError, Error
@@ -28,6 +21,13 @@ from layline.gap.written import Wanted, make_report
 from layline.git import open_repository
 from layline.patches.drift.ask import find_drift
 from layline.source.cache import cache_directory, collect_rows, store_rows
+from layline.upgrade.cells import has_cells, judge_cells
+from layline.upgrade.fleet import OPTIONS
+from layline.upgrade.fleet_file import read_fleet
+from layline.upgrade.impact import find_ends
+from layline.upgrade.judging import judge_commit, pin_of
+from layline.upgrade.matrix_answer import choose_refs
+from layline.upgrade.trend import find_days, find_moment
 from layline.workspace.open import Workspace, know_packages
 
 if TYPE_CHECKING:

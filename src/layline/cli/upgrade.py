@@ -36,7 +36,7 @@ def upgrade_plan(
 
     Each step ends at a commit that breaks places of ours, with the edits that are proven and those a person must make.
     """
-    from layline.app.upgrade_plan import upgrade_plan as answer_plan
+    from layline.app.upgrade import upgrade_plan as answer_plan
     from layline.cli.progress import show_progress
     from layline.workspace.open import open_workspace
 
@@ -72,9 +72,9 @@ def upgrade_apply(
     One commit for each culprit moves the pin and makes its edits; an interrupted run goes on where it stopped. The
     current branch, its files and hooks are not touched. Exit 1 if something is left for a person.
     """
-    from layline.app.upgrade_apply import ApplyOptions
-    from layline.app.upgrade_apply import upgrade_apply as answer_apply
+    from layline.app.upgrade import upgrade_apply as answer_apply
     from layline.cli.progress import show_progress
+    from layline.upgrade.apply import ApplyOptions
     from layline.workspace.open import open_workspace
 
     workspace = open_workspace(config)
@@ -107,7 +107,7 @@ def upgrade_check(
 
     Nothing is compared with an older commit: each place fits that upstream tree or it does not. Exit 1 if one does not.
     """
-    from layline.app.upgrade_check import upgrade_check as answer_check
+    from layline.app.upgrade import upgrade_check as answer_check
     from layline.cli.progress import show_progress
     from layline.workspace.open import open_workspace
 

@@ -51,7 +51,7 @@ def patches_matrix(
     `weekly` is the last first-parent commit of each ISO week (UTC); of A..B at most 60 are taken, spread evenly.
     """
     from layline.app.many import ask_matrix, spread
-    from layline.app.patches_matrix import patches_matrix as answer_matrix
+    from layline.app.over_time import patches_matrix as answer_matrix
     from layline.cli.progress import show_progress
     from layline.workspace.open import open_workspace
 
@@ -79,8 +79,8 @@ def gap_trend(
     config: Path | None,
 ) -> int:
     """Show commits behind, patches and what breaks, month by month."""
-    from layline.app.gap_trend import gap_trend as answer_trend
     from layline.app.many import ask_trend, spread
+    from layline.app.over_time import gap_trend as answer_trend
     from layline.cli.progress import show_progress
     from layline.workspace.open import open_workspace
 
@@ -124,7 +124,7 @@ def watch(
 
     Places that broke or were mended, tips that became safe, patches that can go. Exit 1 if something is new.
     """
-    from layline.app.watch import watch as answer_watch
+    from layline.app.over_time import watch as answer_watch
     from layline.cli.progress import show_progress
     from layline.workspace.open import fetch_backend, open_workspace
 
@@ -152,7 +152,7 @@ def impact(ref: str, fleet: Path, executor: str | None, format_: str, output: Pa
 
     UPSTREAM-REF is compared with its first parent; A..B compares two commits. Exit 1 if something breaks.
     """
-    from layline.app.impact import impact as answer_impact
+    from layline.app.fleet import impact as answer_impact
     from layline.app.many import ask_impact, spread
     from layline.cli.progress import show_progress
 

@@ -103,7 +103,8 @@ def _write_campaign(session: Session, progress: Progress, asked: Asked) -> Answe
 
 
 def _write_upgrade(session: Session, progress: Progress, asked: Asked) -> Answer:
-    from layline.app.upgrade_apply import ApplyOptions, upgrade_apply
+    from layline.app.upgrade import upgrade_apply
+    from layline.upgrade.apply import ApplyOptions
 
     workspace = session.workspace()
     options = ApplyOptions(to=asked["to"], branch=asked["branch"])

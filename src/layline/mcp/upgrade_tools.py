@@ -9,7 +9,7 @@ from layline.mcp.tool import READS, Asked, Input, Session, Tool
 
 
 def _plan(session: Session, progress: Progress, asked: Asked) -> Answer:
-    from layline.app.upgrade_plan import upgrade_plan
+    from layline.app.upgrade import upgrade_plan
 
     workspace = session.workspace(asked["at"])
     key = workspace.settings.choose(asked["backend"])
@@ -17,7 +17,7 @@ def _plan(session: Session, progress: Progress, asked: Asked) -> Answer:
 
 
 def _check(session: Session, progress: Progress, asked: Asked) -> Answer:
-    from layline.app.upgrade_check import upgrade_check
+    from layline.app.upgrade import upgrade_check
 
     workspace = session.workspace(asked["at"])
     key = workspace.settings.choose(asked["backend"])
@@ -27,14 +27,14 @@ def _check(session: Session, progress: Progress, asked: Asked) -> Answer:
 
 
 def _matrix(session: Session, progress: Progress, asked: Asked) -> Answer:
-    from layline.app.patches_matrix import patches_matrix
+    from layline.app.over_time import patches_matrix
 
     workspace = session.workspace(asked["at"])
     return patches_matrix(workspace, workspace.settings.choose(asked["backend"]), refs=asked["refs"], progress=progress)
 
 
 def _trend(session: Session, progress: Progress, asked: Asked) -> Answer:
-    from layline.app.gap_trend import gap_trend
+    from layline.app.over_time import gap_trend
 
     workspace = session.workspace(asked["at"])
     return gap_trend(workspace, workspace.settings.choose(asked["backend"]), progress=progress)

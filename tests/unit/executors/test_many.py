@@ -12,7 +12,7 @@ import pytest
 from commands import layline
 from layline.app.doctor_executor import doctor_executor
 from layline.app.many import answer, ask_matrix
-from layline.app.patches_matrix import patches_matrix
+from layline.app.over_time import patches_matrix
 from layline.errors import ConfigError
 from layline.executors import read_machine
 from layline.executors.local import LocalExecutor

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from histories import History
-from layline.app.patches_matrix import patches_matrix
+from layline.app.over_time import patches_matrix
 from layline.errors import ConfigError
 from layline.git import open_repository
 from layline.upgrade import refs

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from layline.app.gap_trend import gap_trend
-from layline.app.impact import impact
-from layline.app.watch import watch
+from layline.app.fleet import impact
+from layline.app.over_time import gap_trend, watch
 from layline.errors import ConfigError
 from layline.upgrade.news import Place, Remembered, find_news
 from upgrading import Files, Project, make_project

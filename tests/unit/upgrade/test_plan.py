@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from layline.app.patches_drift import patches_drift
-from layline.app.upgrade_answer import count_places, say_counts
-from layline.app.upgrade_check import upgrade_check
-from layline.app.upgrade_plan import ask, make_plan
+from layline.app.upgrade import upgrade_check
 from layline.errors import ConfigError
 from layline.patches.drift.ask import DriftOptions
+from layline.upgrade.plan_answer import count_places, say_counts
+from layline.upgrade.planning import make_plan
+from layline.upgrade.question import ask
 from layline.upgrade.values import Mend, Plan
 from upgrading import Files, Project, make_project
 

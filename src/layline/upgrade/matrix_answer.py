@@ -1,12 +1,10 @@
-"""`patches matrix`: each patch against many upstream commits."""
+"""Each patch against many upstream commits: which are asked about, and how it is told."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from layline.app.upgrade_cells import judge_cells
-from layline.app.upgrade_judging import pin_of
 from layline.core.evidence import Severity
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.progress import Progress, silent
@@ -15,6 +13,8 @@ from layline.core.report import Answer, Chart, Paragraph, Report, Section, Table
 from layline.errors import ConfigError
 from layline.history import read_commit
 from layline.patches.drift.report import encode_commit
+from layline.upgrade.cells import judge_cells
+from layline.upgrade.judging import pin_of
 from layline.upgrade.matrix import Fit, Matrix, Row, build_matrix
 from layline.upgrade.refs import Ref, date_refs, find_listed, find_span, find_tags, find_weekly, keep_since, thin
 
@@ -27,22 +27,23 @@ _HEAT = {Fit.OK: 0.0, Fit.LOOK: 1.0, Fit.ABSENT: 2.0, Fit.BREAKS: 3.0}
 _SHOWN = 6
 
 
-def patches_matrix(
-    workspace: Workspace, key: str, *, refs: str | None = None, every: int | None = None, progress: Progress = silent
-) -> Answer:
-    """Say of every patch at which of these upstream commits it fits, needs a look, breaks, or has no module to
-    patch.
-    """
+def ask_matrix(
+    workspace: Workspace, key: str, wanted: tuple[str | None, int | None], progress: Progress = silent
+) -> Matrix:
+    """Every patch at each of these upstream commits."""
     upstream, pin = pin_of(workspace, key)
-    settings = workspace.settings.backend(key)
-    chosen = choose_refs(upstream, refs, (pin, settings.ref), every)
+    refs, every = wanted
+    chosen = choose_refs(upstream, refs, (pin, workspace.settings.backend(key).ref), every)
     answers = []
     for number, ref in enumerate(chosen, 1):
         progress(f"judging {ref.name}", number, len(chosen))
         answers.append(judge_cells(workspace, key, ref.commit))
-    matrix = build_matrix(chosen, answers)
-    label = settings.label or key
-    title = _say(matrix, label)
+    return build_matrix(chosen, answers)
+
+
+def build_matrix_answer(workspace: Workspace, key: str, matrix: Matrix) -> Answer:
+    title = _say(matrix, workspace.label(key))
+    upstream, pin = pin_of(workspace, key)
     return Answer(
         report=_build_report(matrix, title),
         data=_encode(matrix, key, _find_safe(upstream, pin, matrix)),

@@ -1,4 +1,4 @@
-"""`upgrade apply`: the mechanical mends of a plan on a branch of their own, one commit for each culprit."""
+"""The mechanical mends of a plan on a branch of their own, one commit for each culprit."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from layline.app.upgrade_answer import count_places, say_culprit
-from layline.app.upgrade_plan import ask, make_plan
 from layline.core.progress import Progress, silent
 from layline.core.prose import count
 from layline.core.report import Answer, Bullets, Paragraph, Report, Section
@@ -19,6 +17,7 @@ from layline.git.scratch import write_files
 from layline.git.write import NO_COMMIT, Identity, WorkTree, open_work_tree
 from layline.history import read_commit
 from layline.upgrade.pin_edit import PinEdit, build_pin_edit
+from layline.upgrade.plan_answer import count_places, say_culprit
 from layline.upgrade.trailers import Promise, parse_promise, render_trailers
 from layline.upgrade.values import Plan, Step, digest_text
 
@@ -39,6 +38,9 @@ class ApplyOptions:
     test: str | None = None
     """The project's own tests, run after each step on request."""
 
+    def name(self, key: str) -> str:
+        return self.branch or f"layline/upgrade-{key}"
+
 
 @dataclass(frozen=True, slots=True)
 class Made:
@@ -50,16 +52,21 @@ class Made:
     output: str = ""
 
 
-def upgrade_apply(workspace: Workspace, key: str, options: ApplyOptions, progress: Progress = silent) -> Answer:
-    """Put the pin's moves and their mechanical mends on a branch; what is there already is kept."""
-    label = workspace.label(key)
+def refuse_project(workspace: Workspace, key: str, options: ApplyOptions) -> WorkTree:
+    """The work tree that the branch is made in; refused where something of the user's could be lost."""
     tree = open_work_tree(workspace.root / workspace.settings.project.git)
-    name = options.branch or f"layline/upgrade-{key}"
     _refuse_dirty(tree, workspace)
-    _refuse_branch(tree, name)
-    plan = make_plan(ask(workspace, key, options.to or workspace.settings.backend(key).ref, progress), progress)
-    upstream = workspace.open_backend(key)
-    worker = _Worker(workspace, key, plan, tree, upstream)
+    _refuse_branch(tree, options.name(key))
+    return tree
+
+
+def apply_plan(
+    workspace: Workspace, plan: Plan, tree: WorkTree, options: ApplyOptions, progress: Progress = silent
+) -> Answer:
+    """One commit for each step that the branch does not hold yet."""
+    key = plan.backend
+    name = options.name(key)
+    worker = _Worker(workspace, key, plan, tree, workspace.open_backend(key))
     worker.refuse_pin()
     done = worker.find_done(name)
     last = min(options.step or len(plan.steps), len(plan.steps))
@@ -67,7 +74,7 @@ def upgrade_apply(workspace: Workspace, key: str, options: ApplyOptions, progres
     for number in range(done + 1, last + 1):
         progress(f"step {number} of {len(plan.steps)}", number, len(plan.steps))
         made.append(worker.make(name, number, options.test))
-    return _answer(plan, label, name, done, made)
+    return _answer(plan, workspace.label(key), name, done, made)
 
 
 def _refuse_dirty(tree: WorkTree, workspace: Workspace) -> None:

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from layline.app.fleet_file import read_fleet
-from layline.app.upgrade_judging import judge_commit
 from layline.core.evidence import Severity, Skipped
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.progress import Progress, silent
 from layline.core.prose import count
 from layline.core.report import Answer, Bullets, Paragraph, Report, Section
 from layline.errors import ConfigError, Error
+from layline.upgrade.fleet_file import read_fleet
+from layline.upgrade.judging import judge_commit
 from layline.upgrade.values import Break
 from layline.workspace.open import Workspace
 
@@ -32,8 +32,8 @@ class Hit:
     breaks: tuple[Break, ...]
 
 
-def impact(ref: str, fleet: Path, *, progress: Progress = silent) -> Answer:
-    """Judge the commit against its first parent (or B against A for `A..B`) in every project that has it."""
+def find_hits(ref: str, fleet: Path, progress: Progress = silent) -> tuple[list[Hit], list[Skipped]]:
+    """What the commit breaks against its first parent (or B against A for `A..B`) in every project that has it."""
     hits: list[Hit] = []
     skipped: list[Skipped] = []
     for number, project in enumerate(read_fleet(fleet), 1):
@@ -53,7 +53,7 @@ def impact(ref: str, fleet: Path, *, progress: Progress = silent) -> Answer:
         raise ConfigError(
             f"No project of {fleet} has an upstream with {ref!r}.", hint="Fetch it in their clones first."
         )
-    return _answer(ref, hits, tuple(skipped))
+    return hits, skipped
 
 
 def _ask(workspace: Workspace, key: str, ref: str) -> Hit | Skipped:
@@ -72,7 +72,8 @@ def find_ends(workspace: Workspace, key: str, ref: str) -> tuple[str, str]:
     return (upstream.resolve_upstream(start) if dots else upstream.resolve(f"{tip}^1")), tip
 
 
-def _answer(ref: str, hits: list[Hit], skipped: tuple[Skipped, ...]) -> Answer:
+def build_impact_answer(ref: str, hits: list[Hit], unread: list[Skipped]) -> Answer:
+    skipped = tuple(unread)
     broken = [hit for hit in hits if hit.breaks]
     total = sum(len(hit.breaks) for hit in broken)
     title = (

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layline import codec
-from layline.app.upgrade_judging import pin_of
 from layline.core.evidence import Severity
 from layline.core.progress import Progress, silent
 from layline.core.revision import Commit
@@ -14,6 +13,7 @@ from layline.coupling.culprit import find_culprits
 from layline.coupling.drift import find_drifts
 from layline.coupling.drift_model import Drift
 from layline.patches.drift.read import OpenedDrift, open_drift, settle
+from layline.upgrade.judging import pin_of
 from layline.upgrade.matrix import Cell, Fit
 from layline.workspace.kept import Results, find_inputs, result_key
 from layline.workspace.open import know_packages

@@ -1,20 +1,18 @@
-"""`upgrade check`: whether every place of ours fits the upstream commit it will meet."""
+"""Whether every place of ours fits the upstream commit it will meet."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from layline.app.upgrade_judging import find_lines, judge_at
 from layline.core.evidence import Severity
 from layline.core.listing import Diagnostic, Group, Listing
-from layline.core.progress import Progress, silent
 from layline.core.prose import count
 from layline.core.report import Annotation, Answer, Paragraph, Report, Rule, Section, Subject, Table
 from layline.coupling.drift_model import finding_id
 from layline.history import read_commit
 from layline.upgrade.absolute import Judged, Standing
+from layline.upgrade.judging import find_lines
 from layline.upgrade.trailers import Promise, parse_promise
-from layline.workspace.uncommitted import tell_uncommitted
 
 if TYPE_CHECKING:
     from layline.workspace.open import Workspace
@@ -28,16 +26,15 @@ _RULE = Rule(
 )
 
 
-def upgrade_check(workspace: Workspace, key: str, *, pin: str | None = None, progress: Progress = silent) -> Answer:
-    """Say of every import, target, call and anchor of ours whether it fits the pin, or another commit."""
-    upstream = workspace.open_backend(key)
-    pinned = workspace.find_pinned(key).commit
-    commit = upstream.resolve_upstream(pin) if pin is not None else pinned
-    standing = judge_at(workspace, key, commit, progress)
-    today = find_today(standing, judge_at(workspace, key, pinned, progress)) if commit != pinned else frozenset()
-    promise = None if pin is not None else read_promise(workspace)
+def build_check_answer(
+    workspace: Workspace, key: str, standing: Standing, here: Standing | None, *, promised: bool
+) -> Answer:
+    """What fits one upstream commit; `here`: what fits the pin, where that is another one."""
+    commit = standing.commit
+    today = find_today(standing, here) if here is not None else frozenset()
+    promise = read_promise(workspace) if promised else None
     label = workspace.label(key)
-    there = read_commit(upstream, commit)
+    there = read_commit(workspace.open_backend(key), commit)
     title = _say(label, standing, f"{commit[:8]} ({there.date})", promise, len(find_lines(today)))
     data: dict[str, Any] = {
         "schema": SCHEMA,
@@ -50,7 +47,7 @@ def upgrade_check(workspace: Workspace, key: str, *, pin: str | None = None, pro
         "planned": promise.left if promise is not None else None,
         "skipped": [{"what": one.what, "why": one.why} for one in standing.skipped],
     }
-    answer = Answer(
+    return Answer(
         report=_build_report(title, standing),
         data=data,
         needs_person=bool(standing.misfits),
@@ -58,7 +55,6 @@ def upgrade_check(workspace: Workspace, key: str, *, pin: str | None = None, pro
         subject=Subject(repo=workspace.downstream.name, commit=workspace.commit, question=f"upgrade-check/{key}"),
         listing=Listing(title=title, groups=_group(standing, today), skipped=standing.skipped),
     )
-    return tell_uncommitted(workspace, answer, [key])
 
 
 def find_today(then: Standing, now: Standing) -> frozenset[Judged]:

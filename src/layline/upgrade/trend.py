@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
-from layline.app.upgrade_cells import judge_cells
-from layline.app.upgrade_judging import pin_of
 from layline.core.evidence import Skipped
 from layline.core.progress import Progress, silent
 from layline.core.prose import count, verb
@@ -15,6 +13,8 @@ from layline.core.report import Answer, Chart, Report, Section, Table
 from layline.errors import ConfigError, Error
 from layline.history import read_commit
 from layline.history.commits import compare_commits, find_tip_at
+from layline.upgrade.cells import judge_cells
+from layline.upgrade.judging import pin_of
 
 if TYPE_CHECKING:
     from layline.upgrade import answers
@@ -41,8 +41,10 @@ class Point:
     """The pin is another than at the point before."""
 
 
-def gap_trend(workspace: Workspace, key: str, *, since: date | None = None, progress: Progress = silent) -> Answer:
-    """Commits behind, patches and places that break on the first day of each month, and now."""
+def find_points(
+    workspace: Workspace, key: str, since: date | None, progress: Progress = silent
+) -> tuple[list[Point], list[Skipped]]:
+    """The first day of each month, and now; days that cannot be read are told."""
     days = find_days(workspace, since)
     points: list[Point] = []
     skipped: list[Skipped] = []
@@ -56,7 +58,11 @@ def gap_trend(workspace: Workspace, key: str, *, since: date | None = None, prog
         points += [found] if found is not None else []
     if not points:
         raise ConfigError(f"Nothing is known about {key!r} since then.", hint="Choose an earlier --since.")
-    label = workspace.label(key)
+    return points, skipped
+
+
+def build_trend_answer(key: str, label: str, found: tuple[list[Point], list[Skipped]]) -> Answer:
+    points, skipped = found
     title = _say(points, label)
     data: answers.Trend = {
         "schema": SCHEMA,

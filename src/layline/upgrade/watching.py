@@ -1,4 +1,4 @@
-"""`watch`: what is new about every backend since the last answer, for a scheduled job."""
+"""What is new about every backend since the last answer, for a scheduled job."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from layline import codec
-from layline.app.upgrade_judging import judge_between, pin_of
 from layline.core.evidence import Location, Severity, Skipped
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.progress import Progress, silent
@@ -20,8 +19,8 @@ from layline.coupling.drift_model import finding_id
 from layline.errors import ConfigError, Error, RecordError
 from layline.files import write_named
 from layline.history.commits import find_tip_at
-from layline.render.charts import shields_endpoint
 from layline.source.cache import cache_directory
+from layline.upgrade.judging import judge_between, pin_of
 from layline.upgrade.news import Event, News, Place, Remembered, find_news
 
 if TYPE_CHECKING:
@@ -48,15 +47,22 @@ class State:
     backends: dict[str, Remembered]
 
 
-def watch(
-    workspace: Workspace,
-    *,
-    today: date,
-    state: Path | None = None,
-    badge: Path | None = None,
-    progress: Progress = silent,
-) -> Answer:
-    """Ask every backend, compare with the last answer, remember this one."""
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the last answer said, what is so now, and what could not be read."""
+
+    last: State | None
+    now: dict[str, Remembered]
+    skipped: tuple[Skipped, ...]
+
+    @property
+    def events(self) -> list[Event]:
+        known = self.last.backends if self.last is not None else {}
+        return [event for key, one in self.now.items() if key in known for event in find_news(key, known[key], one)]
+
+
+def look(workspace: Workspace, today: date, state: Path | None, progress: Progress = silent) -> Seen:
+    """Ask every backend, and remember what it said for the next time."""
     place = state or default_state(workspace)
     last = _load(place)
     now: dict[str, Remembered] = {}
@@ -67,12 +73,8 @@ def watch(
         except Error as error:
             skipped.append(Skipped(key, error.message))
             now |= {key: last.backends[key]} if last is not None and key in last.backends else {}
-    known = last.backends if last is not None else {}
-    events = [event for key, one in now.items() if key in known for event in find_news(key, known[key], one)]
     write_named(place, codec.to_json(codec.encode(State(date=today.isoformat(), backends=now))))
-    if badge is not None:
-        write_named(badge, json.dumps(_badge(now), indent=2) + "\n")
-    return _answer(workspace, events, (last, now, tuple(skipped)), today)
+    return Seen(last, now, tuple(skipped))
 
 
 def remember(workspace: Workspace, key: str, today: date, progress: Progress = silent) -> Remembered:
@@ -108,20 +110,17 @@ def _load(place: Path) -> State | None:
         raise ConfigError(f"{place} cannot be read: {error}.", hint="Delete it to begin anew.") from None
 
 
-def _badge(now: dict[str, Remembered]) -> dict[str, object]:
-    total = sum(len(one.broken) for one in now.values())
-    return shields_endpoint(
-        "upstream", "fits" if not total else f"{count(total, 'place')} will break", "bad" if total else "good"
-    )
+def count_broken(seen: Seen) -> int:
+    return sum(len(one.broken) for one in seen.now.values())
 
 
-def _answer(
-    workspace: Workspace,
-    events: list[Event],
-    seen: tuple[State | None, dict[str, Remembered], tuple[Skipped, ...]],
-    today: date,
-) -> Answer:
-    last, now, skipped = seen
+def say_badge(seen: Seen) -> str:
+    total = count_broken(seen)
+    return f"{count(total, 'place')} will break" if total else "fits"
+
+
+def build_news_answer(workspace: Workspace, seen: Seen, today: date) -> Answer:
+    events, last, now, skipped = seen.events, seen.last, seen.now, seen.skipped
     title = _say(events, last, now)
     data: dict[str, Any] = {
         "schema": SCHEMA,

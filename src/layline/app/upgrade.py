@@ -1,0 +1,56 @@
+"""`upgrade plan`, `upgrade apply`, `upgrade check`: move a pin, with the edits that Layline can prove."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from layline.core.progress import Progress, silent
+from layline.core.report import Answer
+from layline.upgrade.apply import ApplyOptions, apply_plan, refuse_project
+from layline.upgrade.check import build_check_answer
+from layline.upgrade.judging import judge_at, pin_of
+from layline.upgrade.plan_answer import build_answer
+from layline.upgrade.planning import make_plan
+from layline.upgrade.question import ask, find_safe
+from layline.upgrade.values import Plan
+from layline.workspace.uncommitted import tell_uncommitted
+
+if TYPE_CHECKING:
+    from layline.workspace.open import Workspace
+
+
+def upgrade_plan(
+    workspace: Workspace, key: str, *, to: str | None = None, safe: bool = False, progress: Progress = silent
+) -> Answer:
+    """The steps from the pin to a ref, or to the newest commit that breaks nothing."""
+    end = to or workspace.settings.backend(key).ref
+    plan = (
+        _plan_safe(workspace, key, end, progress) if safe else make_plan(ask(workspace, key, end, progress), progress)
+    )
+    return tell_uncommitted(workspace, build_answer(plan, workspace.label(key)), [key])
+
+
+def _plan_safe(workspace: Workspace, key: str, end: str, progress: Progress) -> Plan:
+    upstream, pin = pin_of(workspace, key)
+    found = find_safe(workspace, key, upstream.resolve_upstream(end), progress)
+    if found.commit == pin:
+        return Plan(backend=key, commit=workspace.commit, start=pin, to=pin, steps=(), safe_pin=pin)
+    return replace(make_plan(ask(workspace, key, found.commit, progress), progress), safe_pin=found.commit)
+
+
+def upgrade_apply(workspace: Workspace, key: str, options: ApplyOptions, progress: Progress = silent) -> Answer:
+    """Put the pin's moves and their mechanical mends on a branch; what is there already is kept."""
+    tree = refuse_project(workspace, key, options)
+    end = options.to or workspace.settings.backend(key).ref
+    plan = make_plan(ask(workspace, key, end, progress), progress)
+    return apply_plan(workspace, plan, tree, options, progress)
+
+
+def upgrade_check(workspace: Workspace, key: str, *, pin: str | None = None, progress: Progress = silent) -> Answer:
+    """Say of every import, target, call and anchor of ours whether it fits the pin, or another commit."""
+    upstream, pinned = pin_of(workspace, key)
+    commit = upstream.resolve_upstream(pin) if pin is not None else pinned
+    there = judge_at(workspace, key, commit, progress)
+    here = judge_at(workspace, key, pinned, progress) if commit != pinned else None
+    return tell_uncommitted(workspace, build_check_answer(workspace, key, there, here, promised=pin is None), [key])

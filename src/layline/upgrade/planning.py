@@ -1,0 +1,140 @@
+"""The steps of an upgrade: what Layline can mend in each, proven by judging again, and what is left for a person."""
+
+from __future__ import annotations
+
+from layline.core.progress import Progress, silent
+from layline.coupling.drift_model import Drift
+from layline.history import read_commits
+from layline.upgrade.judging import Stops, edit_to, find_break, find_lines, judge_at, judge_between
+from layline.upgrade.plan import (
+    Again,
+    Job,
+    find_changing_jobs,
+    find_compared,
+    find_healed,
+    find_jobs,
+    find_unproven,
+    group_breaks,
+    mend_of,
+    split_carried,
+    unsure,
+)
+from layline.upgrade.proposals import propose
+from layline.upgrade.question import Question
+from layline.upgrade.retarget import render_patch
+from layline.upgrade.values import Break, FileEdit, Mend, Plan, Step, digest_text
+from layline.upgrade.workshop import Workshop
+
+_ROUNDS = 4
+"""So often what judging again refutes is taken out and the rest judged anew."""
+
+
+def make_plan(question: Question, progress: Progress = silent) -> Plan:
+    """Schedule the sure moves, carry them out in memory, judge the result, keep what that confirms."""
+    groups = group_breaks(question.breaks, question.order)
+    ends = [commit for commit, _ in groups if commit is not None]
+    commits = ends if ends and ends[-1] == question.to else [*ends, question.to]
+    stops = Stops(question.upstream, tuple(commits), question.between.opened)
+    jobs, carried = split_carried(find_jobs(groups, question.moves, stops.has, len(commits)))
+    jobs += find_changing_jobs(groups, question.changes, len(commits))
+    workshop = Workshop(question)
+    refuted: dict[Break, str] = {}
+    again, texts = Again(question.then), list[dict[str, str]]()
+    for number in range(_ROUNDS):
+        texts = workshop.carry_out(jobs, len(commits))
+        final = {path: text for changed in texts for path, text in changed.items()}
+        progress("judging the edited files again", 0, 0)
+        again = _judge_again(question, final, progress) if final else Again(question.then)
+        wrong = find_unproven([*jobs, *carried], question.then.places, again)
+        if not wrong:
+            break
+        refuted |= {job.broken: why for job, why in wrong}
+        paths = {job.path for job, _ in wrong} if number else set[str]()  # a second time: not one edit of that file
+        jobs = [job for job in jobs if job.broken not in refuted and job.path not in paths]
+        carried = [job for job in carried if job.broken not in refuted and job.path not in paths]
+    return _assemble(workshop, question, (groups, commits), [*jobs, *carried], texts, (again, refuted))
+
+
+def _judge_again(question: Question, files: dict[str, str], progress: Progress) -> Again:
+    """The edited files at the end of the upgrade and, where a break shows only there, between the pin and the end."""
+    edited = edit_to(question.workspace, files)
+    after = judge_at(edited, question.key, question.to, progress)
+    if not find_compared(question.breaks, question.then.places):
+        return Again(after)
+    broken = judge_between(edited, question.key, question.to, progress).find_breaks()
+    return Again(after, frozenset((one.location.path, one.target) for one in broken))
+
+
+def _assemble(
+    workshop: Workshop,
+    question: Question,
+    course: tuple[list[tuple[str | None, list[Break]]], list[str]],
+    jobs: list[Job],
+    texts: list[dict[str, str]],
+    outcome: tuple[Again, dict[Break, str]],
+) -> Plan:
+    groups, commits = course
+    again, refuted = outcome
+    after = again.standing
+    known = {one.hash: one for one in read_commits(question.upstream, commits)}
+    mended = {job.broken for job in jobs}
+    healed = find_healed(question.breaks, mended, question.then.places, again)
+    mended |= healed.keys()
+    steps: list[Step] = []
+    left = 0
+    before: dict[str, str] = {}
+    for number, commit in enumerate(commits):
+        mine = [one for name, breaks in groups if (name or question.to) == commit for one in breaks]
+        proposals = [_propose(question, one, workshop.find_row(one), refuted) for one in mine if one not in mended]
+        left += len(proposals)
+        changed = dict(sorted(texts[number].items())) if texts else {}
+        before |= {path: text for path in changed if path not in before and (text := workshop.read(path)) is not None}
+        edits = tuple(
+            FileEdit(path=path, before=digest_text(before[path].encode("utf-8", "surrogatepass")), after=text)
+            for path, text in changed.items()
+        )
+        done = _find_mends([job for job in jobs if job.step == number], edits, before)
+        done += [healed[one] for one in mine if one in healed]
+        before |= changed
+        culprit = known[commit] if any(name == commit for name, _ in groups) else None
+        steps.append(
+            Step(
+                to=commit,
+                date=known[commit].date,
+                culprit=culprit,
+                mends=(*done, *proposals),
+                edits=edits,
+                left=left,
+            )
+        )
+    today = {one.key for one in question.now.misfits}
+    known_keys = {one.key for one in question.breaks} | today
+    revealed = (find_break(question.between.opened, one) for one in after.misfits if one.key not in known_keys)
+    rest = (*(one for one in question.breaks if one not in mended), *revealed)
+    lines = find_lines(question.breaks)
+    return Plan(
+        backend=question.key,
+        commit=question.workspace.commit,
+        start=question.now.commit,
+        to=question.to,
+        steps=tuple(steps),
+        left=rest,
+        idle=len({(one.location.path, one.location.line) for one in question.breaks if one.idle}),
+        before=len(question.then.bad_lines),
+        after=len(after.bad_lines),
+        today=len(question.now.bad_lines),
+        in_drift=len(lines & question.between.drift_lines),
+        compared=len(lines - question.then.bad_lines),
+    )
+
+
+def _propose(question: Question, one: Break, row: Drift | None, refuted: dict[Break, str]) -> Mend:
+    mend = propose(one, row, question.between.opened.sides, question.upstream)
+    return unsure(mend, question.moves.get(one.target), refuted.get(one, ""))
+
+
+def _find_mends(jobs: list[Job], edits: tuple[FileEdit, ...], before: dict[str, str]) -> list[Mend]:
+    """Each mend; the first of a file shows the edit of the whole file."""
+    diffs = {edit.path: render_patch(edit.path, before[edit.path], edit.after) for edit in edits}
+    ordered = sorted(jobs, key=lambda job: (job.path, job.broken.location.line, job.move.old))
+    return [mend_of(job, diffs.pop(job.path, "")) for job in ordered]

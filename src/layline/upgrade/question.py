@@ -1,0 +1,109 @@
+"""Everything that a plan is made from, read and judged: what breaks on the way, and where names went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from layline.change.compare import Comparer
+from layline.core.progress import Progress, silent
+from layline.core.revision import Relation
+from layline.errors import ConfigError
+from layline.history.commits import compare_commits
+from layline.upgrade.absolute import Standing
+from layline.upgrade.changes import Change
+from layline.upgrade.find_changes import find_changes
+from layline.upgrade.importers import follow_importers
+from layline.upgrade.judging import Between, judge_at, judge_between, pin_of
+from layline.upgrade.moves import NameMove, find_move, follow_siblings
+from layline.upgrade.safe import SafePin, Verdict, find_safe_pin
+from layline.upgrade.values import Break
+
+if TYPE_CHECKING:
+    from layline.git import Repository
+    from layline.workspace.open import Workspace
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """An upgrade with everything read that a plan is made from."""
+
+    workspace: Workspace
+    key: str
+    upstream: Repository
+    between: Between
+    now: Standing
+    then: Standing
+    order: tuple[str, ...]
+    """First-parent commits after the pin, oldest first; the last one is where the upgrade ends."""
+    breaks: tuple[Break, ...]
+    moves: dict[str, NameMove]
+    changes: dict[Break, tuple[Change, ...]]
+
+    @property
+    def to(self) -> str:
+        return self.then.commit
+
+
+def find_safe(workspace: Workspace, key: str, to: str, progress: Progress = silent) -> SafePin:
+    """The newest first-parent commit up to `to` at which nothing of ours breaks that does not break today."""
+    upstream, pin = pin_of(workspace, key)
+    order = find_order(upstream, pin, to, to)
+    today = {one.key for one in judge_at(workspace, key, pin, progress).misfits}
+    known: dict[str, Verdict] = {}
+
+    def judge(commit: str) -> Verdict:
+        if commit not in known:
+            progress(f"judging {commit[:12]}", order.index(commit) + 1, len(order))
+            then = judge_at(workspace, key, commit, progress)
+            between = judge_between(workspace, key, commit, progress)
+            breaks = list(between.find_breaks(one for one in then.misfits if one.key not in today))
+            culprits = frozenset(one.culprit for one in breaks if one.culprit is not None)
+            known[commit] = Verdict(broken=frozenset(" ".join(one.key) for one in breaks), culprits=culprits)
+        return known[commit]
+
+    return find_safe_pin(pin, order, judge)
+
+
+def find_order(upstream: Repository, pin: str, to: str, name: str) -> tuple[str, ...]:
+    """First-parent commits from the pin to where the upgrade ends; refused where that is no way forward."""
+    relation = compare_commits(upstream, pin, to).relation
+    if relation in {Relation.SAME, Relation.AHEAD}:
+        where = "the pin itself" if relation is Relation.SAME else "behind the pin"
+        raise ConfigError(f"{name} ({to[:12]}) is {where} ({pin[:12]}).", hint="Name a newer upstream ref with --to.")
+    if relation is Relation.UNRELATED:
+        raise ConfigError(
+            f"{name} ({to[:12]}) and the pin {pin[:12]} share no history.", hint="Is it the right upstream?"
+        )
+    out = upstream.git("rev-list", "--first-parent", "--reverse", f"{pin}..{to}")
+    return tuple(out.decode("ascii").split())
+
+
+def ask(workspace: Workspace, key: str, to: str, progress: Progress = silent) -> Question:
+    """Read and judge everything that a plan needs."""
+    upstream, pin = pin_of(workspace, key)
+    commit = upstream.resolve_upstream(to)
+    order = find_order(upstream, pin, commit, to)
+    progress("judging our places at the pin", 0, 0)
+    now = judge_at(workspace, key, pin, progress)
+    progress("judging our places where the upgrade ends", 0, 0)
+    then = judge_at(workspace, key, commit, progress)
+    between = judge_between(workspace, key, commit, progress)
+    today = {one.key for one in now.misfits}
+    breaks = tuple(between.find_breaks(one for one in then.misfits if one.key not in today))
+    comparer = between.opened.sides.comparer
+    progress("looking for where names went", 0, 0)
+    found = {name: _find_move(name, comparer, upstream) for name in {one.target for one in breaks}}
+    moves = {name: move for name, move in found.items() if move is not None}
+    rest = [name for name in found if name not in moves or not moves[name].sure]
+    moves |= {move.old: move for move in follow_siblings(sorted(rest), moves, comparer)}
+    changes = find_changes(breaks, between.rows, between.opened.sides)
+    return Question(workspace, key, upstream, between, now, then, order, breaks, moves, changes)
+
+
+def _find_move(name: str, comparer: Comparer, upstream: Repository) -> NameMove | None:
+    """By what the thing itself is like; where that is not sure, by what upstream's own importers did."""
+    move = find_move(name, comparer)
+    if move is not None and move.sure:
+        return move
+    return follow_importers(name, comparer, upstream) or move
