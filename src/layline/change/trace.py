@@ -44,6 +44,8 @@ _MERGED = 0.7
 _SIBLING = 0.5
 """Definitions that were merged were at least this alike."""
 _TESTS = "tests/"
+_VERSIONS = 128
+"""So many versions of files are remembered: more than one file has between two pins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ class Tracer:
         self.repository = repository
         self._versions = versions or Versions(repository)
         self.timeline = read_timeline(repository, pin, tip)
-        self.read_text = lru_cache(maxsize=2048)(self._read_text)
+        self._data = lru_cache(maxsize=_VERSIONS)(repository.read_blob)
         self._module = lru_cache(maxsize=2048)(self._parse)
         self._tree = lru_cache(maxsize=64)(self._parse_tree)
         self._shingles = lru_cache(maxsize=8192)(self._read_shingles)
@@ -328,8 +330,9 @@ class Tracer:
                 return read_shingles(node)
         return None
 
-    def _read_text(self, blob: str | None) -> str:
-        return "" if blob is None else self.repository.read_blob(blob).decode("utf-8-sig", "replace")
+    def read_text(self, blob: str | None) -> str:
+        """A version of a file; bytes are what is remembered, since one odd character makes a text four times as large."""
+        return "" if blob is None else self._data(blob).decode("utf-8-sig", "replace")
 
     def _parse(self, blob: str | None) -> Module | None:
         if blob is None:

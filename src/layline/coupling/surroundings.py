@@ -7,14 +7,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TypeAlias
 
-from layline.source.walking import find_children, walk
+from layline.source.walking import find_children, remember, walk
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _Block: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-_TREES, _NODES = 256, 2048
 """So many files and replacements are remembered: rows of one patch stand side by side."""
 _CATCHING = {"ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException"}
 _ASKING = {"hasattr", "getattr"}
@@ -48,13 +46,13 @@ def find_scopes(tree: ast.Module, node: ast.AST) -> list[ast.AST]:
     return [tree, *sorted(around, key=lambda item: item.lineno)]
 
 
-@lru_cache(maxsize=_TREES)
+@remember
 def _find_blocks(tree: ast.Module) -> tuple[_Block, ...]:
     """Every function and class of a file: walked once, asked for by each replacement in it."""
     return tuple(item for item in walk(tree) if isinstance(item, (*_FUNCTIONS, ast.ClassDef)))
 
 
-@lru_cache(maxsize=_NODES)
+@remember
 def find_imports(tree: ast.Module, node: ast.AST) -> dict[str, Imported]:
     """Names that imports bind where a node stands, inner scopes last; what it takes or assigns itself is none."""
     found: dict[str, Imported] = {}
@@ -105,7 +103,7 @@ def find_held(tree: ast.Module | None, node: ast.AST, target: str) -> frozenset[
     return find_originals(tree, node, target) | heard
 
 
-@lru_cache(maxsize=_NODES)
+@remember
 def find_chains(node: ast.AST) -> tuple[Chain, ...]:
     """Every dotted chain that a function or class reads, the longest spelling of each; decorators and bases
     included.

@@ -5,13 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from layline.interpreter.calls import IMPORT_HOOKS
 from layline.interpreter.text_targets import is_everywhere, speaks, speaks_of_path
 from layline.source.sites import LOADERS
-from layline.source.walking import walk
+from layline.source.walking import remember, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +46,7 @@ class Look:
     """It writes a function it is given, or makes, onto one of its own parameters: its callers decide the target."""
 
 
-@lru_cache(maxsize=100_000)
+@remember
 def look_at(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Look:
     parameters = _find_parameters(node)
     parts = list(walk(node))
@@ -152,7 +151,7 @@ class Handed:
     """Calls that pass a parameter on."""
 
 
-@lru_cache(maxsize=20_000)
+@remember
 def find_handed(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Handed:
     """Where a helper's callers decide: only such writes are listed where the helper is called."""
     given = _find_parameters(node)

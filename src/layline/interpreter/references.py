@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from layline.interpreter.scope import open_closure
 from layline.interpreter.values import Function, Later, Outside, find_alternatives
-from layline.source.walking import walk
+from layline.source.walking import remember, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,7 +109,7 @@ def find_own_attributes(function: Function) -> Iterator[str]:
                 yield attribute
 
 
-@lru_cache(maxsize=10_000)
+@remember
 def makes_callable(node: ast.AST) -> bool:
     """Whether what a function returns can be called, by what stands behind `return`: a function or class it defines, a
     lambda, a partial.
@@ -150,7 +149,7 @@ def _is_callable(value: ast.expr, made: set[str]) -> bool:
     return False
 
 
-@lru_cache(maxsize=10_000)
+@remember
 def gives_value(node: ast.AST) -> bool:
     """Whether a function returns anything but nothing, True or False."""
     found = [part.value for part in walk(node) if isinstance(part, ast.Return) and part.value is not None]

@@ -1,9 +1,18 @@
-"""A walk over syntax trees, in the order of `ast.walk` but faster: most analysers do little else."""
+"""A walk over syntax trees, in the order of `ast.walk` but faster: most analysers do little else.
+
+And answers about a node that are remembered as long as the node is.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
+
+N = TypeVar("N", bound=ast.AST)
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _LEAVES = frozenset(
     {
@@ -61,3 +70,18 @@ def walk(tree: ast.AST) -> Iterator[ast.AST]:
 def _plan(kind: type[ast.AST]) -> tuple[str, ...]:
     _PLANS[kind] = tuple(name for name in kind._fields if name not in _LEAVES)
     return _PLANS[kind]
+
+
+def remember(read: Callable[Concatenate[N, P], T]) -> Callable[Concatenate[N, P], T]:
+    """Ask once a node. The answer lies at the node: a cache beside it would keep whole trees that nobody reads again."""
+
+    @wraps(read)
+    def ask(node: N, /, *rest: P.args, **named: P.kwargs) -> T:
+        answers = node.__dict__.setdefault("_answers", {})
+        key = (read, *rest, *named.values())
+        if key not in answers:
+            answers[key] = read(node, *rest, **named)
+        found: T = answers[key]
+        return found
+
+    return ask

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -226,6 +227,7 @@ class Opening:
     def inventory(self) -> Inventory:
         self.progress("reading the patches", 0, 0)
         (inventory,) = read_inventories(self.workspace, (self.backend,), self.progress)
+        gc.collect()  # syntax trees of ours hold one another: the judges use their memory again
         return inventory
 
     @cached_property

@@ -5,7 +5,6 @@ target.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from layline.core.evidence import Location
@@ -26,6 +25,7 @@ from layline.interpreter.values import (
     negate,
 )
 from layline.patches.guards.filters import find_filters
+from layline.source.walking import remember
 
 if TYPE_CHECKING:
     import ast
@@ -146,7 +146,7 @@ class Ways:
         )
 
 
-@lru_cache(maxsize=50_000)
+@remember
 def _read_gates(function: ast.AST, line: int) -> str | None:
     return _show_around(find_body(function), line)
 

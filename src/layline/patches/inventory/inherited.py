@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from layline.interpreter.prefilter import look_at
 from layline.interpreter.values import Class, Function, Instance, bind
-from layline.source.walking import walk
+from layline.source.walking import remember, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from layline.source.facts import Facts
 
 
-@lru_cache(maxsize=20_000)
+@remember
 def _mentions(node: ast.ClassDef) -> frozenset[str]:
     """Attributes of `self` or `cls` that the methods of a class read."""
     return frozenset(
@@ -72,7 +71,7 @@ def _installs(owner: Class, depth: int = 0) -> bool:
     return depth < 8 and any(isinstance(base, Class) and _installs(base, depth + 1) for base in owner.bases)
 
 
-@lru_cache(maxsize=20_000)
+@remember
 def _reads_itself(node: ast.AST) -> bool:
     return any(
         isinstance(part, ast.Attribute) and isinstance(part.value, ast.Name) and part.value.id in {"self", "cls"}
