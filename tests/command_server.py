@@ -21,7 +21,6 @@ import time
 from typing import NoReturn
 
 from layline.cli.forked import import_commands
-from layline.config import parse_settings
 
 
 def wait_for_requests(requests: socket.socket) -> dict[str, object] | None:
@@ -98,7 +97,6 @@ def _end(code: int) -> NoReturn:
 
 if __name__ == "__main__":
     import_commands()
-    parse_settings("[project]\nname = 'any'\n")  # what reads settings is made at the first reading
     gc.freeze()  # or each command would look at every object of ours when it ends
     asked = wait_for_requests(socket.socket(fileno=int(sys.argv[1])))
     if asked is not None:

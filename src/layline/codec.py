@@ -48,6 +48,11 @@ def decode_kept(kind: type[Value], plain: object) -> Value | None:
         return None
 
 
+def prepare(kind: type[Any]) -> None:
+    """Make now what the first reading of a `kind` makes: for a process that others are forked from."""
+    _adapter(kind)
+
+
 def parse_json(text: str | bytes, *, where: str) -> Any:
     """Strict JSON: no duplicate keys, no NaN or Infinity, no byte-order mark."""
     if isinstance(text, bytes):

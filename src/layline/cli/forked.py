@@ -17,8 +17,10 @@ import threading
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import layline
+from layline import codec
 from layline.cli.main import main
 from layline.sample.demo import STEP_LIMIT_S, TIMED_OUT, start_anew
+from layline.workspace.kept import result_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,14 +30,39 @@ if TYPE_CHECKING:
     from layline.sample.demo import Said
 
 _ROOMS = ("layline.app.", "layline.cli.", "layline.render.")
+_KEPT = {
+    "layline.config": ("Settings",),
+    "layline.core.patch": ("Inventory", "Patch", "Effect"),
+    "layline.patches.inventory.registering": ("FoundRegistrations", "ReadPatches"),
+    "layline.patches.inventory.read": ("ReadEngine",),
+    "layline.patches.inventory.strays": ("ReadStrays",),
+    "layline.patches.drift.read": ("Unread",),
+    "layline.patches.drift.rows": ("KeptRow",),
+    "layline.patches.drift.places": ("KeptPlaces",),
+    "layline.patches.drift.kept": ("KeptDrift",),
+    "layline.change.kept": ("Lost",),
+    "layline.gap.impact": ("Impact",),
+    "layline.campaign.values.manifest": ("Manifest",),
+    "layline.campaign.values.measurement": ("Measurement",),
+    "layline.campaign.values.verdict": ("Verdict",),
+}
+"""What most commands read from settings, caches and ledgers."""
 
 
 def import_commands() -> None:
-    """What the commands import; where a package is missing, the command itself meets that again and says so."""
-    for module in pkgutil.walk_packages(layline.__path__, "layline."):
-        if module.name.startswith(_ROOMS):
+    """What the commands import, and what they make first; where a package is missing, the command itself meets that
+    again and says so.
+    """
+    for found in pkgutil.walk_packages(layline.__path__, "layline."):
+        if found.name.startswith(_ROOMS):
             with contextlib.suppress(ImportError):
-                importlib.import_module(module.name)
+                importlib.import_module(found.name)
+    result_key()  # reads all of our own source
+    for name, kinds in _KEPT.items():
+        with contextlib.suppress(ImportError):
+            module = importlib.import_module(name)
+            for kind in kinds:
+                codec.prepare(getattr(module, kind))
 
 
 def start_forked(words: tuple[str, ...], folder: Path, settings: Mapping[str, str]) -> Callable[[], Said]:

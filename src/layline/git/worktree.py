@@ -63,30 +63,41 @@ def find_edits(repository: Repository, commit: str, wanted: Callable[[str], bool
     entries = {entry.path: entry for entry in repository.read_tree(commit) if wanted(entry.path)}
     files: dict[str, bytes | None] = {}
     links: dict[str, str] = {}
-    known = _list(repository, root, "--cached")
-    gone = _list(repository, root, "--deleted")
+    listed = _list(repository, root)
     for path, entry in entries.items():
         if entry.is_gitlink:
             links |= _find_link(root, entry)
             continue
         data = _read(root / path)
-        if data is None and (path in gone or path not in known):
+        if data is None and (path in listed.gone or path not in listed.known):
             files[path] = None
         elif data is not None and not _is_same(repository, entry, data):
             files[path] = data
-    for path in (known | _list(repository, root, "--others", "--exclude-standard")) - entries.keys():
+    for path in (listed.known | listed.others) - entries.keys():
         data = _read(root / path) if wanted(path) else None
         if data is not None:
             files[path] = data
     return Edits(files, links)
 
 
-def _list(repository: Repository, root: Path, *options: str) -> frozenset[str]:
-    command = argv(
-        repository.git_dir, (f"--work-tree={root}", "ls-files", "-z", "--full-name", *options, "--", str(root))
-    )
-    names = run(command).decode("utf-8", "surrogateescape").split("\0")
-    return frozenset(name for name in names if name and not name.endswith("/"))
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """Paths of the index, those of them that are not on disk, and those on disk that the index does not know."""
+
+    known: frozenset[str]
+    gone: frozenset[str]
+    others: frozenset[str]
+
+
+def _list(repository: Repository, root: Path) -> _Listed:
+    options = ("-z", "-t", "--full-name", "--cached", "--deleted", "--others", "--exclude-standard")
+    out = run(argv(repository.git_dir, (f"--work-tree={root}", "ls-files", *options, "--", str(root))))
+    found: dict[str, set[str]] = {"R": set(), "?": set(), "known": set()}
+    for row in out.decode("utf-8", "surrogateescape").split("\0"):
+        tag, _, path = row.partition(" ")
+        if path and not path.endswith("/"):
+            found[tag if tag in found else "known"].add(path)
+    return _Listed(frozenset(found["known"]), frozenset(found["R"]), frozenset(found["?"]))
 
 
 def _read(place: Path) -> bytes | None:

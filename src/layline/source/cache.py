@@ -134,11 +134,9 @@ class Cache:
                 self._connection.execute(query, (self._opening, self._analyser, json.dumps(blobs)))
 
     def _evict(self) -> None:
-        if self._connection is None:
+        if self._connection is None or _measure(self._connection) <= self._max_bytes:
             return
         used = self._connection.execute("SELECT total(length(text)) FROM module").fetchone()[0]
-        if used <= self._max_bytes:
-            return
         with self._connection:
             oldest = self._connection.execute("SELECT rowid, length(text) FROM module ORDER BY used, rowid")
             doomed: list[tuple[int]] = []
@@ -205,9 +203,10 @@ class Cache:
         return connection
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
+        # tables first: another process may make them between two of these questions, and names itself in the same step
+        tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
-        tables = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
         if tables and (application, version) != (_APPLICATION, _SCHEMA):
             raise _Foreign
         connection.execute("PRAGMA journal_mode = WAL")
@@ -257,6 +256,13 @@ def _create(connection: sqlite3.Connection) -> None:
     except BaseException:
         connection.execute("ROLLBACK")
         raise
+
+
+def _measure(connection: sqlite3.Connection) -> int:
+    """Bytes of the pages in use; adding up the rows would read the whole file after every store."""
+    names = ("page_count", "freelist_count", "page_size")
+    pages, free, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
+    return int((pages - free) * size)
 
 
 def _checksum(text: str) -> int:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import functools
 import json
 import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -189,6 +191,25 @@ def test_several_processes_share_one_cache(tmp_path: Path) -> None:
     assert [process.wait(timeout=300) for process in running] == [0, 0, 0]
     wanted = [f"{me * 1000 + n:040x}" for me in (1, 2, 3) for n in range(30)]
     assert len(Cache(tmp_path, "1").load(wanted)) == 90
+
+
+def test_a_cache_that_another_process_makes_meanwhile_is_not_set_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the first look at an empty file and the next one, its tables come to be."""
+
+    asked: list[object] = []
+
+    class Slow(sqlite3.Connection):
+        def execute(self, *words: Any) -> sqlite3.Cursor:
+            asked.append(words)
+            if len(asked) == 2:
+                monkeypatch.undo()
+                Cache(tmp_path, "1").store([("a" * 40, '"theirs"')])
+            return super().execute(*words)
+
+    monkeypatch.setattr("layline.source.cache.sqlite3.connect", functools.partial(sqlite3.connect, factory=Slow))
+    assert Cache(tmp_path, "1").load(["a" * 40]) == {"a" * 40: '"theirs"'}
 
 
 def test_missing_objects_are_skipped_not_cached(tmp_path: Path) -> None:
