@@ -24,6 +24,9 @@ BESIDE = 12
 ASIDE = 24
 """Every other extent during a walk: none of them changes, so that nothing but the one that does clears a work area."""
 GROUPS = 2
+NEAR_GROWTH, NEAR_BYTES = 8, 1 << 26
+"""A neighbour moves at most so many times the bytes of the shape it is near, or so many bytes: a problem whose batch of four
+became a hundred and twenty-seven took the whole device."""
 _AWAY = (0.6, 1.5)
 _STEPS = (1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129)
 
@@ -55,6 +58,15 @@ def _fit_memory(operator: Operator, shape: Shape, most_bytes: float) -> Shape | 
         if fitted.sizes == before:
             return None
     return fitted
+
+
+def find_near_shapes(
+    operator: Operator, near: Shape, rng: np.random.Generator, most_bytes: float = math.inf
+) -> Iterator[Shape]:
+    """Neighbours of a listed shape, none so much larger that memory could not take what is computed in between."""
+    moved = max(step.bytes_moved(near) for step in operator.passes)
+    most = min(most_bytes, max(NEAR_GROWTH * moved, NEAR_BYTES))
+    return fit_shapes(operator, operator.neighbours(near, rng), most)
 
 
 def find_far_shapes(shapes: tuple[Shape, ...], rng: np.random.Generator) -> Iterator[Shape]:

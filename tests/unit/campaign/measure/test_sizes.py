@@ -12,6 +12,7 @@ from layline.campaign.measure.sizes import (
     find_empty_shapes,
     find_far_shapes,
     find_largest_shape,
+    find_near_shapes,
     find_shapes_between,
     fit_shapes,
     walk_sizes,
@@ -47,6 +48,17 @@ def test_every_invented_shape_is_one_the_operator_allows() -> None:
     assert largest is not None
     assert largest.size("K") == 64
     assert find_largest_shape(replace(operator, fit=lambda _shape: None), 1e8, 1e9) is None
+
+
+def test_neighbours_stay_near_in_memory() -> None:
+    """A batch of four became 127 of them, and the device was full."""
+    listed = Shape(label="thin", sizes=(("M", 4), ("N", 4), ("K", 1 << 21)))
+    wild = Shape(label="thin~prime", sizes=(("M", 127), ("N", 127), ("K", 1 << 21)))
+    operator = replace(GEMM, fit=lambda shape: shape, neighbours=lambda _near, _rng: (wild,))
+    (found,) = find_near_shapes(operator, listed, np.random.default_rng(0))
+    moved = [max(step.bytes_moved(shape) for step in operator.passes) for shape in (listed, found)]
+    assert moved[1] <= 8 * moved[0]
+    assert next(find_near_shapes(replace(operator, fit=None), listed, np.random.default_rng(0))) == wild
 
 
 @pytest.mark.parametrize(("label", "sizes"), [("a", (64, 64, 64)), ("b", (2048, 61, 384)), ("c", (1, 8, 3))])

@@ -109,6 +109,13 @@ def test_an_operator_that_cannot_judge_says_why(monkeypatch: pytest.MonkeyPatch,
     assert told in findings[-1].told
 
 
+def test_a_reference_that_adds_in_another_order_each_time_is_not_random() -> None:
+    noisy = "x.x * x.w * (1 + 1e-13 * np.random.default_rng().random())"
+    file = read(FILE.replace("x.x * x.w}", f"{noisy}}}"))
+    findings = check_operator(build_operator(file), file)
+    assert "deterministic" in next(one.told for one in findings if one.what == "reference")
+
+
 def test_a_good_operator_passes_and_its_mutants_are_refused() -> None:
     findings = check_operator(build(FILE))
     assert [(one.what, one.passed) for one in findings] == [

@@ -8,7 +8,7 @@ from layline.campaign.measure.arm import LiveArm
 from layline.campaign.measure.inputs import draw, lift, nudge, permute
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
-from layline.campaign.measure.sizes import find_empty_shapes, find_far_shapes, fit_shapes, walk_sizes
+from layline.campaign.measure.sizes import find_empty_shapes, find_far_shapes, find_near_shapes, fit_shapes, walk_sizes
 from layline.campaign.measure.stage import EMPTY, Stage
 from layline.campaign.values.operator import Shape
 
@@ -57,7 +57,7 @@ def show_held_out(on: Trial) -> Shown:
     """Neighbours of every shape (odd, prime, tiny, ragged), then sizes far beyond, empty ones, and a walk."""
     stage, operator = on.stage, on.stage.operator
     for shape in stage.shapes:
-        for near in operator.neighbours(shape, stage.rng):
+        for near in find_near_shapes(operator, shape, stage.rng, stage.arena_bytes / 4):
             other = str(stage.rng.choice(operator.distributions[1:]))
             if min(size for _name, size in near.sizes) < TINY:  # sums over few cancel: rounding alone can spoil a row
                 other = operator.exact or operator.distributions[0]

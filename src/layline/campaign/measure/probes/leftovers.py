@@ -36,7 +36,7 @@ def show_global_state(on: Trial) -> Shown:
     if any(name.startswith(("torch.cuda.", "time.")) for name in changed):
         raise Fault("timers-untouched", "The kernel replaced functions that time or wait.", *changed)
     if changed:
-        raise Fault("global-state", "The kernel left global state changed.", *changed)
+        raise Fault("global-state", f"The kernel left global state changed: {', '.join(changed)}.", *changed)
     told = f"before loading and after each process pair: {', '.join(found['looked'])}"
     yield from dict.fromkeys(("timers-untouched", "persisting-l2", "global-state"), told).items()
 
