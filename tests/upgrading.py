@@ -18,6 +18,7 @@ label = "Keel"
 path = "third_party/keel"
 objects = "up"
 packages = ["keel"]
+configs = ["conf"]
 ref = "main"
 """
 

@@ -11,7 +11,7 @@ from layline.core.prose import count, verb
 from layline.core.report import Answer, Block, Bullets, Code, Paragraph, Report, Section
 from layline.core.revision import Commit
 from layline.patches.drift.report import encode_commit
-from layline.upgrade.values import Break, Mend, Plan, Step
+from layline.upgrade.values import SETTINGS, Break, Mend, Plan, Step
 
 SCHEMA = "layline.upgrade/1"
 
@@ -45,8 +45,17 @@ def say_plan(plan: Plan, label: str) -> str:
 
 
 def say_counts(plan: Plan) -> Iterator[str]:
-    """Why other commands count otherwise, where they do."""
+    """Why other commands count otherwise, where they do, and what is counted beside the places."""
     places, _ = count_places(plan)
+    if plan.lacks:
+        told = f"{count(plan.lacks, 'commit')} of the pin {verb(plan.lacks, 'is')} not in it"
+        yield f"{plan.to[:8]} stands on another branch than the pin: {told}."
+    settings = [mend for step in plan.steps for mend in step.mends if mend.kind in SETTINGS]
+    if settings:
+        left = sum(not mend.mechanical for mend in settings)
+        more = f"; {left} {verb(left, 'is')} left for a person" if left else ""
+        told = f"{count(len(settings), 'setting')} of ours (requirements, configuration keys)"
+        yield f"Beside these places, {told} must follow upstream{more}."
     if plan.in_drift != places:
         rest = places - plan.in_drift
         are = "is an import, an attribute or a name" if rest == 1 else "are imports, attributes and names"
@@ -63,7 +72,7 @@ def count_places(plan: Plan) -> tuple[int, int]:
     """Lines of ours that break, and those where something is left for a person: a line with several targets counts
     once.
     """
-    mends = [mend for step in plan.steps for mend in step.mends]
+    mends = [mend for step in plan.steps for mend in step.mends if mend.kind not in SETTINGS]
     left = {(mend.file, mend.lines[0]) for mend in mends if not mend.mechanical}
     return len({(mend.file, mend.lines[0]) for mend in mends}), len(left)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from layline.core.progress import Progress, silent
 from layline.coupling.drift_model import Drift
 from layline.history import read_commits
+from layline.history.commits import compare_commits
 from layline.upgrade.judging import Stops, edit_to, find_break, find_lines, judge_at, judge_between
 from layline.upgrade.plan import (
     Again,
@@ -22,6 +25,7 @@ from layline.upgrade.plan import (
 from layline.upgrade.proposals import propose
 from layline.upgrade.question import Question
 from layline.upgrade.retarget import render_patch
+from layline.upgrade.settings import find_settings
 from layline.upgrade.values import Break, FileEdit, Mend, Plan, Step, digest_text
 from layline.upgrade.workshop import Workshop
 
@@ -52,7 +56,12 @@ def make_plan(question: Question, progress: Progress = silent) -> Plan:
         paths = {job.path for job, _ in wrong} if number else set[str]()  # a second time: not one edit of that file
         jobs = [job for job in jobs if job.broken not in refuted and job.path not in paths]
         carried = [job for job in carried if job.broken not in refuted and job.path not in paths]
-    return _assemble(workshop, question, (groups, commits), [*jobs, *carried], texts, (again, refuted))
+    progress("looking at requirements and configuration keys", 0, 0)
+    settings = find_settings(question, workshop)
+    texts[-1] |= settings.texts
+    plan = _assemble(workshop, question, (groups, commits), [*jobs, *carried], texts, (again, refuted))
+    last = replace(plan.steps[-1], mends=(*plan.steps[-1].mends, *settings.mends))
+    return replace(plan, steps=(*plan.steps[:-1], last))
 
 
 def _judge_again(question: Question, files: dict[str, str], progress: Progress) -> Again:
@@ -125,6 +134,7 @@ def _assemble(
         today=len(question.now.bad_lines),
         in_drift=len(lines & question.between.drift_lines),
         compared=len(lines - question.then.bad_lines),
+        lacks=compare_commits(question.upstream, question.now.commit, question.to).ahead,
     )
 
 

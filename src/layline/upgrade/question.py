@@ -71,6 +71,11 @@ def find_order(upstream: Repository, pin: str, to: str, name: str) -> tuple[str,
     if relation in {Relation.SAME, Relation.AHEAD}:
         where = "the pin itself" if relation is Relation.SAME else "behind the pin"
         raise ConfigError(f"{name} ({to[:12]}) is {where} ({pin[:12]}).", hint="Name a newer upstream ref with --to.")
+    if relation is Relation.UNRELATED and upstream.is_shallow:
+        raise ConfigError(
+            f"The clone of {upstream.name} is shallow and does not hold the history from {pin[:12]} to {to[:12]}.",
+            hint="Fetch it: git fetch --unshallow.",
+        )
     if relation is Relation.UNRELATED:
         raise ConfigError(
             f"{name} ({to[:12]}) and the pin {pin[:12]} share no history.", hint="Is it the right upstream?"

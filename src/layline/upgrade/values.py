@@ -24,6 +24,10 @@ class MendKind(StrEnum):
     """A call, override or wrapper uses a parameter by its new name."""
     ANCHOR_UPDATED = "anchor-updated"
     """The text that we search for, as upstream writes it now."""
+    FLOOR_RAISED = "floor-raised"
+    """A requirement of ours allows what upstream no longer does."""
+    KEY_RENAMED = "key-renamed"
+    """A key of our configuration files has another name upstream."""
     BODY_CHANGED = "body-changed"
     """Our copy of upstream's body is to follow it."""
     SIGNATURE_CHANGED = "signature-changed"
@@ -35,6 +39,10 @@ class MendKind(StrEnum):
     CALL_REFUSED = "call-refused"
     OVERRIDE_REFUSED = "override-refused"
     REMOVED = "removed"
+
+
+SETTINGS = frozenset({MendKind.FLOOR_RAISED, MendKind.KEY_RENAMED})
+"""Mends of files that are no code; they are not counted as places."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +138,8 @@ class Plan:
     """Of the places that break, those that `patches drift` counts."""
     compared: int = 0
     """Of the places that break, those that only a comparison with the pin shows."""
+    lacks: int = 0
+    """Commits of the pin that the end does not have: it stands on another branch."""
 
     @property
     def digest(self) -> str:
