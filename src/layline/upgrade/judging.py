@@ -161,7 +161,6 @@ class Between:
         for item in self.couplings:
             place = (item.location.path, item.location.line)
             if item.consequence is Consequence.WILL_BREAK and item.touch is not Touch.PATCH and place not in seen:
-                seen.add(place)
                 yield _break_of_coupling(item)
 
 

@@ -5,7 +5,8 @@ stay.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import libcst as cst
 from libcst import helpers
@@ -75,7 +76,7 @@ class _Calls(cst.CSTVisitor):
 
     def _is_original(self, func: cst.BaseExpression) -> bool:
         match func:
-            case cst.Attribute(value=cst.Call(func=cst.Name(value="super"))):
+            case cst.Attribute(value=cst.Call(func=cst.Name(value="super"), args=[])):
                 return func.attr.value == self._name
         return (helpers.get_full_name_for_node(func) or "") in self._originals
 
@@ -97,26 +98,59 @@ def _is_plain(call: cst.Call) -> bool:
 
 
 def _hand_on(call: cst.Call, name: str) -> cst.Call:
-    equal = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
-    args = list(call.args)
-    last_comma: cst.Comma | cst.MaybeSentinel = cst.MaybeSentinel.DEFAULT
-    if args:
-        last_comma = args[-1].comma
-        inner = args[-2].comma if len(args) > 1 else cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-        args[-1] = args[-1].with_changes(comma=inner)
-    return call.with_changes(
-        args=[*args, cst.Arg(cst.Name(name), keyword=cst.Name(name), equal=equal, comma=last_comma)]
-    )
+    new = cst.Arg(cst.Name(name), keyword=cst.Name(name), equal=_EQUAL)
+    return call.with_changes(args=_append(call.args, new, "whitespace_after_arg"))
 
 
 def _take(function: cst.FunctionDef, name: str, default: str) -> cst.FunctionDef:
     params = function.params
-    equal = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
-    new = cst.Param(cst.Name(name), default=cst.parse_expression(default), equal=equal, star="")
+    new = cst.Param(cst.Name(name), default=cst.parse_expression(default), equal=_EQUAL, star="")
     field = "kwonly_params" if params.kwonly_params or isinstance(params.star_arg, cst.ParamStar) else "params"
-    held = list(getattr(params, field))
-    if held:
-        inner = held[-2].comma if len(held) > 1 else cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
-        new = new.with_changes(comma=held[-1].comma)
-        held[-1] = held[-1].with_changes(comma=inner)
-    return function.with_changes(params=params.with_changes(**{field: [*held, new]}))
+    held = _append(getattr(params, field), new, "whitespace_after_param")
+    return function.with_changes(params=params.with_changes(**{field: held}))
+
+
+_Item = Any  # an argument or a parameter: libcst gives them no common kind
+
+
+def _append(held: Sequence[_Item], new: _Item, space: str) -> list[_Item]:
+    """One more, laid out as the others; each comment stays behind its own."""
+    if not held:
+        return [new]
+    first: list[_Item] = list(held[:-1])
+    last = held[-1]
+    behind = getattr(last, space)
+    if isinstance(last.comma, cst.MaybeSentinel) and isinstance(behind, cst.ParenthesizedWhitespace):
+        last = last.with_changes(**{space: cst.SimpleWhitespace(""), "comma": cst.Comma(whitespace_after=behind)})
+        between, _ = _split_comma([*(one.comma for one in first), last.comma])
+        return [*first, last.with_changes(comma=between), new.with_changes(**{space: _without_comment(behind)})]
+    between, end = _split_comma([one.comma for one in held])
+    return [*first, last.with_changes(comma=between), new.with_changes(comma=end)]
+
+
+_EQUAL = cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace(""))
+_Comma = cst.Comma | cst.MaybeSentinel
+
+
+def _split_comma(commas: Sequence[_Comma]) -> tuple[cst.Comma, _Comma]:
+    """What stands behind the one that was last, with its own comment, and behind the new one, without."""
+    last = commas[-1]
+    spaces = [one.whitespace_after for one in commas[:-1] if isinstance(one, cst.Comma)]
+    inner = spaces[-1] if spaces else cst.SimpleWhitespace(" ")
+    end = last.whitespace_after if isinstance(last, cst.Comma) else None
+    if not isinstance(end, cst.ParenthesizedWhitespace):
+        plain = _without_comment(inner)
+        return cst.Comma(whitespace_after=plain), last
+    if isinstance(inner, cst.ParenthesizedWhitespace):
+        return cst.Comma(whitespace_after=inner.with_changes(first_line=end.first_line)), _close(last, end)
+    return cst.Comma(whitespace_after=inner), last
+
+
+def _close(last: _Comma, end: cst.ParenthesizedWhitespace) -> _Comma:
+    return last.with_changes(whitespace_after=_without_comment(end)) if isinstance(last, cst.Comma) else last
+
+
+def _without_comment(space: cst.BaseParenthesizableWhitespace) -> cst.BaseParenthesizableWhitespace:
+    if not isinstance(space, cst.ParenthesizedWhitespace):
+        return space
+    return space.with_changes(first_line=cst.TrailingWhitespace(newline=space.first_line.newline))

@@ -70,8 +70,11 @@ def _judge_again(question: Question, files: dict[str, str], progress: Progress) 
     after = judge_at(edited, question.key, question.to, progress)
     if not find_compared(question.breaks, question.then.places):
         return Again(after)
-    broken = judge_between(edited, question.key, question.to, progress).find_breaks()
-    return Again(after, frozenset((one.location.path, one.target) for one in broken))
+    between = judge_between(edited, question.key, question.to, progress)
+    # an edited file may not fit the pin any more: what is dead there is not judged, so it is not mended either
+    dead = ((row.location.path, row.target or "") for row in between.rows if row.dead_today)
+    broken = ((one.location.path, one.target) for one in between.find_breaks())
+    return Again(after, frozenset((*broken, *dead)))
 
 
 def _assemble(

@@ -23,7 +23,7 @@ PASSES = [
         "over several lines",
         "def mine(\n    x,\n    y=1,  # kept\n):\n    return original(\n        x,\n        y=y,\n    )\n",
         1,
-        "def mine(\n    x,\n    y=1,\n    keep=None,  # kept\n):\n    return original(\n        x,\n        y=y,\n        keep=keep,\n    )\n",
+        "def mine(\n    x,\n    y=1,  # kept\n    keep=None,\n):\n    return original(\n        x,\n        y=y,\n        keep=keep,\n    )\n",
     ),
     (
         "twice, and behind a function of its own",
@@ -68,6 +68,12 @@ PASSES = [
         ),
     ),
     (
+        "each comment stays where it is",
+        "def mine(\n    x,  # one\n    y=1,  # two\n):\n    return original(\n        x,  # a\n        y  # b\n    )\n",
+        1,
+        "def mine(\n    x,  # one\n    y=1,  # two\n    keep=None,\n):\n    return original(\n        x,  # a\n        y,  # b\n        keep=keep\n    )\n",
+    ),
+    (
         "nothing yet",
         "def mine():\n    return original()\n",
         1,
@@ -95,6 +101,7 @@ LEAVES = [
     ("stars hide what is passed", "def mine(x):\n    return original(*x)\n", 1, "None"),
     ("it takes it already", "def mine(x, keep=1):\n    return original(x)\n", 1, "None"),
     ("a default that must be computed", "def mine(x):\n    return original(x)\n", 1, "Policy.LAST"),
+    ("past its own class", "class A(B):\n    def f(self):\n        return super(B, self).f()\n", 2, "None"),
     ("another line", "def mine(x):\n    return original(x)\n", 2, "None"),
     ("another method of super", "class A(B):\n    def f(self):\n        return super().g()\n", 2, "None"),
 ]
