@@ -69,18 +69,84 @@ def _text(name: str) -> str:
     return dict((*operator.starts, *operator.variants))[name]
 
 
+def _run(folder: Path, kernel: str, driver: str, *flags: str) -> str:
+    (folder / "kernel.c").write_text(kernel)
+    (folder / "driver.c").write_text(driver)
+    program = folder / "program"
+    sources = (folder / "kernel.c", folder / "driver.c")
+    subprocess.run([CROSS, *FLAGS, *flags, "-static", "-o", program, *sources, "-lm"], check=True)
+    return subprocess.run([QEMU, program], capture_output=True, text=True, timeout=120, check=False).stdout
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not QEMU, reason="no qemu for aarch64 here")
 @pytest.mark.parametrize(("name", "setting"), SETTINGS)
 def test_a_shipped_kernel_is_right_on_aarch64(tmp_path: Path, name: str, setting: dict[str, int]) -> None:
-    (tmp_path / "kernel.c").write_text(set_knobs(_text(name), setting))
-    (tmp_path / "driver.c").write_text(DRIVER)
-    program = tmp_path / "program"
-    subprocess.run(
-        [CROSS, *FLAGS, "-static", "-o", program, tmp_path / "kernel.c", tmp_path / "driver.c", "-lm"], check=True
-    )
-    done = subprocess.run([QEMU, program], capture_output=True, text=True, timeout=120, check=False)
-    assert done.stdout == "0 wrong\n"
+    assert _run(tmp_path, set_knobs(_text(name), setting), DRIVER) == "0 wrong\n"
+
+
+HONEST_GEMM = [case for case in HONEST if not case.is_python and case.operator == "gemm" and case.runs_on("aarch64")]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not QEMU, reason="no qemu for aarch64 here")
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in HONEST_GEMM])
+def test_an_honest_kernel_of_the_corpus_is_right_on_aarch64(tmp_path: Path, case: Case) -> None:
+    text = case.path.read_text("utf-8")
+    assert _run(tmp_path, text, DRIVER, '-DVENDOR="none"', f"-I{FOLDER}", "-Wno-error") == "0 wrong\n"
+
+
+OTHERS = {
+    "softmax": """
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+int forward(const float *, float *, int64_t, int64_t);
+int main(void) {
+    static float x[7 * 301], y[7 * 301];
+    int wrong = 0;
+    for (int i = 0; i < 7 * 301; i++) x[i] = (i * 37 % 101 - 50) * 0.3f;
+    if (forward(x, y, 7, 301)) return 2;
+    for (int r = 0; r < 7; r++) {
+        double top = -1e9, sum = 0;
+        for (int c = 0; c < 301; c++) top = fmax(top, x[r * 301 + c]);
+        for (int c = 0; c < 301; c++) sum += exp(x[r * 301 + c] - top);
+        for (int c = 0; c < 301; c++) wrong += !(fabs(y[r * 301 + c] - exp(x[r * 301 + c] - top) / sum) < 1e-6);
+    }
+    printf("%d wrong\\n", wrong);
+    return 0;
+}
+""",
+    "grouped_gemm": """
+#include <stdint.h>
+#include <stdio.h>
+int forward(const float *, const float *, const int64_t *, float *, int64_t, int64_t, int64_t, int64_t);
+int main(void) {
+    static float a[24 * 19], b[4 * 13 * 19], out[24 * 13];
+    int64_t sizes[4] = {5, 0, 17, 2}, row = 0;
+    int wrong = 0;
+    for (int i = 0; i < 24 * 19; i++) a[i] = i * 37 % 9 - 4;
+    for (int i = 0; i < 4 * 13 * 19; i++) b[i] = i * 11 % 7 - 3;
+    if (forward(a, b, sizes, out, 4, 24, 13, 19)) return 2;
+    for (int g = 0; g < 4; g++) for (int64_t end = row + sizes[g]; row < end; row++) for (int j = 0; j < 13; j++) {
+        float sum = 0;
+        for (int k = 0; k < 19; k++) sum += a[row * 19 + k] * b[(g * 13 + j) * 19 + k];
+        wrong += !(out[row * 13 + j] == sum);
+    }
+    printf("%d wrong\\n", wrong);
+    return 0;
+}
+""",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not QEMU, reason="no qemu for aarch64 here")
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_starts_are_right_on_aarch64_and_the_wrong_ones_are_not(tmp_path: Path, name: str) -> None:
+    operator = load_operator(name)
+    assert _run(tmp_path, operator.start("naive"), OTHERS[name]) == "0 wrong\n"
+    assert _run(tmp_path, operator.wrong, OTHERS[name]) != "0 wrong\n"
 
 
 TILES = [
