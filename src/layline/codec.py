@@ -41,7 +41,7 @@ def decode(kind: type[Value], plain: object, *, where: str) -> Value:
 
 
 def decode_kept(kind: type[Value], plain: object) -> Value | None:
-    """What a cache holds; None where it holds nothing, or nothing of this kind: a row that cannot be decoded is a miss."""
+    """What a cache holds; None where it holds nothing of this kind: a row that cannot be decoded is a miss."""
     try:
         return decode(kind, plain, where="cache") if plain is not None else None
     except RecordError:

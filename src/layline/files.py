@@ -96,7 +96,7 @@ def _is_open_file(path: Path) -> bool:
 
 def _write_into(path: Path, content: str | bytes) -> None:
     """Write without making or cutting anything: a pipe, a device, a file that someone else opened."""
-    with open(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOCTTY), "wb") as file:  # noqa: PTH123  neither made nor cut
+    with open(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOCTTY), "wb") as file:  # noqa: PTH123  never cut
         file.write(_encode(content))
 
 

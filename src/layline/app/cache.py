@@ -23,7 +23,8 @@ def cache_info() -> Answer:
     rows = tuple((Cell(row.analyser, code=True), str(row.count), show_size(row.size)) for row in contents)
     table = Table(columns=("What", "Rows", "Size"), rows=rows)
     said = Paragraph(
-        f"{file} holds {show_size(used)} ({show_size(on_disk)} on disk); the limit is {show_size(MAX_BYTES)}, and what was not "
+        f"{file} holds {show_size(used)} ({show_size(on_disk)} on disk); the limit is "
+        f"{show_size(MAX_BYTES)}, and what was not "
         "used for longest is "
         "deleted first. It can be deleted at any time: the next answers only take longer."
     )

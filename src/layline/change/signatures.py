@@ -183,7 +183,7 @@ def returns_another(before: str | None, after: str | None) -> bool:
 
 
 def _find_types(text: str) -> frozenset[str]:
-    """The last names of the types that an annotation allows, None apart: `Optional[a.X]`, `X | None` and `"X"` are X."""
+    """The last names of the types that an annotation allows, but None: `Optional[a.X]`, `X | None` and `"X"` are X."""
     try:
         return frozenset(_find_heads(ast.parse(text.strip("\"' "), mode="eval").body))
     except (SyntaxError, ValueError):

@@ -331,7 +331,7 @@ class Tracer:
         return None
 
     def read_text(self, blob: str | None) -> str:
-        """A version of a file; bytes are what is remembered, since one odd character makes a text four times as large."""
+        """A version of a file; its bytes are remembered, since one odd character makes a text four times as large."""
         return "" if blob is None else self._data(blob).decode("utf-8-sig", "replace")
 
     def _parse(self, blob: str | None) -> Module | None:

@@ -47,7 +47,8 @@ def pdf(
 
     refuse_foreign(output)
     project = header.pop("project")
-    sheet = Sheet(project=str(project) if project is not None else find_project(file), title=file.stem, **header)  # type: ignore[arg-type]  # click gives what the options say
+    named = str(project) if project is not None else find_project(file)
+    sheet = Sheet(project=named, title=file.stem, **header)  # type: ignore[arg-type]  # click gives what options say
     made = make(file, sheet, engine=engine, style=style, fonts=fonts)
     write_named(output, made.data)
     if made.note:

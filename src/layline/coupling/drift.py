@@ -41,7 +41,7 @@ _THERE = frozenset({DriftKind.UNCHANGED, DriftKind.BODY_CHANGED, DriftKind.SIGNA
 
 
 def find_drifts(inventory: Inventory, sides: Sides) -> Iterator[Drift]:
-    """One row per effect, in the order of the inventory; after those of a patch, rows for keys that upstream dropped."""
+    """One row per effect, as the inventory orders them; after those of a patch, rows for keys that upstream dropped."""
     for judged in judge_subjects(list(find_subjects(inventory)), sides):
         yield from judged.rows
 
@@ -75,8 +75,8 @@ def _find_obstacle(effect: Effect, sides: Sides) -> Uncompared | None:
 
 
 def _find_doubts(subjects: Iterable[Subject], sides: Sides) -> tuple[tuple[set[str], set[str]], set[str]]:
-    """Names at pin and tip, and arguments of constructors, whose upstream calls may decide a row: read together, because reading
-    costs.
+    """Names at pin and tip, and arguments of constructors, whose upstream calls may decide a row: read together,
+    because reading costs.
     """
     then: set[str] = set()
     names: set[str] = set()

@@ -50,7 +50,8 @@ class Refused:
 class Fitter:
     """Checks replacements against one tip; its calls are read once, when a doubt needs them.
 
-    `names`: whose calls at pin and tip may decide; `arguments`: what constructor calls through slots may pass and ours refuses.
+    `names`: whose calls at pin and tip may decide; `arguments`: what constructor calls through slots may pass and ours
+    refuses.
     """
 
     def __init__(

@@ -36,7 +36,7 @@ def read_ours(workspace: Workspace, theirs: Part, paths: Container[str] | None =
 def judge_ours(
     finder: Finder, comparer: Comparer, running: Running | None = None, paths: Container[str] | None = None
 ) -> tuple[Coupling, ...]:
-    """What becomes of every such place between the two commits compared, apart from patches; of all files, or of these."""
+    """What becomes of every such place between the two commits, apart from patches; of all files, or of these."""
     return build_couplings(Judge(comparer, {}, frozenset(), running), finder.find_places(paths))
 
 

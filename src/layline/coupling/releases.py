@@ -1,4 +1,5 @@
-"""What a test of ours says about the version of a package, read from its syntax: helpers, constants and tables followed.
+"""What a test of ours says about the version of a package, read from its syntax: helpers, constants and tables
+followed.
 
 `Version(x.__version__) >= Version("5.2")`, `parse(importlib.metadata.version("x")) < V52`, `is_x_version(">=", "5.2")`
 all become one premise; what is not about a version stays undecided.

@@ -74,7 +74,8 @@ def _broken(gap: Gap) -> Section:
     table = Table(
         columns=("upstream name", "what became of it", "since", "our places"),
         rows=tuple(_broken_row(gap, row, base) for row in rows),
-        caption=f"{below}A place that uses several names stands under each, and counts once, under the first change that "
+        caption=f"{below}A place that uses several names stands under each, and counts once, under the first "
+        f"change that "
         "breaks it. Every row with its lines at pin and tip is in the appendix.",
     )
     return Section(title=title, blocks=(table,))

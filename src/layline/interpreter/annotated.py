@@ -98,7 +98,7 @@ def _look_up(node: ast.expr, scope: Scope, machine: Machine) -> Value | None:
 
 
 def _find_filled(owner: Class, name: str, machine: Machine) -> Iterator[Value]:
-    """What a class or one above says of an attribute: `x: C` in its body, `self.x = C(…)` or `= parameter` in a method."""
+    """What a class or one above says of an attribute: `x: C` in its body, `self.x = C(…)` or `= parameter`."""
     for kind in find_order(owner):
         if not isinstance(kind, Class):
             continue

@@ -1,8 +1,8 @@
 """What each file of the downstream can see of the others, by its imports.
 
-A reading of one module depends on the files it can reach and on nothing else, so that a digest of these tells whether it
-would say the same again. All other names that it looks for among our modules, given as text or put together at
-run time, are noted while it looks (`Modules.asked`).
+A reading of one module depends on the files it can reach and on nothing else, so that a digest of these tells whether
+it would say the same again. All other names that it looks for among our modules, given as text or put together at run
+time, are noted while it looks (`Modules.asked`).
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ class Writes(Machine):
         self.modules.asked = asked
         module.state = "done"
 
-    def read_attribute(self, owner: Value, name: str, default: Value | None = None) -> Value:  # noqa: C901  one case per kind of owner
+    def read_attribute(self, owner: Value, name: str, default: Value | None = None) -> Value:  # noqa: C901
         match owner:
             case Outside():
                 return self._read_from_outside(owner, name)

@@ -86,7 +86,7 @@ def _build_handler(tool: Tool, session: Session, workers: Workers) -> Callable[.
 
     context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Context[Any, Any])
     inputs = [context, *map(_describe_input, tool.all_inputs)]
-    handle.__signature__ = inspect.Signature(inputs, return_annotation=CallToolResult)  # type: ignore[attr-defined]  # how a signature is given
+    handle.__signature__ = inspect.Signature(inputs, return_annotation=CallToolResult)  # type: ignore[attr-defined]
     handle.__annotations__ = {**{item.name: item.annotation for item in inputs}, "return": CallToolResult}
     return handle
 

@@ -47,7 +47,8 @@ _METADATA = frozenset(
     "__name__ __qualname__ __doc__ __module__ __wrapped__ __signature__ __annotations__ __defaults__ __kwdefaults__".split()
 )
 _MARKER = re.compile(
-    r"(?:^|_)(patched|wrapped|applied|installed|hooked|orig|original|backup|saved|sentinel|done|marker|unpatched|instrumented|is_patch|patch)(?:_|$)",
+    r"(?:^|_)(patched|wrapped|applied|installed|hooked|orig|original|backup|saved|sentinel|done|marker"
+    r"|unpatched|instrumented|is_patch|patch)(?:_|$)",
     re.IGNORECASE,
 )
 
@@ -133,7 +134,7 @@ class Installer:
                 self.machine.log = saved
             yield self.logs[key]
 
-    def judge_style(self, target: str, value: Value) -> Style:  # noqa: C901  one case per kind of value
+    def judge_style(self, target: str, value: Value) -> Style:  # noqa: C901  one case each
         """Wrapping if the replacement can still reach the original, however it is spelled."""
         for found in find_alternatives(value):
             match found:
@@ -236,7 +237,7 @@ class Installer:
             return self.look_up(f"{owner}.{name}").kind not in {TargetKind.DEFINITION, TargetKind.IMPORTED_NAME}
         return False
 
-    def describe(self, value: Value | None) -> tuple[str | None, Location | None]:  # noqa: C901  one case per kind of value
+    def describe(self, value: Value | None) -> tuple[str | None, Location | None]:  # noqa: C901  one case each
         """A replacement in a few words, and where the downstream defines it; of several, all that are ours."""
         several = [] if value is None else [v for v in find_alternatives(value) if v != Literal(None)]
         named = [v for v in several if isinstance(v, _NAMED_VALUES)]

@@ -50,7 +50,7 @@ class Upstreams:
         return Known(_KINDS[symbol.kind], symbol.alias_of, suggestion, is_field)
 
     def find_members(self, name: str) -> frozenset[MemberKind]:
-        """What classes of any upstream declare a name as; a method anywhere is enough, fields are looked at one by one."""
+        """What classes of any upstream declare a name as; one method is enough, fields are looked at one by one."""
         if name not in self.members:
             self.members[name] = self._find_members(name)
         return self.members[name]

@@ -1,4 +1,4 @@
-"""Which upstreams a project has, at which pins: what is ambiguous becomes a comment with the alternatives, never a guess."""
+"""Which upstreams a project has, at which pins: what is ambiguous becomes a comment, never a guess."""
 
 from __future__ import annotations
 

@@ -77,7 +77,8 @@ def _render_row(patch: Mapping[str, Any], inventory: Mapping[str, Any], reposito
         enable = f"Never active: {patch['active_reason']}. {enable}"
     return (
         f"<tr{'' if patch['active'] else ' class=off'}><td><code>{escape(patch['id'])}</code></td>"
-        f"<td>{escape(patch['description'])}</td><td>{_render_effects(patch['effects'])}</td><td>{place}</td><td>{escape(enable)}</td></tr>"
+        f"<td>{escape(patch['description'])}</td><td>{_render_effects(patch['effects'])}</td><td>{place}</td>"
+        f"<td>{escape(enable)}</td></tr>"
     )
 
 
@@ -101,7 +102,8 @@ def _render_unregistered(inventory: Mapping[str, Any], repository: str) -> str:
         for name in ("Inside", "Effect", "Replacement", "Code location")
     )
     rows = "".join(
-        f"<tr><td><code>{escape(item['within'])}</code></td><td>{_render_effects([item])}</td><td><code>{escape(item['replacement'] or '')}</code></td>"
+        f"<tr><td><code>{escape(item['within'])}</code></td><td>{_render_effects([item])}</td><td>"
+        f"<code>{escape(item['replacement'] or '')}</code></td>"
         f"<td>{_link(*_split(item['location']), inventory['commit'], repository)}</td></tr>"
         for item in inventory["unregistered"]
     )

@@ -45,7 +45,7 @@ def cache_directory() -> Path:
 
 @contextmanager
 def collect_rows() -> Iterator[Rows]:
-    """What caches are asked to keep is collected instead, for the one process that writes; it can be loaded meanwhile."""
+    """What caches are asked to keep is collected for the one process that writes; it can be loaded meanwhile."""
     rows: Rows = {}
     _handed_over.append(rows)
     try:

@@ -1,4 +1,4 @@
-"""Names that code hands on as values: returned, set as an attribute, passed by keyword; not called and not asked about."""
+"""Names that code hands on as values: returned, set as an attribute, passed by keyword; not called or asked about."""
 
 from __future__ import annotations
 

@@ -96,7 +96,8 @@ class Index:
         packages = [package for part in self.parts for package in part.packages]
         if any(is_within(dotted, package) and package not in self.namespaces for package in packages):
             return True  # a package that is not there at all, or one module
-        # a folder without `__init__.py` goes on in other repositories (`ns.bridge` beside `ns.core`); a package does not
+        # a folder without `__init__.py` goes on in other repositories (`ns.bridge` beside `ns.core`); a package does
+        # not
         return any(above in self.entries for above in parents(dotted))
 
     def location(self, module: str, line: int) -> Location:
@@ -116,7 +117,8 @@ class Index:
         """The syntax tree of one definition, parsed anew from its own lines."""
         first, last = definition.lines
         cut = "\n".join(self.read_text(module).split("\n")[first - 1 : last])
-        # a block may be indented as it likes: under an `if` the lines can be parsed as they stand; empty lines before them
+        # a block may be indented as it likes: under an `if` the lines can be parsed as they stand; empty lines before
+        # them
         # cost less than counting every node's line anew
         nested = cut[:1].isspace()
         text = "\n" * (first - 2) + f"if 1:\n{cut}\n" if nested else "\n" * (first - 1) + cut

@@ -1,7 +1,7 @@
 """What readers said about parts of a project, each under a digest of everything the part can see.
 
-Nothing is ever invalidated: another input is another key. `LAYLINE_CHECK=1` reads every part anew and compares it with the
-row that would have been believed.
+Nothing is ever invalidated: another input is another key. `LAYLINE_CHECK=1` reads every part anew and compares it with
+the row that would have been believed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""What each file of a downstream can see of the others, by its imports: what a judgement about one of its lines depends on.
+"""What each file of a downstream can see of the others, by its imports: what a judgement about one of its lines depends
+on.
 
-Wider than `interpreter.reach`, which follows what runs: imports for types count, and the packages around a module are part of
-the digest. A name that leads nowhere is part of it too: a module that appears changes it.
+Wider than `interpreter.reach`, which follows what runs: imports for types count, and the packages around a module are
+part of the digest. A name that leads nowhere is part of it too: a module that appears changes it.
 """
 
 from __future__ import annotations
@@ -55,8 +56,8 @@ class Sight:
         self._digests: dict[tuple[frozenset[str], bool], str] = {}
 
     def see(self, starts: Iterable[str], *, loaded: bool = False) -> frozenset[str]:
-        """These files, all that they import, all that those import, and so on; with `loaded` also the packages around each, which are
-        loaded before it, with what they import.
+        """These files, all that they import, all that those import, and so on; with `loaded` also the packages around
+        each, which are loaded before it, with what they import.
         """
         seen = {path for path in starts if path in self._tree.entries}
         waiting = sorted(seen)

@@ -22,7 +22,8 @@ _ADDRESS = re.compile(
     r"[/:]([\w.-]+)/([\w.-]+?)(?:\.git)?(?=[\s\"'@#)/>\]\\,;|:]|$)"
 )
 _VARIABLE = re.compile(
-    r"^\s*(?:ENV|ARG|export|-)?\s*\"?([A-Z][A-Z0-9_]*_(?:COMMIT|SHA|COMMIT_ID|HASH|REV))\"?\s*[:=]\s*[\"']?([0-9a-f]{40})\b"
+    r"^\s*(?:ENV|ARG|export|-)?\s*\"?([A-Z][A-Z0-9_]*_(?:COMMIT|SHA|COMMIT_ID|HASH|REV))"
+    r"\"?\s*[:=]\s*[\"']?([0-9a-f]{40})\b"
 )
 _IMPORT = re.compile(rb"^[ \t]*(?:import|from)[ \t]+([A-Za-z_]\w*(?:\.\w+)*)", re.MULTILINE)
 _MAX_TEXT_BYTES = 512 * 1024

@@ -73,7 +73,7 @@ def _plan(kind: type[ast.AST]) -> tuple[str, ...]:
 
 
 def remember(read: Callable[Concatenate[N, P], T]) -> Callable[Concatenate[N, P], T]:
-    """Ask once a node. The answer lies at the node: a cache beside it would keep whole trees that nobody reads again."""
+    """Ask once a node. The answer lies at the node: a cache beside it would keep trees that nobody reads again."""
 
     @wraps(read)
     def ask(node: N, /, *rest: P.args, **named: P.kwargs) -> T:

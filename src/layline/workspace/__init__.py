@@ -1,1 +1,1 @@
-"""A configured project, opened: settings, repositories and pins; what is kept of answers; edits that are not committed."""
+"""A configured project, opened: settings, repositories and pins; what is kept of answers; uncommitted edits."""

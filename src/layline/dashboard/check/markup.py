@@ -40,7 +40,9 @@ _BLOCKS = frozenset(
     }
 )
 _INTERACTIVE = frozenset({"a", "button", "select", "input", "label", "summary"})
-_FORBIDDEN = frozenset("applet base embed frame frameset iframe marquee object portal style template".split())  # noqa: SIM905
+_FORBIDDEN = frozenset(
+    {"applet", "base", "embed", "frame", "frameset", "iframe", "marquee", "object", "portal", "style", "template"}
+)
 _PARENTS = {
     "li": {"ul", "ol"},
     "tr": {"thead", "tbody", "tfoot"},

@@ -18,7 +18,8 @@ _BEHIND = re.compile(r"\b(\d[\d,]*) commits? (?:behind|ahead)\b")
 _FILES = re.compile(r"\b(\d[\d,]*) changed files\b")
 _VERSION = re.compile(r"(?<![\w.>=<])(\d+\.\d+\.\d+(?:rc\d+|a\d+|b\d+)?)(?!\w|\.\d)")
 _SAME = re.compile(
-    r"(?P<what>(?:[\w./-]+\.(?:toml|txt|cfg|py)|[Pp]ackage dependency metadata))\b[^.]*?\b(?P<claim>(?<!mostly )(?<!largely )(?<!nearly )unchanged|remains?)\b(?P<rest>[^.]*)"
+    r"(?P<what>(?:[\w./-]+\.(?:toml|txt|cfg|py)|[Pp]ackage dependency metadata))"
+    r"\b[^.]*?\b(?P<claim>(?<!mostly )(?<!largely )(?<!nearly )unchanged|remains?)\b(?P<rest>[^.]*)"
 )
 _BOUND = re.compile(
     r"\b(?P<name>[\w-]+) (?:lower bound|floor) moved from (?P<was>[<>=~!\d.\w]*\w) to (?P<now>[<>=~!\d.\w]*\w)"
@@ -257,7 +258,8 @@ def _find_mention(dotted: str, ground: MeasuredPair) -> str | None:
     patterns = (
         re.compile(rf"(?m)^\s*(?:from|import)\s+{re.escape(dotted)}\b"),
         re.compile(
-            rf"(?m)^\s*from\s+{re.escape(module)}\s+import\s+(?:\([^)]*\b{re.escape(name)}\b|[^\n(]*\b{re.escape(name)}\b)"
+            rf"(?m)^\s*from\s+{re.escape(module)}\s+import\s+(?:\([^)]*\b{re.escape(name)}\b"
+            rf"|[^\n(]*\b{re.escape(name)}\b)"
         ),
         re.compile(rf"[\"']{re.escape(dotted)}[\"']"),
     )

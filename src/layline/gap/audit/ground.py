@@ -50,7 +50,8 @@ class MeasuredPair:
 
     @cached_property
     def versions(self) -> tuple[Version | None, Version | None]:
-        return tuple(read_version(self.upstream, commit, self.backend.packages) for commit in (self.pin, self.tip))  # type: ignore[return-value]
+        packages = self.backend.packages
+        return read_version(self.upstream, self.pin, packages), read_version(self.upstream, self.tip, packages)
 
     @cached_property
     def trees(self) -> tuple[Tree, Tree]:

@@ -27,7 +27,8 @@ _BEHIND = re.compile(
 )
 _MERGED = re.compile(r"^(?P<count>\d+) PRs? merged\b")
 _MOVED = re.compile(
-    r"(?:\+(?P<before>\d+) commits \()?\b(?P<was>[0-9a-f]{7,40}) ?(?:->|→) ?(?P<now>[0-9a-f]{7,40})\b(?:, \+(?P<after>\d+))?"
+    r"(?:\+(?P<before>\d+) commits \()?\b(?P<was>[0-9a-f]{7,40}) ?(?:->|→) ?(?P<now>[0-9a-f]{7,40})"
+    r"\b(?:, \+(?P<after>\d+))?"
 )
 _PULL = re.compile(r"\bPR #(\d+)")
 _SAME_PINS = re.compile(r"no submodule SHA (?:change|changed)\b|submodule SHAs are unchanged")

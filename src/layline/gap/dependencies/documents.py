@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from layline.gap.dependencies.model import Declaration
 
 _COMMAND = re.compile(
-    r"^\s*(?:\$\s+|>\s+|RUN\s+)?(?:[A-Z_][A-Z0-9_]*=\S*\s+)*(?:sudo\s+)?(?:python[\d.]*\s+-m\s+pip|pip[\d.]*|uv\s+pip|uv\s+add|conda)\s+"
+    r"^\s*(?:\$\s+|>\s+|RUN\s+)?(?:[A-Z_][A-Z0-9_]*=\S*\s+)*(?:sudo\s+)?(?:python[\d.]*\s+-m\s+pip|pip[\d.]*"
+    r"|uv\s+pip|uv\s+add|conda)\s+"
 )
 _INLINE = re.compile(r"`+([^`]*\b(?:pip[\d.]*|uv pip) install [^`]+)`+")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from layline.source.tree import Tree
 
 _WORKFLOW = re.compile(
-    r"^\.github/(?:workflows|actions)/.*\.ya?ml$|^\.gitlab(?:-ci)?(?:/.*)?\.ya?ml$|^\.gitlab-ci\.ya?ml$|^\.circleci/.*\.ya?ml$"
+    r"^\.github/(?:workflows|actions)/.*\.ya?ml$|^\.gitlab(?:-ci)?(?:/.*)?\.ya?ml$|^\.gitlab-ci\.ya?ml$"
+    r"|^\.circleci/.*\.ya?ml$"
 )
 _CI_SCRIPT = re.compile(r"^(?:\.ci|\.github|\.gitlab|docker|ci)/.*\.sh$")
 _DOCUMENT = re.compile(

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 _MAX_BYTES = 1_000_000
 _SCRIPT_KEYS = frozenset({"run", "script", "before_script", "after_script", "command"})
 _VALUE_KEYS = re.compile(
-    r"^(?:python[-_]?versions?|torch[-_]?versions?|cuda[-_]?versions?|rocm[-_]?versions?|gpu-arch-version|gpu-arch-type|"
+    r"^(?:python[-_]?versions?|torch[-_]?versions?|cuda[-_]?versions?|rocm[-_]?versions?|gpu-arch-version"
+    r"|gpu-arch-type|"
     r"docker[-_]?image|container[-_]?image|image)$"
 )
 _OFF = re.compile(r"^\s*(?:\$\{\{\s*)?(?:false|0)(?:\s*&&.*)?\s*(?:\}\}\s*)?$", re.IGNORECASE)

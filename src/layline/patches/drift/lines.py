@@ -67,8 +67,8 @@ def build_drift_listing(
     commits: Mapping[str, Commit] | None = None,
     notes: bool = False,
 ) -> Listing:
-    """`whole`: all rows, before some were filtered out; `commits`: culprits outside patches, by their hash; `notes`: also
-    one line for each effect that still fits.
+    """`whole`: all rows, before some were filtered out; `commits`: culprits outside patches, by their hash; `notes`:
+    also one line for each effect that still fits.
     """
     known = commits or {}
     dead = [row for row in drift.rows if row.dead_today]
@@ -245,7 +245,8 @@ def _close(drift: DriftReport, *, listed: bool) -> Iterator[str]:
         if row.retire:
             yield f"{row.location}: can be deleted: {row.patch}: {row.retire}"
     for row, item in drift.accepted:
-        yield f"{row.location}: accepted until {item.until}: {row.target or row.patch} ({row.kind.value}): {item.reason}"
+        what = f"{row.target or row.patch} ({row.kind.value})"
+        yield f"{row.location}: accepted until {item.until}: {what}: {item.reason}"
     for place, item in drift.elsewhere_accepted:
         yield f"{place.location}: accepted until {item.until}: our code {place.touch} {place.target}: {item.reason}"
     for item in drift.stale:

@@ -29,7 +29,7 @@ class PlaceKeeper:
     sight: Sight
 
     def find(self, paths: Collection[str], judge: Callable[[list[str]], Collection[Coupling]]) -> tuple[Coupling, ...]:
-        """The couplings of these files, what breaks first in front; `judge` is asked for the files that are not kept."""
+        """The couplings of these files, what breaks first in front; `judge` is asked for files that are not kept."""
         keys = {path: self._key(path) for path in sorted(paths)}
         rows = self.memos.recall(keys.values())
         kept = {path: codec.decode_kept(KeptPlaces, rows.get(key)) for path, key in keys.items()}

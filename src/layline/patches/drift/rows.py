@@ -1,7 +1,8 @@
 """Rows of a drift answer, each kept by what it depends on: a commit that changes one file judges the rows of that file.
 
-The key of a row holds its effect and patch, everything that its files can see (`source.sight`), and what upstream and our config
-files say of the keys it asks for. Names that are looked for among the targets of other patches are noted and looked up again.
+The key of a row holds its effect and patch, everything that its files can see (`source.sight`), and what upstream and
+our config files say of the keys it asks for. Names that are looked for among the targets of other patches are noted and
+looked up again.
 """
 
 from __future__ import annotations
@@ -107,8 +108,8 @@ class RowKeeper:
         return kept.judged if stays and all(self._describe_load(module) == told for module, told in loads) else None
 
     def _describe_load(self, module: str) -> str:
-        """Which imports fail when a module of ours is loaded beside pin and tip: told anew where something that is loaded with it
-        changed, and mostly the same.
+        """Which imports fail when a module of ours is loaded beside pin and tip: told anew where something that is
+        loaded with it changed, and mostly the same.
         """
         if module not in self._loads:
             paths = self.sight.names.get(module, [])

@@ -123,7 +123,7 @@ class Ways:
                 yield text
 
     def _say_given(self, test: Value) -> str:
-        """What chose the value: in full where that is short, else as it is written, else at least that something did."""
+        """What chose the value: in full where that is short, else as it is written, else that something did."""
         text = self._reader.show(simplify(test))
         if len(text) <= _LONGEST and not _is_vague(text):
             return text

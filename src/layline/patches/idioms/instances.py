@@ -198,7 +198,8 @@ def _find_nameless(event: Write, installer: Installer) -> Iterator[Effect]:
         holder=find_holder(event.owner),
         reached=_spell(event.owner, event),
         told=True,
-        reason=f"a method set as an attribute, named by `{spell_object(event.name) or '…'}`, of {_whose(event.owner, event)}",
+        reason=f"a method set as an attribute, named by `{spell_object(event.name) or '…'}`, of "
+        f"{_whose(event.owner, event)}",
     )
 
 
@@ -314,8 +315,8 @@ def _binds_new(value: Called, name: str) -> bool:
 
 
 def _is_made_by_us(value: Called, installer: Installer) -> bool:
-    """What code of ours makes that can be called: `our_wrapper(tracer)(client.send)`, an object of ours called; what any
-    other function or method returns may be plain data.
+    """What code of ours makes that can be called: `our_wrapper(tracer)(client.send)`, an object of ours called; what
+    any other function or method returns may be plain data.
     """
     root: Value = value
     while isinstance(root, Called):

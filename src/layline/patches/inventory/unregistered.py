@@ -114,7 +114,8 @@ def count_left_out(items: Sequence[Unregistered], scope: Scope, known: Iterable[
         more = f" and {len(variables) - _MOST_VARIABLES} more" if len(variables) > _MOST_VARIABLES else ""
         yield Skipped(
             "environment variables",
-            f"{count(len(variables), 'variable')} set outside any registration {verb(len(variables), 'is')} not listed: "
+            f"{count(len(variables), 'variable')} set outside any registration {verb(len(variables), 'is')} "
+            f"not listed: "
             f"{shown}{more}",
         )
     if tops:
