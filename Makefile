@@ -30,7 +30,6 @@ docs: setup  ## Write the generated parts of docs/, check all of it, build the s
 	@$(BIN)/python scripts/generate_docs.py && $(PYTEST) -q tests/architecture && NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict -q
 
 check: lint types test  ## Everything CI runs
-	@rm -rf .stamps/demo && $(BIN)/layline demo --quick .stamps/demo >/dev/null && echo "demo: ok"
 
 slow: setup  ## The long tests
 	@$(PYTEST) -q -m slow

@@ -2,8 +2,8 @@
 """Which tests belong to a room: `make test T=gap` runs what this prints. The one table; CONTRIBUTING.md shows it.
 
 A room is a package of `src/layline`. Its tests are `tests/unit/<room>` and the functional, property and browser tests
-named here; `architecture` stands for the tests of the docs and the packaging, and `app` has the functional tests that no
-other room takes.
+named here; `architecture` stands for the tests of the docs and the packaging, `timing` for those that measure or wait for
+processes, wherever they live, and `app` has the functional tests that no other room takes.
 """
 
 from __future__ import annotations
@@ -34,6 +34,10 @@ BESIDES = {
     "render": ("functional/test_pdf.py", "properties/test_render.py"),
     "sample": ("functional/sample/test_answers.py", "functional/sample/test_demo.py", "functional/sample/test_docs.py", "functional/sample/test_world.py"),
     "source": ("properties/test_source.py",),
+    "timing": (
+        "unit/campaign/devices", "unit/campaign/measure", "unit/campaign/proposers", "functional/test_campaign*.py", "unit/executors", "unit/source/test_index.py", "functional/test_cache_commands.py",
+        "functional/test_editor.py", "functional/test_mcp.py",
+    ),
     "upgrade": ("functional/test_upgrade*.py", "functional/test_retarget*.py"),
 }  # fmt: skip
 """Room → paths below `tests`, beside `unit/<room>`; what is not there yet, or no more, is left out."""
