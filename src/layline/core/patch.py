@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from layline.core.condition import Condition, VersionGate
 from layline.core.evidence import Location, Skipped
 
 
@@ -60,32 +61,6 @@ class TargetKind(StrEnum):
     EXTERNAL = "external"
     """Outside every configured upstream: standard library, torch, another package."""
     UNKNOWN = "unknown"
-
-
-class PremiseKind(StrEnum):
-    """What a premise is about."""
-
-    ALL = "all"
-    ANY = "any"
-    NOT = "not"
-    NAME = "name"
-    """An upstream name that must be bound: hasattr, callable, `is not None`, a caught import."""
-    KEY = "key"
-    """A config key that must be set to something true."""
-    VERSION = "version"
-    """`<dotted name of a version> <operator> <version>`."""
-    OTHER = "other"
-    """Only a run can tell."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Premise:
-    """A condition taken apart as far as the two upstream refs can decide it."""
-
-    kind: PremiseKind
-    text: str = ""
-    """The name, key or version asked for; of anything else the expression as a person would write it."""
-    parts: tuple[Premise, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +131,7 @@ class Effect:
     """Texts a source rewrite searches for in the upstream source."""
     when: str | None = None
     """The condition inside the installer that dominates it, readable; None: always."""
-    premise: Premise | None = None
+    condition: Condition | None = None
     """The same condition taken apart; None where no part of it is about upstream or configuration."""
     id: str = ""
     """Short, unique in its inventory, the same after lines moved; given by `core.effect_ids` when all are known."""
@@ -174,7 +149,7 @@ class Guard:
     """Environment variable, importable package, platform, version …"""
     expression: str = "always"
     """A readable boolean expression."""
-    premise: Premise | None = None
+    condition: Condition | None = None
     """The same condition taken apart; None where no part of it is about upstream or configuration."""
 
 
@@ -194,7 +169,7 @@ class Patch:
     """First and last line of the handler, decorators included."""
     description: str = ""
     tags: tuple[str, ...] = ()
-    version_gates: tuple[str, ...] = ()
+    version_gates: tuple[VersionGate, ...] = ()
     active: bool = True
     """False: the registration never happens, or another of the same id takes its place."""
     active_reason: str = ""

@@ -11,8 +11,9 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from layline.change.compare import Comparer
+from layline.core.condition import Condition, ConditionKind, VersionGate
 from layline.core.drift import DriftKind
-from layline.core.patch import Patch, Premise, PremiseKind
+from layline.core.patch import Patch
 from layline.core.why import Reason, Why
 from layline.source import Resolver
 from layline.source.names import longest_root
@@ -49,7 +50,7 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefKnowledge:
-    """What decides premises: both refs, their versions, and which config keys upstream and we know."""
+    """What decides conditions: both refs, their versions, and which config keys upstream and we know."""
 
     comparer: Comparer
     packages: tuple[str, ...]
@@ -63,32 +64,32 @@ class RefKnowledge:
     """Words by which a version gate may call this upstream."""
 
 
-def judge_guard(patch: Patch, premise: Premise | None, ground: RefKnowledge) -> Outlook | None:
+def judge_guard(patch: Patch, condition: Condition | None, ground: RefKnowledge) -> Outlook | None:
     """What the version gates and the guard of a patch, else the condition of one effect, say about the tip."""
     found = [
         judge_gates(patch.version_gates, ground),
-        _judge_premise(patch.guard.premise, ground, "its guard"),
+        _judge_condition(patch.guard.condition, ground, "its guard"),
         replace(own, of_effect=True)
-        if (own := _judge_premise(premise, ground, "the condition of this effect")) is not None
+        if (own := _judge_condition(condition, ground, "the condition of this effect")) is not None
         else None,
     ]
     told = [one for one in found if one is not None]
     return next((one for one in told if one.can_go), told[0] if told else None)
 
 
-def _judge_premise(premise: Premise | None, ground: RefKnowledge, what: str) -> Outlook | None:
-    if premise is None:
+def _judge_condition(condition: Condition | None, ground: RefKnowledge, what: str) -> Outlook | None:
+    if condition is None:
         return None
-    then, now = decide(premise, ground, 0), decide(premise, ground, 1)
+    then, now = decide(condition, ground, 0), decide(condition, ground, 1)
     if now.holds is False:
-        return _told_false(then, now, premise, ground, what)
-    changed = tuple(_find_changed(premise, ground)) if now.holds is None else ()
+        return _told_false(then, now, condition, ground, what)
+    changed = tuple(_find_changed(condition, ground)) if now.holds is None else ()
     return Outlook(why=Why(Reason.GUARD_UNDECIDED, what, parts=changed), can_go=False) if changed else None
 
 
-def _told_false(then: Decision, now: Decision, premise: Premise, ground: RefKnowledge, what: str) -> Outlook:
-    needed = list(_find_needed(premise, ground))
-    planned = not any(part.kind is PremiseKind.NAME for part in needed)
+def _told_false(then: Decision, now: Decision, condition: Condition, ground: RefKnowledge, what: str) -> Outlook:
+    needed = list(_find_needed(condition, ground))
+    planned = not any(part.kind is ConditionKind.NAME for part in needed)
     if then.holds is False:
         because = tuple(dict.fromkeys(then.why))
         return Outlook(why=Why(Reason.GUARD_NEVER, what, parts=because), can_go=True, is_over=True, is_planned=planned)
@@ -101,27 +102,27 @@ def _told_false(then: Decision, now: Decision, premise: Premise, ground: RefKnow
     )
 
 
-def decide(premise: Premise, ground: RefKnowledge, side: int) -> Decision:
+def decide(condition: Condition, ground: RefKnowledge, side: int) -> Decision:
     """Whether it holds at the pin (side 0) or the tip (side 1)."""
-    match premise.kind:
-        case PremiseKind.ALL | PremiseKind.ANY:
-            return _decide_many(premise, ground, side)
-        case PremiseKind.NOT:
-            inner = decide(premise.parts[0], ground, side)
+    match condition.kind:
+        case ConditionKind.ALL | ConditionKind.ANY:
+            return _decide_many(condition, ground, side)
+        case ConditionKind.NOT:
+            inner = decide(condition.parts[0], ground, side)
             return Decision(None if inner.holds is None else not inner.holds, inner.why)
-        case PremiseKind.NAME:
-            return _decide_name(premise.text, ground, side)
-        case PremiseKind.KEY:
-            return _decide_key(premise.text, ground, side)
-        case PremiseKind.VERSION:
-            return _decide_version(premise.text, ground, side)
-        case PremiseKind.OTHER:
+        case ConditionKind.NAME:
+            return _decide_name(condition.text, ground, side)
+        case ConditionKind.KEY:
+            return _decide_key(condition.text, ground, side)
+        case ConditionKind.VERSION:
+            return _decide_version(condition, ground, side)
+        case ConditionKind.ENV | ConditionKind.OPAQUE:
             return Decision(None)
 
 
-def _decide_many(premise: Premise, ground: RefKnowledge, side: int) -> Decision:
-    decisive = premise.kind is PremiseKind.ANY
-    found = [decide(part, ground, side) for part in premise.parts]
+def _decide_many(condition: Condition, ground: RefKnowledge, side: int) -> Decision:
+    decisive = condition.kind is ConditionKind.ANY
+    found = [decide(part, ground, side) for part in condition.parts]
     for one in found:
         if one.holds is decisive:
             return one
@@ -153,26 +154,25 @@ def _decide_key(key: str, ground: RefKnowledge, side: int) -> Decision:
     return Decision(None)
 
 
-def _decide_version(text: str, ground: RefKnowledge, side: int) -> Decision:
-    name, operator, wanted = text.split(" ", 2)
+def _decide_version(condition: Condition, ground: RefKnowledge, side: int) -> Decision:
+    name = condition.text
     version = ground.versions[side]
     # a distribution is spelled `megatron-core` where its package is `megatron.core`
     spelled = {name, name.replace("-", "_"), name.replace("-", ".")}
     if version is None or not any(longest_root(one, ground.packages) for one in spelled):
         return Decision(None)
-    holds = satisfies(version, f"{operator}{wanted}")
+    holds = satisfies(version, f"{condition.operator}{condition.wanted}")
     if holds is None:
         return Decision(None)
-    return Decision(holds, (Why(Reason.VERSION_IS, version, _side(side), text, (str(holds).lower(),)),))
+    return Decision(holds, (Why(Reason.VERSION_IS, version, _side(side), str(condition), (str(holds).lower(),)),))
 
 
-def judge_gates(gates: Iterable[str], ground: RefKnowledge) -> Outlook | None:
-    """Version gates of a registration, `parameter: pattern`; the patterns of one parameter are alternatives."""
+def judge_gates(gates: Iterable[VersionGate], ground: RefKnowledge) -> Outlook | None:
+    """Version gates of a registration; the patterns of one parameter are alternatives."""
     version = ground.versions[1]
     by_parameter: dict[str, list[str]] = {}
     for gate in gates:
-        parameter, _, pattern = gate.rpartition(": ")
-        by_parameter.setdefault(parameter, []).append(pattern)
+        by_parameter.setdefault(gate.parameter, []).append(gate.pattern)
     for parameter, patterns in by_parameter.items():
         shown = " or ".join(patterns)
         if not _is_about(parameter, ground.subjects):
@@ -211,33 +211,33 @@ def satisfies(version: str, pattern: str) -> bool | None:
     return verdicts.pop() if len(verdicts) == 1 else None  # a release candidate of the bound itself
 
 
-def _find_needed(premise: Premise, ground: RefKnowledge) -> Iterator[Premise]:
+def _find_needed(condition: Condition, ground: RefKnowledge) -> Iterator[Condition]:
     """The parts that would have to hold and do not at the tip."""
-    match premise.kind:
-        case PremiseKind.ALL | PremiseKind.ANY:
-            for part in premise.parts:
+    match condition.kind:
+        case ConditionKind.ALL | ConditionKind.ANY:
+            for part in condition.parts:
                 yield from _find_needed(part, ground)
-        case PremiseKind.NOT:
+        case ConditionKind.NOT:
             return
-        case _ if decide(premise, ground, 1).holds is False:
-            yield premise
+        case _ if decide(condition, ground, 1).holds is False:
+            yield condition
 
 
-def _find_new_home(premise: Premise, ground: RefKnowledge) -> str | None:
-    if premise.kind is not PremiseKind.NAME:
+def _find_new_home(condition: Condition, ground: RefKnowledge) -> str | None:
+    if condition.kind is not ConditionKind.NAME:
         return None
-    found = ground.comparer.compare(premise.text)
+    found = ground.comparer.compare(condition.text)
     return found.new_home if found.kind in {DriftKind.MOVED, DriftKind.RENAMED, DriftKind.BINDING_LOST} else None
 
 
-def _find_changed(premise: Premise, ground: RefKnowledge) -> Iterator[Why]:
+def _find_changed(condition: Condition, ground: RefKnowledge) -> Iterator[Why]:
     """Parts about upstream that are not at the tip what they were at the pin."""
-    for part in premise.parts:
+    for part in condition.parts:
         yield from _find_changed(part, ground)
-    if premise.kind is PremiseKind.KEY and ground.keys.get(premise.text) == (True, False):
-        yield Why(Reason.KEY_STILL_SET, premise.text)
-    if premise.kind in {PremiseKind.NAME, PremiseKind.VERSION}:
-        then, now = decide(premise, ground, 0), decide(premise, ground, 1)
+    if condition.kind is ConditionKind.KEY and ground.keys.get(condition.text) == (True, False):
+        yield Why(Reason.KEY_STILL_SET, condition.text)
+    if condition.kind in {ConditionKind.NAME, ConditionKind.VERSION}:
+        then, now = decide(condition, ground, 0), decide(condition, ground, 1)
         if then.holds != now.holds and now.why:
             yield from now.why
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from layline.change.compare import Comparison
 from layline.change.similarity import SMALL, compare_shingles, read_shingles
+from layline.core.condition import ConditionKind, asks_about
 from layline.core.drift import DriftKind, Uncompared
 from layline.core.evidence import Evidence, Severity
 from layline.core.finding import Finding, weigh
@@ -26,7 +27,6 @@ from layline.coupling.drift_model import LOST, Drift, Sides
 from layline.coupling.effectiveness import find_holders, find_risks
 from layline.coupling.fit import Fitter, called_name, find_problems, makes_instances, refuse
 from layline.coupling.question import Question
-from layline.coupling.releases import asks_version
 from layline.coupling.returns import judge_returns
 from layline.coupling.subjects import Judged, Subject, find_subjects
 from layline.coupling.surroundings import find_held
@@ -263,7 +263,7 @@ def limit_by_guard(question: Question, severity: Severity) -> Iterator[Finding]:
     ground = question.sides.ground
     if ground is None or question.kind is DriftKind.EXTERNAL:
         return
-    found = judge_guard(question.patch, question.effect.premise, ground)
+    found = judge_guard(question.patch, question.effect.condition, ground)
     if found is None:
         return
     failing = any(item.certain and item.why.reason is Reason.NOT_REACHED for item in question.lost)
@@ -277,8 +277,8 @@ def limit_by_version(question: Question, severity: Severity) -> Iterator[Finding
     """A write that does not run at the tip's version breaks nothing there; one that runs only where upstream lost the
     name adds it.
     """
-    running, own = question.sides.running, question.effect.premise
-    if running is None or severity is not Severity.BREAKS or (own is not None and asks_version(own)):
+    running, own = question.sides.running, question.effect.condition
+    if running is None or severity is not Severity.BREAKS or asks_about(own, ConditionKind.VERSION):
         return
     then, now = running.decide(question.effect.location)
     if now.holds is False and then.holds is False:

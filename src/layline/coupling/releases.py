@@ -2,7 +2,7 @@
 followed.
 
 `Version(x.__version__) >= Version("5.2")`, `parse(importlib.metadata.version("x")) < V52`, `is_x_version(">=", "5.2")`
-all become one premise; what is not about a version stays undecided.
+all become one condition; what is not about a version stays undecided.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from layline.core.patch import Premise, PremiseKind
+from layline.core.condition import ALWAYS, NEVER, OPAQUE, Condition, ConditionKind, combine, need_version, negate
 from layline.interpreter.modules import Module, Modules
 from layline.source.names import absolute_name
 
@@ -33,8 +33,6 @@ _OPERATORS: dict[type[ast.cmpop], str] = {
 }
 _NAMED = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<", "eq": "==", "ne": "!="}
 _TURNED = {">=": "<=", "<=": ">=", ">": "<", "<": ">", "==": "==", "!=": "!="}
-OTHER = Premise(kind=PremiseKind.OTHER)
-_ALWAYS, _NEVER = Premise(kind=PremiseKind.ALL), Premise(kind=PremiseKind.ANY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +55,7 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Holds:
-    premise: Premise
+    condition: Condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +88,8 @@ class ReleaseReader:
         self._modules = modules
         self._known: dict[tuple[str, str], Value] = {}
 
-    def read_test(self, node: ast.expr, scope: Scope) -> Premise:
-        """The premise of a test; `OTHER` where no part of it is about a version."""
+    def read_test(self, node: ast.expr, scope: Scope) -> Condition:
+        """The condition of a test; `OPAQUE` where no part of it is about a version."""
         return _truth(self._evaluate(node, scope))
 
     def open_scope(self, module: Module, chain: list[ast.AST], line: int) -> Scope:
@@ -135,7 +133,7 @@ class ReleaseReader:
                 return self._item(inner, key, scope)
             case ast.BoolOp(op=operator, values=values):
                 parts = tuple(self.read_test(value, scope) for value in values)
-                return Holds(_combine(PremiseKind.ALL if isinstance(operator, ast.And) else PremiseKind.ANY, parts))
+                return Holds(combine(ConditionKind.ALL if isinstance(operator, ast.And) else ConditionKind.ANY, parts))
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return Holds(negate(self.read_test(operand, scope)))
             case ast.Compare(left=left, ops=operators, comparators=comparators):
@@ -170,7 +168,7 @@ class ReleaseReader:
             compare(values[number], _OPERATORS.get(type(operator), ""), values[number + 1])
             for number, operator in enumerate(operators)
         ]
-        return Holds(_combine(PremiseKind.ALL, tuple(parts)))
+        return Holds(combine(ConditionKind.ALL, tuple(parts)))
 
     def _call(self, node: ast.Call, scope: Scope) -> Value:
         callee = self._evaluate(node.func, scope)
@@ -222,16 +220,16 @@ class ReleaseReader:
         return None
 
     def _branch(
-        self, test: Premise, body: list[ast.stmt], orelse: list[ast.stmt], rest: list[ast.stmt], scope: Scope
+        self, test: Condition, body: list[ast.stmt], orelse: list[ast.stmt], rest: list[ast.stmt], scope: Scope
     ) -> Value:
-        if test in (_ALWAYS, _NEVER):
-            return self._run_block([*(body if test == _ALWAYS else orelse), *rest], scope)
+        if test in (ALWAYS, NEVER):
+            return self._run_block([*(body if test == ALWAYS else orelse), *rest], scope)
         yes = self._run_block([*body, *rest], Scope(scope.module, dict(scope.names), scope.depth + 1))
         if not isinstance(yes, Holds | Known) or (isinstance(yes, Known) and not isinstance(yes.value, bool)):
             return yes  # what a package that is there answers
         no = self._run_block([*orelse, *rest], Scope(scope.module, dict(scope.names), scope.depth + 1))
-        first = _combine(PremiseKind.ALL, (test, _truth(yes)))
-        return Holds(_combine(PremiseKind.ANY, (first, _combine(PremiseKind.ALL, (negate(test), _truth(no))))))
+        first = combine(ConditionKind.ALL, (test, _truth(yes)))
+        return Holds(combine(ConditionKind.ANY, (first, combine(ConditionKind.ALL, (negate(test), _truth(no))))))
 
     def _find_global(self, module: Module, name: str, depth: int) -> Value:
         key = (module.name, name)
@@ -349,19 +347,19 @@ def _part(version: Release, key: ast.expr) -> Value:
     return None
 
 
-def compare(left: Value, operator: str, right: Value) -> Premise:
+def compare(left: Value, operator: str, right: Value) -> Condition:
     """A version against a literal; a literal against a version is turned round."""
     if isinstance(right, Release) and not isinstance(left, Release):
         return compare(right, _TURNED.get(operator, ""), left)
     if isinstance(left, Known) and isinstance(right, Known) and operator in {"==", "!="}:
-        return _ALWAYS if (left.value == right.value) is (operator == "==") else _NEVER
+        return ALWAYS if (left.value == right.value) is (operator == "==") else NEVER
     wanted = _spell(right)
     if not isinstance(left, Release) or wanted is None or not operator:
-        return OTHER
+        return OPAQUE
     is_whole = isinstance(right, Known) and isinstance(right.value, str) and not left.is_major
     if not is_whole and operator not in {">=", "<"}:
-        return OTHER  # `release[:2] > (5, 2)` asks for something else than the version 5.2
-    return Premise(kind=PremiseKind.VERSION, text=f"{left.package} {operator} {wanted}")
+        return OPAQUE  # `release[:2] > (5, 2)` asks for something else than the version 5.2
+    return need_version(left.package, operator, wanted)
 
 
 def _spell(value: Value) -> str | None:
@@ -375,31 +373,10 @@ def _spell(value: Value) -> str | None:
     return None
 
 
-def _truth(value: Value) -> Premise:
+def _truth(value: Value) -> Condition:
     match value:
-        case Holds(premise=premise):
-            return premise
+        case Holds(condition=condition):
+            return condition
         case Known(value=known):
-            return _ALWAYS if known else _NEVER
-    return OTHER
-
-
-def negate(premise: Premise) -> Premise:
-    if premise in (_ALWAYS, _NEVER):
-        return _NEVER if premise == _ALWAYS else _ALWAYS
-    return premise.parts[0] if premise.kind is PremiseKind.NOT else Premise(kind=PremiseKind.NOT, parts=(premise,))
-
-
-def _combine(kind: PremiseKind, parts: tuple[Premise, ...]) -> Premise:
-    nothing, decided = (_ALWAYS, _NEVER) if kind is PremiseKind.ALL else (_NEVER, _ALWAYS)
-    if decided in parts:
-        return decided
-    kept = tuple(dict.fromkeys(part for part in parts if part != nothing))
-    if all(part == OTHER for part in kept):
-        return OTHER if kept else nothing
-    return kept[0] if len(kept) == 1 else Premise(kind=kind, parts=kept)
-
-
-def asks_version(premise: Premise) -> bool:
-    """True if a part of it is about a version."""
-    return premise.kind is PremiseKind.VERSION or any(map(asks_version, premise.parts))
+            return ALWAYS if known else NEVER
+    return OPAQUE

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from layline.core.patch import Premise, PremiseKind
+from layline.core.condition import OPAQUE, Condition, ConditionKind, asks_about, negate
 from layline.coupling.decide import Decision, RefKnowledge, decide
-from layline.coupling.releases import OTHER, ReleaseReader, Scope, asks_version, negate
+from layline.coupling.releases import ReleaseReader, Scope
 from layline.interpreter.gates import Gate, find_body, find_chain, find_gates
 
 if TYPE_CHECKING:
@@ -23,43 +23,43 @@ class VersionGuards:
 
     modules: Modules
     _reader: ReleaseReader = field(init=False)
-    _known: dict[tuple[str, int, str], Premise | None] = field(default_factory=dict)
+    _known: dict[tuple[str, int, str], Condition | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._reader = ReleaseReader(self.modules)
 
-    def find(self, location: Location, name: str = "") -> Premise | None:
+    def find(self, location: Location, name: str = "") -> Condition | None:
         """What must be true of versions for the line to run; None: nothing. `name` tells the use meant on a line with
         several.
         """
         key = (location.path, location.line, name)
         if key not in self._known:
             module = self.modules.find(self.modules.names_by_path.get(location.path, ""))
-            found = self._read(module, location.line, name) if module is not None else OTHER
-            self._known[key] = found if asks_version(found) else None
+            found = self._read(module, location.line, name) if module is not None else OPAQUE
+            self._known[key] = found if _asks_version(found) else None
         return self._known[key]
 
-    def _read(self, module: Module, line: int, name: str) -> Premise:
+    def _read(self, module: Module, line: int, name: str) -> Condition:
         chain = find_chain(module.body, line)
-        parts: list[Premise] = []
+        parts: list[Condition] = []
         for depth, body in enumerate([module.body, *map(find_body, chain)]):
             gates = list(find_gates(body, line))
             if gates or depth == len(chain):
                 scope = self._reader.open_scope(module, list(chain[:depth]), line)
                 parts += [self._read_gate(gate, scope) for gate in gates]
                 parts += self._find_chosen(body, line, name, scope) if depth == len(chain) else ()
-        return Premise(kind=PremiseKind.ALL, parts=tuple(part for part in parts if asks_version(part)))
+        return Condition(kind=ConditionKind.ALL, parts=tuple(part for part in parts if _asks_version(part)))
 
-    def _read_gate(self, gate: Gate, scope: Scope) -> Premise:
+    def _read_gate(self, gate: Gate, scope: Scope) -> Condition:
         if gate.operator:
-            kind = PremiseKind.ALL if gate.operator == "and" else PremiseKind.ANY
-            return Premise(kind=kind, parts=tuple(self._read_gate(part, scope) for part in gate.parts))
+            kind = ConditionKind.ALL if gate.operator == "and" else ConditionKind.ANY
+            return Condition(kind=kind, parts=tuple(self._read_gate(part, scope) for part in gate.parts))
         if gate.node is None:
-            return OTHER
+            return OPAQUE
         found = self._reader.read_test(gate.node, scope)
         return found if gate.holds else negate(found)
 
-    def _find_chosen(self, body: list[ast.stmt], line: int, name: str, scope: Scope) -> Iterator[Premise]:
+    def _find_chosen(self, body: list[ast.stmt], line: int, name: str, scope: Scope) -> Iterator[Condition]:
         """`new() if VERSION else old()`: which side the use stands on, by its line or its name."""
         around = _find_statement(body, line)
         for node in ast.walk(around) if around is not None else ():
@@ -79,10 +79,14 @@ class Running:
 
     def decide(self, location: Location, name: str = "") -> tuple[Decision, Decision]:
         """Whether the line runs at the pin, and at the tip; `holds` is None where versions do not decide it."""
-        premise = self.guards.find(location, name) if any(self.ground.versions) else None
-        if premise is None:
+        condition = self.guards.find(location, name) if any(self.ground.versions) else None
+        if condition is None:
             return Decision(None), Decision(None)
-        return decide(premise, self.ground, 0), decide(premise, self.ground, 1)
+        return decide(condition, self.ground, 0), decide(condition, self.ground, 1)
+
+
+def _asks_version(condition: Condition) -> bool:
+    return asks_about(condition, ConditionKind.VERSION)
 
 
 def _find_statement(body: list[ast.stmt], line: int) -> ast.stmt | None:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from layline.core.condition import Condition
 from layline.core.evidence import Location
-from layline.core.patch import Effect, Fate, Moment, Premise, Style, TargetKind
+from layline.core.patch import Effect, Fate, Moment, Style, TargetKind
 from layline.interpreter.config_paths import Roots
 from layline.interpreter.events import Call, Log, Naming, Write
 from layline.interpreter.kept import find_kept
@@ -105,7 +106,7 @@ class Installer:
     """Lines of helpers that a caller handed an object of ours."""
     module: Module | None = None
     """The one whose code is being judged."""
-    conditions: dict[Value, tuple[str | None, Premise | None]] = field(default_factory=dict)
+    conditions: dict[Value, tuple[str | None, Condition | None]] = field(default_factory=dict)
     """What was read of tests: a dispatch asks the same ones on the way to each of its cases."""
 
     @contextmanager

@@ -128,7 +128,7 @@ def describe_enabling(patch: Patch) -> str:
     """When a patch is on, in one line."""
     words = [patch.guard.expression]
     if patch.version_gates:
-        words.append(f"versions {', '.join(patch.version_gates)}")
+        words.append(f"versions {', '.join(map(str, patch.version_gates))}")
     if patch.body_keys:
         words.append(f"the handler returns early by {', '.join(patch.body_keys)}")
     if patch.phase is not None or patch.priority is not None:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from layline.core.condition import ConditionKind, asks_about
 from layline.core.evidence import Severity
-from layline.core.patch import PremiseKind, Style, TargetKind
+from layline.core.patch import Style, TargetKind
 
 if TYPE_CHECKING:
-    from layline.core.patch import Effect, Inventory, Patch, Premise
+    from layline.core.patch import Effect, Inventory, Patch
     from layline.coupling.drift_model import Drift
     from layline.patches.drift.report import Elsewhere
 
@@ -85,14 +86,11 @@ def find_warnings(effect: Effect, patch: Patch | None) -> Iterator[str]:
 def is_dead(effect: Effect) -> bool:
     """Upstream does not have the target, and its history or a name close by says that it was once meant to."""
     known = bool(effect.suggestion) or (effect.removal is not None and effect.removal.commit is not None)
-    return effect.target_kind is TargetKind.ABSENT and known and not _asks_upstream(effect.premise)
-
-
-def _asks_upstream(premise: Premise | None) -> bool:
-    """Whether it is only done where upstream has a version or a name: then it is off at the pin, not dead."""
-    if premise is None:
-        return False
-    return premise.kind in {PremiseKind.VERSION, PremiseKind.NAME} or any(map(_asks_upstream, premise.parts))
+    return (
+        effect.target_kind is TargetKind.ABSENT
+        and known
+        and not asks_about(effect.condition, ConditionKind.VERSION, ConditionKind.NAME)
+    )
 
 
 def is_addition(effect: Effect) -> bool:

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from layline.change.compare import Comparison
+from layline.core.condition import Condition, ConditionKind
 from layline.core.drift import DriftKind
-from layline.core.patch import Effect, Patch, Premise, PremiseKind, Style
+from layline.core.patch import Effect, Patch, Style
 from layline.core.why import say_all
 from layline.coupling.decide import decide, judge_gates
 from layline.coupling.drift_model import Drift, Sides
@@ -51,22 +52,22 @@ def _find_off(row: Drift, patch: Patch | None, sides: Sides) -> str | None:
     if not row.active:
         return "the patch is never active"
     ground = sides.ground
-    premises = [one for one in (patch.guard.premise if patch else None, row.effect and row.effect.premise) if one]
+    conditions = [one for one in (patch.guard.condition if patch else None, row.effect and row.effect.condition) if one]
     if ground is not None:
         gates = judge_gates(patch.version_gates, ground) if patch is not None else None
         if gates is not None and gates.can_go:
             return "its version gate is false here"
-        if any(decide(premise, ground, 1).holds is False for premise in premises):
+        if any(decide(condition, ground, 1).holds is False for condition in conditions):
             return "its condition is false here"
-    asked = any(_asks_for(premise, row.target or "") for premise in premises)
+    asked = any(_asks_for(condition, row.target or "") for condition in conditions)
     return "not there, but the patch asks for it first" if asked and row.dead_today else None
 
 
-def _asks_for(premise: Premise, target: str) -> bool:
+def _asks_for(condition: Condition, target: str) -> bool:
     """True if the condition needs the target, or something it stands in, to be there."""
-    if premise.kind is PremiseKind.NAME:
-        return f"{target}.".startswith(f"{premise.text}.")
-    return premise.kind is PremiseKind.ALL and any(_asks_for(part, target) for part in premise.parts)
+    if condition.kind is ConditionKind.NAME:
+        return f"{target}.".startswith(f"{condition.text}.")
+    return condition.kind is ConditionKind.ALL and any(_asks_for(part, target) for part in condition.parts)
 
 
 def _find_misfit(row: Drift, effect: Effect, sides: Sides, fitter: Fitter) -> str:

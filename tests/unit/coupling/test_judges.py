@@ -9,8 +9,9 @@ import pytest
 from histories import History
 from layline.change.compare import Comparer
 from layline.change.trace import Tracer
+from layline.core.condition import Condition, ConditionKind, need_version
 from layline.core.evidence import Location
-from layline.core.patch import Effect, Inventory, Patch, Premise, PremiseKind, Style
+from layline.core.patch import Effect, Inventory, Patch, Style
 from layline.coupling.culprit import find_last_seen
 from layline.coupling.decide import RefKnowledge
 from layline.coupling.drift import find_drifts
@@ -38,7 +39,7 @@ def judge(
     *,
     ours: str = OURS,
     target: str = "keel.run.run",
-    premise: Premise | None = None,
+    condition: Condition | None = None,
     style: Style = Style.BINDING_REPLACEMENT,
     more: dict[str, str] | None = None,
 ) -> Drift:
@@ -57,7 +58,7 @@ def judge(
         target=target,
         location=Location("harbour/patch.py", len(ours.splitlines())),
         replacement_at=None if more else Location("harbour/patch.py", 1),
-        premise=premise,
+        condition=condition,
     )
     patch = Patch(
         id="p",
@@ -88,23 +89,23 @@ def codes(row: Drift) -> list[str]:
     return [one.why.reason.code for one in row.findings]
 
 
-HAS_RUN = Premise(kind=PremiseKind.NAME, text="keel.run.run")
-OLD = Premise(kind=PremiseKind.VERSION, text="keel.__version__ < 2")
+HAS_RUN = Condition(kind=ConditionKind.NAME, text="keel.run.run")
+OLD = need_version("keel.__version__", "<", "2")
 GONE: dict[str, str | None] = {"keel/run.py": "other = 1\n"}
 GUARDED = [
-    # (what it shows, premise, kind, severity, whether it is said that the patch stops applying)
+    # (what it shows, condition, kind, severity, whether it is said that the patch stops applying)
     ("no guard", None, "removed", "breaks", False),
     ("asks for the name first", HAS_RUN, "removed", "look", True),
     ("a branch for old versions", OLD, "removed", "look", False),
-    ("asks for what the tip has", Premise(kind=PremiseKind.NAME, text="keel.run"), "removed", "breaks", False),
+    ("asks for what the tip has", Condition(kind=ConditionKind.NAME, text="keel.run"), "removed", "breaks", False),
 ]
 
 
-@pytest.mark.parametrize(("shows", "premise", "kind", "severity", "stops"), GUARDED, ids=[row[0] for row in GUARDED])
+@pytest.mark.parametrize(("shows", "condition", "kind", "severity", "stops"), GUARDED, ids=[row[0] for row in GUARDED])
 def test_a_guarded_write_stops_applying(
-    tmp_path: Path, shows: str, premise: Premise | None, kind: str, severity: str, stops: bool
+    tmp_path: Path, shows: str, condition: Condition | None, kind: str, severity: str, stops: bool
 ) -> None:
-    row = judge(tmp_path, {"keel/run.py": RUN}, GONE, premise=premise)
+    row = judge(tmp_path, {"keel/run.py": RUN}, GONE, condition=condition)
     assert (row.kind, row.severity) == (kind, severity)
     assert ("stops-applying" in codes(row)) is stops
 
@@ -238,7 +239,7 @@ def install():
 
 def test_an_import_before_the_guard_fails_all_the_same(tmp_path: Path) -> None:
     before = {"keel/run.py": RUN, "keel/parts.py": "class Mast:\n    height = 1\n"}
-    row = judge(tmp_path, before, {**GONE, "keel/parts.py": "x = 1\n"}, ours=STEP, premise=HAS_RUN)
+    row = judge(tmp_path, before, {**GONE, "keel/parts.py": "x = 1\n"}, ours=STEP, condition=HAS_RUN)
     assert row.severity == "breaks"
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from histories import History
+from layline.core.condition import Condition, ConditionKind
 from layline.core.evidence import Location
-from layline.core.patch import Premise, PremiseKind
 from layline.coupling.version_guards import VersionGuards
 from layline.git import open_repository
 from layline.interpreter.modules import Modules
@@ -120,17 +120,17 @@ CASES = [
 ]
 
 
-def say(premise: Premise) -> str:
-    match premise.kind:
-        case PremiseKind.ALL | PremiseKind.ANY:
-            word = " and " if premise.kind is PremiseKind.ALL else " or "
-            said = [say(part) for part in premise.parts]
+def say(condition: Condition) -> str:
+    match condition.kind:
+        case ConditionKind.ALL | ConditionKind.ANY:
+            word = " and " if condition.kind is ConditionKind.ALL else " or "
+            said = [say(part) for part in condition.parts]
             return said[0] if len(said) == 1 else f"({word.join(said)})"
-        case PremiseKind.NOT:
-            return f"not {say(premise.parts[0])}"
-        case PremiseKind.OTHER:
+        case ConditionKind.NOT:
+            return f"not {say(condition.parts[0])}"
+        case ConditionKind.OPAQUE:
             return "?"
-    return premise.text
+    return str(condition)
 
 
 @pytest.fixture(scope="module")

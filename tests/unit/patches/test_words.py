@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from layline.core.condition import need_version
 from layline.core.evidence import Location
-from layline.core.patch import Effect, Holder, Inventory, Patch, Premise, PremiseKind, Removal, Style, TargetKind
+from layline.core.patch import Effect, Holder, Inventory, Patch, Removal, Style, TargetKind
 from layline.patches.declared_keys import Schema
 from layline.patches.find import find_word
 from layline.patches.report import describe_change, describe_logic
@@ -82,9 +83,9 @@ def test_what_asks_for_a_version_is_off_at_the_pin_not_dead() -> None:
     gone = Removal(what="f", commit="0" * 40)
     effect = Effect(style=R, target="up.a.f", location=OURS, target_kind=TargetKind.ABSENT, removal=gone)
     assert is_dead(effect)
-    version = Premise(kind=PremiseKind.VERSION, text="up.__version__ < 2")
+    version = need_version("up.__version__", "<", "2")
     asked = Effect(
-        style=R, target="up.a.f", location=OURS, target_kind=TargetKind.ABSENT, removal=gone, premise=version
+        style=R, target="up.a.f", location=OURS, target_kind=TargetKind.ABSENT, removal=gone, condition=version
     )
     assert not is_dead(asked)
 

@@ -7,12 +7,12 @@ looked up again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from layline import codec
-from layline.core.patch import Premise, PremiseKind
+from layline.core.condition import find_keys
 from layline.coupling.subjects import Judged, Subject
 
 if TYPE_CHECKING:
@@ -152,16 +152,7 @@ class RowKeeper:
 def find_asked_keys(subject: Subject) -> set[str]:
     """Config keys that a judge may ask about."""
     patch, effect = subject.patch, subject.effect
-    found = {*patch.guard.keys, *patch.body_keys, *_find_premised(patch.guard.premise)}
+    found = {*patch.guard.keys, *patch.body_keys, *find_keys(patch.guard.condition)}
     if effect is not None:
-        found |= {*effect.mutates, *_find_premised(effect.premise)}
+        found |= {*effect.mutates, *find_keys(effect.condition)}
     return found
-
-
-def _find_premised(premise: Premise | None) -> Iterator[str]:
-    if premise is None:
-        return
-    if premise.kind is PremiseKind.KEY:
-        yield premise.text
-    for part in premise.parts:
-        yield from _find_premised(part)

@@ -27,13 +27,13 @@ def build_caller_guard(item: Unregistered, callers: Callers, installer: Installe
     """What must hold for a registration to happen; "always" only where it happens on import."""
     own = item.effect.when
     if not callers.is_function:
-        return Guard(text=own, keys=item.keys, expression=own or "always", premise=item.effect.premise)
+        return Guard(text=own, keys=item.keys, expression=own or "always", condition=item.effect.condition)
     name = item.within.rpartition(".")[2]
     calls = [site for site in callers.sites if site.use is not None and site.use.is_call]
     if not calls:
         known = f"where {name} runs ({callers.places[0]})" if callers.places else f"where {name} runs (no caller found)"
         whole = f"{_bracket(own)} and {known}" if own else known
-        return Guard(text=own, keys=item.keys, expression=whole, premise=item.effect.premise)
+        return Guard(text=own, keys=item.keys, expression=whole, condition=item.effect.condition)
     read = [_read_site(site, item, installer) for site in calls[:_MOST_SITES]]
     texts = list(dict.fromkeys(text for text, _, _ in read))
     more = f" (and {len(calls) - _MOST_SITES} more callers)" if len(calls) > _MOST_SITES else ""
@@ -41,7 +41,7 @@ def build_caller_guard(item: Unregistered, callers: Callers, installer: Installe
     keys = {*item.keys, *(key for _, found, _ in read for key in found)}
     written = " and ".join(text for text in (own, read[0][2]) if text)
     whole = where if not own else own if where == "always" else f"{_bracket(own)} and {where}"
-    return Guard(text=written or None, keys=tuple(sorted(keys)), expression=whole, premise=item.effect.premise)
+    return Guard(text=written or None, keys=tuple(sorted(keys)), expression=whole, condition=item.effect.condition)
 
 
 def _read_site(site: Site, item: Unregistered, installer: Installer) -> tuple[str, tuple[str, ...], str | None]:

@@ -6,10 +6,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from layline.core.patch import Guard
+from layline.interpreter.condition_reader import build_condition
 from layline.interpreter.conditions import Reader, simplify
 from layline.interpreter.events import Log
 from layline.interpreter.values import Argument, Function, Literal, Partial, Value, truth
-from layline.patches.guards.premises import build_premise
 
 if TYPE_CHECKING:
     from layline.interpreter.calls import Interpreter
@@ -38,7 +38,7 @@ def build_guard(machine: Interpreter, condition: Value | None, roots: Roots) -> 
         keys=tuple(sorted(dict.fromkeys(reader.find_keys(test)))),
         other=tuple(dict.fromkeys(reader.find_others(test))),
         expression=reader.show(test) if decided is None else "always" if decided else "never",
-        premise=build_premise(test, reader),
+        condition=build_condition(test, reader),
     )
 
 

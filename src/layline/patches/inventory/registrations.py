@@ -6,8 +6,10 @@ import ast
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from layline.core.condition import Condition, VersionGate
 from layline.core.evidence import Location
-from layline.core.patch import Effect, Fate, Moment, Patch, Premise
+from layline.core.patch import Effect, Fate, Moment, Patch
+from layline.interpreter.condition_reader import build_condition
 from layline.interpreter.conditions import Reader, simplify
 from layline.interpreter.config_paths import Roots, loosen, read_chain
 from layline.interpreter.events import Event, Imported, Log, Registration, Write
@@ -24,7 +26,6 @@ from layline.interpreter.values import (
 )
 from layline.patches.guards.chosen import say_otherwise, tell_chosen
 from layline.patches.guards.filters import apply_filters, weigh_imports
-from layline.patches.guards.premises import build_premise
 from layline.patches.guards.registered import CONTEXT, build_guard, call_on_context
 from layline.patches.guards.stray import Ways
 from layline.patches.idioms import find_effects
@@ -146,8 +147,8 @@ def find_all_effects(
             key = (effect.target, place_of(event, effect), effect.mutates, effect.reason, put)
             if (*key, effect.moment) not in found and (*key, Moment.INSTALL) not in found:
                 found.add((*key, effect.moment))
-                when, premise = _read_condition(event, reader, installer) if is_shown(effect) else (None, None)
-                yield event, replace(effect, when=when, premise=premise, otherwise=say_otherwise(event))
+                when, condition = _read_condition(event, reader, installer) if is_shown(effect) else (None, None)
+                yield event, replace(effect, when=when, condition=condition, otherwise=say_otherwise(event))
         if isinstance(event, Write) and not is_told:
             fate = judge_silence(event)
             installer.silent.setdefault(event.at, fate)
@@ -174,7 +175,7 @@ def _with_imports(events: Iterable[Event], machine: Interpreter) -> Iterator[Eve
             yield event
 
 
-def _read_condition(event: Event, reader: Reader, installer: Installer) -> tuple[str | None, Premise | None]:
+def _read_condition(event: Event, reader: Reader, installer: Installer) -> tuple[str | None, Condition | None]:
     tests = (*getattr(event, "when", ()), *getattr(event, "given", ()))
     if not tests:
         return None, None
@@ -186,9 +187,9 @@ def _read_condition(event: Event, reader: Reader, installer: Installer) -> tuple
     return installer.conditions[test]
 
 
-def _read_test(test: Value, reader: Reader) -> tuple[str | None, Premise | None]:
+def _read_test(test: Value, reader: Reader) -> tuple[str | None, Condition | None]:
     asks = next(reader.find_keys(test), None) or next(reader.find_others(test), None)
-    return (reader.show(test), build_premise(test, reader)) if asks is not None else (None, None)
+    return (reader.show(test), build_condition(test, reader)) if asks is not None else (None, None)
 
 
 def find_implementation(installed: Installed, installer_path: str) -> Iterator[str]:
@@ -233,13 +234,13 @@ def _texts(value: Value | None) -> tuple[str, ...]:
     return tuple(str(item.value) for item in value.values if isinstance(item, Literal))
 
 
-def _find_gates(given: dict[str, Value]) -> Iterator[str]:
+def _find_gates(given: dict[str, Value]) -> Iterator[VersionGate]:
     """Version patterns, by the name of the parameter that carries them."""
     for name, value in given.items():
         if "version" in name:
             single = find_text(value)
             for pattern in _texts(value) or ((single,) if single else ()):
-                yield f"{name}: {pattern}"
+                yield VersionGate(name, pattern)
 
 
 def _docstring(handler: Function) -> str:

@@ -1,14 +1,14 @@
-"""Conditions taken apart: which of their parts are about upstream names, versions and config keys.
+"""Conditions taken apart: which of their parts are about upstream names, versions, config keys and the environment.
 
-The reader of conditions keeps what a person wants to see; here the same test becomes a value that two upstream refs can
-decide (`retirement`), so that a patch whose guard can no longer be true is told from one that is only switched off.
+`conditions` keeps what a person wants to see; here the same test becomes the value that two upstream refs can decide
+(`coupling.decide`), so that a patch whose guard can no longer be true is told from one that is only switched off.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from layline.core.patch import Premise, PremiseKind
+from layline.core.condition import Condition, ConditionKind, is_decidable, need_key, need_name, need_version, negate
 from layline.interpreter.conditions import Reader
 from layline.interpreter.values import Called, Element, Literal, Member, Outside, Test, Value
 
@@ -18,55 +18,54 @@ _COMPARISONS = frozenset({"==", "!=", "<", ">", "<=", ">="})
 _MOST_PARTS = 40
 
 
-def build_premise(test: Value, reader: Reader) -> Premise | None:
-    """The premise of a simplified test; None where no part of it can be decided by reading upstream."""
+def build_condition(test: Value, reader: Reader) -> Condition | None:
+    """The condition of a simplified test; None where no part of it can be decided by reading upstream."""
     found = _build(test, reader)
-    return found if _has_substance(found) else None
+    return found if is_decidable(found) else None
 
 
-def _has_substance(premise: Premise) -> bool:
-    if premise.parts:
-        return any(_has_substance(part) for part in premise.parts)
-    return premise.kind is not PremiseKind.OTHER
-
-
-def _build(value: Value, reader: Reader) -> Premise:
+def _build(value: Value, reader: Reader) -> Condition:
     match value:
         case Test(operator="and" | "or" as operator, operands=operands) if len(operands) <= _MOST_PARTS:
-            kind = PremiseKind.ALL if operator == "and" else PremiseKind.ANY
-            return Premise(kind=kind, parts=tuple(_build(operand, reader) for operand in operands))
+            kind = ConditionKind.ALL if operator == "and" else ConditionKind.ANY
+            return Condition(kind=kind, parts=tuple(_build(operand, reader) for operand in operands))
         case Test(operator="not", operands=(inner,)):
-            return _negated(_build(inner, reader))
+            return negate(_build(inner, reader))
         case Test(operator="importable", operands=operands):
             names = [_name(operand) or _literal(operand) for operand in operands]
             if all(names):
-                return _joined(Premise(kind=PremiseKind.NAME, text=str(name)) for name in names)
+                return _joined(need_name(str(name)) for name in names)
         case Test(operator="is" | "is not" as operator, operands=(inner, Literal(value=None))) if name := _name(inner):
-            found = Premise(kind=PremiseKind.NAME, text=name)
-            return found if operator == "is not" else _negated(found)
+            found = need_name(name)
+            return found if operator == "is not" else negate(found)
         case Test(operator=operator, operands=(left, right)) if operator in _COMPARISONS:
             return _comparison(value, reader, (operator, left, right))
         case Called(callee=Outside(path="builtins.hasattr"), arguments=(owner, Literal(value=str(name)), *_)):
             if above := _name(owner):
-                return Premise(kind=PremiseKind.NAME, text=f"{above}.{name}")
+                return need_name(f"{above}.{name}")
         case Called(callee=Outside(path=path), arguments=(inner,)) if path in _PRESENT and (name := _name(inner)):
-            return Premise(kind=PremiseKind.NAME, text=name)
+            return need_name(name)
         case Member() | Element() if (key := reader.roots.key_of(value)) is not None and _is_off_by_default(value):
-            return Premise(kind=PremiseKind.KEY, text=key)
-    return Premise(kind=PremiseKind.OTHER, text=reader.show(value))
+            return need_key(key)
+        case (
+            Test(operator="in", operands=(Literal(value=str(name)), Outside(path="os.environ")))
+            | Element(owner=Outside(path="os.environ"), key=Literal(value=str(name)))
+        ):
+            return Condition(kind=ConditionKind.ENV, text=name)
+    return Condition(kind=ConditionKind.OPAQUE, text=reader.show(value))
 
 
-def _comparison(value: Value, reader: Reader, parts: tuple[str, Value, Value]) -> Premise:
+def _comparison(value: Value, reader: Reader, parts: tuple[str, Value, Value]) -> Condition:
     """A version against a literal, or a config key against something true."""
     operator, left, right = parts
     version, wanted = _version(left), _literal(_unwrap(right))
     if version is not None and wanted is not None:
-        return Premise(kind=PremiseKind.VERSION, text=f"{version} {operator} {wanted}")
+        return need_version(version, operator, wanted)
     key = reader.roots.key_of(left)
     is_true = isinstance(right, Literal) and bool(right.value)
     if key is not None and operator in {"==", ">", ">="} and is_true and _is_off_by_default(left):
-        return Premise(kind=PremiseKind.KEY, text=key)
-    return Premise(kind=PremiseKind.OTHER, text=reader.show(value))
+        return need_key(key)
+    return Condition(kind=ConditionKind.OPAQUE, text=reader.show(value))
 
 
 def _is_off_by_default(value: Value) -> bool:
@@ -75,15 +74,9 @@ def _is_off_by_default(value: Value) -> bool:
     return isinstance(default, Literal) and not default.value
 
 
-def _negated(premise: Premise) -> Premise:
-    if premise.kind is PremiseKind.NOT:
-        return premise.parts[0]
-    return Premise(kind=PremiseKind.NOT, parts=(premise,))
-
-
-def _joined(parts: Iterable[Premise]) -> Premise:
+def _joined(parts: Iterable[Condition]) -> Condition:
     listed = tuple(parts)
-    return listed[0] if len(listed) == 1 else Premise(kind=PremiseKind.ALL, parts=listed)
+    return listed[0] if len(listed) == 1 else Condition(kind=ConditionKind.ALL, parts=listed)
 
 
 def _name(value: Value) -> str | None:
