@@ -90,14 +90,19 @@ def _resolve(node: ast.expr, scope: Scope, own: set[str]) -> Iterator[str]:
 
 def find_captured(function: Function) -> Iterator[Value]:
     """What a function calls of the names around it: `held(*args)` in a closure over `held`."""
-    own = {arg.arg for arg in ast.walk(function.node.args) if isinstance(arg, ast.arg)}
     scope = open_closure(function)
-    for node in ast.walk(function.node):
-        match node:
-            case ast.Call(func=ast.Name(id=name)) if name not in own:
-                found = scope.find(name)
-                if found is not None and not isinstance(found, Later):
-                    yield from find_alternatives(found)
+    for name in _find_called(function.node):
+        found = scope.find(name)
+        if found is not None and not isinstance(found, Later):
+            yield from find_alternatives(found)
+
+
+@remember
+def _find_called(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> tuple[str, ...]:
+    """Names that a function calls and does not take as parameters, each once."""
+    own = {arg.arg for arg in walk(node.args) if isinstance(arg, ast.arg)}
+    called = (part.func.id for part in walk(node) if isinstance(part, ast.Call) and isinstance(part.func, ast.Name))
+    return tuple(dict.fromkeys(name for name in called if name not in own))
 
 
 def find_own_attributes(function: Function) -> Iterator[str]:

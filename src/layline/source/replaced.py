@@ -15,6 +15,7 @@ from itertools import takewhile
 from layline.errors import MissingObject
 from layline.source.definitions import DefinitionKind, Import, Module
 from layline.source.index import Index
+from layline.source.walking import remember, walk
 
 _MADE = frozenset({DefinitionKind.CLASS, DefinitionKind.FUNCTION})
 
@@ -55,9 +56,7 @@ class Replaced:
     def tells(self, module: str, name: str) -> bool:
         """True if a replaced module has the name as a text, in a table of what it hands on."""
         tree = self._read(module)
-        return tree is not None and any(
-            isinstance(node, ast.Constant) and node.value == name for node in ast.walk(tree)
-        )
+        return tree is not None and name in _find_texts(tree)
 
     def _find_below(self, module: str, name: str) -> Iterator[tuple[str, Module]]:
         start = bisect_left(self._names, f"{module}.")
@@ -88,7 +87,7 @@ class Replaced:
             tree = ast.parse(text)
         except (SyntaxError, ValueError, RecursionError):
             return None
-        return tree if any(map(_replaces, ast.walk(tree))) else None
+        return tree if any(map(_replaces, walk(tree))) else None
 
 
 def _replaces(node: ast.AST) -> bool:
@@ -104,3 +103,10 @@ def _offers(holder: Module, name: str, *, told: bool) -> bool:
         return name in holder.exports
     best = holder.best(name) if told else None
     return best is not None and best.kind in _MADE
+
+
+@remember
+def _find_texts(tree: ast.Module) -> frozenset[str]:
+    return frozenset(
+        node.value for node in walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
