@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from layline.interpreter.builtin import KNOWN, call_method
-from layline.interpreter.events import Call, Log, Registration
+from layline.interpreter.events import Call, Registration
 from layline.interpreter.libraries import call_made
 from layline.interpreter.references import INERT
 from layline.interpreter.scope import Scope, open_closure
@@ -205,13 +205,15 @@ class Interpreter(Namings, Writes):
         if function.module.path is not None:
             self.log.visited.add(function.module.path)
         limit, self.limit = self.limit, min(self.limit, self.steps + MOST_STEPS_IN_CALL[self.deferred])
-        if isinstance(function.node, ast.Lambda):
-            frame.returns.append(((), self.evaluate(function.node.body, scope)))
-            flow = Flow.RETURN
-        else:
-            flow = self.run_block(function.node.body, scope)
-        self.frames.pop()
-        self.steps, self.limit = min(self.steps, self.limit), limit
+        try:
+            if isinstance(function.node, ast.Lambda):
+                frame.returns.append(((), self.evaluate(function.node.body, scope)))
+                flow = Flow.RETURN
+            else:
+                flow = self.run_block(function.node.body, scope)
+        finally:
+            self.frames.pop()
+            self.steps, self.limit = min(self.steps, self.limit), limit
         if frame.yields:
             return Items(frame.yields)
         return join_returns(frame.returns, falls=flow < Flow.RETURN)
@@ -282,24 +284,18 @@ class Interpreter(Namings, Writes):
 
     def call_from(self, function: Function, arguments: list[Value]) -> Value:
         """Call a function from nowhere in particular, for its result; what it does is not recorded."""
-        saved = (self.log, self.frames, self.deferred, self.steps, self.follows)
-        self.log, self.frames, self.deferred, self.steps, self.follows = Log(), [], False, 0, lambda _: True
-        self.push(function.module, "")
-        result = self.call_function(function, arguments, {}, function.node)
-        self.log, self.frames, self.deferred, self.steps, self.follows = saved
-        return result
+        with self.from_outside(function.module), self.in_state(follows=lambda _: True):
+            return self.call_function(function, arguments, {}, function.node)
 
     def run_deferred(self, value: Value) -> None:
         """Read what a replacement does when it runs; its parameters are not known."""
-        outer, self.deferred = self.deferred, True
-        steps, limit, self.steps, self.limit = self.steps, self.limit, 0, MOST_STEPS_DEFERRED
-        for found in find_alternatives(value):
-            match found:
-                case Function():
-                    self._run_unbound(found, (), {})
-                case Partial(function=Function() as function, arguments=first, keywords=named):
-                    self._run_unbound(function, first, dict(named))
-        self.deferred, self.steps, self.limit = outer, steps, limit
+        with self.in_state(deferred=True, steps=0, limit=MOST_STEPS_DEFERRED):
+            for found in find_alternatives(value):
+                match found:
+                    case Function():
+                        self._run_unbound(found, (), {})
+                    case Partial(function=Function() as function, arguments=first, keywords=named):
+                        self._run_unbound(function, first, dict(named))
 
     def _run_unbound(self, function: Function, first: Iterable[Value], named: dict[str, Value]) -> None:
         given = [*([function.bound] if function.bound is not None else []), *first]
@@ -317,10 +313,9 @@ class Interpreter(Namings, Writes):
             function.defaults,
             captured=function.captured,
         )
-        saved, self.frames = self.frames, []
-        self.push(function.module, function.name)
-        self.call_function(plain, [*given, *rest], keywords, function.node)
-        self.frames = saved
+        with self.in_state(frames=[]):
+            self.push(function.module, function.name)
+            self.call_function(plain, [*given, *rest], keywords, function.node)
 
 
 def _may_recur(node: ast.AST) -> int:

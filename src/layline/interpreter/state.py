@@ -164,6 +164,25 @@ class Machine(ABC):
         self.stored = {}
 
     @contextmanager
+    def in_state(self, **state: object) -> Iterator[None]:
+        """For a moment in another state; however that ends, the one before is put back."""
+        saved = {name: getattr(self, name) for name in state}
+        for name, value in state.items():
+            setattr(self, name, value)
+        try:
+            yield
+        finally:
+            for name, value in saved.items():
+                setattr(self, name, value)
+
+    @contextmanager
+    def from_outside(self, module: Module) -> Iterator[None]:
+        """As if nothing had been called yet: what is done meanwhile is not recorded."""
+        with self.in_state(log=Log(), frames=[], deferred=False, steps=0):
+            self.push(module, "")
+            yield
+
+    @contextmanager
     def aside_from_others(self) -> Iterator[None]:
         """A reading that leaves no trace: the next one finds what imports made, whatever was read before it."""
         names = ("log", "frames", "deferred", "steps", "limit", "stored", "stashes", "aside", "chosen", "naming")

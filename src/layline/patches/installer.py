@@ -130,9 +130,8 @@ class Installer:
             if key not in self.logs:
                 self.logs[key] = Log()
                 self.kept.append(found)  # an id is only unique while its object lives
-                saved, self.machine.log = self.machine.log, self.logs[key]
-                self.machine.run_deferred(found)
-                self.machine.log = saved
+                with self.machine.in_state(log=self.logs[key]):
+                    self.machine.run_deferred(found)
             yield self.logs[key]
 
     def judge_style(self, target: str, value: Value) -> Style:  # noqa: C901  one case each

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from layline.core.patch import Guard
 from layline.interpreter.conditions import Reader, simplify
 from layline.interpreter.config_paths import CONTAINERS, loosen
-from layline.interpreter.events import Log
 from layline.interpreter.gates import Gate, combine, find_body, find_gates, show_gates
 from layline.interpreter.scope import Scope
 from layline.interpreter.values import Argument, Class, Instance, Test, Value, negate, truth
@@ -74,20 +73,16 @@ def _evaluate(gate: Gate, site: Site, item: Unregistered, installer: Installer) 
     module = machine.modules.find(machine.modules.names_by_path.get(site.path, ""))
     if module is None or use is None:
         return None
-    saved = (machine.log, machine.frames, machine.deferred, machine.steps)
-    machine.log, machine.frames, machine.deferred, machine.steps = Log(), [], False, 0
-    machine.push(module, "")
-    machine.read_module(module)
-    names: dict[str, Value] = {
-        name: Argument(_name_config(name)) for around in use.place.around() for name in around.binds
-    }
-    receiver = use.node.value if isinstance(use.node, ast.Attribute) else None
-    made = _make_owner(item, installer)
-    if isinstance(receiver, ast.Name) and made is not None:
-        names[receiver.id] = made
-    value = _value_of(gate, Scope(module, module.scope, names), installer)
-    machine.log, machine.frames, machine.deferred, machine.steps = saved
-    return value
+    with machine.from_outside(module):
+        machine.read_module(module)
+        names: dict[str, Value] = {
+            name: Argument(_name_config(name)) for around in use.place.around() for name in around.binds
+        }
+        receiver = use.node.value if isinstance(use.node, ast.Attribute) else None
+        made = _make_owner(item, installer)
+        if isinstance(receiver, ast.Name) and made is not None:
+            names[receiver.id] = made
+        return _value_of(gate, Scope(module, module.scope, names), installer)
 
 
 def _value_of(gate: Gate, scope: Scope, installer: Installer) -> Value | None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from layline.core.patch import Guard
 from layline.interpreter.condition_reader import build_condition
 from layline.interpreter.conditions import Reader, simplify
-from layline.interpreter.events import Log
 from layline.interpreter.values import Argument, Function, Literal, Partial, Value, truth
 
 if TYPE_CHECKING:
@@ -44,15 +43,11 @@ def build_guard(machine: Interpreter, condition: Value | None, roots: Roots) -> 
 
 def call_on_context(machine: Interpreter, function: Value) -> Value:
     """What a function of the downstream returns for the context of a patch engine."""
-    saved = (machine.log, machine.frames, machine.deferred, machine.steps)
-    machine.log, machine.frames, machine.deferred, machine.steps = Log(), [], False, 0
     inner = function.function if isinstance(function, Partial) else function
     module: Module = inner.module  # type: ignore[union-attr]  # build_guard lets only functions through
-    machine.push(module, "")
     anchor = inner.node if isinstance(inner, Function) else ast.Constant(None)
-    result = machine.call(function, [Argument(_first_parameter(inner), context=True)], {}, anchor)
-    machine.log, machine.frames, machine.deferred, machine.steps = saved
-    return result
+    with machine.from_outside(module):
+        return machine.call(function, [Argument(_first_parameter(inner), context=True)], {}, anchor)
 
 
 def _first_parameter(function: Value) -> str:

@@ -89,13 +89,12 @@ class Leavings:
         begin, end = self._find_method(owner, _BEGINS), self._find_method(owner, _ENDS)
         if begin is None or end is None:
             return left
-        saved, machine.stored, machine.journal = (machine.log, machine.stored, machine.journal), {}, Journal()
-        before = self._make(owner, left)
-        made = Instance(owner)
-        before += run_function(machine, bind(begin, made), [])
-        after = run_function(machine, bind(end, made), [])
-        machine.journal.undo()
-        machine.log, machine.stored, machine.journal = saved
+        with machine.in_state(log=machine.log, stored={}, journal=Journal()):
+            before = self._make(owner, left)
+            made = Instance(owner)
+            before += run_function(machine, bind(begin, made), [])
+            after = run_function(machine, bind(end, made), [])
+            machine.journal.undo()
         kept = {text_of(event.name) for event in before if isinstance(event, Write)}
         for event in after:
             if isinstance(event, Write | Call) and _gives_back(event) and not _asks_in_vain(event, kept):
