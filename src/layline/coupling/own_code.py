@@ -11,8 +11,7 @@ from layline.coupling.uses import ANALYSER
 from layline.coupling.version_guards import Running, VersionGuards
 from layline.history import read_version
 from layline.interpreter.modules import Modules
-from layline.source import Cache, Index, Part, Tree, build_indexes, open_cache
-from layline.source.cache import cache_directory
+from layline.source import Index, Part, Tree, build_indexes, open_cache
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -29,7 +28,7 @@ def read_ours(workspace: Workspace, theirs: Part, paths: Container[str] | None =
     ours = Part(tree=workspace.tree, source_roots=workspace.settings.project.source_roots)
     (both,) = read_indexes([ours, theirs])
     roots = find_roots(both, theirs.packages)
-    uses, _ = read_uses(both, roots, Cache(cache_directory(), ANALYSER), paths)
+    uses, _ = read_uses(both, roots, open_cache(analyser=ANALYSER), paths)
     return Finder(index=both, packages=roots, uses=uses)
 
 
@@ -53,7 +52,7 @@ def find_version(upstream: Repository, commit: str, packages: tuple[str, ...]) -
 
 def read_indexes(*wanted: list[Part]) -> list[Index]:
     """Every list of parts as one index, read through the cache."""
-    cache = open_cache(cache_directory())
+    cache = open_cache()
     indexes = build_indexes(wanted, cache)
     cache.close()
     return indexes

@@ -29,7 +29,7 @@ from layline.patches.drift.read import OpenedDrift, open_drift
 from layline.patches.inventory.read import read_downstream, read_inventory
 from layline.patches.opened import OpenedInventory, open_reading
 from layline.patches.report import describe_change
-from layline.source import Cache, Tree
+from layline.source import Tree, open_cache
 from layline.source.cache import cache_directory
 from layline.source.facts import ANALYSER as FACTS
 from layline.workspace.open import open_workspace
@@ -75,7 +75,7 @@ class EditorProject:
         self.buffers[path] = text.encode("utf-8", "surrogatepass")
         tree = self._narrow(path)
         settings = self.reading.workspace.settings
-        reading = read_downstream(tree, settings, Cache(cache_directory(), FACTS))
+        reading = read_downstream(tree, settings, open_cache(analyser=FACTS))
         found: list[Patched] = []
         for key, opened in self.opened.items():
             pin = self.reading.upstreams.pins.get(key)

@@ -26,8 +26,7 @@ from layline.executors.ahead import begin
 from layline.gap.surface.compare import compare_surface, read_options
 from layline.gap.surface.flags import find_files_with
 from layline.gap.surface.yaml_keys import find_stale_keys, read_yaml_keys, spell_out
-from layline.source import Cache, Index, Part, Tree, build_indexes, open_cache, parse_tree
-from layline.source.cache import cache_directory
+from layline.source import Index, Part, Tree, build_indexes, open_cache, parse_tree
 from layline.source.versions import Versions
 from layline.workspace.kept import Results, digest_downstream, result_key
 
@@ -69,7 +68,7 @@ def measure_impact(workspace: Workspace, backend: Backend, pin: Tree, tip: Tree)
     packages = backend.packages
     if not packages:
         return Impact(surface=None)
-    cache = open_cache(cache_directory())
+    cache = open_cache()
     ours = Part(tree=SelectedTree(workspace.tree, lambda path: not is_test(path)))
     chosen = _package_files(backend)
     before, after = (
@@ -79,7 +78,7 @@ def measure_impact(workspace: Workspace, backend: Backend, pin: Tree, tip: Tree)
     *indexes, both = build_indexes([[before], [after], [ours, before]], cache)
     roots = find_roots(both, packages)
     # other processes read our uses while this one compares upstream with itself
-    wait_for_uses = begin(lambda: read_uses(both, roots, Cache(cache_directory(), ANALYSER)))
+    wait_for_uses = begin(lambda: read_uses(both, roots, open_cache(analyser=ANALYSER)))
     versions = Versions(pin.repository, indexes, cache)
     comparer = open_comparer(
         "impact", indexes[0], indexes[1], [Tracer(pin.repository, pin.commit, tip.commit, versions)]

@@ -16,8 +16,7 @@ from layline.patches.inventory.read import Reading, read_downstream, read_invent
 from layline.patches.kept import find_inventories
 from layline.patches.removals import tell_removals
 from layline.patches.upstreams import Upstreams, open_upstreams
-from layline.source import Cache, Tree
-from layline.source.cache import cache_directory
+from layline.source import Tree, open_cache
 from layline.source.facts import ANALYSER as FACTS
 from layline.workspace.kept import find_pins, open_memos
 from layline.workspace.open import know_packages
@@ -59,7 +58,7 @@ class OpenedInventory:
 def open_reading(workspace: Workspace, progress: Progress = silent) -> OpenedInventory:
     workspace = know_packages(workspace)
     tree = workspace.tree
-    cache = Cache(cache_directory(), FACTS)
+    cache = open_cache(analyser=FACTS)
     progress(f"reading {workspace.settings.project.name}", 0, 0)
     memos = open_memos("patches", workspace.settings, find_pins(workspace))
     reading = read_downstream(tree, workspace.settings, cache, memos)

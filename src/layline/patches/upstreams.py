@@ -11,7 +11,6 @@ from layline.core.patch import TargetKind
 from layline.errors import Error, GitError
 from layline.patches.installer import Known, MemberKind
 from layline.source import DefinitionKind, Index, Part, Resolver, SymbolKind, Tree, open_cache
-from layline.source.cache import cache_directory
 from layline.source.lazy import LazyTexts, open_index
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ class Upstreams:
     def save(self) -> None:
         """Keep what was parsed for the next run."""
         if self.texts.fresh:
-            cache = open_cache(cache_directory())
+            cache = open_cache()
             cache.store(self.texts.fresh.items())
             cache.close()
 
@@ -130,7 +129,7 @@ def open_upstreams(workspace: Workspace) -> Upstreams:
             skipped.append(Skipped(f"upstream {key}", f"its targets cannot be looked up: {error.message}"))
             continue
         pins[key] = parts[-1].tree.commit
-    cache = open_cache(cache_directory())
+    cache = open_cache()
     index, texts = open_index(parts, cache)
     cache.close()
     return Upstreams(index, Resolver(index), pins, tuple(skipped), texts)

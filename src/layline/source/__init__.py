@@ -1,6 +1,6 @@
 """Python text → structure; AST only. Analysed code is never imported or run.
 
-    cache = open_cache(cache_directory())                 # source.cache.cache_directory
+    cache = open_cache()                                  # in LAYLINE_CACHE, or where caches lie
     index = build_index([Part(tree=Tree(repository, commit), packages=backend.packages)], cache)
     symbols = Resolver(index)
     symbol = symbols.resolve("megatron.training.training.get_model")   # → Symbol(kind, home, definition, location, …)

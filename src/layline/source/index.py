@@ -12,7 +12,7 @@ from pathlib import Path
 from layline.core.evidence import Evidence, Location, Skipped
 from layline.errors import MissingObject
 from layline.git import Blob
-from layline.source.cache import Cache
+from layline.source.cache import Cache, cache_directory
 from layline.source.definitions import Definition, Module
 from layline.source.names import is_package, is_within, longest_root, module_name, parents
 from layline.source.parsing import ANALYSER, decode_module, parse_tree
@@ -218,6 +218,6 @@ def _binds(node: ast.stmt, definition: Definition) -> bool:
     return False
 
 
-def open_cache(directory: Path) -> Cache:
-    """The cache of analysed blobs in Layline's cache directory."""
-    return Cache(directory, ANALYSER)
+def open_cache(directory: Path | None = None, *, analyser: str = ANALYSER) -> Cache:
+    """What an analyser keeps; in Layline's own cache where no folder is named."""
+    return Cache(directory if directory is not None else cache_directory(), analyser)

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import layline
 from layline import codec
 from layline.errors import Error, RecordError
-from layline.source import Cache
-from layline.source.cache import cache_directory
+from layline.source import open_cache
 from layline.source.memos import Memos
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ def is_checking() -> bool:
 
 def open_memos(kind: str, *inputs: object) -> Memos:
     """Rows about parts of a project that depend on these inputs and on our own code."""
-    return Memos(Cache(cache_directory(), f"memo-{kind}"), result_key(*inputs), compare if is_checking() else None)
+    return Memos(open_cache(analyser=f"memo-{kind}"), result_key(*inputs), compare if is_checking() else None)
 
 
 class Results:
@@ -100,7 +99,7 @@ class Results:
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
-        self._cache = Cache(cache_directory(), f"result-{kind}")
+        self._cache = open_cache(analyser=f"result-{kind}")
 
     def load(self, key: str, decode: Callable[[dict[str, Any]], Value]) -> Value | None:
         """The kept value; None where there is none, it cannot be decoded, or it is to be checked."""

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from layline.errors import GitError
 from layline.history.searches import FoundCommit, find_binding_changes, find_definitions, find_deletions
-from layline.source import Cache
-from layline.source.cache import cache_directory
+from layline.source import open_cache
 
 if TYPE_CHECKING:
     from layline.git import Repository
@@ -48,7 +47,7 @@ class Past:
     ) -> dict[str, Answer]:
         """Question → answer, None where there is nothing; asked of git where nobody has asked before."""
         keys = {json.dumps(question): self._key(kind, question) for question in questions}
-        cache = Cache(cache_directory(), _ANALYSER)
+        cache = open_cache(analyser=_ANALYSER)
         kept = cache.load(keys.values())
         known: dict[str, Answer] = {
             question: json.loads(kept[key])["answer"] for question, key in keys.items() if key in kept

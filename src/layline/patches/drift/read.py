@@ -44,8 +44,7 @@ from layline.patches.drift.rows import Asked as AskedFor
 from layline.patches.drift.rows import RowKeeper, note_names
 from layline.patches.kept import read_inventories
 from layline.patches.upstreams import read_pinned_part
-from layline.source import Cache, Part, Tree, open_cache
-from layline.source.cache import cache_directory
+from layline.source import Part, Tree, open_cache
 from layline.source.facts import ANALYSER as FACTS
 from layline.source.memos import Memos
 from layline.source.names import longest_root, module_name
@@ -152,7 +151,7 @@ def open_keepers(opening: Opening, how: tuple[object, ...]) -> Keepers:
     # more history may come to a shallow clone, and with it other culprits
     memos = Memos() if opening.upstream.is_shallow else open_memos("drift", *given, tops, shared, own)
     roots = (*workspace.settings.project.source_roots, *find_project_roots(tree))
-    sight = Sight(tree, roots, Cache(cache_directory(), FACTS))
+    sight = Sight(tree, roots, open_cache(analyser=FACTS))
     targets = note_names(opening.targets)
     rows = RowKeeper(memos, sight, targets, opening.describe_key, lambda: opening.opened.sides.reader)
     return Keepers(memos, rows, PlaceKeeper(memos, sight))
@@ -280,7 +279,7 @@ class Opening:
     def opened(self) -> OpenedDrift:
         inventory, settings, upstream, workspace = self.inventory, self.settings, self.upstream, self.workspace
         then, now = self.indexes
-        versions = Versions(upstream, (then, now), open_cache(cache_directory()))
+        versions = Versions(upstream, (then, now), open_cache())
         comparer = open_comparer("drift", then, now, (Tracer(upstream, self.pin, self.tip, versions),))
         ours = workspace.tree
         replacements = _open_replacements(workspace.downstream, workspace.commit)
