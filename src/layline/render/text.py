@@ -76,7 +76,7 @@ def _print_block(console: Console, block: Block) -> None:
                 console.print(Text(f"    {line}", no_wrap=True, overflow="ignore"), crop=False)
         case Table():
             _print_table(console, block)
-        case Chart(kind="roofline"):
+        case Chart(kind="roofline" | "lineage"):
             pass  # two axes do not fit a line; the table beside it has the figures
         case Chart():
             for name, points in block.series:

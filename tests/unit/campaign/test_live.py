@@ -6,7 +6,19 @@ import json
 import os
 from pathlib import Path
 
-from layline.campaign.session.live import GAIN, describe_live, find_place, read_live, tell_live
+import pytest
+
+from layline.campaign.session.live import (
+    GAIN,
+    Allowed,
+    describe_left,
+    describe_live,
+    find_place,
+    read_allowed,
+    read_live,
+    tell_allowed,
+    tell_live,
+)
 
 
 def test_what_is_said_can_be_read_until_the_work_is_over(tmp_path: Path) -> None:
@@ -25,6 +37,31 @@ def test_what_is_said_can_be_read_until_the_work_is_over(tmp_path: Path) -> None
         )
     assert read_live(tmp_path) is None
     assert len(heard) == 3
+
+
+@pytest.mark.parametrize(
+    ("allowed", "told"),
+    [
+        (Allowed(pid=1), ""),
+        (Allowed(pid=1, until=340.0), "left: 240 s of the budget"),
+        (Allowed(pid=1, until=90.0, last_round=5), "left: 0 s of the budget, 1 round after this one"),
+        (Allowed(pid=1, last_round=7), "left: 3 rounds after this one"),
+    ],
+)
+def test_what_is_left_is_told(allowed: Allowed, told: str) -> None:
+    assert describe_left(4, allowed, 100.0) == told
+
+
+def test_limits_of_a_run_can_be_read_until_it_is_over(tmp_path: Path) -> None:
+    with tell_allowed(tmp_path, budget_s=60.0, last_round=3), tell_live(tmp_path, lambda _said: None) as tell:
+        tell("gates: inputs")
+        live, allowed = read_live(tmp_path), read_allowed(tmp_path)
+        assert live is not None
+        assert allowed is not None
+        assert allowed.until is not None
+        told = describe_live("gemm", 2, live, allowed.until - 60.0, allowed)
+        assert told.endswith("left: 60 s of the budget, 1 round after this one")
+    assert read_allowed(tmp_path) is None
 
 
 def test_what_a_killed_process_left_is_not_believed(tmp_path: Path) -> None:

@@ -131,6 +131,21 @@ def test_a_roofline_survives_markdown() -> None:
     assert "best small 42%" in drawn
 
 
+def test_a_lineage_survives_markdown_and_draws_each_round_at_its_parent() -> None:
+    rounds = (("1", ((1.0, 0.0),)), ("2 ✗", ((1.0, -3.2),)), ("3", ((1.0, 12.0),)), ("4", ((3.0, 5.5),)))
+    chart = Chart(kind="lineage", title="Which kernel came from which", series=rounds, unit="%")
+    info, _, content = fence_of(chart).removeprefix("```").removesuffix("```").partition("\n")
+    read = chart_from_fence(info, content)
+    assert read == chart
+    drawn = draw(chart)
+    assert drawn.count("line lineage") == 3
+    assert (drawn.count('"dot good"'), drawn.count('"ring bad"')) == (3, 1)
+    assert "start" in drawn
+    assert "+12.0 %" in drawn
+    odd = Chart(kind="lineage", title="By hand", series=(("first", (("a", 1.0),)),))
+    assert draw(odd).startswith("<svg")
+
+
 def test_names_under_a_roof_cover_neither_dots_nor_each_other() -> None:
     kernels = tuple(
         Kernel(label=f"round {number} square-96", intensity=10 + number / 3, rate=3 + number % 4 / 5)

@@ -120,7 +120,7 @@ def _rounds(state: State) -> Iterator[Block]:
 
 
 def build_charts(state: State) -> Iterator[Chart]:
-    """Gains with their intervals, and rounds × shapes."""
+    """Gains with their intervals, which kernel came from which, and rounds × shapes."""
     judged = [item for item in state.rounds if item.verdict is not None and item.verdict.interval is not None]
     if not judged:
         return
@@ -134,12 +134,31 @@ def build_charts(state: State) -> Iterator[Chart]:
     yield Chart(
         kind="intervals", title="Gain of each round over the best of its time (✗ rolled back)", series=series, unit="%"
     )
+    yield _draw_lineage(state)
     rows = tuple(
         (f"round {item.number}", tuple((gain.shape, 100 * gain.gain.estimate) for gain in item.verdict.shapes))
         for item in judged
         if item.verdict
     )
     yield Chart(kind="heat", title="Gain by round and shape", series=rows, unit="%")
+
+
+def _draw_lineage(state: State) -> Chart:
+    """Every settled round at the one whose kernel it changed; the start at itself."""
+    rounds = tuple(
+        (
+            f"{item.number}{' ✗' if item.settled is Settled.ROLLED_BACK else ''}",
+            ((float(item.number if item.settled is Settled.BASELINE else item.best), _read_gain(item)),),
+        )
+        for item in state.rounds
+        if item.settled is not None
+    )
+    return Chart(kind="lineage", title="Which kernel came from which (✗ rolled back)", series=rounds, unit="%")
+
+
+def _read_gain(item: Round) -> float:
+    interval = item.verdict.interval if item.verdict else None
+    return 100 * interval.estimate if interval else 0.0
 
 
 def _gain(item: Round) -> str:

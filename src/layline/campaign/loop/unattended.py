@@ -18,6 +18,7 @@ from layline.campaign.proposers.duplicates import find_near_duplicates
 from layline.campaign.proposers.search import Search
 from layline.campaign.proposers.shards import Shards
 from layline.campaign.rounds import Campaign
+from layline.campaign.session.live import tell_allowed
 from layline.campaign.session.open import read_campaign, write_campaign
 from layline.campaign.told.brief import brief_campaign
 from layline.campaign.trusted import TrustedBench, choose_shapes
@@ -87,6 +88,15 @@ def run_unattended(loop: Loop, proposer: str, passed: tuple[str, ...], executor:
     _begin(loop)
     before = len(loop.state().rounds)
     chosen_proposer = _choose(proposer, loop, passed, executor)
+    last = None if loop.limits.rounds is None else before + loop.limits.rounds
+    left_s = None if loop.stop_by is None else loop.stop_by - time.monotonic()
+    with tell_allowed(read_campaign(loop.chosen).ledger.folder, budget_s=left_s, last_round=last):
+        _run_rounds(loop, chosen_proposer, before)
+    _close(loop)
+    return _build_answer(loop, before)
+
+
+def _run_rounds(loop: Loop, chosen_proposer: Proposer, before: int) -> None:
     while _goes_on(loop, before):
         campaign_analyze(loop.chosen, now=loop.now, progress=loop.progress)
         loop.progress(f"asking {chosen_proposer.name} for round {len(loop.state().rounds) + 1}")
@@ -99,8 +109,6 @@ def run_unattended(loop: Loop, proposer: str, passed: tuple[str, ...], executor:
             _decline(loop, chosen_proposer, answer)
             continue
         _validate(loop, chosen_proposer, answer, brief)
-    _close(loop)
-    return _build_answer(loop, before)
 
 
 def _begin(loop: Loop) -> None:

@@ -12,7 +12,7 @@ from layline.campaign.ledger.ledger import FILE_NAME, Ledger
 from layline.campaign.ledger.replay import fold
 from layline.campaign.ledger.state import Phase
 from layline.campaign.rounds import Campaign, prepare
-from layline.campaign.session.live import PAUSE_S, describe_live, read_live, tell_live
+from layline.campaign.session.live import PAUSE_S, describe_live, read_allowed, read_live, tell_live
 from layline.campaign.session.places import WORKSPACE, clock, quiet
 from layline.campaign.session.publish import publish
 from layline.campaign.trusted import TrustedBench
@@ -98,7 +98,7 @@ def follow(chosen: str | None, *, pause_s: float = PAUSE_S) -> Iterator[str]:
         if state is not None:
             is_open = bool(state.rounds) and state.rounds[-1].settled is None
             number = len(state.rounds) + (not is_open)
-            yield describe_live(state.manifest.name, number, live, time.time())
+            yield describe_live(state.manifest.name, number, live, time.time(), read_allowed(folder))
         time.sleep(pause_s)
 
 

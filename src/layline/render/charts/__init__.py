@@ -37,7 +37,7 @@ __all__ = [
     "trend",
 ]
 
-_FENCE = re.compile(r"csv chart=(trend|bars|intervals|heat|roofline)(?: unit=(\S+))?(?: title=(.*))?\Z")
+_FENCE = re.compile(r"csv chart=(trend|bars|intervals|heat|roofline|lineage)(?: unit=(\S+))?(?: title=(.*))?\Z")
 
 
 def draw(chart: Chart) -> str:
@@ -46,6 +46,7 @@ def draw(chart: Chart) -> str:
     `intervals` reads three series of the same places: the estimate, then low, then high; a place that ends in ✗ was
     rolled
     back. `heat` reads one series per row. `roofline` reads `roof` (bandwidth, peak), then one series per kernel.
+    `lineage` reads one series per round: its number (✗ as above), at the number of the round it changed, its gain.
     """
     match chart.kind:
         case "bars":
@@ -69,8 +70,27 @@ def draw(chart: Chart) -> str:
                 Kernel(label=name, intensity=float(x), rate=y) for name, points in chart.series[1:] for x, y in points
             )
             return roofline(kernels, chart.title, peak=peak, bandwidth=float(bandwidth), unit=chart.unit or "FLOP/s")
+        case "lineage" if chart.series and all(_is_step(*one) for one in chart.series):
+            return lineage(tuple(_read_step(name, *points[0]) for name, points in chart.series), chart.title)
         case _:
             return trend(chart.series, chart.title, unit=chart.unit)
+
+
+def _is_step(name: str, points: tuple[tuple[float | str, float], ...]) -> bool:
+    """Whether a series, which may be anybody's text, is a round of a lineage."""
+    return name.removesuffix(" ✗").isdecimal() and len(points) == 1 and isinstance(points[0][0], float)
+
+
+def _read_step(name: str, parent: float | str, gain: float) -> Step:
+    number, stands = int(name.removesuffix(" ✗")), not name.endswith("✗")
+    is_start = parent == number
+    return Step(
+        number=number,
+        parent=None if is_start else int(parent),
+        tone="good" if stands else "bad",
+        stands=stands,
+        note="start" if is_start else f"{gain:+.1f} %",
+    )
 
 
 def fence_of(chart: Chart) -> str:
@@ -80,7 +100,7 @@ def fence_of(chart: Chart) -> str:
     writer.writerow(["series", "x", "y"])
     for name, points in chart.series:
         writer.writerows([_flat(name), _flat(x) if isinstance(x, str) else x, f"{y:g}"] for x, y in points)
-    kind = chart.kind if chart.kind in {"trend", "bars", "intervals", "heat", "roofline"} else "trend"
+    kind = chart.kind if chart.kind in {"trend", "bars", "intervals", "heat", "roofline", "lineage"} else "trend"
     unit = f" unit={'-'.join(_flat(chart.unit).split())}" if chart.unit else ""
     return f"```csv chart={kind}{unit} title={_flat(chart.title)}\n{rows.getvalue().replace('`', chr(39))}```"
 
