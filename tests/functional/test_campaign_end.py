@@ -60,7 +60,7 @@ def test_the_report_has_pictures_as_page_and_on_paper(finished: History) -> None
     with inside(finished.path):
         answer = campaign_report(now=now)
         page = render_report(answer, None, "html").decode()
-        assert page.count("<svg") == 2  # each drawing once: trend and shapes; a command's campaign has no roof
+        assert page.count("<svg") == 3  # each drawing once: trend, lineage and shapes; a command's campaign has no roof
         assert render_report(answer, None, "pdf").startswith(b"%PDF")
 
 
