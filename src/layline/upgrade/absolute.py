@@ -6,6 +6,7 @@ every import, attribute, call and override of ours is looked up in the one tree 
 
 from __future__ import annotations
 
+import enum
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from layline.coupling.reading import Place
 from layline.source import DefinitionKind, Resolver, Symbol, SymbolKind
 from layline.source.names import parents
 
+_ENUMS = {"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"}
 _IMPORTS = {Touch.IMPORT, Touch.MODULE, Touch.SCRIPT}
 
 
@@ -175,15 +177,22 @@ def _judge_use(place: Place, there: Resolver) -> Judged | None:
 
 def _judge_missing(place: Place, there: Resolver, symbol: Symbol) -> Judged | None:
     """A name that its module or class does not have; what hangs on a value, only a run knows."""
-    if symbol.kind is not SymbolKind.ABSENT or place.bound:
-        return None
     owner = there.resolve(place.target.rpartition(".")[0])
+    if place.bound or not (symbol.kind is SymbolKind.ABSENT or _is_no_member(place.target, owner)):
+        return None
     is_class = owner.definition is not None and owner.definition.kind is DefinitionKind.CLASS
     if owner.kind is not SymbolKind.SUBMODULE and not is_class:
         return None
     if place.guarded or place.type_checking:
         return _row(place, there, fits=True, why="not there, but our code expects that (a check or a try around it)")
     return _row(place, there, fits=False, why=_say_missing(place.target, there))
+
+
+def _is_no_member(target: str, owner: Symbol) -> bool:
+    """True if an enumeration lacks the name: what it holds stands in its body, whatever its outside base is."""
+    definition, name = owner.definition, target.rpartition(".")[2]
+    bases = {base.rpartition(".")[2] for base in definition.bases} if definition is not None else set[str]()
+    return bool(bases) and bases <= _ENUMS and not hasattr(enum.Enum, name) and name.isupper()
 
 
 def _read_calls(places: Iterable[Place], there: Resolver) -> dict[str, list[CallSite]]:

@@ -254,7 +254,11 @@ def _answer(plan: Plan, label: str, name: str, done: int, made: list[Made]) -> A
     )
     lines = tuple(f"step {one.number}: {one.commit[:12]}{f', tests {one.tests}' if one.tests else ''}" for one in made)
     blocks = (Bullets(lines),) if lines else (Paragraph("Every step was there already."),)
-    hints = (Paragraph(f"Look at it: git log --reverse -p HEAD..{name}; then `layline upgrade check --at {name}`."),)
+    hints = (
+        Paragraph(
+            f"Look at it: git log --reverse -p HEAD..{name}; then `layline upgrade check {plan.backend} --at {name}`."
+        ),
+    )
     data: dict[str, Any] = {
         "schema": SCHEMA,
         "backend": plan.backend,

@@ -19,6 +19,7 @@ from layline.source import Symbol, SymbolKind
 from layline.upgrade.absolute import Judged
 
 WAY = "patches"
+_SHOWN = 3
 _CALLED = {Style.BINDING_REPLACEMENT, Style.FUNCTION_WRAPPING}
 
 
@@ -77,7 +78,11 @@ def _find_misfit(row: Drift, effect: Effect, sides: Sides, fitter: Fitter) -> st
     if comparison is None or ours is None or effect.style not in _CALLED or effect.anchors:
         return ""
     fit = fitter.check(_alone(comparison), ours)
-    return say_all(fit.why) if fit.passed is not None else ""
+    if fit.passed is not None:
+        return say_all(fit.why)
+    refused = fitter.find_refused(comparison, ours, 1)
+    told = [f"{one.problem.message} (upstream calls it at {one.places[0]})" for one in refused.values()]
+    return f"our replacement {'; '.join(told[:_SHOWN])}" if told else ""
 
 
 def _alone(comparison: Comparison) -> Comparison:

@@ -21,6 +21,8 @@ UPSTREAM: Files = {
         "    def sail(self, wind):\n        return self.steer(wind, depth=1)\n"
     ),
     "examples/tour.py": "from keel.run import Ship\nShip('a').sail(1, far=2)\nShip.sail(Ship('a'), wind=1)\n",
+    "keel/kinds.py": "from enum import Enum\n\n\nclass Datum(Enum):\n    MEAN = 1\n",
+    "keel/loop.py": "def step(x, *, turn):\n    return x\n\n\ndef go(x):\n    return step(x, turn=1)\n",
     "keel/text.py": "def speak():\n    return 1\n\n\ndef speak_loudly():\n    return 2\n",
 }
 CASES = [
@@ -69,6 +71,13 @@ CASES = [
             "class Low(Mid):\n    def __init__(self):\n        super().__init__('a', crew=2)\n"
         ),
         [],
+    ),
+    ("member", "from keel.kinds import Datum\nprint(Datum.MEAN, Datum.__members__)\n", []),
+    ("member_gone", "from keel.kinds import Datum\nprint(Datum.CHART)\n", ["keel.kinds.Datum.CHART"]),
+    (
+        "patch_refuses",
+        "import keel.loop\ndef own(x):\n    return x\ndef install():\n    keel.loop.step = own\n",
+        ["keel.loop.step"],
     ),
     ("patch", "import keel.text\ndef own():\n    return 1\ndef install():\n    keel.text.speak = own\n", []),
     (
