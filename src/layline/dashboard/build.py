@@ -12,6 +12,7 @@ from layline.core.progress import Progress, silent
 from layline.core.records import GapRecord, RecordStatus
 from layline.core.report import Section
 from layline.dashboard import search
+from layline.dashboard.archive import Entry, view_archive, view_filters
 from layline.dashboard.articles import set_article
 from layline.dashboard.backend_status import Standing, find_standings, newest_date
 from layline.dashboard.breakage import Breakage, find_breakage, find_mismatch
@@ -28,17 +29,14 @@ from layline.dashboard.rows import find_rows, view_row
 from layline.dashboard.unshown import find_unshown
 from layline.dashboard.views import (
     Dive,
-    Entry,
     PeriodicView,
     article_page,
     artifact_words,
     current_gaps,
     find_addresses,
     newer_note,
-    view_archive,
     view_dive,
     view_facts,
-    view_filters,
     view_periodic,
 )
 from layline.render.pdf import Engine

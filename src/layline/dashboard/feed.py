@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from layline.dashboard.views import Entry
+from layline.dashboard.archive import Entry
 
 MOST = 40
 

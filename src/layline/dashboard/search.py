@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from layline.dashboard.archive import Entry
 from layline.dashboard.breakage import Breakage
 from layline.dashboard.data_pages import Board
 from layline.dashboard.inventory import InventoryView
 from layline.dashboard.rows import BackendRow
-from layline.dashboard.views import Entry
 
 PAGE = "search/index.html"
 _LONGEST = 400
