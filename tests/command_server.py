@@ -20,6 +20,7 @@ import threading
 import time
 from typing import NoReturn
 
+from layline.cli import progress
 from layline.cli.forked import import_commands
 
 
@@ -96,6 +97,7 @@ def _end(code: int) -> NoReturn:
 
 
 if __name__ == "__main__":
+    progress._PAUSE_S = 3600  # or other work that slows a command down makes it say more
     import_commands()
     gc.freeze()  # or each command would look at every object of ours when it ends
     asked = wait_for_requests(socket.socket(fileno=int(sys.argv[1])))

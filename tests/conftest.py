@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from layline.cli import progress
 from layline.sample import Sample, write_sample
 
 settings.register_profile("any load", deadline=None)
@@ -33,6 +34,7 @@ def tests_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LAYLINE_CACHE", str(shared / "cache"))
+        patch.setattr(progress, "_PAUSE_S", 3600)  # or other work that slows a command down makes it say more
         yield
 
 

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import io
 
+import pytest
+
+from layline.cli import progress
 from layline.cli.progress import write_lines
+
+
+@pytest.fixture(autouse=True)
+def pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As users have it: `conftest` makes commands of other tests say nothing by the clock."""
+    monkeypatch.setattr(progress, "_PAUSE_S", 5.0)
 
 
 def test_a_line_every_few_seconds() -> None:
