@@ -101,7 +101,9 @@ class Project:
 
 
 def find_prerequisites(request: Request, project: Project) -> Iterator[Prerequisite]:
-    """The specification's table, row by row; given values first, then what the tree and its documents show without doubt."""
+    """The specification's table, row by row; given values first, then what the tree and its documents show without
+    doubt.
+    """
     mode = recommend_mode(request.backend, request.gpu, new_kernel=request.new_kernel)
     row = find_row(request.operator, project.texts)
     yield _find_kernel(request, project, row)

@@ -1,4 +1,6 @@
-"""What a project's own skills and pages say of an operator: its row of a code map, and commands that name its files. Pure."""
+"""What a project's own skills and pages say of an operator: its row of a code map, and commands that name its files.
+Pure.
+"""
 
 from __future__ import annotations
 

@@ -241,7 +241,8 @@ def encode_measured(measured: Measured) -> dict[str, Any]:
 
 
 def find_alpha(state: State, item: Round, level: Level) -> float:
-    """The share the next attempt has of the campaign's false-accept budget; half of it, where two levels may each decide.
+    """The share the next attempt has of the campaign's false-accept budget; half of it, where two levels may each
+    decide.
 
     Every attempt that was begun has spent its share, also one that was cut short or could not be measured: nobody may
     draw again at the same level. The quick run of a round and its full one share one.

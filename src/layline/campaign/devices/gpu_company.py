@@ -1,7 +1,7 @@
 """Looks for other work on the accelerator: the driver's list of processes and what they compute, and a copy of ours.
 
-A container may hide the processes of others. Then a copy of known work, timed by the device's own events, tells: who shares
-the device with others waits for them in the middle of it.
+A container may hide the processes of others. Then a copy of known work, timed by the device's own events, tells: who
+shares the device with others waits for them in the middle of it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from layline.campaign.values.statistics import quantile
 
 LIBRARY = "libnvidia-ml.so.1"
 OWN: set[int] = set()
-"""Every worker this process started. Its children's children are not in it: no kernel may compute in another process."""
+"""Every worker this process started. Its children's children are not in it: no kernel may compute in
+another process.
+"""
 SINCE_S = 2.0
 """How far back a look asks what processes computed: the driver takes about one sample a second."""
 COPIES = 48

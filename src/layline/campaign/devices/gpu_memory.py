@@ -131,7 +131,9 @@ class DeviceMemory:
         return {name: self._view(name, filled.shape, offsets[name]) for name in filled.step.outputs}
 
     def take(self, filled: Sequence[Filled]) -> Watched:
-        """Live views of the outputs with their fingerprints now; how long it took to have them tells of work still going on."""
+        """Live views of the outputs with their fingerprints now; how long it took to have them tells of work still
+        going on.
+        """
         views = tuple(self.view_outputs(one) for one in filled)
         start = int(self._rng.integers(0, SAMPLE))
         seen, first_ns = read_fingerprints(views, start)
@@ -249,7 +251,9 @@ def width(operator: Operator, name: str) -> int:
 
 
 def draw_poison(dtype: str, wide: int, rng: np.random.Generator) -> int:
-    """A quiet NaN with a payload: 0x7FC0 in bf16, 0x7FC00000 in f32; the one NaN of fp8; for integers any secret number."""
+    """A quiet NaN with a payload: 0x7FC0 in bf16, 0x7FC00000 in f32; the one NaN of fp8; for integers any secret
+    number.
+    """
     if "float" not in dtype:
         return int(rng.integers(2, 1 << min(62, 8 * wide - 1)))
     if wide == 1:

@@ -123,7 +123,9 @@ class Forked:
 
 
 def kill(process: Process) -> None:
-    """With its whole session. One that was forked a moment ago has none of its own yet, and would be waited for for ever."""
+    """With its whole session. One that was forked a moment ago has none of its own yet, and would be waited for for
+    ever.
+    """
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     if process.poll() is None:

@@ -1,7 +1,7 @@
 """Keep the parent's own linear algebra to one thread: idle ones would spin beside the calls that are measured.
 
-By the library's own function, because a variable of the environment is read only when it is loaded, and would be inherited by
-whatever the user has us run.
+By the library's own function, because a variable of the environment is read only when it is loaded, and would be
+inherited by whatever the user has us run.
 """
 
 from __future__ import annotations

@@ -22,7 +22,9 @@ LINE = 64
 GUARD = 256
 """Bytes before and after every buffer that nobody may touch."""
 HIDDEN = mmap.PAGESIZE
-"""At the end of the file: the worker may not even read there, so that what lies at the very end shows who reads beyond it."""
+"""At the end of the file: the worker may not even read there, so that what lies at the very end shows who reads beyond
+it.
+"""
 _SEALS = 0x0001 | 0x0002 | 0x0004
 """No more seals, no shrinking (it would crash the reader), no growing."""
 

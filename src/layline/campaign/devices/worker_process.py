@@ -374,10 +374,11 @@ class Worker:
             raise self._death("a pause between calls") from None
 
     def _charge_call(self, wall_ns: int) -> int:
-        """What a call used. A process counts as stopped a moment before it leaves its core, and only then is its time booked.
+        """What a call used. A process counts as stopped a moment before it leaves its core, and only then is its time
+        booked.
 
-        A virtual machine whose host took the core away subtracts that, from whoever runs next: a short call may then have
-        used no time at all. It is charged by the wall clock instead, which never says less, and counted.
+        A virtual machine whose host took the core away subtracts that, from whoever runs next: a short call may then
+        have used no time at all. It is charged by the wall clock instead, which never says less, and counted.
         """
         for _ in range(BOOKING_TRIES):
             used = self._charge()

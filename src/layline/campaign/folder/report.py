@@ -201,7 +201,9 @@ def _undecided(state: State) -> Bullets | Paragraph:
 
 
 def _next_steps(state: State) -> Bullets | Paragraph:
-    """The newest directions and next steps people wrote down and nobody tried since, three at most; Layline invents none."""
+    """The newest directions and next steps people wrote down and nobody tried since, three at most; Layline invents
+    none.
+    """
     written = [
         (item.number, text)
         for item in reversed(state.rounds)

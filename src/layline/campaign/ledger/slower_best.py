@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from layline.campaign.values.measurement import Measurement
 
 ALARM = 1.5
-"""How many times as long the best may take as at its own acceptance, in the geometric mean over the shapes both runs timed."""
+"""How many times as long the best may take as at its own acceptance, in the geometric mean over the shapes both runs
+timed.
+"""
 
 
 def find_slower_best(state: State, item: Round) -> str:

@@ -45,7 +45,9 @@ class Given:
     on_same_place: bool = False
     """Where the previous call of this shape lay, instead of a fresh place."""
     called: tuple[int, ...] = ()
-    """Which of the inputs are called, and in which order; the others lie there and must stay as they are. Empty: all."""
+    """Which of the inputs are called, and in which order; the others lie there and must stay as they are.
+    Empty: all.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +157,9 @@ class LiveArm:
         return self._copy(taken.outputs[0])
 
     def put_at_end(self, step: Pass, shape: Shape, name: str) -> None:
-        """A buffer of the next call of this pass and shape ends where memory does, if that call asks for the same place."""
+        """A buffer of the next call of this pass and shape ends where memory does, if that call asks for the same
+        place.
+        """
         memory: Any = self.memory  # a probe that asks for this needs a device that gives it
         place: Place = memory.place_at_end(step, shape, name, self._stage.rng)
         self._remembered.places[step.name, shape.label] = (place,)

@@ -1,4 +1,6 @@
-"""Other work on the device during a measuring run: looked for before, between requests and after; beside it nothing counts."""
+"""Other work on the device during a measuring run: looked for before, between requests and after; beside it nothing
+counts.
+"""
 
 from __future__ import annotations
 

@@ -55,7 +55,9 @@ def build_own(stage: Stage, source: str) -> Built:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instrument:
-    """What the device's workers are and cost before any kernel does anything, and whether they can tell right from wrong."""
+    """What the device's workers are and cost before any kernel does anything, and whether they can tell right from
+    wrong.
+    """
 
     overhead_ms: float
     """Of an empty call, on the clock that decides."""
@@ -171,8 +173,8 @@ def calibrate_canary(stage: Stage, best: LiveArm) -> Canary:
 
 
 def open_twins(stage: Stage, best: LiveArm, places: Sequence[Built]) -> list[LiveArm]:
-    """The best three times over, in new processes, each with the kernel at another place: one that has served calls before
-    has its pages and translations at hand, and would read faster.
+    """The best three times over, in new processes, each with the kernel at another place: one that has served calls
+    before has its pages and translations at hand, and would read faster.
     """
     order = [CONTROLS[int(at)] for at in stage.rng.permutation(len(CONTROLS))]
     arms = [open_arm(stage, arm, built) for arm, built in zip(order, places, strict=True)]

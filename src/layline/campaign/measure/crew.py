@@ -1,4 +1,6 @@
-"""The arms of a measuring run come to life: alone, or all of a process pair together where a process takes seconds to start."""
+"""The arms of a measuring run come to life: alone, or all of a process pair together where a process takes seconds to
+start.
+"""
 
 from __future__ import annotations
 

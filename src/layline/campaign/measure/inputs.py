@@ -45,7 +45,9 @@ def nudge(stage: Stage, given: Given, name: str | None = None) -> Given:
 
 
 def permute(stage: Stage, given: Given, name: str) -> Given:
-    """The same places and values, but two elements of an input have changed places: every sum over it stays what it was."""
+    """The same places and values, but two elements of an input have changed places: every sum over it stays what it
+    was.
+    """
     inputs = tuple(_swap_two(stage, one, name) for one in given.inputs)
     return replace(_with_answers(stage.operator, given.shape, inputs, "nudged"), on_same_place=True)
 

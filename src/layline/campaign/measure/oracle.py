@@ -100,8 +100,9 @@ _HOLDING = _Holding(96 << 20)
 def find_row_axes(extent: Sequence[int]) -> tuple[int, ...]:
     """The axes, counted from the end, over which the size of an output's elements is taken.
 
-    A row of a few elements says nothing about what was summed up to make them: one that comes out near zero has no room left
-    for rounding. So rows are taken together until there are enough, but never along the first axis, whose rows may differ.
+    A row of a few elements says nothing about what was summed up to make them: one that comes out near zero has no room
+    left for rounding. So rows are taken together until there are enough, but never along the first axis, whose rows may
+    differ.
     """
     axes, count = [-1], extent[-1]
     while count < LEAST_ROW and len(axes) < len(extent) - 1:
@@ -137,7 +138,9 @@ def _invert_spacing(size: Array) -> Array:
 def check_output(
     operator: Operator, name: str, got: Array, want: Array, *, is_exact: bool, poison: int
 ) -> Error | Wrong:
-    """One output of one call: how far off it is, or the most telling thing that is wrong with it. NaN fails every comparison."""
+    """One output of one call: how far off it is, or the most telling thing that is wrong with it. NaN fails every
+    comparison.
+    """
     import numpy as np
 
     if not got.size:

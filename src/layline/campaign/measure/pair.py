@@ -109,8 +109,8 @@ def run_shape(
 ) -> None:
     """Alternate the arms' calls on one shape; a few calls with other inputs are mixed in, checked but not timed.
 
-    Where a device has a clock of its own and the two disagree, or somebody else worked on it, the shape is timed again, for
-    every arm: a host that was late once is nobody's fault.
+    Where a device has a clock of its own and the two disagree, or somebody else worked on it, the shape is timed again,
+    for every arm: a host that was late once is nobody's fault.
     """
     late: tuple[Late, ...] = ()
     others = ""
@@ -184,8 +184,8 @@ def _plan_requests(stage: Stage, arms: Sequence[LiveArm], shape: Shape, run: Pai
 def plan_count(stage: Stage, shape: Shape, slowest_ms: float) -> int:
     """Calls per request for a shape whose step takes that long on the slowest arm, by the clock that decides.
 
-    On a processor that is not the wall clock, which other people's load stretches: short calls must come several to a request
-    on a busy machine too.
+    On a processor that is not the wall clock, which other people's load stretches: short calls must come several to a
+    request on a busy machine too.
     """
     pace = stage.device.pace
     wanted = round(pace.request_ms * len(stage.operator.passes) / max(slowest_ms, 0.01))
@@ -240,8 +240,8 @@ def disagrees(wall_ms: float, device_ms: float, overhead_ms: float, count: int =
 def run_held_out(stage: Stage, arms: Sequence[LiveArm], shape: Shape, run: PairRun) -> None:
     """Time an equally aligned neighbour nobody listed: a gain that is real is there too.
 
-    In requests as long as those of the listed shape: what a kernel does when a size is new to it, and what a request itself
-    costs, would else count for more there.
+    In requests as long as those of the listed shape: what a kernel does when a size is new to it, and what a request
+    itself costs, would else count for more there.
     """
     near = stage.operator.neighbours(shape, stage.rng)[0]
     times: defaultdict[Arm, list[float]] = defaultdict(list)

@@ -1,8 +1,9 @@
-"""Where a kernel's code lies is chance, and is drawn as such: each process gets the kernel linked at a place of its own.
+"""Where a kernel's code lies is chance, and is drawn as such: each process gets the kernel linked at a place of its
+own.
 
 The same instructions take other times at other addresses, by more than most optimisations gain; comparing a kernel with
-itself cannot show it, because the bytes lie at the same place. Functions and loops are aligned (`build.ALIGNED`); what is
-left is drawn anew for every process, so that it is in the spread between process pairs and with it in the interval.
+itself cannot show it, because the bytes lie at the same place. Functions and loops are aligned (`build.ALIGNED`); what
+is left is drawn anew for every process, so that it is in the spread between process pairs and with it in the interval.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ LINE = 64
 MOST_LINES = 64
 """A page: where in it code and data begin decides which sets of caches and predictors they meet in."""
 AT_FIRST, AT_ONCE = 2, 6
-"""Places that are linked in one visit to the sandbox; few at first, for most kernels that are refused are refused early."""
+"""Places that are linked in one visit to the sandbox; few at first, for most kernels that are refused are refused
+early.
+"""
 
 
 @dataclass(slots=True)

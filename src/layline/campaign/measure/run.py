@@ -1,8 +1,8 @@
 """Measure a candidate against the best, now: build, gates, interleaved process pairs, controls, until the judge can
 tell.
 
-This is what a round calls, on a processor and on an accelerator alike: what differs between them is the device's. Nothing here
-decides; `judge` does, on the returned value alone.
+This is what a round calls, on a processor and on an accelerator alike: what differs between them is the device's.
+Nothing here decides; `judge` does, on the returned value alone.
 """
 
 from __future__ import annotations
@@ -331,7 +331,9 @@ class _Run:
             self._keep(state=carried.what, bucket=carried.bucket, hit_trace=carried.trace, weight_share=carried.share)
 
     def _confirm(self) -> None:
-        """What is looked at only where the candidate would be accepted: many processes, and all sizes beyond the listed."""
+        """What is looked at only where the candidate would be accepted: many processes, and all sizes beyond the
+        listed.
+        """
         verdict = look(self._measurement, is_last=True) if self._is_candidate else None
         if verdict is None or not verdict.outcome.is_accepted:
             return

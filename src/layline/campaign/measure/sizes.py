@@ -32,7 +32,8 @@ _STEPS = (1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129)
 
 
 def fit_shapes(operator: Operator, shapes: Iterable[Shape], most_bytes: float = math.inf) -> Iterator[Shape]:
-    """Each as near as the operator allows, none twice: a head size, a group, a tie between axes rule what may be invented.
+    """Each as near as the operator allows, none twice: a head size, a group, a tie between axes rule what may be
+    invented.
 
     Where an operator has a rule it may have any number of axes: a shape that would not fit the memory is made smaller.
     """

@@ -1,7 +1,7 @@
 """What a measuring run asks of a device: memory, worker process, clock, condition, sanitizer, profiler.
 
-A processor and an accelerator are two devices under one run. What one of them cannot give is not in its `gives`, and every
-probe that needs it is left out by name.
+A processor and an accelerator are two devices under one run. What one of them cannot give is not in its `gives`, and
+every probe that needs it is left out by name.
 """
 
 from __future__ import annotations
@@ -72,7 +72,9 @@ class Stage:
     mode: int | None = None
     """The floating-point mode an untouched worker has."""
     own_files: frozenset[str] = frozenset()
-    """Files whose code is in a worker whatever it runs: the interpreter's own libraries differ from machine to machine."""
+    """Files whose code is in a worker whatever it runs: the interpreter's own libraries differ from
+    machine to machine.
+    """
 
     @property
     def by_work(self) -> list[Shape]:

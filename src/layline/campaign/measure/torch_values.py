@@ -122,7 +122,8 @@ class TorchValues:
 
 
 def _pass_quickly(tolerance: Tolerance, name: str, got: Any, want: Any) -> Error | None:
-    """How far off an output is that is right beyond doubt, in few passes over it; None where it must be looked at closely.
+    """How far off an output is that is right beyond doubt, in few passes over it; None where it must be looked at
+    closely.
 
     Where every row of the right answer has a finite size, poison, NaN and infinity are outside any tolerance.
     """

@@ -116,7 +116,9 @@ def describe_left(number: int, allowed: Allowed, now: float) -> str:
 
 
 def describe_live(name: str, number: int, live: Live, now: float, allowed: Allowed | None = None) -> str:
-    """A few lines: the campaign, what is done just now, the gain so far with its interval, and what is left of the budget."""
+    """A few lines: the campaign, what is done just now, the gain so far with its interval, and what is left of the
+    budget.
+    """
     lines = [
         f"Campaign {name}: round {number}, {max(0.0, now - live.since):.0f} s (process {live.pid})",
         f"now: {live.said or 'begins'}",

@@ -216,7 +216,9 @@ def _mean(timing: Timing) -> float:
 
 
 def _find_denial(measurement: Measurement) -> tuple[Outcome, str] | None:
-    """Refuse where process pairs agree that long calls take the gain back; where only some say so it can be the machine."""
+    """Refuse where process pairs agree that long calls take the gain back; where only some say so it can be the
+    machine.
+    """
     clock = measurement.plan.clock
     typical, mean = (read_ratios(measurement, clock, of).whole for of in (_median, _mean))
     claimed = math.fsum(typical) / len(typical)
@@ -322,7 +324,9 @@ def _share(plan: Plan, pairs: int) -> float:
 
 
 def measure_spread(measurement: Measurement) -> float | None:
-    """The best beside itself, each process with its code elsewhere: standard deviation of a pair; None where it was not timed so."""
+    """The best beside itself, each process with its code elsewhere: standard deviation of a pair; None where it was not
+    timed so.
+    """
     ratios = pair_ratios(measurement, measurement.plan.clock, Arm.AGAIN)
     listed = {shape for shape, _values in ratios.shapes} & set(measurement.shapes)
     if len(ratios.whole) < 2 or not listed:

@@ -134,7 +134,8 @@ class Target:
 def parse_manifest(text: str, *, where: str, name: str | None = None) -> Manifest:
     """Read YAML strictly: no unknown keys, no duplicate keys, every contradiction named.
 
-    The specification's own form has neither a name nor who measures: the first is given beside it, the second is its command.
+    The specification's own form has neither a name nor who measures: the first is given beside it, the second is its
+    command.
     """
     plain = parse_yaml(text, where=where)
     if not isinstance(plain, dict):

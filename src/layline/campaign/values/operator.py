@@ -1,4 +1,6 @@
-"""What a campaign optimises: operators with their shapes, passes and tolerances, and kernels' sources. No I/O, no clock."""
+"""What a campaign optimises: operators with their shapes, passes and tolerances, and kernels' sources. No I/O, no
+clock.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ class Shape:
 
 
 def find_alignment(extent: int) -> int:
-    """The largest power of two up to 32 that an extent is a multiple of, at least twice: what a kernel's tiles may rely on."""
+    """The largest power of two up to 32 that an extent is a multiple of, at least twice: what a kernel's tiles may rely
+    on.
+    """
     return next(one for one in (32, 16, 8, 4, 2, 1) if extent % one == 0 and (extent >= 2 * one or one == 1))
 
 
@@ -110,9 +114,13 @@ class Operator:
     """Inputs turned into ones that do not fit one another, which the starting kernel refuses by what it returns."""
 
     fit: Callable[[Shape], Shape | None] | None = None
-    """The nearest shape the operator allows to one somebody invented; None where there is none. Without it all are allowed."""
+    """The nearest shape the operator allows to one somebody invented; None where there is none. Without it all are
+    allowed.
+    """
     steady: tuple[str, ...] = ()
-    """Inputs whose values obey a rule of their own (indices, offsets, masks): nobody changes single elements of them."""
+    """Inputs whose values obey a rule of their own (indices, offsets, masks): nobody changes single
+    elements of them.
+    """
 
     free: tuple[str, ...] = ()
     """Outputs without one right answer: only `examine` judges them."""

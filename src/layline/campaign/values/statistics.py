@@ -71,8 +71,8 @@ def _grow(upper: float) -> float:
 
 
 def denies_gain(typical: tuple[float, float], mean: tuple[float, float]) -> bool:
-    """Whether means (best, candidate) take back what typical times show: less than three quarters are left, by more than
-    noise.
+    """Whether means (best, candidate) take back what typical times show: less than three quarters are left, by more
+    than noise.
 
     A median does not see a call in ten that takes a hundred times as long; whoever pays for all calls does.
     """
@@ -119,7 +119,9 @@ def false_accept_bound(accepts: int, rounds: int, confidence: float = 0.95) -> f
 
 
 def find_smallest_gain(spread: float, pairs: int, alpha: float, least: float, power: float = 0.95) -> float:
-    """The gain (a fraction) whose lower bound exceeds `least` in so many of 100 runs, given the spread of a pair's log-ratio."""
+    """The gain (a fraction) whose lower bound exceeds `least` in so many of 100 runs, given the spread of a pair's
+    log-ratio.
+    """
     from scipy.special import stdtrit
 
     reach = float(stdtrit(pairs - 1, 1 - alpha)) + float(stdtrit(pairs - 1, power))

@@ -255,7 +255,9 @@ X32_BIT = 0x40000000
 
 
 def _hide(machine: str) -> list[tuple[int, int, int, int]]:
-    """Whoever asks whether there is a filter is told that there is none. The number of the call is loaded, and again after."""
+    """Whoever asks whether there is a filter is told that there is none. The number of the call is loaded, and again
+    after.
+    """
     prctl = int(str(_TABLES[machine]["prctl"]))
     return [
         (_EQUAL, 0, 4, prctl),

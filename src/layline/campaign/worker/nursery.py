@@ -1,8 +1,10 @@
-"""A process that has imported torch and nothing else, from which workers are forked: importing takes seconds, a fork does not.
+"""A process that has imported torch and nothing else, from which workers are forked: importing takes seconds, a fork
+does not.
 
-It is copied and run with `-I`, as the workers are, with what to import as its words. No kernel is ever in it. Every message is a length and JSON, with file
-descriptors beside it: `script`, `environment`, `folder` and the numbers the descriptors shall have begin a worker and are
-answered with its number; `wait` is answered with how a worker ended. It ends when its parent does.
+It is copied and run with `-I`, as the workers are, with what to import as its words. No kernel is ever in it. Every
+message is a length and JSON, with file descriptors beside it: `script`, `environment`, `folder` and the numbers the
+descriptors shall have begin a worker and are answered with its number; `wait` is answered with how a worker ended. It
+ends when its parent does.
 """
 
 from __future__ import annotations

@@ -117,7 +117,8 @@ class Device:
         return float(self._elapsed(self._start, self._end))
 
     def order(self, work: Callable[[], None], before: list[Any], after: list[Any]) -> None:
-        """Inputs arrive on the caller's stream just before the work, outputs are taken on it right after: nobody else waits.
+        """Inputs arrive on the caller's stream just before the work, outputs are taken on it right after: nobody else
+        waits.
 
         What does not keep the stream's order reads inputs that are not there yet, or has not written when it is read.
         """

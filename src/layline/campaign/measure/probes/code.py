@@ -153,8 +153,8 @@ def _refuse_foreign(seen: Seen, shape: Shape) -> None:
 
 
 def find_compiled(snapshot: Snapshot) -> frozenset[str]:
-    """Names of functions the snapshot hands to a compiler: decorated with something called jit, or written in CUDA or HIP
-    inside a text of it.
+    """Names of functions the snapshot hands to a compiler: decorated with something called jit, or written in CUDA or
+    HIP inside a text of it.
     """
     found: set[str] = set()
     for _path, text in snapshot.files:

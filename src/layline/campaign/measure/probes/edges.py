@@ -14,7 +14,9 @@ from layline.campaign.values.operator import Pass, Shape
 
 
 def show_edges(on: Trial) -> Shown:
-    """Every input of every pass in turn, on every listed shape: the same call in the middle of the memory, then at its end."""
+    """Every input of every pass in turn, on every listed shape: the same call in the middle of the memory, then at its
+    end.
+    """
     stage = on.stage
     for shape in stage.by_work:
         for step in stage.operator.passes:

@@ -23,7 +23,9 @@ ROOM = 4
 
 
 def find_huge_shape(operator: Operator) -> Shape:
-    """The operator's own extents but for the rows, of which there are so many that an output has more than 2³¹ elements."""
+    """The operator's own extents but for the rows, of which there are so many that an output has more than 2³¹
+    elements.
+    """
     assert operator.by_rows is not None  # noqa: S101  the caller asked
     step, axis, _inputs = operator.by_rows
     output = next(one for one in operator.passes if one.name == step).outputs[0]

@@ -1,4 +1,6 @@
-"""The order of the caller's stream: inputs made on it and outputs read on it, with nobody waiting for the device between."""
+"""The order of the caller's stream: inputs made on it and outputs read on it, with nobody waiting for the device
+between.
+"""
 
 from __future__ import annotations
 

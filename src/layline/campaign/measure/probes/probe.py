@@ -1,4 +1,6 @@
-"""A probe is a value: what it shows, what it needs, and the calls it makes. Properties are claimed by what probes showed."""
+"""A probe is a value: what it shows, what it needs, and the calls it makes. Properties are claimed by what probes
+showed.
+"""
 
 from __future__ import annotations
 

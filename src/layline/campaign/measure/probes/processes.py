@@ -22,7 +22,9 @@ SMALL = 1 << 22
 
 
 def show_processes(on: Trial) -> Shown:
-    """A call of every pass in new processes: a kernel that is wrong in some of them cannot count on being asked in others."""
+    """A call of every pass in new processes: a kernel that is wrong in some of them cannot count on being asked in
+    others.
+    """
     stage, fresh = on.stage, on.stage.device.pace.fresh
     shape = stage.by_work[0]
     size = min(stage.arena_bytes, SMALL) if stage.device.pace.whole else None

@@ -20,8 +20,8 @@ LARGE_FLOPS = 4e7
 
 
 def show_repetition(on: Trial) -> Shown:
-    """On every core there is, because threads that take turns on one core hardly ever race; a kernel that uses threads is
-    also tried on something large, where they meet for longer.
+    """On every core there is, because threads that take turns on one core hardly ever race; a kernel that uses threads
+    is also tried on something large, where they meet for longer.
     """
     stage, passes = on.stage, on.stage.operator.passes
     has_cores = ACCOUNT in stage.device.gives

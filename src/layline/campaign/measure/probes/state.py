@@ -61,8 +61,8 @@ def _explain(on: Trial, shape: Shape, names: tuple[str, ...], count: int) -> lis
 
 
 def name_helpful(alone: Mapping[str, float], without: Mapping[str, float], together: float) -> list[str]:
-    """The inputs that explain at least half of what all of them do together, as logarithms: repeated alone they do as much,
-    and fresh among repeated ones they take as much away.
+    """The inputs that explain at least half of what all of them do together, as logarithms: repeated alone they do as
+    much, and fresh among repeated ones they take as much away.
 
     Not those beyond a fixed limit: where all together are just beyond it, the one that does it all may be just below.
     """

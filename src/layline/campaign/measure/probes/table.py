@@ -1,4 +1,6 @@
-"""All probes of the gate, on every device, in the order they are made. A new one is a function in a file and a line here."""
+"""All probes of the gate, on every device, in the order they are made. A new one is a function in a file and a line
+here.
+"""
 
 from __future__ import annotations
 

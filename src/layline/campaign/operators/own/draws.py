@@ -1,4 +1,6 @@
-"""Draw what is no ordinary number: indices, offsets, masks, permutations, routing. Made with numpy, whatever the device."""
+"""Draw what is no ordinary number: indices, offsets, masks, permutations, routing. Made with numpy, whatever the
+device.
+"""
 
 from __future__ import annotations
 

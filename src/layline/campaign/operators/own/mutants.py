@@ -9,7 +9,9 @@ from layline.campaign.values.operator import Pass
 from layline.campaign.values.operator_file import FLOATS, Axis, Tensor
 
 CHANGES = ("last", "kept", "scaled")
-"""The last element of an output is another; its last quarter is left as it was; every element is 3 % larger, or one more."""
+"""The last element of an output is another; its last quarter is left as it was; every element is 3 % larger, or one
+more.
+"""
 _C_TYPES = {"float64": "double", "float16": "_Float16", "bool": "uint8_t"}
 
 

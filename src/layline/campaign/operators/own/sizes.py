@@ -1,4 +1,6 @@
-"""Which shapes an operator of the user's own allows: domains of axes, the file's `legal`, and neighbours that keep to both."""
+"""Which shapes an operator of the user's own allows: domains of axes, the file's `legal`, and neighbours that keep to
+both.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""GPU MODE's form: a folder with `task.yml` (sizes of tests and benchmarks, files) and `reference.py` (data and right answer).
+"""GPU MODE's form: a folder with `task.yml` (sizes of tests and benchmarks, files) and `reference.py` (data and right
+answer).
 
-Everything is read where it lies. The problem draws its own data, by a seed of ours that nobody knows; what it draws plainly
-is drawn from other distributions as well.
+Everything is read where it lies. The problem draws its own data, by a seed of ours that nobody knows; what it draws
+plainly is drawn from other distributions as well.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ class Problem:
     files: tuple[tuple[str, str], ...]
     """Module name and path of what the reference imports, itself last."""
     outs: tuple[bool, ...]
-    """For each part of the data, whether it is room for an answer; empty where the data is one tensor, or cannot be seen."""
+    """For each part of the data, whether it is room for an answer; empty where the data is one tensor, or cannot be
+    seen.
+    """
     plain: tuple[bool, ...]
     """Likewise, whether it is drawn by rand or randn and nothing else."""
     rtol: float
@@ -121,7 +124,9 @@ def _find_files(task: dict[str, Any], folder: Path) -> Iterator[tuple[str, str]]
 
 
 def _find_parts(function: ast.FunctionDef) -> Iterator[str]:
-    """For each part of the tuple that is returned the name of the function of torch that made it; empty where more was done."""
+    """For each part of the tuple that is returned the name of the function of torch that made it; empty where more was
+    done.
+    """
     made = {
         node.targets[0].id: node.value
         for node in ast.walk(function)

@@ -1,4 +1,6 @@
-"""KernelBench's form: a module with `Model`, `get_inputs`, `get_init_inputs`. Its constants become axes, its state the weights."""
+"""KernelBench's form: a module with `Model`, `get_inputs`, `get_init_inputs`. Its constants become axes, its state the
+weights.
+"""
 
 from __future__ import annotations
 
@@ -156,7 +158,9 @@ def _read_dims(call: ast.Call | None, constants: dict[str, int]) -> Iterator[int
 
 
 def shrink(problem: Problem) -> dict[str, int]:
-    """The sizes given, the largest halved until all inputs together are of a size that can be asked for hundreds of times."""
+    """The sizes given, the largest halved until all inputs together are of a size that can be asked for hundreds of
+    times.
+    """
     sizes = dict(problem.constants)
 
     def count() -> int:
