@@ -14,20 +14,30 @@ if TYPE_CHECKING:
 def find_answer_tables(built: dict[str, Any]) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
     for shape in built.get("anyOf", [built]):
         root = built["$defs"][shape["$ref"].rsplit("/", 1)[-1]] if "$ref" in shape else shape
-        yield from find_tables(built, root, "answer.", many="[]")
+        yield from find_tables(built, root, "answer.", many=("[]", "[]"))
 
 
 def find_tables(
-    whole: dict[str, Any], node: dict[str, Any], place: str, *, many: str = ".NAME", above: tuple[int, ...] = ()
+    whole: dict[str, Any],
+    node: dict[str, Any],
+    place: str,
+    *,
+    many: tuple[str, str] = (".NAME", ""),
+    head: str = "[{}]",
+    above: tuple[int, ...] = (),
 ) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
-    """Yields one table per object: its place, its meaning, its rows; one that holds itself is told once."""
-    inner: list[tuple[str, dict[str, Any]]] = []
+    """Yields one table per object: its place, its meaning, its rows; one that holds itself is told once.
+
+    `many` is what follows the name of several tables by name, and of several in a list.
+    """
+    inner: list[tuple[str, str, dict[str, Any]]] = []
     rows = []
     for key, value in node.get("properties", {}).items():
         table = _table_of(whole, value)
         if table is not None:
-            several = "additionalProperties" in value or "items" in value
-            inner.append((f"{place}{key}{many if several else ''}", table))
+            listed = "items" in value
+            after = many[1] if listed else many[0] if "additionalProperties" in value else ""
+            inner.append((f"{place}{key}{after}", "[[{}]]" if listed and not after else "[{}]", table))
         required = key in node.get("required", ())
         rows.append(
             (
@@ -38,10 +48,10 @@ def find_tables(
             )
         )
     if place:
-        yield f"[{place.removesuffix('.')}]", node.get("description", ""), tuple(rows)
-    for name, table in inner:
+        yield head.format(place.removesuffix(".")), node.get("description", ""), tuple(rows)
+    for name, shown, table in inner:
         if id(table) not in above:
-            yield from find_tables(whole, table, f"{name}.", many=many, above=(*above, id(table)))
+            yield from find_tables(whole, table, f"{name}.", many=many, head=shown, above=(*above, id(table)))
 
 
 def _show_default(value: dict[str, Any]) -> str | Cell:

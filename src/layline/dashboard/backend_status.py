@@ -142,16 +142,25 @@ class Standing:
     def step(self) -> tuple[int, str] | None:
         """The change and since when: as the report itself tells it, else against the last other measurement."""
         told, since = self.latest.fields.get("commit_gap_change"), self.latest.fields.get("changed_since")
-        if type(told) is int and isinstance(since, str) and since:
+        if type(told) is int and isinstance(since, str) and self._tells_step:
             return told, since.partition("T")[0]
         if self.change is None or self.previous is None:
             return None
         return self.change, self.previous.source
 
     @property
+    def _tells_step(self) -> bool:
+        """True if the newest report itself tells its change and since when."""
+        told, since = self.latest.fields.get("commit_gap_change"), self.latest.fields.get("changed_since")
+        return type(told) is int and isinstance(since, str) and bool(since)
+
+    @property
     def pin_moved(self) -> bool:
-        """Between the last two measurements: then the change is not upstream's doing alone."""
-        return self.previous is not None and not same_commit(self.latest.pin, self.previous.pin)
+        """Since the change is told from: then it is not upstream's doing alone."""
+        since = self.step[1] if self.step is not None else None
+        told = next((item for item in self.measurements if item.source == since), None)
+        before = told if self._tells_step else self.previous
+        return before is not None and not same_commit(self.latest.pin, before.pin)
 
     @property
     def counts(self) -> tuple[tuple[str, int], ...]:

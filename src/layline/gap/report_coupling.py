@@ -106,7 +106,8 @@ def _rows(gap: Gap) -> Section:
 
 def _consequence(gap: Gap, consequence: Consequence, most: int = MOST_COUPLINGS) -> Section:
     found = [one for one in gap.couplings if one.consequence is consequence]
-    title = f"{consequence.value[:1].upper()}{consequence.value[1:]} ({len(found)})"
+    places = count(len({str(one.location) for one in found}), "place")
+    title = f"{consequence.value[:1].upper()}{consequence.value[1:]} ({places})"
     if not found:
         return Section(title=title, blocks=(Paragraph("None."),))
     table = Table(

@@ -88,6 +88,15 @@ def test_moved_pins_are_marked() -> None:
     assert standing.moves == (("2026-05-08", "e" * 40),)
 
 
+def test_a_move_before_what_the_report_compares_with_is_not_told_again() -> None:
+    pinned = {"pin_commit": "e" * 40, "upstream_head": "d" * 40}
+    told = weekly("2026-W20", "2026-05-11", "2026-05-15", **pinned, commit_gap_change=0, changed_since="2026-W19")
+    standing = engine(W18, weekly("2026-W19", "2026-05-04", "2026-05-08", **pinned), told)
+    assert standing.step == (0, "2026-W19")
+    assert not standing.pin_moved
+    assert engine(W18, weekly("2026-W19", "2026-05-04", "2026-05-08", upstream_head="d" * 40), told).pin_moved
+
+
 def test_every_figure_has_its_evidence() -> None:
     latest = engine(W19).latest
     assert latest.compare_link == f"https://github.com/example/engine/compare/{'a' * 40}...{'d' * 40}"
