@@ -138,7 +138,7 @@ def _tell_plan(gap: Gap) -> str:
     ]
     rest = len(breaking) - len(stops)
     lighter = f" and at {count(rest, 'lighter stop')} of the detailed report" if rest else ""
-    return f"Plan: stop at {listed(stops)}{lighter}; then the tip. Only the tip was judged: test at every stop."
+    return f"Plan: stop at {listed(stops)}{lighter}; then the tip. Each break was found at the tip: test at every stop."
 
 
 def _key_dependencies(gap: Gap) -> Section:

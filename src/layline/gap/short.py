@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from layline.gap.model import Cause, Gap
 
 
-_JUDGED = "Only the tip was judged, not the commits in between: test at every stop."
+_JUDGED = (
+    "Each break was found at the tip and is dated by the commit behind it; what breaks only in between is not seen: "
+    "test at every stop."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,12 +75,16 @@ def cost_sentence(gap: Gap) -> str:
         return "Nothing of ours breaks at the tip; the upgrade is a move of the pin and a run of the tests."
     files = len({place.rpartition(":")[0] for place in places})
     size = f"A place is one file:line of ours; the {len(places)} that break are in {count(files, 'file')}."
-    lines = f" With every use of what they bring in, {_lines(gap.effort.lines)} to be read again." if gap.effort else ""
+    lines = (
+        f" With every use of a name that a broken import brings, {_lines(gap.effort.lines)} to be read again."
+        if gap.effort
+        else ""
+    )
     return f"{size}{lines}{_causes(gap, len(places))}{_how(gap, places)}"
 
 
 def _lines(number: int) -> str:
-    return f"{count(number, 'line')} {'is' if number == 1 else 'are'}"
+    return f"at least {count(number, 'line')} {'has' if number == 1 else 'have'}"
 
 
 def _how(gap: Gap, places: tuple[str, ...]) -> str:
@@ -87,8 +94,9 @@ def _how(gap: Gap, places: tuple[str, ...]) -> str:
     early = {Touch.IMPORT, Touch.MODULE, Touch.SUBCLASS}
     taken = {str(one.location) for one in gap.couplings if one.touch in early} & all_places - patches
     rest = len(all_places) - len(patches) - len(taken)
+    bases = any(one.touch is Touch.SUBCLASS and str(one.location) in taken for one in gap.couplings)
     kinds = {
-        "imports and base classes": len(taken),
+        "imports and base classes" if bases else "imports": len(taken),
         "patches": len(patches),
         "other uses": rest,
     }
