@@ -15,7 +15,6 @@ from itertools import takewhile
 from layline.errors import MissingObject
 from layline.source.definitions import DefinitionKind, Import, Module
 from layline.source.index import Index
-from layline.source.walking import remember, walk
 
 _MADE = frozenset({DefinitionKind.CLASS, DefinitionKind.FUNCTION})
 
@@ -26,6 +25,7 @@ class Replaced:
     def __init__(self, index: Index) -> None:
         self._index = index
         self._trees: dict[str, ast.Module | None] = {}
+        self._texts: dict[str, frozenset[str]] = {}
 
     def is_replaced(self, module: str) -> bool:
         return self._read(module) is not None
@@ -55,8 +55,11 @@ class Replaced:
 
     def tells(self, module: str, name: str) -> bool:
         """True if a replaced module has the name as a text, in a table of what it hands on."""
-        tree = self._read(module)
-        return tree is not None and name in _find_texts(tree)
+        if module not in self._texts:
+            tree = self._read(module)
+            held = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)] if tree is not None else []
+            self._texts[module] = frozenset(text for text in held if isinstance(text, str))
+        return name in self._texts[module]
 
     def _find_below(self, module: str, name: str) -> Iterator[tuple[str, Module]]:
         start = bisect_left(self._names, f"{module}.")
@@ -87,7 +90,7 @@ class Replaced:
             tree = ast.parse(text)
         except (SyntaxError, ValueError, RecursionError):
             return None
-        return tree if any(map(_replaces, walk(tree))) else None
+        return tree if any(map(_replaces, ast.walk(tree))) else None
 
 
 def _replaces(node: ast.AST) -> bool:
@@ -103,10 +106,3 @@ def _offers(holder: Module, name: str, *, told: bool) -> bool:
         return name in holder.exports
     best = holder.best(name) if told else None
     return best is not None and best.kind in _MADE
-
-
-@remember
-def _find_texts(tree: ast.Module) -> frozenset[str]:
-    return frozenset(
-        node.value for node in walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    )
