@@ -6,9 +6,10 @@
 For each move: the downstream just before it, a plan from the old pin to the new one, and the maintainers' own diff of
 the files that they kept, hunk by hunk. A hunk is one of *names* when its old lines hold a name of upstream that the new
 pin no longer has, and the file takes up one that is new there or the same object elsewhere (*replaced*: only names
-that the old pin had beside it; *removed*: none); one of *words* when only words of it were exchanged. It is reproduced when our edited file lets go of the same names
-and every name that we took up is one of theirs (the same object at the new pin, however it is imported); proposed when
-the plan asks a person at that place; else missed. *Gated*: the maintainers kept the old name for another release.
+that the old pin had beside it; *removed*: none); one of *words* when only words of it were exchanged. It is reproduced
+when our edited file lets go of the same names and every name that we took up is one of theirs (the same object at the
+new pin, however it is imported); proposed when the plan asks a person at that place; else missed. *Gated*: the
+maintainers kept the old name for another release.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bench.backtest import find_moves as find_pin_moves
 from layline.source import Resolver
 from layline.upgrade.planning import make_plan
 from layline.upgrade.question import ask
@@ -106,15 +108,7 @@ def git(repository: Path, *words: str) -> str:
 def find_moves(chosen: argparse.Namespace) -> list[tuple[str, str, str]]:
     if chosen.move:
         return [tuple(one.split(":")) for one in chosen.move]
-    moves = []
-    for commit in git(chosen.downstream, "log", "--reverse", "--format=%H", "--", chosen.pin_file).split():
-        try:
-            before = git(chosen.downstream, "show", f"{commit}^:{chosen.pin_file}").split()[0]
-        except (subprocess.CalledProcessError, IndexError):
-            continue
-        after = git(chosen.downstream, "show", f"{commit}:{chosen.pin_file}").split()[0]
-        if before != after:
-            moves.append((commit, before, after))
+    moves = find_pin_moves(chosen)
     if chosen.sample is None:
         return moves
     kept = random.Random(chosen.seed).sample(range(len(moves)), chosen.sample)

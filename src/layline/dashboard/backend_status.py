@@ -142,24 +142,16 @@ class Standing:
     def step(self) -> tuple[int, str] | None:
         """The change and since when: as the report itself tells it, else against the last other measurement."""
         told, since = self.latest.fields.get("commit_gap_change"), self.latest.fields.get("changed_since")
-        if type(told) is int and isinstance(since, str) and self._tells_step:
+        if type(told) is int and isinstance(since, str) and since:
             return told, since.partition("T")[0]
         if self.change is None or self.previous is None:
             return None
         return self.change, self.previous.source
 
     @property
-    def _tells_step(self) -> bool:
-        """True if the newest report itself tells its change and since when."""
-        told, since = self.latest.fields.get("commit_gap_change"), self.latest.fields.get("changed_since")
-        return type(told) is int and isinstance(since, str) and bool(since)
-
-    @property
     def pin_moved(self) -> bool:
-        """Since the change is told from: then it is not upstream's doing alone."""
-        since = self.step[1] if self.step is not None else None
-        told = next((item for item in self.measurements if item.source == since), None)
-        before = told if self._tells_step else self.previous
+        """True if the change is counted from another pin: then it is not upstream's doing alone."""
+        before = next((item for item in self.measurements if self.step and item.source == self.step[1]), self.previous)
         return before is not None and not same_commit(self.latest.pin, before.pin)
 
     @property
