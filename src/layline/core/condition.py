@@ -1,13 +1,13 @@
 """A condition of ours, taken apart as far as two upstream refs can decide it: one value, made by the interpreter.
 
-What it is about is a field, never a text that is taken apart again. Shown and asked for its keys by the patch explorer,
-decided at a ref by `coupling.decide`.
+What it is about is a field, never a text that is taken apart again. It is shown by `patches.guards.show`, asked for its
+keys here, and decided at a ref by `coupling.decide`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 
@@ -27,6 +27,20 @@ class ConditionKind(StrEnum):
     """An environment variable."""
     OPAQUE = "opaque"
     """Only a run can tell."""
+    HELPER = "helper"
+    """Asked inside the function `text`, which the line calls."""
+    CALLER = "caller"
+    """Asked by the function `text` before it calls the one around the line."""
+    IMPORTER = "importer"
+    """Asked by the module `text` before it imports the one around the line."""
+    SITE = "site"
+    """Asked at a place that `text` describes."""
+    OPTIONS = "options"
+    """What a registration was given beside its path."""
+
+
+ELSEWHERE = frozenset({ConditionKind.HELPER, ConditionKind.CALLER, ConditionKind.IMPORTER, ConditionKind.OPTIONS})
+"""What is not asked around the line itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +54,17 @@ class Condition:
     wanted: str = ""
     """Of a version: what it is compared with."""
     parts: tuple[Condition, ...] = ()
+    shown: str = ""
+    """As a person would write it, where its text and parts do not say that."""
+    keys: tuple[str, ...] = ()
+    """Config keys that it reads."""
+    needs: tuple[str, ...] = ()
+    """What else it reads: environment variable, importable package, platform, version …"""
+    told: Condition | None = None
+    """The same in the words of the source, where those are shown instead."""
 
     def __str__(self) -> str:
+        """What one part asks for; `patches.guards.show` says the whole."""
         return f"{self.text} {self.operator} {self.wanted}" if self.kind is ConditionKind.VERSION else self.text
 
     def walk(self) -> Iterator[Condition]:
@@ -67,12 +90,17 @@ ALWAYS, NEVER = Condition(kind=ConditionKind.ALL), Condition(kind=ConditionKind.
 _DECIDABLE = frozenset({ConditionKind.NAME, ConditionKind.KEY, ConditionKind.VERSION})
 
 
+def say(text: str) -> Condition:
+    """A condition that is only told."""
+    return Condition(kind=ConditionKind.OPAQUE, text=text)
+
+
 def need_name(name: str) -> Condition:
     return Condition(kind=ConditionKind.NAME, text=name)
 
 
 def need_key(key: str) -> Condition:
-    return Condition(kind=ConditionKind.KEY, text=key)
+    return Condition(kind=ConditionKind.KEY, text=key, keys=(key,))
 
 
 def need_version(of: str, operator: str, wanted: str) -> Condition:
@@ -109,8 +137,30 @@ def is_decidable(condition: Condition) -> bool:
     return asks_about(condition, *_DECIDABLE)
 
 
-def find_keys(condition: Condition | None) -> Iterator[str]:
-    """The config keys that it asks for."""
+def tell(condition: Condition | None, told: Condition) -> Condition | None:
+    """The condition with other words for it; None where there is nothing to decide and nothing to say."""
+    if condition is None and told == ALWAYS:
+        return None
+    return replace(condition or OPAQUE, told=told)
+
+
+def find_told(condition: Condition | None) -> Condition:
+    """What a person is shown of it."""
+    return ALWAYS if condition is None else condition if condition.told is None else condition.told
+
+
+def find_keys(condition: Condition | None) -> tuple[str, ...]:
+    """The config keys that it reads, in order."""
+    return tuple(sorted({key for part in _walk_all(condition) for key in part.keys}))
+
+
+def find_needs(condition: Condition | None) -> tuple[str, ...]:
+    """What it reads beside config keys, in the order of its parts."""
+    return tuple(dict.fromkeys(need for part in _walk_all(condition) for need in part.needs))
+
+
+def _walk_all(condition: Condition | None) -> Iterator[Condition]:
+    """Every part of it, and of what is shown instead."""
     for part in condition.walk() if condition is not None else ():
-        if part.kind is ConditionKind.KEY:
-            yield part.text
+        yield part
+        yield from _walk_all(part.told)

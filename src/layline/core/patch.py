@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from layline.core.condition import Condition, VersionGate
+from layline.core.condition import ALWAYS, Condition, VersionGate, find_keys, find_needs
 from layline.core.evidence import Location, Skipped
 
 
@@ -129,10 +129,8 @@ class Effect:
     """For an absent target: removed, or never there; None: it cannot be told."""
     anchors: tuple[str, ...] = ()
     """Texts a source rewrite searches for in the upstream source."""
-    when: str | None = None
-    """The condition inside the installer that dominates it, readable; None: always."""
-    condition: Condition | None = None
-    """The same condition taken apart; None where no part of it is about upstream or configuration."""
+    when: Condition | None = None
+    """The condition inside the installer that dominates it; None: always."""
     id: str = ""
     """Short, unique in its inventory, the same after lines moved; given by `core.effect_ids` when all are known."""
 
@@ -141,16 +139,20 @@ class Effect:
 class Guard:
     """The condition under which a patch applies."""
 
-    text: str | None = None
-    """As it is written; None: there is no condition."""
-    keys: tuple[str, ...] = ()
-    """Config keys it truly depends on, helpers followed."""
-    other: tuple[str, ...] = ()
-    """Environment variable, importable package, platform, version …"""
-    expression: str = "always"
-    """A readable boolean expression."""
-    condition: Condition | None = None
-    """The same condition taken apart; None where no part of it is about upstream or configuration."""
+    when: Condition = ALWAYS
+    """What must hold, helpers followed."""
+    written: Condition | None = None
+    """The same as the registration writes it; None: there is no condition."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Config keys it truly depends on."""
+        return find_keys(self.when)
+
+    @property
+    def other(self) -> tuple[str, ...]:
+        """What else: environment variable, importable package, platform, version."""
+        return find_needs(self.when)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,8 +206,6 @@ class Unregistered:
     """Calls of a method of the same name on objects whose class is not known; they are not in `called_from`."""
     registry: str | None = None
     """The call that registers it by path, `register_patch("a.b.C.m", g)`; None: a plain write."""
-    keys: tuple[str, ...] = ()
-    """Config keys of the condition around it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from layline.change.compare import Comparer
-from layline.core.condition import Condition, ConditionKind, VersionGate
+from layline.core.condition import Condition, ConditionKind, VersionGate, is_decidable
 from layline.core.drift import DriftKind
 from layline.core.patch import Patch
 from layline.core.why import Reason, Why
@@ -68,7 +68,7 @@ def judge_guard(patch: Patch, condition: Condition | None, ground: RefKnowledge)
     """What the version gates and the guard of a patch, else the condition of one effect, say about the tip."""
     found = [
         judge_gates(patch.version_gates, ground),
-        _judge_condition(patch.guard.condition, ground, "its guard"),
+        _judge_condition(patch.guard.when, ground, "its guard"),
         replace(own, of_effect=True)
         if (own := _judge_condition(condition, ground, "the condition of this effect")) is not None
         else None,
@@ -78,7 +78,7 @@ def judge_guard(patch: Patch, condition: Condition | None, ground: RefKnowledge)
 
 
 def _judge_condition(condition: Condition | None, ground: RefKnowledge, what: str) -> Outlook | None:
-    if condition is None:
+    if condition is None or not is_decidable(condition):
         return None
     then, now = decide(condition, ground, 0), decide(condition, ground, 1)
     if now.holds is False:
@@ -116,8 +116,7 @@ def decide(condition: Condition, ground: RefKnowledge, side: int) -> Decision:
             return _decide_key(condition.text, ground, side)
         case ConditionKind.VERSION:
             return _decide_version(condition, ground, side)
-        case ConditionKind.ENV | ConditionKind.OPAQUE:
-            return Decision(None)
+    return Decision(None)
 
 
 def _decide_many(condition: Condition, ground: RefKnowledge, side: int) -> Decision:

@@ -263,7 +263,7 @@ def limit_by_guard(question: Question, severity: Severity) -> Iterator[Finding]:
     ground = question.sides.ground
     if ground is None or question.kind is DriftKind.EXTERNAL:
         return
-    found = judge_guard(question.patch, question.effect.condition, ground)
+    found = judge_guard(question.patch, question.effect.when, ground)
     if found is None:
         return
     failing = any(item.certain and item.why.reason is Reason.NOT_REACHED for item in question.lost)
@@ -277,7 +277,7 @@ def limit_by_version(question: Question, severity: Severity) -> Iterator[Finding
     """A write that does not run at the tip's version breaks nothing there; one that runs only where upstream lost the
     name adds it.
     """
-    running, own = question.sides.running, question.effect.condition
+    running, own = question.sides.running, question.effect.when
     if running is None or severity is not Severity.BREAKS or asks_about(own, ConditionKind.VERSION):
         return
     then, now = running.decide(question.effect.location)

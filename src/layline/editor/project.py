@@ -26,6 +26,7 @@ from layline.errors import Error
 from layline.git.narrow import Narrow
 from layline.patches.drift.lines import say_commit, tell_row
 from layline.patches.drift.read import OpenedDrift, open_drift
+from layline.patches.guards.show import show_condition
 from layline.patches.inventory.read import read_downstream, read_inventory
 from layline.patches.opened import OpenedInventory, open_reading
 from layline.patches.report import describe_change
@@ -144,7 +145,9 @@ class EditorProject:
         label = self.reading.workspace.label(one.backend)
         lines = [f"**Layline**: {describe_change(effect)} ({label}) `{effect.id}`"]
         lines += [f"- replacement: `{effect.replacement}`"] if effect.replacement else []
-        lines += [f"- when: `{effect.when}`"] if effect.when else ["- when: always, once this code runs"]
+        lines += (
+            [f"- when: `{when}`"] if (when := show_condition(effect.when)) else ["- when: always, once this code runs"]
+        )
         told = tell_row(row)
         lines.append(f"- {told.severity.word}[{told.code}]: {told.message}")
         lines += [f"- why: {row.detail}"] if row.detail else []

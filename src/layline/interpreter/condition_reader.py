@@ -1,36 +1,60 @@
 """Conditions taken apart: which of their parts are about upstream names, versions, config keys and the environment.
 
-`conditions` keeps what a person wants to see; here the same test becomes the value that two upstream refs can decide
-(`coupling.decide`), so that a patch whose guard can no longer be true is told from one that is only switched off.
+`conditions` reduces a test and knows its words; here it becomes the one value that is shown, asked for its keys, and
+decided at an upstream ref, so that a patch whose guard can no longer be true is told from one that is switched off.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
-from layline.core.condition import Condition, ConditionKind, is_decidable, need_key, need_name, need_version, negate
+from layline.core.condition import (
+    OPAQUE,
+    Condition,
+    ConditionKind,
+    need_key,
+    need_name,
+    need_version,
+    negate,
+    say,
+)
 from layline.interpreter.conditions import Reader
 from layline.interpreter.values import Called, Element, Literal, Member, Outside, Test, Value
 
 _PRESENT = frozenset({"builtins.callable", "builtins.bool"})
 _VERSION_CALLS = frozenset({"packaging.version.parse", "packaging.version.Version", "pkg_resources.parse_version"})
 _COMPARISONS = frozenset({"==", "!=", "<", ">", "<=", ">="})
+_JOINS = {"and": ConditionKind.ALL, "or": ConditionKind.ANY}
 _MOST_PARTS = 40
 
 
-def build_condition(test: Value, reader: Reader) -> Condition | None:
-    """The condition of a simplified test; None where no part of it can be decided by reading upstream."""
-    found = _build(test, reader)
-    return found if is_decidable(found) else None
-
-
-def _build(value: Value, reader: Reader) -> Condition:
+def build_condition(value: Value, reader: Reader) -> Condition:
+    """The condition of a simplified test, with its words, its config keys and what else it needs."""
     match value:
         case Test(operator="and" | "or" as operator, operands=operands) if len(operands) <= _MOST_PARTS:
-            kind = ConditionKind.ALL if operator == "and" else ConditionKind.ANY
-            return Condition(kind=kind, parts=tuple(_build(operand, reader) for operand in operands))
+            parts = tuple(build_condition(operand, reader) for operand in operands)
+            return Condition(kind=_JOINS[operator], parts=parts)
         case Test(operator="not", operands=(inner,)):
-            return negate(_build(inner, reader))
+            return replace(negate(build_condition(inner, reader)), shown=reader.show(value))
+    return replace(
+        _recognise(value, reader),
+        shown=reader.show(value),
+        keys=tuple(dict.fromkeys(reader.find_keys(value))),
+        needs=tuple(reader.find_others(value)),
+    )
+
+
+def tell_condition(value: Value, reader: Reader) -> Condition:
+    """The condition of a simplified test in words alone."""
+    match value:
+        case Test(operator="and" | "or" as operator, operands=operands):
+            return Condition(kind=_JOINS[operator], parts=tuple(tell_condition(one, reader) for one in operands))
+    return say(reader.show(value))
+
+
+def _recognise(value: Value, reader: Reader) -> Condition:
+    match value:
         case Test(operator="importable", operands=operands):
             names = [_name(operand) or _literal(operand) for operand in operands]
             if all(names):
@@ -39,7 +63,7 @@ def _build(value: Value, reader: Reader) -> Condition:
             found = need_name(name)
             return found if operator == "is not" else negate(found)
         case Test(operator=operator, operands=(left, right)) if operator in _COMPARISONS:
-            return _comparison(value, reader, (operator, left, right))
+            return _comparison(reader, (operator, left, right))
         case Called(callee=Outside(path="builtins.hasattr"), arguments=(owner, Literal(value=str(name)), *_)):
             if above := _name(owner):
                 return need_name(f"{above}.{name}")
@@ -52,10 +76,10 @@ def _build(value: Value, reader: Reader) -> Condition:
             | Element(owner=Outside(path="os.environ"), key=Literal(value=str(name)))
         ):
             return Condition(kind=ConditionKind.ENV, text=name)
-    return Condition(kind=ConditionKind.OPAQUE, text=reader.show(value))
+    return OPAQUE
 
 
-def _comparison(value: Value, reader: Reader, parts: tuple[str, Value, Value]) -> Condition:
+def _comparison(reader: Reader, parts: tuple[str, Value, Value]) -> Condition:
     """A version against a literal, or a config key against something true."""
     operator, left, right = parts
     version, wanted = _version(left), _literal(_unwrap(right))
@@ -65,7 +89,7 @@ def _comparison(value: Value, reader: Reader, parts: tuple[str, Value, Value]) -
     is_true = isinstance(right, Literal) and bool(right.value)
     if key is not None and operator in {"==", ">", ">="} and is_true and _is_off_by_default(left):
         return need_key(key)
-    return Condition(kind=ConditionKind.OPAQUE, text=reader.show(value))
+    return OPAQUE
 
 
 def _is_off_by_default(value: Value) -> bool:

@@ -23,8 +23,11 @@ from layline.interpreter.values import (
     Instance,
     Items,
     Literal,
+    Made,
     Member,
     Outside,
+    Partial,
+    Source,
     Table,
     Test,
     Unknown,
@@ -54,6 +57,8 @@ _OPERATORS = {
     "operator.div": "/",
     "operator.mod": "%",
 }
+_DESCRIBED = (Unknown, Partial, Table, Made, Source)
+"""Values that nobody writes in a test."""
 _VERSION = re.compile(r"version|_min_|_ge_|_below|_above|packaging", re.IGNORECASE)
 _PLATFORM = re.compile(r"cuda|hip|rocm|xpu|npu|gpu|device|platform|arch|sys\.version_info|is_available", re.IGNORECASE)
 
@@ -257,6 +262,11 @@ def find_chains(value: Value) -> Iterator[tuple[str, ...]]:
         chain = read_chain(inner)
         if chain is not None:
             yield chain
+
+
+def is_vague(value: Value) -> bool:
+    """Whether a part of a test can only be described: `<a value too large to follow>`."""
+    return any(isinstance(part, _DESCRIBED) for part in walk(value, lambda _: False))
 
 
 @dataclass(frozen=True, slots=True)

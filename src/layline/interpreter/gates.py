@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from layline.core.condition import Condition, ConditionKind, say
 from layline.source.walking import walk
 
 Definition: TypeAlias = "ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef"
@@ -293,25 +294,31 @@ def _absorb(items: list[Gate]) -> Iterator[Gate]:
             yield item if kept == item.parts else combine(item.operator, kept)
 
 
-def show_gates(gates: list[Gate], body: list[ast.stmt]) -> str | None:
-    """The gates as one condition; names that the block assigns once are explained."""
+def read_gates(gates: list[Gate], body: list[ast.stmt]) -> Condition:
+    """The gates as one condition in the words of the source; names that the block assigns once are explained."""
     whole = combine("and", tuple(gates))
-    if whole == ALWAYS:
-        return None
-    return "never" if whole == NEVER else _show(whole, _find_assigned(body, _last_line(whole)))
+    return _tell(whole, {} if whole in (ALWAYS, NEVER) else _find_assigned(body, _last_line(whole)))
 
 
-def _show(gate: Gate, known: dict[str, str], within: str = "") -> str:
+def read_words(node: ast.expr) -> Condition:
+    """A test as it is written."""
+    match node:
+        case ast.BoolOp(op=operator, values=values):
+            kind = ConditionKind.ALL if isinstance(operator, ast.And) else ConditionKind.ANY
+            return Condition(kind=kind, parts=tuple(map(read_words, values)))
+    return say(ast.unparse(node))
+
+
+def _tell(gate: Gate, known: dict[str, str]) -> Condition:
+    if gate.operator == "or" and gate.parts and all(not part.holds and not part.operator for part in gate.parts):
+        positive = Condition(kind=ConditionKind.ALL, parts=tuple(_tell(invert(part), known) for part in gate.parts))
+        return Condition(kind=ConditionKind.NOT, parts=(positive,))
     if gate.operator:
-        parts = gate.parts
-        if gate.operator == "or" and all(not part.holds and not part.operator for part in parts):
-            positive = " and ".join(_show(invert(part), known, "and") for part in parts)
-            return f"not ({positive})"
-        text = f" {gate.operator} ".join(_show(part, known, gate.operator) for part in parts)
-        return f"({text})" if within and within != gate.operator else text
+        kind = ConditionKind.ALL if gate.operator == "and" else ConditionKind.ANY
+        return Condition(kind=kind, parts=tuple(_tell(part, known) for part in gate.parts))
     if gate.node is None:
-        return gate.text if gate.holds else gate.opposite
-    return _show_test(gate.node, known) if gate.holds else _show_opposite(gate.node, known)
+        return say(gate.text if gate.holds else gate.opposite)
+    return say(_show_test(gate.node, known) if gate.holds else _show_opposite(gate.node, known))
 
 
 def _show_test(node: ast.expr, known: dict[str, str]) -> str:

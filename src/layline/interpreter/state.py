@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+from layline.core.condition import Condition, ConditionKind
 from layline.core.evidence import Location
 from layline.interpreter.events import Log
 from layline.interpreter.events import Write as WriteEvent
+from layline.interpreter.gates import read_words
 from layline.interpreter.undo import Journal
 from layline.interpreter.values import Function, Instance, Literal, Member, Outside, Test, Value, negate
 from layline.source.fingerprint import text_of as text_of_node
@@ -220,20 +222,18 @@ class Machine(ABC):
             if frame.function is not None
         )
 
-    def say_test(self, test: Value) -> str | None:
+    def read_written(self, test: Value) -> Condition | None:
         """A test in the words of the source; None where it was never written."""
         match test:
             case Test(operator="not", operands=(inner,)):
-                text = self.say_test(inner)
-                return None if text is None else f"not ({text})"
-            case Test(operator="and", operands=operands) if test not in self.tests:
-                words = [self.say_test(operand) for operand in operands]
-                return None if None in words else " and ".join(word for word in words if word)
-            case Test(operator="or", operands=operands) if test not in self.tests:
-                words = [self.say_test(operand) for operand in operands]
-                return None if None in words else " or ".join(f"({word})" for word in words)
+                found = self.read_written(inner)
+                return None if found is None else Condition(kind=ConditionKind.NOT, parts=(found,))
+            case Test(operator="and" | "or" as operator, operands=operands) if test not in self.tests:
+                kind = ConditionKind.ALL if operator == "and" else ConditionKind.ANY
+                parts = tuple(part for one in operands if (part := self.read_written(one)) is not None)
+                return Condition(kind=kind, parts=parts) if len(parts) == len(operands) else None
         node = self.tests.get(test)
-        return None if node is None else ast.unparse(node)
+        return None if node is None else read_words(node)
 
     def note_test(self, test: Value, node: ast.expr) -> None:
         """Of two spellings that imports know of one test the smaller counts, whichever module was read first."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from layline.core.evidence import encode_skipped
+from layline.patches.guards.show import show_condition, show_guard
 from layline.patches.wanted import is_addition, is_state
 
 if TYPE_CHECKING:
@@ -52,10 +53,10 @@ def encode_patch(patch: Patch) -> answers.Patch:
         "active": patch.active,
         "active_reason": patch.active_reason,
         "guard": {
-            "text": patch.guard.text,
+            "text": show_condition(patch.guard.written) or None,
             "keys": list(patch.guard.keys),
             "other": list(patch.guard.other),
-            "expression": patch.guard.expression,
+            "expression": show_guard(patch.guard),
         },
         "body_keys": list(patch.body_keys),
         "effects": [encode_effect(effect) for effect in patch.effects],
@@ -85,7 +86,7 @@ def encode_effect(effect: Effect) -> answers.Effect:
         "suggestion": effect.suggestion,
         "removal": _encode_removal(effect),
         "anchors": list(effect.anchors),
-        "when": effect.when,
+        "when": show_condition(effect.when) or None,
         "state": is_state(effect),
     }
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from layline.patches.guards.show import show_condition
+
 if TYPE_CHECKING:
     from layline.core.patch import Inventory, Patch, Unregistered
     from layline.patches.declared_keys import Schema
@@ -88,7 +90,7 @@ def _stray_texts(item: Unregistered) -> Iterator[tuple[str, str]]:
     yield "place", f"{effect.location} {target}"
     yield "inside", item.within
     yield "replacement", effect.replacement or ""
-    yield "condition", effect.when or ""
+    yield "condition", show_condition(effect.when)
 
 
 def _plain(text: str) -> str:

@@ -106,7 +106,7 @@ class Installer:
     """Lines of helpers that a caller handed an object of ours."""
     module: Module | None = None
     """The one whose code is being judged."""
-    conditions: dict[Value, tuple[str | None, Condition | None]] = field(default_factory=dict)
+    conditions: dict[Value, Condition | None] = field(default_factory=dict)
     """What was read of tests: a dispatch asks the same ones on the way to each of its cases."""
 
     @contextmanager

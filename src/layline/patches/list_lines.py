@@ -10,6 +10,7 @@ from layline.core.evidence import Severity
 from layline.core.listing import Diagnostic, Group, Listing
 from layline.core.patch import Holder, Style, TargetKind
 from layline.core.prose import count, verb
+from layline.patches.guards.show import show_both
 from layline.patches.report import describe_change, describe_closing, find_shared_targets, is_on_object
 from layline.patches.wanted import DEAD, NEVER_ACTIVE, find_warnings
 
@@ -126,8 +127,7 @@ def _describe(effect: Effect) -> str:
 
 
 def _condition(effect: Effect, patch: Patch | None) -> str:
-    guard = patch.guard.expression if patch is not None and patch.guard.expression != "always" else ""
-    both = " and ".join(part for part in (guard, effect.when or "") if part)
+    both = show_both(effect, patch)
     rest = f", else {effect.otherwise}" if effect.otherwise else ""
     return f"when {both}{rest}" if both else ""
 

@@ -7,8 +7,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+from layline.core.condition import ALWAYS, ConditionKind, combine
 from layline.core.patch import Effect, Guard, Inventory, Patch, TargetKind, Unregistered
 from layline.errors import Error
+from layline.patches.guards.show import show_condition
 
 _PLACE = re.compile(r"(?P<path>.+\.\w+):(?P<line>\d+)\Z")
 _MOST = 6
@@ -128,8 +130,8 @@ def as_patch(items: list[Unregistered]) -> Patch:
     """Effects outside any registration that stand in one scope, as the patch a reader sees in them."""
     first = items[0]
     _, scope = split_scope(first.within, first.effect.location.path)
+    asked = tuple(item.effect.when for item in items if item.effect.when and show_condition(item.effect.when))
     callers = tuple(dict.fromkeys(place for item in items for place in item.called_from))
-    conditions = tuple(dict.fromkeys(item.effect.when for item in items if item.effect.when))
     line = first.effect.location.line
     return Patch(
         id=first.effect.id,
@@ -140,10 +142,7 @@ def as_patch(items: list[Unregistered]) -> Patch:
         handler=scope,
         handler_lines=(line, line),
         active_reason=f"it applies when {scope} runs" if scope else "it applies when the module is imported",
-        guard=Guard(
-            keys=tuple(dict.fromkeys(key for item in items for key in item.keys)),
-            expression="; or ".join(conditions) or "always",
-        ),
+        guard=Guard(when=combine(ConditionKind.ANY, asked) if asked else ALWAYS),
         effects=tuple(item.effect for item in items),
         implementation=tuple(
             dict.fromkeys(item.effect.replacement_at.path for item in items if item.effect.replacement_at)

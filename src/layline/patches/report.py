@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from layline.core.evidence import Alert, Evidence, Severity
 from layline.core.patch import Holder, Moment, Style, TargetKind
 from layline.core.report import Bullets, Cell, Paragraph, Report, Section, Table
+from layline.patches.guards.show import show_condition, show_guard
 from layline.patches.wanted import DELETED, is_addition, is_state
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def describe_effect(effect: Effect) -> str:
 
 def describe_enabling(patch: Patch) -> str:
     """When a patch is on, in one line."""
-    words = [patch.guard.expression]
+    words = [show_guard(patch.guard)]
     if patch.version_gates:
         words.append(f"versions {', '.join(map(str, patch.version_gates))}")
     if patch.body_keys:
@@ -235,7 +236,8 @@ def _build_unregistered(title: str, intro: str, items: list[Unregistered], at: t
                 _describe_change(effect),
                 effect.replacement or "",
                 Cell(str(effect.location), place, code=True),
-                effect.when or (f"called from {', '.join(item.called_from[:3])}" if item.called_from else ""),
+                show_condition(effect.when)
+                or (f"called from {', '.join(item.called_from[:3])}" if item.called_from else ""),
             )
         )
     columns = ("Inside", "What it changes", "Replacement", "Code location", "When")

@@ -13,6 +13,7 @@ from layline.errors import GitError
 from layline.history import read_log
 from layline.patches.data import encode_patch
 from layline.patches.declared_keys import read_schema
+from layline.patches.guards.show import show_condition
 from layline.patches.inventory.read import find_handler_calls
 from layline.patches.named import Named
 from layline.patches.opened import OpenedInventory
@@ -107,15 +108,15 @@ def _build_logic(patch: Patch) -> Section:
     rows: list[tuple[Inline, ...]] = []
     for effect in patch.effects:
         what = describe_effect(effect) if effect.target else describe_logic((effect,))
-        remark = effect.when or ""
+        remark = show_condition(effect.when)
         if effect.anchors:
             remark = f"searches for {'; '.join(repr(anchor) for anchor in effect.anchors)} {remark}".strip()
         rows.append((what, effect.replacement or "", Cell(str(effect.location), code=True), remark))
     blocks: list[Block] = [
         Table(columns=("Effect", "Replacement", "Installed at", "Inside the handler"), rows=tuple(rows))
     ]
-    if patch.guard.text:
-        blocks.append(Paragraph(("Guard as written: ", Cell(patch.guard.text, code=True))))
+    if patch.guard.written is not None:
+        blocks.append(Paragraph(("Guard as written: ", Cell(show_condition(patch.guard.written), code=True))))
     return Section(title="Exact logic", blocks=tuple(blocks))
 
 

@@ -89,7 +89,7 @@ def is_dead(effect: Effect) -> bool:
     return (
         effect.target_kind is TargetKind.ABSENT
         and known
-        and not asks_about(effect.condition, ConditionKind.VERSION, ConditionKind.NAME)
+        and not asks_about(effect.when, ConditionKind.VERSION, ConditionKind.NAME)
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from layline.change.compare import Comparison
-from layline.core.condition import Condition, ConditionKind
+from layline.core.condition import Condition, ConditionKind, is_decidable
 from layline.core.drift import DriftKind
 from layline.core.patch import Effect, Patch, Style
 from layline.core.why import say_all
@@ -53,15 +53,16 @@ def _find_off(row: Drift, patch: Patch | None, sides: Sides) -> str | None:
     if not row.active:
         return "the patch is never active"
     ground = sides.ground
-    conditions = [one for one in (patch.guard.condition if patch else None, row.effect and row.effect.condition) if one]
+    asked = (patch.guard.when if patch else None, row.effect.when if row.effect else None)
+    conditions = [one for one in asked if one is not None and is_decidable(one)]
     if ground is not None:
         gates = judge_gates(patch.version_gates, ground) if patch is not None else None
         if gates is not None and gates.can_go:
             return "its version gate is false here"
         if any(decide(condition, ground, 1).holds is False for condition in conditions):
             return "its condition is false here"
-    asked = any(_asks_for(condition, row.target or "") for condition in conditions)
-    return "not there, but the patch asks for it first" if asked and row.dead_today else None
+    needed = any(_asks_for(condition, row.target or "") for condition in conditions)
+    return "not there, but the patch asks for it first" if needed and row.dead_today else None
 
 
 def _asks_for(condition: Condition, target: str) -> bool:

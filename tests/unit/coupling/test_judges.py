@@ -58,7 +58,7 @@ def judge(
         target=target,
         location=Location("harbour/patch.py", len(ours.splitlines())),
         replacement_at=None if more else Location("harbour/patch.py", 1),
-        condition=condition,
+        when=condition,
     )
     patch = Patch(
         id="p",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from layline.patches.guards.show import show_condition
 from snippets import read_files
 
 _W = "from wrapt import wrap_function_wrapper as wrap\nnew = lambda w, i, a, k: w(*a)\n"
@@ -64,13 +65,16 @@ def test_parts_of_a_target_come_from_one_branch(tmp_path: Path, name: str, body:
 def test_comparing_the_module_of_something_decides_nothing(tmp_path: Path) -> None:
     body = "import up.a\nif up.a.f.__module__ == 'own.boot':\n    return\nup.a.f = new"
     (item,) = read_files(tmp_path, {"own/boot.py": _write(body)}).unregistered
-    assert (item.effect.target, item.effect.when) == ("up.a.f", "up.a.f.__module__ != 'own.boot'")
+    assert (item.effect.target, (show_condition(item.effect.when) or None)) == (
+        "up.a.f",
+        "up.a.f.__module__ != 'own.boot'",
+    )
 
 
 def test_alternatives_are_in_brackets_before_what_chooses_the_target(tmp_path: Path) -> None:
     body = "if not flag or other:\n    home, name = find()\n    wrap(home, name, new)"
     found = read_files(tmp_path, {"own/boot.py": _write(body)}).unregistered
-    assert [item.effect.when for item in found] == [
+    assert [(show_condition(item.effect.when) or None) for item in found] == [
         "(not flag or other) and up.fresh.B is importable",
         "(not flag or other) and not up.fresh.B is importable",
     ]

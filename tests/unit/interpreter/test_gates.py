@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from layline.interpreter.gates import find_gates, show_gates
+from layline.interpreter.gates import find_gates, read_gates
+from layline.patches.guards.show import show_condition
 from snippets import read_files
 
 GATES: list[tuple[str, str | None]] = [
@@ -49,7 +50,7 @@ GATES: list[tuple[str, str | None]] = [
 def test_a_line_is_reached_when(source: str, expected: str | None) -> None:
     line = next(i for i, text in enumerate(source.splitlines(), 1) if "HERE" in text)
     body = ast.parse(source).body
-    assert show_gates(list(find_gates(body, line)), body) == expected
+    assert (show_condition(read_gates(list(find_gates(body, line)), body)) or None) == expected
 
 
 WHENS: list[tuple[str, str, list[tuple[str | None, str | None]]]] = [
@@ -101,7 +102,7 @@ def test_an_effect_happens_when(
     tmp_path: Path, name: str, source: str, expected: list[tuple[str | None, str | None]]
 ) -> None:
     found = read_files(tmp_path, {"own/boot.py": source}).unregistered
-    assert [(item.effect.target, item.effect.when) for item in found] == expected
+    assert [(item.effect.target, (show_condition(item.effect.when) or None)) for item in found] == expected
 
 
 STYLES: list[tuple[str, str, str]] = [

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from layline.patches.guards.show import show_condition
 from snippets import HEAD, handler, only, read_files, read_snippet
 
 ENTERED = """
@@ -168,7 +169,7 @@ def test_a_decorator_that_patches_stands_in_the_function_around_it(tmp_path: Pat
     (item,) = read_files(tmp_path, {"own/boot.py": DECORATED}).unregistered
     assert (item.effect.target, item.effect.location.line) == ("up.io.open", 19)
     assert item.within == "own.boot.patch_io"
-    assert item.effect.when == "flag"
+    assert (show_condition(item.effect.when) or None) == "flag"
     assert item.effect.moment.value == "transient"
     assert item.called_from == ("own/boot.py:29",)
 
@@ -191,7 +192,7 @@ def test_a_swap_by_one_of_two_names_is_put_back(tmp_path: Path) -> None:
         "      setattr(m, name, old)\n"
     )
     found = read_files(tmp_path, {"own/boot.py": source, "own/v.py": ""}).unregistered
-    assert [(i.effect.target, i.effect.moment.value, i.effect.when) for i in found] == [
+    assert [(i.effect.target, i.effect.moment.value, (show_condition(i.effect.when) or None)) for i in found] == [
         ("up.a.load", "transient", "is_old('<', '5')"),
         ("up.a.open", "transient", "not (is_old('<', '5'))"),
     ]
@@ -361,7 +362,7 @@ def test_the_gate_at_the_only_call_is_told(tmp_path: Path) -> None:
         "own/x.py": "import os\nfrom own.boot import start_up\nif os.getenv('FAST') == '1':\n    start_up()\n",
     }
     (item,) = read_files(tmp_path, files).unregistered
-    assert item.effect.when == "in the caller x: os.getenv('FAST') == '1'"
+    assert (show_condition(item.effect.when) or None) == "in the caller x: os.getenv('FAST') == '1'"
 
 
 def test_a_kept_original_that_is_thrown_away_is_no_effect(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from layline.patches.guards.show import show_condition, show_guard
 from snippets import read_files
 
 MANAGER = """
@@ -59,10 +60,10 @@ def apply(features, own_args):
 def test_a_caller_s_question_is_asked_of_the_class_that_registers(tmp_path: Path) -> None:
     files = {"own/manager.py": MANAGER, "own/features.py": FEATURES, "own/run.py": RUN}
     found = {patch.id: patch.guard for patch in read_files(tmp_path, files).patches}
-    assert found["up.a.f"].expression == "2 <= level and go_fast (where register_all is called, own/run.py:8)"
+    assert show_guard(found["up.a.f"]) == "2 <= level and go_fast (where register_all is called, own/run.py:8)"
     assert found["up.a.f"].keys == ("go_fast", "level")
-    assert found["up.a.f"].text == "feature.is_wanted(own_args)"
-    assert found["up.a.g"].expression == "always"
+    assert show_condition(found["up.a.f"].written) == "feature.is_wanted(own_args)"
+    assert show_guard(found["up.a.g"]) == "always"
 
 
 CALLERS: list[tuple[str, str, str]] = [
@@ -82,10 +83,10 @@ def test_always_is_not_said_of_what_a_caller_decides(tmp_path: Path, name: str, 
     boot = "from own.manager import Manager\ndef go():\n    Manager.register_patch('up.a.f', print)\n"
     files = {"own/manager.py": MANAGER, "own/boot.py": boot, "own/x.py": source}
     (patch,) = read_files(tmp_path, files).patches
-    assert patch.guard.expression == expected
+    assert show_guard(patch.guard) == expected
 
 
 def test_a_registration_on_import_is_always(tmp_path: Path) -> None:
     boot = "from own.manager import Manager\nManager.register_patch('up.a.f', print)\n"
     (patch,) = read_files(tmp_path, {"own/manager.py": MANAGER, "own/boot.py": boot}).patches
-    assert patch.guard.expression == "always"
+    assert show_guard(patch.guard) == "always"

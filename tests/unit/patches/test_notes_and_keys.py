@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from layline.core.condition import need_key
 from layline.core.evidence import Location, Skipped
 from layline.core.patch import Effect, Guard, Inventory, Patch, Style
 from layline.patches.declared_keys import Declared, Schema, parse_keys
@@ -26,7 +27,7 @@ def _patch(name: str, key: str, target: str) -> Patch:
         location=place,
         handler="h",
         handler_lines=(3, 4),
-        guard=Guard(keys=(key,), expression=key),
+        guard=Guard(when=need_key(key)),
         effects=(effect,),
     )
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from layline.core.patch import TargetKind
+from layline.patches.guards.show import show_condition
 from layline.patches.installer import Known, MemberKind
 from layline.patches.inventory.read import read_inventory
 from layline.patches.list_lines import build_listing
@@ -111,7 +112,11 @@ def test_the_condition_that_chose_the_value_is_told(
     tmp_path: Path, name: str, source: str, replacement: str, otherwise: str | None, when: str | None
 ) -> None:
     (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
-    assert (item.effect.replacement, item.effect.otherwise, item.effect.when) == (replacement, otherwise, when)
+    assert (item.effect.replacement, item.effect.otherwise, (show_condition(item.effect.when) or None)) == (
+        replacement,
+        otherwise,
+        when,
+    )
 
 
 WHOSE: list[tuple[str, str, list[tuple[str | None, str, str | None]]]] = [

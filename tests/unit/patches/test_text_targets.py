@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from layline.patches.guards.show import show_guard
 from snippets import read_files
 
 PATCHER = """
@@ -109,9 +110,9 @@ def second(): pass
     found = {patch.id: patch for patch in read_files(tmp_path, {"own/boot.py": source}).patches}
     assert sorted(found) == ["up.a.C.m", "up.a.f"]
     first, second = found["up.a.C.m"], found["up.a.f"]
-    assert first.guard.expression == "registered with backend='trt', check=REWRITER.version(8)"
+    assert show_guard(first.guard) == "registered with backend='trt', check=REWRITER.version(8)"
     assert (first.effects[0].style.value, first.effects[0].moment.value) == ("function-wrapping", "deferred")
-    assert (second.guard.expression, second.effects[0].style.value) == ("always", "binding-replacement")
+    assert (show_guard(second.guard), second.effects[0].style.value) == ("always", "binding-replacement")
 
 
 def test_what_a_helper_is_seen_to_write_is_told_once(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from layline.core.condition import ALWAYS, say
 from layline.core.evidence import Location
 from layline.core.patch import Effect, Guard, Inventory, Moment, Patch, Style, Unregistered
 from layline.patches.tracing.compare import Records, Seen, compare, read_records
@@ -17,7 +18,9 @@ from layline.patches.tracing.run import run_traced
 
 def _effect(target: str | None, *, when: str | None = None, moment: Moment = Moment.INSTALL) -> Effect:
     style = Style.BINDING_REPLACEMENT
-    return Effect(style=style, target=target, location=Location("own/a.py", 3), when=when, moment=moment)
+    return Effect(
+        style=style, target=target, location=Location("own/a.py", 3), when=say(when) if when else None, moment=moment
+    )
 
 
 UNSEEN = [
@@ -41,7 +44,7 @@ def test_what_was_not_seen_is_explained(effect: Effect, guard: str, modules: set
         location=Location("own/a.py", 1),
         handler="install",
         handler_lines=(1, 4),
-        guard=Guard(expression=guard),
+        guard=Guard(when=say(guard) if guard != "always" else ALWAYS),
         effects=(effect,),
     )
     traced = compare(

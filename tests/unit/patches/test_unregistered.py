@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from layline.core.patch import TargetKind
+from layline.patches.guards.show import show_condition
 from layline.patches.list_lines import build_listing
 from snippets import read_files
 
@@ -306,7 +307,7 @@ def test_objects_of_a_run_are_told_as_they_are_reached(
     (item,) = read_files(tmp_path, {"own/boot.py": source}).unregistered
     assert item.effect.style.value == style
     assert (item.effect.reason or "").startswith(reason)
-    assert item.effect.when == when
+    assert (show_condition(item.effect.when) or None) == when
 
 
 CONDITIONS = [
@@ -350,7 +351,7 @@ def test_conditions_of_lists_loops_and_flags(
     tmp_path: Path, name: str, source: str, expected: dict[str, str | None]
 ) -> None:
     found = read_files(tmp_path, {"own/boot.py": source}).unregistered
-    assert {item.effect.target: item.effect.when for item in found} == expected
+    assert {item.effect.target: (show_condition(item.effect.when) or None) for item in found} == expected
 
 
 REGISTERED = [

@@ -11,6 +11,7 @@ from layline.core.evidence import Location
 from layline.core.patch import Effect, Holder, Inventory, Patch, Removal, Style, TargetKind
 from layline.patches.declared_keys import Schema
 from layline.patches.find import find_word
+from layline.patches.guards.show import show_condition
 from layline.patches.report import describe_change, describe_logic
 from layline.patches.wanted import is_dead, is_state
 from snippets import read_files
@@ -84,9 +85,7 @@ def test_what_asks_for_a_version_is_off_at_the_pin_not_dead() -> None:
     effect = Effect(style=R, target="up.a.f", location=OURS, target_kind=TargetKind.ABSENT, removal=gone)
     assert is_dead(effect)
     version = need_version("up.__version__", "<", "2")
-    asked = Effect(
-        style=R, target="up.a.f", location=OURS, target_kind=TargetKind.ABSENT, removal=gone, condition=version
-    )
+    asked = Effect(style=R, target="up.a.f", location=OURS, target_kind=TargetKind.ABSENT, removal=gone, when=version)
     assert not is_dead(asked)
 
 
@@ -112,4 +111,36 @@ def test_the_condition_of_the_only_import_is_told(tmp_path: Path) -> None:
         "own/have.py": "def has_up():\n    return ask()\n",
     }
     (item,) = read_files(tmp_path, files).unregistered
-    assert item.effect.when == "in the caller own, which imports it: has_up()"
+    assert (show_condition(item.effect.when) or None) == "in the caller own, which imports it: has_up()"
+
+
+OWN_WORDS = [
+    # words of the user's source that are ours as well, what the patch asks, what is told
+    (
+        "in the caller",
+        "who == 'in the caller'",
+        "who == 'in the caller'; and in the caller own, which imports it: has_up()",
+    ),
+    ("plain", "who == 'us'", "who == 'us'; and in the caller own, which imports it: has_up()"),
+]
+
+
+@pytest.mark.parametrize(("name", "test", "told"), OWN_WORDS, ids=[row[0] for row in OWN_WORDS])
+def test_words_of_the_source_are_not_taken_for_ours(tmp_path: Path, name: str, test: str, told: str) -> None:
+    files = {
+        "own/fast.py": f"import up.a as m\nfrom own.have import who\nif {test}:\n    m.f = print\n",
+        "own/__init__.py": "from own.have import has_up\nif has_up():\n    import own.fast\n",
+        "own/have.py": "who = ask()\ndef has_up():\n    return ask()\n",
+    }
+    (item,) = read_files(tmp_path, files).unregistered
+    assert show_condition(item.effect.when) == told
+
+
+def test_a_text_in_angle_brackets_is_told_as_it_is(tmp_path: Path) -> None:
+    source = (
+        "def go(x):\n    if x.token == '<unk>':\n        import up.a as m\n    else:\n        import up.b as m\n"
+        "    m.f = print\n"
+    )
+    found = read_files(tmp_path, {"own/boot.py": source}).unregistered
+    whens = {item.effect.target: show_condition(item.effect.when) for item in found}
+    assert whens == {"up.a.f": "x.token == '<unk>'", "up.b.f": "x.token != '<unk>'"}

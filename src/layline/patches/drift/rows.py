@@ -152,7 +152,7 @@ class RowKeeper:
 def find_asked_keys(subject: Subject) -> set[str]:
     """Config keys that a judge may ask about."""
     patch, effect = subject.patch, subject.effect
-    found = {*patch.guard.keys, *patch.body_keys, *find_keys(patch.guard.condition)}
+    found = {*patch.guard.keys, *patch.body_keys}
     if effect is not None:
-        found |= {*effect.mutates, *find_keys(effect.condition)}
+        found |= {*effect.mutates, *find_keys(effect.when)}
     return found

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from layline.core.condition import ALWAYS, NEVER, Condition, ConditionKind, combine, find_keys, find_told, tell
 from layline.core.patch import Guard
-from layline.interpreter.conditions import Reader, simplify
+from layline.interpreter.condition_reader import build_condition
+from layline.interpreter.conditions import Reader, is_vague, simplify
 from layline.interpreter.config_paths import CONTAINERS, loosen
-from layline.interpreter.gates import Gate, combine, find_body, find_gates, show_gates
+from layline.interpreter.gates import Gate, find_body, find_gates, read_gates
+from layline.interpreter.gates import combine as combine_gates
 from layline.interpreter.scope import Scope
 from layline.interpreter.values import Argument, Class, Instance, Test, Value, negate, truth
+from layline.patches.guards.show import show_condition
 
 if TYPE_CHECKING:
     from layline.core.patch import Unregistered
@@ -24,47 +29,50 @@ _MOST_SITES = 3
 
 def build_caller_guard(item: Unregistered, callers: Callers, installer: Installer) -> Guard:
     """What must hold for a registration to happen; "always" only where it happens on import."""
-    own = item.effect.when
+    own = find_told(item.effect.when)
     if not callers.is_function:
-        return Guard(text=own, keys=item.keys, expression=own or "always", condition=item.effect.condition)
+        return _guard(item, own, own)
     name = item.within.rpartition(".")[2]
     calls = [site for site in callers.sites if site.use is not None and site.use.is_call]
     if not calls:
-        known = f"where {name} runs ({callers.places[0]})" if callers.places else f"where {name} runs (no caller found)"
-        whole = f"{_bracket(own)} and {known}" if own else known
-        return Guard(text=own, keys=item.keys, expression=whole, condition=item.effect.condition)
+        known = callers.places[0] if callers.places else "no caller found"
+        return _guard(item, combine(ConditionKind.ALL, (own, _at(f"where {name} runs ({known})"))), own)
     read = [_read_site(site, item, installer) for site in calls[:_MOST_SITES]]
-    texts = list(dict.fromkeys(text for text, _, _ in read))
-    more = f" (and {len(calls) - _MOST_SITES} more callers)" if len(calls) > _MOST_SITES else ""
-    where = " or ".join(f"({text})" if len(texts) > 1 else text for text in texts) + more
-    keys = {*item.keys, *(key for _, found, _ in read for key in found)}
-    written = " and ".join(text for text in (own, read[0][2]) if text)
-    whole = where if not own else own if where == "always" else f"{_bracket(own)} and {where}"
-    return Guard(text=written or None, keys=tuple(sorted(keys)), expression=whole, condition=item.effect.condition)
+    where = combine(ConditionKind.ANY, (asked for asked, _ in read))
+    if len(calls) > _MOST_SITES:
+        where = _at(f"and {len(calls) - _MOST_SITES} more callers", where)
+    return _guard(
+        item, combine(ConditionKind.ALL, (own, where)), combine(ConditionKind.ALL, (own, read[0][1] or ALWAYS))
+    )
 
 
-def _read_site(site: Site, item: Unregistered, installer: Installer) -> tuple[str, tuple[str, ...], str | None]:
-    """What one caller asks before it calls: in a few words, its config keys, and as it is written."""
+def _guard(item: Unregistered, told: Condition, written: Condition) -> Guard:
+    when = tell(item.effect.when, told) or ALWAYS
+    return Guard(when=when, written=None if written == ALWAYS else written)
+
+
+def _at(text: str, *asked: Condition) -> Condition:
+    return Condition(kind=ConditionKind.SITE, text=text, parts=asked)
+
+
+def _read_site(site: Site, item: Unregistered, installer: Installer) -> tuple[Condition, Condition | None]:
+    """What one caller asks before it calls: reduced, and as it is written."""
     name = item.within.rpartition(".")[2]
     place = f"where {name} is called, {site.path}:{site.line}"
     body = find_body(site.use.place.node) if site.use is not None and site.use.place.node is not None else []
     gates = list(find_gates(body, site.line))
-    written = show_gates(gates, body)
-    if written is None:
-        return place, (), None
-    value = _evaluate(combine("and", tuple(gates)), site, item, installer)
+    written = read_gates(gates, body)
+    if written == ALWAYS:
+        return _at(place), None
+    value = _evaluate(combine_gates("and", tuple(gates)), site, item, installer)
     if value is None:
-        return f"{written} ({place})", (), written
+        return _at(place, written), written
     test, reader = simplify(value), Reader(loosen(installer.roots))
     if truth(test) is not None:
-        return "always" if truth(test) else f"never ({written}, {place})", (), written
-    shown = reader.show(test)
-    text = shown if len(shown) <= _LONGEST and "<" not in shown.replace(" <", "") else written
-    return f"{_bracket(text)} ({place})", tuple(reader.find_keys(test)), written
-
-
-def _bracket(text: str) -> str:
-    return f"({text})" if " or " in text else text
+        return ALWAYS if truth(test) else _at(f"{show_condition(written)}, {place}", NEVER), written
+    found = build_condition(test, reader)
+    is_plain = len(show_condition(found)) <= _LONGEST and not is_vague(test)
+    return _at(place, found if is_plain else replace(written, keys=find_keys(found))), written
 
 
 def _evaluate(gate: Gate, site: Site, item: Unregistered, installer: Installer) -> Value | None:

@@ -8,11 +8,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from layline.core.condition import Condition, say
 from layline.core.patch import Effect, TargetKind
+from layline.interpreter.condition_reader import tell_condition
 from layline.interpreter.conditions import Reader, simplify
 from layline.interpreter.config_paths import Roots
 from layline.interpreter.state import text_of
 from layline.interpreter.values import Called, Literal, Outside, Test, Value
+from layline.patches.guards.show import show_condition
 
 if TYPE_CHECKING:
     from layline.interpreter.events import Event
@@ -72,13 +75,13 @@ def _doubt(effect: Effect, why: str) -> Effect:
     return replace(effect, certain=False, reason=f"{why}; {effect.reason}" if effect.reason else why)
 
 
-def find_filters(event: Event, installer: Installer) -> Iterator[str]:
+def find_filters(event: Event, installer: Installer) -> Iterator[Condition]:
     """The filters an effect passed, in words."""
     reader = Reader(Roots())
     for test in getattr(event, "when", ()):
         if test in installer.machine.filters:
-            text = reader.show(simplify(test))
-            yield text if len(text) <= _LONGEST else "the filter of its list holds"
+            found = tell_condition(simplify(test), reader)
+            yield found if len(show_condition(found)) <= _LONGEST else say("the filter of its list holds")
 
 
 def _asks_for(test: Value, target: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from layline.core.condition import ALWAYS, NEVER, say
 from layline.core.patch import Guard
 from layline.interpreter.condition_reader import build_condition
 from layline.interpreter.conditions import Reader, simplify
@@ -28,17 +29,12 @@ def build_guard(machine: Interpreter, condition: Value | None, roots: Roots) -> 
         case Partial(function=Function() as function):
             text = write_source(function)
         case _:
-            return Guard(text="<computed>", expression="not decided: the condition is computed at run time")
+            return Guard(when=say("not decided: the condition is computed at run time"), written=say("<computed>"))
     result = call_on_context(machine, condition)
     reader, test = Reader(roots), simplify(result)
     decided = truth(test)
-    return Guard(
-        text=text,
-        keys=tuple(sorted(dict.fromkeys(reader.find_keys(test)))),
-        other=tuple(dict.fromkeys(reader.find_others(test))),
-        expression=reader.show(test) if decided is None else "always" if decided else "never",
-        condition=build_condition(test, reader),
-    )
+    when = build_condition(test, reader) if decided is None else ALWAYS if decided else NEVER
+    return Guard(when=when, written=say(text))
 
 
 def call_on_context(machine: Interpreter, function: Value) -> Value:

@@ -4,27 +4,33 @@ target.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
+from layline.core.condition import ALWAYS, Condition, ConditionKind, combine, negate, say
 from layline.core.evidence import Location
-from layline.interpreter.conditions import Reader, simplify
+from layline.interpreter.condition_reader import tell_condition
+from layline.interpreter.conditions import Reader, is_vague, simplify
 from layline.interpreter.config_paths import Roots
 from layline.interpreter.events import Call, Write
-from layline.interpreter.gates import find_body, find_chain, find_gates, show_gates
+from layline.interpreter.gates import find_body, find_chain, find_gates, read_gates
+from layline.interpreter.inner import walk
 from layline.interpreter.prefilter import find_handed, look_at
 from layline.interpreter.values import (
+    FALSE,
+    TRUE,
     Choice,
     Class,
     Inside,
     Literal,
     Outside,
+    Test,
     Value,
     conjoin,
     find_alternatives,
-    negate,
 )
+from layline.interpreter.values import negate as deny
 from layline.patches.guards.filters import find_filters
+from layline.patches.guards.show import show_condition
 from layline.source.walking import remember
 
 if TYPE_CHECKING:
@@ -37,6 +43,7 @@ if TYPE_CHECKING:
 
 _LONGEST = 80
 """A test about which object is meant is said in full up to this length, else as it is written."""
+_ONE_OF_SEVERAL = say("of several possible targets, this one is meant")
 
 
 def find_listed(event: Event, place: Location, *, is_named: bool = True) -> tuple[Location, int]:
@@ -80,32 +87,30 @@ class Ways:
             if isinstance(event, Write):
                 self._seen.setdefault(_key(event), set()).add(event.chosen)
 
-    def describe(self, event: Event, effect: Effect) -> str | None:
+    def describe(self, event: Event, effect: Effect) -> Condition:
         """Everything between the function an effect is listed under and the write; what a caller decides is said so."""
         trail: tuple[tuple[Location, ast.AST], ...] = getattr(event, "trail", ())
         _, above = find_listed(event, effect.location, is_named=effect.target is not None)
         places = [*(place for place, _ in trail[:-1]), getattr(event, "at", effect.location)]
-        words = [self._around(place, trail[i][1] if trail else None) for i, place in enumerate(places)]
-        own = [word for word in words[above : above + 1] if word]
-        own += [text for test in getattr(event, "given", ()) if (text := self._say_given(test)) not in own]
+        asked = [self._around(place, trail[i][1] if trail else None) for i, place in enumerate(places)]
+        own = [*asked[above : above + 1], *(self._say_given(test) for test in getattr(event, "given", ()))]
         if effect.target is not None:
-            own += [text for text in dict.fromkeys(self._find_chosen(event, effect)) if text not in own]
-        said = [" and ".join(_bracket(text) if len(own) > 1 else text for text in own)]
-        said += [f"in {_name(trail[i][1])}: {word}" for i, word in enumerate(words) if i > above and word]
-        said += [f"in the caller {_name(trail[i][1])}: {word}" for i, word in enumerate(words) if i < above and word]
-        return "; and ".join(text for text in said if text) or None
+            own += self._find_chosen(event, effect)
+        inside = [_ask(ConditionKind.HELPER, trail[i][1], one) for i, one in enumerate(asked) if i > above]
+        outside = [_ask(ConditionKind.CALLER, trail[i][1], one) for i, one in enumerate(asked) if i < above]
+        return combine(ConditionKind.ALL, (*own, *inside, *outside))
 
-    def _around(self, place: Location, function: ast.AST | None) -> str | None:
+    def _around(self, place: Location, function: ast.AST | None) -> Condition:
         if function is not None:
             return _read_gates(function, place.line)
-        return _show_around(self._find_top(place), place.line)
+        return _read_around(self._find_top(place), place.line)
 
     def _find_top(self, place: Location) -> list[ast.stmt]:
         modules = self._installer.machine.modules
         module = modules.find(modules.names_by_path.get(place.path, ""))
         return module.body if module is not None else []
 
-    def _find_chosen(self, event: Event, effect: Effect) -> Iterator[str]:
+    def _find_chosen(self, event: Event, effect: Effect) -> Iterator[Condition]:
         """What decides that it is this target, of several the line may mean."""
         tests: list[Value] = []
         match event:
@@ -118,43 +123,66 @@ class Ways:
                     tests += _find_tests(value, effect.target or "")
         yield from find_filters(event, self._installer)
         for test in tests:
-            text = self._say(test)
-            if text is not None:
-                yield text
+            found = self._say(test)
+            if found is not None:
+                yield found
 
-    def _say_given(self, test: Value) -> str:
+    def _say_given(self, test: Value) -> Condition:
         """What chose the value: in full where that is short, else as it is written, else that something did."""
-        text = self._reader.show(simplify(test))
-        if len(text) <= _LONGEST and not _is_vague(text):
-            return text
-        written = self._installer.machine.say_test(test)
-        return written if written and len(written) <= 6 * _LONGEST else "tests before this line choose the value"
-
-    def _say(self, test: Value) -> str | None:
-        text = self._reader.show(simplify(test))
-        if len(text) <= _LONGEST and not _is_vague(text):
-            return text if text not in {"True", "False"} else None
-        written = self._installer.machine.say_test(test)
-        if written is not None and _contradicts(written):  # one spelling, another object in every round of a loop
-            return text if not _is_vague(text) else "of several possible targets, this one is meant"
-        if written is None and "importable" in text and not _is_vague(text):
-            return text
+        value = simplify(test)
+        found = tell_condition(value, self._reader)
+        if _is_short(found) and not is_vague(value):
+            return found
+        written = self._installer.machine.read_written(test)
         return (
-            written
-            if written is None or len(written) <= 2 * _LONGEST
-            else "of several possible targets, this one is meant"
+            written if written is not None and _is_short(written, 6) else say("tests before this line choose the value")
         )
+
+    def _say(self, test: Value) -> Condition | None:
+        value = simplify(test)
+        if value in (TRUE, FALSE):
+            return None
+        found, vague = tell_condition(value, self._reader), is_vague(value)
+        if _is_short(found) and not vague:
+            return found
+        written = self._installer.machine.read_written(test)
+        if written is None:
+            return found if _asks_import(value) and not vague else None
+        if _contradicts(written):  # one spelling, another object in every round of a loop
+            return _ONE_OF_SEVERAL if vague else found
+        return written if _is_short(written, 2) else _ONE_OF_SEVERAL
+
+
+def _ask(kind: ConditionKind, function: ast.AST, asked: Condition) -> Condition:
+    """What a helper or a caller asks."""
+    name = str(getattr(function, "name", "a lambda"))
+    return asked if asked == ALWAYS else Condition(kind=kind, text=name, parts=(asked,))
 
 
 @remember
-def _read_gates(function: ast.AST, line: int) -> str | None:
-    return _show_around(find_body(function), line)
+def _read_gates(function: ast.AST, line: int) -> Condition:
+    return _read_around(find_body(function), line)
 
 
-def _show_around(body: list[ast.stmt], line: int) -> str | None:
+def _read_around(body: list[ast.stmt], line: int) -> Condition:
     chain = find_chain(body, line)
     inner = find_body(chain[-1]) if chain else body
-    return show_gates(list(find_gates(inner, line)), inner)
+    return read_gates(list(find_gates(inner, line)), inner)
+
+
+def _is_short(condition: Condition, times: int = 1) -> bool:
+    return len(show_condition(condition)) <= times * _LONGEST
+
+
+def _asks_import(value: Value) -> bool:
+    return any(isinstance(part, Test) and part.operator == "importable" for part in walk(value, lambda _: False))
+
+
+def _contradicts(condition: Condition) -> bool:
+    if condition.kind is not ConditionKind.ALL:
+        return False
+    parts = [one for part in condition.parts for one in (part.parts if part.kind is ConditionKind.ALL else (part,))]
+    return any(negate(part) in parts for part in parts)
 
 
 def _key(event: Write) -> tuple[object, ...]:
@@ -172,7 +200,7 @@ def _find_tests(value: Value, target: str) -> list[Value]:
 def _find_ways(value: Value, tests: tuple[Value, ...] = ()) -> Iterator[tuple[tuple[Value, ...], Value]]:
     if isinstance(value, Choice):
         yield from _find_ways(value.yes, (*tests, value.test))
-        yield from _find_ways(value.no, (*tests, negate(value.test)))
+        yield from _find_ways(value.no, (*tests, deny(value.test)))
     else:
         yield tests, value
 
@@ -188,31 +216,3 @@ def _is_part(value: Value, target: str) -> bool:
 
 def _spell(value: Value) -> str:
     return value.path if isinstance(value, Outside) else str(getattr(value, "value", ""))
-
-
-def _is_vague(text: str) -> bool:
-    """Whether a part of a test is only described: `<a value too large to follow>`."""
-    return re.search(r"<\w", text) is not None
-
-
-def _contradicts(text: str) -> bool:
-    parts = text.split(" and ")
-    return any(f"not ({part})" in parts for part in parts)
-
-
-def _name(function: ast.AST) -> str:
-    return str(getattr(function, "name", "a lambda"))
-
-
-def _bracket(text: str) -> str:
-    return f"({text})" if _has_open_or(text) else text
-
-
-def _has_open_or(text: str) -> bool:
-    """Whether an `or` stands outside every bracket."""
-    depth = 0
-    for index, character in enumerate(text):
-        depth += (character in "([{") - (character in ")]}")
-        if depth == 0 and text.startswith(" or ", index):
-            return True
-    return False

@@ -7,8 +7,9 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from layline.core.condition import ALWAYS, Condition, ConditionKind, asks_about, combine, find_told, tell
 from layline.core.patch import Effect, Moment, Unregistered
-from layline.interpreter.gates import find_body, find_chain, find_gates, show_gates
+from layline.interpreter.gates import find_body, find_chain, find_gates, read_gates
 
 if TYPE_CHECKING:
     from layline.interpreter.callers.find import Callers, Site
@@ -30,7 +31,7 @@ def find_callers(items: list[Unregistered], known: dict[str, Callers], modules: 
     ]
 
 
-def _find_only_gate(callers: Callers, modules: Modules) -> str | None:
+def _find_only_gate(callers: Callers, modules: Modules) -> Condition | None:
     """What the only caller of a function asks before it calls; None where there are several, or it asks nothing."""
     if len(callers.sites) != 1 or callers.unknown:
         return None
@@ -42,19 +43,22 @@ def _find_only_gate(callers: Callers, modules: Modules) -> str | None:
     module = modules.find(modules.names_by_path.get(site.path, ""))
     place = site.use.place
     body = find_body(place.node) if place.node is not None else module.body if module is not None else []
-    text = show_gates(list(find_gates(body, site.line)), body)
-    return f"in the caller {place.name.rpartition('.')[2]}: {text}" if text else None
+    return _ask(ConditionKind.CALLER, place.name.rpartition(".")[2], body, site.line)
 
 
-def _find_import_gate(site: Site, modules: Modules) -> str | None:
+def _find_import_gate(site: Site, modules: Modules) -> Condition | None:
     """What must hold for the only import of a module to happen: `if x_available(): from . import patches`."""
     module = modules.find(modules.names_by_path.get(site.path, ""))
     if module is None:
         return None
     chain = find_chain(module.body, site.line)
     body = find_body(chain[-1]) if chain else module.body
-    text = show_gates(list(find_gates(body, site.line)), body)
-    return f"in the caller {module.name}, which imports it: {text}" if text else None
+    return _ask(ConditionKind.IMPORTER, module.name, body, site.line)
+
+
+def _ask(kind: ConditionKind, who: str, body: list[ast.stmt], line: int) -> Condition | None:
+    asked = read_gates(list(find_gates(body, line)), body)
+    return Condition(kind=kind, text=who, parts=(asked,)) if asked != ALWAYS else None
 
 
 def _runs_later(site: Site) -> bool:
@@ -73,7 +77,8 @@ def _put_off(effect: Effect, *, later: bool) -> Effect:
     return replace(effect, moment=Moment.DEFERRED) if later and effect.moment is Moment.INSTALL else effect
 
 
-def _add_gate(effect: Effect, gate: str | None) -> Effect:
-    if gate is None or "in the caller" in (effect.when or ""):
+def _add_gate(effect: Effect, gate: Condition | None) -> Effect:
+    told = find_told(effect.when)
+    if gate is None or asks_about(told, ConditionKind.CALLER, ConditionKind.IMPORTER):
         return effect
-    return replace(effect, when=f"{effect.when}; and {gate}" if effect.when else gate)
+    return replace(effect, when=tell(effect.when, combine(ConditionKind.ALL, (told, gate))))

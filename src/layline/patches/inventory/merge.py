@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from layline.core.evidence import Location
 from layline.core.patch import Effect, Holder, Moment, Unregistered
+from layline.patches.guards.show import show_condition
 
 _MARK = re.compile(r"_+(?:self_+)?([a-z0-9]+)_\w+(?<!__)$")
 
@@ -88,11 +89,11 @@ def _order(item: Unregistered) -> tuple[object, ...]:
 
 
 def weigh(item: Unregistered) -> tuple[int, int]:
-    """Of several ways to one line, one that tells that it is undone, else the one with the fewest conditions."""
+    """Of several ways to one line, one that tells that it is undone, else the one that is told in the fewest words."""
     effect = item.effect
     late = effect.moment is Moment.DEFERRED and effect.target is None  # without a target, that would not be listed
     rank = 0 if effect.moment is Moment.TRANSIENT else 2 if late else 1
-    return rank, len(effect.when or "")
+    return rank, len(show_condition(effect.when))
 
 
 def find_helper(item: Unregistered) -> str:

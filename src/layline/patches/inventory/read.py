@@ -306,7 +306,7 @@ def build_path_patch(item: Unregistered, key: str, guard: Guard) -> Patch:
         description=f"{effect.replacement} for {effect.target}",
         active_reason=f"registered by {item.registry} in {item.within}",
         guard=guard,
-        effects=(replace(effect, when=None, condition=None),),
+        effects=(replace(effect, when=None),),
         implementation=(effect.replacement_at.path,) if effect.replacement_at else (),
     )
 

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from layline.core.condition import Condition, VersionGate
+from layline.core.condition import ALWAYS, Condition, VersionGate, tell
 from layline.core.evidence import Location
 from layline.core.patch import Effect, Fate, Moment, Patch
 from layline.interpreter.condition_reader import build_condition
@@ -120,7 +120,8 @@ def _add_conditions(events: list[Event], installer: Installer) -> Iterator[Effec
     """
     ways = Ways(events, installer)
     for event, effect in find_all_effects(events, installer):
-        yield replace(effect, when=ways.describe(event, effect)) if effect.when is None else effect
+        told = ways.describe(event, effect) if effect.when is None else ALWAYS
+        yield effect if told == ALWAYS else replace(effect, when=tell(None, told))
 
 
 def find_all_effects(
@@ -147,8 +148,8 @@ def find_all_effects(
             key = (effect.target, place_of(event, effect), effect.mutates, effect.reason, put)
             if (*key, effect.moment) not in found and (*key, Moment.INSTALL) not in found:
                 found.add((*key, effect.moment))
-                when, condition = _read_condition(event, reader, installer) if is_shown(effect) else (None, None)
-                yield event, replace(effect, when=when, condition=condition, otherwise=say_otherwise(event))
+                when = _read_condition(event, reader, installer) if is_shown(effect) else None
+                yield event, replace(effect, when=when, otherwise=say_otherwise(event))
         if isinstance(event, Write) and not is_told:
             fate = judge_silence(event)
             installer.silent.setdefault(event.at, fate)
@@ -175,10 +176,10 @@ def _with_imports(events: Iterable[Event], machine: Interpreter) -> Iterator[Eve
             yield event
 
 
-def _read_condition(event: Event, reader: Reader, installer: Installer) -> tuple[str | None, Condition | None]:
+def _read_condition(event: Event, reader: Reader, installer: Installer) -> Condition | None:
     tests = (*getattr(event, "when", ()), *getattr(event, "given", ()))
     if not tests:
-        return None, None
+        return None
     test = simplify(conjoin(tuple(tests)))
     if grows(test):
         return _read_test(test, reader)
@@ -187,9 +188,10 @@ def _read_condition(event: Event, reader: Reader, installer: Installer) -> tuple
     return installer.conditions[test]
 
 
-def _read_test(test: Value, reader: Reader) -> tuple[str | None, Condition | None]:
+def _read_test(test: Value, reader: Reader) -> Condition | None:
+    """What a test asks of configuration, upstream and the machine; None where it asks nothing of them."""
     asks = next(reader.find_keys(test), None) or next(reader.find_others(test), None)
-    return (reader.show(test), build_condition(test, reader)) if asks is not None else (None, None)
+    return build_condition(test, reader) if asks is not None else None
 
 
 def find_implementation(installed: Installed, installer_path: str) -> Iterator[str]:

@@ -11,15 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from layline.core.condition import Condition, ConditionKind, combine, tell
 from layline.core.evidence import Location, Skipped
 from layline.core.patch import Effect, Holder, Moment, Style, Unregistered
 from layline.core.prose import count, verb
-from layline.interpreter.conditions import Reader, simplify
-from layline.interpreter.config_paths import loosen
 from layline.interpreter.events import Event, Naming, Registration
 from layline.interpreter.gates import find_chain
 from layline.interpreter.prefilter import look_at
-from layline.interpreter.values import Choice, Class, Function, Instance, bind, conjoin, find_alternatives
+from layline.interpreter.values import Choice, Class, Function, Instance, bind, find_alternatives
 from layline.patches.guards.stray import Ways, find_caller, find_listed
 from layline.patches.idioms.generics import find_declared
 from layline.patches.idioms.path_targets import name_registry
@@ -200,14 +199,12 @@ def _name_heir(item: Unregistered, function: Function, module: Module) -> Unregi
 def _collect(
     events: list[Event], within: str, installer: Installer, packages: tuple[str, ...]
 ) -> Iterator[Unregistered]:
-    reader = Reader(loosen(installer.roots))
     ways = Ways(events, installer)
     found = find_all_effects(events, installer, lambda effect: may_count(effect, packages), _find_told)
     for event, effect in found:
         shown = may_count(effect, packages)
-        when = _add_options(event, ways.describe(event, effect)) if shown else None
+        when = tell(effect.when, _add_options(event, ways.describe(event, effect))) if shown else None
         effect = replace(_leave_helper(event, effect), when=when)  # noqa: PLW2901
-        test = simplify(conjoin(tuple(getattr(event, "when", ())))) if shown else None
         if (
             effect.target
             and effect.style is Style.BINDING_REPLACEMENT
@@ -219,16 +216,15 @@ def _collect(
             effect=effect,
             within=enclosing(effect, installer) or within,
             registry=name_registry(event, installer) if effect.target else None,
-            keys=tuple(sorted(dict.fromkeys(reader.find_keys(test)))) if test is not None else (),
         )
 
 
-def _add_options(event: Event, when: str | None) -> str | None:
+def _add_options(event: Event, told: Condition) -> Condition:
     """What a registration was given beside its path says when it applies."""
     if not isinstance(event, Naming) or not event.options:
-        return when
-    given = f"registered with {event.options}"
-    return f"{when}; and {given}" if when else given
+        return told
+    given = Condition(kind=ConditionKind.OPTIONS, text=event.options)
+    return combine(ConditionKind.ALL, (told, given))
 
 
 def _find_told(event: Event, effect: Effect) -> Location:

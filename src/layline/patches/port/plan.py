@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from layline.core.effect_ids import is_effect_id
 from layline.core.patch import Moment, TargetKind
 from layline.core.report import Bullets, Cell, Code, Paragraph, Section
+from layline.patches.guards.show import show_condition, show_guard
 from layline.patches.port.guard import quote_guard
 
 if TYPE_CHECKING:
@@ -101,9 +102,9 @@ def build_plan(
         *(_describe_consumer(item, patched) for item in consumers[:_MOST]),
         *_describe_keys(patch, keys),
         (
-            f"Constraint: {patch.guard.text} (reads: {patch.guard.expression}); copied word for word below."
-            if patch.guard.text
-            else f"Constraint: {patch.guard.expression}."
+            f"Constraint: {show_condition(patch.guard.written)} (reads: {show_guard(patch.guard)}); copied word for word below."
+            if patch.guard.written is not None
+            else f"Constraint: {show_guard(patch.guard)}."
         ),
         *(f"Constraint: {need}." for need in patch.guard.other),
         _describe_installing(patch),

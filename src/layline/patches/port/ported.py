@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from layline.core.report import Answer, Cell, Paragraph, Report, Section
 from layline.errors import Error
 from layline.files import write_inside
+from layline.patches.guards.show import show_condition, show_guard
 from layline.patches.inventory.read import find_handler_calls
 from layline.patches.port.bundle import Origin, build_bundle, name_package
 from layline.patches.port.guard import quote_guard
@@ -75,8 +76,8 @@ def build_ported(opened: OpenedInventory, ported: Ported, to: Path | None, files
         "stubbed": sorted({stub for stubs in found.stubs.values() for stub in stubs}),
         "targets": [effect.target for effect in patch.effects if effect.target],
         "guard": {
-            "text": patch.guard.text,
-            "expression": patch.guard.expression,
+            "text": show_condition(patch.guard.written) or None,
+            "expression": show_guard(patch.guard),
             "source": [asdict(quote) for quote in quotes],
         },
         "consumers": [asdict(item) for item in ported.consumers],

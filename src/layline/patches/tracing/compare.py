@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from layline.core.patch import Effect, Inventory, Moment, Patch
+from layline.patches.guards.show import show_both
 
 ON_OBJECTS = "is set on single objects, which are not watched"
 
@@ -147,8 +148,7 @@ def _explain(effect: Effect, patch: Patch | None, records: Records) -> str:
         home = home.rpartition(".")[0]
     if not home:
         return f"no module of {effect.target.partition('.')[0]} was imported"
-    guard = patch.guard.expression if patch is not None and patch.guard.expression != "always" else ""
-    both = " and ".join(part for part in (guard, effect.when or "") if part)
+    both = show_both(effect, patch)
     if both:
         return f"only when {both}"
     if effect.moment is not Moment.INSTALL:

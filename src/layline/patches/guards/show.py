@@ -1,0 +1,79 @@
+"""A condition as a person would write it: the one place where it becomes text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from layline.core.condition import ELSEWHERE, Condition, ConditionKind
+
+if TYPE_CHECKING:
+    from layline.core.patch import Effect, Guard, Patch
+
+
+def show_condition(condition: Condition | None) -> str:
+    """Empty where it always holds."""
+    return _show(condition) if condition is not None else ""
+
+
+def show_guard(guard: Guard) -> str:
+    return show_condition(guard.when) or "always"
+
+
+def show_both(effect: Effect, patch: Patch | None) -> str:
+    """What the guard of its patch and the installer ask before an effect; empty where nothing does."""
+    asked = (patch.guard.when if patch is not None else None, effect.when)
+    return " and ".join(text for one in asked if (text := show_condition(one)))
+
+
+def _show(condition: Condition, within: str = "") -> str:
+    if condition.told is not None:
+        return _show(condition.told, within)
+    if condition.shown:
+        return condition.shown
+    parts = condition.parts
+    match condition.kind:
+        case ConditionKind.ALL:
+            return _bracket(_join_all(parts), is_needed=len(parts) > 1 and within not in {"", "and"})
+        case ConditionKind.ANY:
+            text = " or ".join(_show_way(part) for part in parts) or "never"
+            return _bracket(text, is_needed=len(parts) > 1 and within not in {"", "or"})
+        case ConditionKind.NOT:
+            return f"not ({_show(parts[0])})"
+        case ConditionKind.HELPER:
+            return f"in {condition.text}: {_join_all(parts)}"
+        case ConditionKind.CALLER:
+            return f"in the caller {condition.text}: {_join_all(parts)}"
+        case ConditionKind.IMPORTER:
+            return f"in the caller {condition.text}, which imports it: {_join_all(parts)}"
+        case ConditionKind.SITE:
+            return f"{_show_inner(parts)} ({condition.text})" if parts else condition.text
+        case ConditionKind.OPTIONS:
+            return f"registered with {condition.text}"
+    return str(condition)
+
+
+def _join_all(parts: Iterable[Condition]) -> str:
+    """What is asked around the line, then what is asked elsewhere."""
+    listed = list(parts)
+    here = [part for part in listed if part.kind not in ELSEWHERE]
+    around = " and ".join(_show(part, "and" if len(here) > 1 else "") for part in here)
+    rest = [_show(part) for part in listed if part.kind in ELSEWHERE]
+    return "; and ".join([*([around] if around else ()), *rest])
+
+
+def _show_way(part: Condition) -> str:
+    """One of several callers is always told in brackets, for it ends in a place."""
+    return f"({_show(part)})" if part.kind is ConditionKind.SITE else _show(part, "or")
+
+
+def _show_inner(parts: Iterable[Condition]) -> str:
+    """What is asked at a place; with an `or` anywhere in brackets, for the place is said of all of it."""
+    listed = list(parts)
+    split = any(one.kind is ConditionKind.ANY and one.parts for part in listed for one in part.walk())
+    is_places = any(one.kind is ConditionKind.SITE for part in listed for one in part.walk())
+    return _bracket(_join_all(listed), is_needed=split and not is_places)
+
+
+def _bracket(text: str, *, is_needed: bool) -> str:
+    return f"({text})" if is_needed else text

@@ -1,0 +1,48 @@
+"""A condition becomes text in one place: brackets, what is asked elsewhere, what the source says instead."""
+
+from __future__ import annotations
+
+import pytest
+
+from layline.core.condition import ALWAYS, NEVER, Condition, ConditionKind, need_version, say, tell
+from layline.core.patch import Guard
+from layline.patches.guards.show import show_condition, show_guard
+
+ALL, ANY, NOT = ConditionKind.ALL, ConditionKind.ANY, ConditionKind.NOT
+A, B, C = say("a"), say("b == 1"), say("c")
+
+
+def join(kind: ConditionKind, *parts: Condition, text: str = "") -> Condition:
+    return Condition(kind=kind, text=text, parts=parts)
+
+
+SHOWN = [
+    (ALWAYS, ""),
+    (NEVER, "never"),
+    (A, "a"),
+    (need_version("keel", ">=", "2"), "keel >= 2"),
+    (join(ALL, A, B), "a and b == 1"),
+    (join(ANY, join(ALL, A, B), C), "(a and b == 1) or c"),
+    (join(ALL, join(ANY, A, B), C), "(a or b == 1) and c"),
+    (join(NOT, join(ALL, A, B)), "not (a and b == 1)"),
+    (join(ALL, join(ANY, A, B), join(ConditionKind.HELPER, C, text="put")), "a or b == 1; and in put: c"),
+    (join(ConditionKind.CALLER, A, text="go"), "in the caller go: a"),
+    (join(ConditionKind.IMPORTER, A, text="own"), "in the caller own, which imports it: a"),
+    (join(ConditionKind.OPTIONS, text="level=2"), "registered with level=2"),
+    (join(ConditionKind.SITE, text="where go runs"), "where go runs"),
+    (
+        join(ConditionKind.SITE, join(ANY, A, C), text="where go is called, x.py:2"),
+        "(a or c) (where go is called, x.py:2)",
+    ),
+    (tell(A, B), "b == 1"),
+    (tell(None, ALWAYS), ""),
+]
+
+
+@pytest.mark.parametrize(("condition", "text"), SHOWN, ids=[text or "nothing" for _, text in SHOWN])
+def test_a_condition_is_shown(condition: Condition | None, text: str) -> None:
+    assert show_condition(condition) == text
+
+
+def test_a_guard_that_asks_nothing_is_always_on() -> None:
+    assert show_guard(Guard()) == "always"
