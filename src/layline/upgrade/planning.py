@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from layline.core.progress import Progress, silent
 from layline.coupling.drift_model import Drift
 from layline.history import read_commits
 from layline.history.commits import compare_commits
+from layline.upgrade.edits import render_patch
 from layline.upgrade.judging import Stops, edit_to, find_break, find_lines, judge_at, judge_between
 from layline.upgrade.plan import (
     Again,
@@ -24,7 +26,6 @@ from layline.upgrade.plan import (
 )
 from layline.upgrade.proposals import propose
 from layline.upgrade.question import Question
-from layline.upgrade.retarget import render_patch
 from layline.upgrade.settings import find_settings
 from layline.upgrade.values import Break, FileEdit, Mend, Plan, Step, digest_text
 from layline.upgrade.workshop import Workshop
@@ -59,7 +60,7 @@ def make_plan(question: Question, progress: Progress = silent) -> Plan:
     progress("looking at requirements and configuration keys", 0, 0)
     settings = find_settings(question, workshop)
     texts[-1] |= settings.texts
-    plan = _assemble(workshop, question, (groups, commits), [*jobs, *carried], texts, (again, refuted))
+    plan = _assemble(workshop, question, _Course(groups, commits, [*jobs, *carried], texts, again, refuted))
     last = replace(plan.steps[-1], mends=(*plan.steps[-1].mends, *settings.mends))
     return replace(plan, steps=(*plan.steps[:-1], last))
 
@@ -77,60 +78,37 @@ def _judge_again(question: Question, files: dict[str, str], progress: Progress) 
     return Again(after, frozenset((*broken, *dead)))
 
 
-def _assemble(
-    workshop: Workshop,
-    question: Question,
-    course: tuple[list[tuple[str | None, list[Break]]], list[str]],
-    jobs: list[Job],
-    texts: list[dict[str, str]],
-    outcome: tuple[Again, dict[Break, str]],
-) -> Plan:
-    groups, commits = course
-    again, refuted = outcome
-    after = again.standing
-    known = {one.hash: one for one in read_commits(question.upstream, commits)}
-    mended = {job.broken for job in jobs}
-    healed = find_healed(question.breaks, mended, question.then.places, again)
-    mended |= healed.keys()
-    steps: list[Step] = []
-    left = 0
-    before: dict[str, str] = {}
-    for number, commit in enumerate(commits):
-        mine = [one for name, breaks in groups if (name or question.to) == commit for one in breaks]
-        proposals = [_propose(question, one, workshop.find_row(one), refuted) for one in mine if one not in mended]
-        left += len(proposals)
-        changed = dict(sorted(texts[number].items())) if texts else {}
-        before |= {path: text for path in changed if path not in before and (text := workshop.read(path)) is not None}
-        edits = tuple(
-            FileEdit(path=path, before=digest_text(before[path].encode("utf-8", "surrogatepass")), after=text)
-            for path, text in changed.items()
-        )
-        done = _find_mends([job for job in jobs if job.step == number], edits, before)
-        done += [healed[one] for one in mine if one in healed]
-        before |= changed
-        culprit = known[commit] if any(name == commit for name, _ in groups) else None
-        steps.append(
-            Step(
-                to=commit,
-                date=known[commit].date,
-                culprit=culprit,
-                mends=(*done, *proposals),
-                edits=edits,
-                left=left,
-            )
-        )
-    today = {one.key for one in question.now.misfits}
-    known_keys = {one.key for one in question.breaks} | today
-    revealed = (find_break(question.between.opened, one) for one in after.misfits if one.key not in known_keys)
-    rest = (*(one for one in question.breaks if one not in mended), *revealed)
+@dataclass(frozen=True, slots=True)
+class _Course:
+    """What the steps of a plan are made of."""
+
+    groups: list[tuple[str | None, list[Break]]]
+    commits: list[str]
+    jobs: list[Job]
+    texts: list[dict[str, str]]
+    again: Again
+    refuted: dict[Break, str]
+
+    def find_mine(self, commit: str, to: str) -> list[Break]:
+        """The breaks of one step; those nobody is known to have caused belong to the last."""
+        return [one for name, breaks in self.groups if (name or to) == commit for one in breaks]
+
+
+def _assemble(workshop: Workshop, question: Question, course: _Course) -> Plan:
+    mended = {job.broken for job in course.jobs}
+    healed = find_healed(question.breaks, mended, question.then.places, course.again)
+    steps = tuple(_build_steps(workshop, question, course, healed))
+    after = course.again.standing
+    known = {one.key for one in question.breaks} | {one.key for one in question.now.misfits}
+    revealed = (find_break(question.between.opened, one) for one in after.misfits if one.key not in known)
     lines = find_lines(question.breaks)
     return Plan(
         backend=question.key,
         commit=question.workspace.commit,
         start=question.now.commit,
         to=question.to,
-        steps=tuple(steps),
-        left=rest,
+        steps=steps,
+        left=(*(one for one in question.breaks if one not in mended and one not in healed), *revealed),
         idle=len({(one.location.path, one.location.line) for one in question.breaks if one.idle}),
         before=len(question.then.bad_lines),
         after=len(after.bad_lines),
@@ -139,6 +117,33 @@ def _assemble(
         compared=len(lines - question.then.bad_lines),
         lacks=compare_commits(question.upstream, question.now.commit, question.to).ahead,
     )
+
+
+def _build_steps(
+    workshop: Workshop, question: Question, course: _Course, healed: Mapping[Break, Mend]
+) -> Iterator[Step]:
+    known = {one.hash: one for one in read_commits(question.upstream, course.commits)}
+    mended = {job.broken for job in course.jobs} | healed.keys()
+    left = 0
+    before: dict[str, str] = {}
+    for number, commit in enumerate(course.commits):
+        mine = course.find_mine(commit, question.to)
+        proposals = [
+            _propose(question, one, workshop.find_row(one), course.refuted) for one in mine if one not in mended
+        ]
+        left += len(proposals)
+        changed = dict(sorted(course.texts[number].items())) if course.texts else {}
+        before |= {path: text for path in changed if path not in before and (text := workshop.read(path)) is not None}
+        edits = tuple(
+            FileEdit(path=path, before=digest_text(before[path].encode("utf-8", "surrogatepass")), after=text)
+            for path, text in changed.items()
+        )
+        done = _find_mends([job for job in course.jobs if job.step == number], edits, before)
+        done += [healed[one] for one in mine if one in healed]
+        before |= changed
+        culprit = known[commit] if any(name == commit for name, _ in course.groups) else None
+        mends = (*done, *proposals)
+        yield Step(to=commit, date=known[commit].date, culprit=culprit, mends=mends, edits=edits, left=left)
 
 
 def _propose(question: Question, one: Break, row: Drift | None, refuted: dict[Break, str]) -> Mend:

@@ -7,7 +7,6 @@ its scope is at the new home too. What is left is told, with the reason.
 from __future__ import annotations
 
 import ast
-import difflib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from layline.coupling.drift_model import Drift
 from layline.source import Resolver, Tree, parse_tree
 from layline.source.fingerprint import dotted_text
 from layline.source.names import parents
+from layline.upgrade.edits import Edit, apply_edits, render_patch
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +38,6 @@ class Move:
     @property
     def new(self) -> str:
         return f"{self.new_module}.{self.new_rest}"
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """Bytes `start` to `end` of one line (counted from 1) become `text`."""
-
-    line: int
-    start: int
-    end: int
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,25 +367,3 @@ def _edit(node: ast.expr | ast.stmt | ast.alias, text: str) -> Edit | str:
 
 def _as(name: str | None) -> str:
     return f" as {name}" if name else ""
-
-
-def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """The text with all edits made; offsets are of UTF-8 bytes, as the syntax tree counts them."""
-    lines = text.split("\n")
-    for edit in sorted(edits, key=lambda item: (item.line, -item.start)):
-        line = lines[edit.line - 1].encode("utf-8", "surrogatepass")
-        lines[edit.line - 1] = (line[: edit.start] + edit.text.encode() + line[edit.end :]).decode(
-            "utf-8", "surrogatepass"
-        )
-    return "\n".join(lines)
-
-
-def render_patch(path: str, before: str, after: str) -> str:
-    """A diff of one file that `git apply` takes."""
-    if before == after:
-        return ""
-    body = difflib.unified_diff(
-        before.splitlines(keepends=True), after.splitlines(keepends=True), f"a/{path}", f"b/{path}"
-    )
-    lines = [line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in body]
-    return f"diff --git a/{path} b/{path}\n{''.join(lines)}"

@@ -14,10 +14,10 @@ from layline.gap.surface.compare import read_options
 from layline.gap.surface.flags import find_files_with
 from layline.gap.surface.yaml_keys import find_stale_keys, read_yaml_keys
 from layline.source import Tree
+from layline.upgrade.edits import render_patch
 from layline.upgrade.floors import Floor, find_floors, is_raised, raise_floor
 from layline.upgrade.judging import edit_to
 from layline.upgrade.keys import RenamedKey, find_new_key, is_renamed, rename_keys
-from layline.upgrade.retarget import render_patch
 from layline.upgrade.values import Mend, MendKind
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from layline.coupling.threeway import _find_hunks
-from layline.upgrade.retarget import Edit, apply_edits, render_patch
+from layline.upgrade.edits import Edit, apply_edits, render_patch
 
 OLD = "a\nb\nc\nd\ne\n"
 HUNKS = [
