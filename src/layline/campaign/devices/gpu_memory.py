@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import mmap
 import os
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ SAMPLE = 61
 LATE_FREE_NS = 150_000
 """How much longer the fingerprint at return may take than the same right after it; more means work was still going on,
 and is charged to the call."""
+MOST_LANES, FREE_SHARE = 3, 0.25
+_TAKING = threading.Lock()
 _POOL: dict[tuple[str, int, int], DeviceArena] = {}
 
 
@@ -60,11 +63,23 @@ class DeviceArena:
 
 
 def take_arena(device: str, number: int, size: int) -> DeviceArena:
-    """The arena of one arm."""
+    """The arena of one arm; probes beside one another ask at the same time."""
     key = (device, number, size)
-    if key not in _POOL:
-        _POOL[key] = DeviceArena(device, size)
-    return _POOL[key]
+    with _TAKING:
+        if key not in _POOL:
+            _POOL[key] = DeviceArena(device, size)
+        return _POOL[key]
+
+
+@cache
+def count_lanes(device: str, size: int) -> int:
+    """How many probes may have arenas of that size beside the arms', asked once: what they take is kept."""
+    import torch
+
+    if device == "cpu":
+        return MOST_LANES
+    free, _whole = torch.cuda.mem_get_info()
+    return max(0, min(MOST_LANES, int(FREE_SHARE * free // size) - 1))
 
 
 class DeviceMemory:

@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -56,6 +57,7 @@ class Nursery:
         self._parent = os.getpid()
         self._is_ready = False
         self._asked = 0
+        self._lock = threading.Lock()
         atexit.register(self.close)
 
     def fork(
@@ -81,16 +83,18 @@ class Nursery:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _await_ready(self) -> None:
-        if not self._is_ready:
-            self._receive(START_S)
-            self._is_ready = True
+        with self._lock:
+            if not self._is_ready:
+                self._receive(START_S)
+                self._is_ready = True
 
     def _ask(self, message: dict[str, Any], fds: list[int]) -> Any:
-        self._asked += 1
-        socket.send_fds(self._line, [json.dumps({**message, "asked": self._asked}).encode()], fds)
-        while (told := self._receive(ANSWER_S))["asked"] != self._asked:
-            continue  # to a question that was interrupted
-        return told
+        with self._lock:  # probes beside one another begin and end workers at the same time
+            self._asked += 1
+            socket.send_fds(self._line, [json.dumps({**message, "asked": self._asked}).encode()], fds)
+            while (told := self._receive(ANSWER_S))["asked"] != self._asked:
+                continue  # to a question that was interrupted
+            return told
 
     def _receive(self, limit_s: float) -> Any:
         if not select.select([self._line], [], [], limit_s)[0]:

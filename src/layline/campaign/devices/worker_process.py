@@ -84,7 +84,7 @@ class Worker:
         self.account = open_account(self._started.process.pid)
         self._foreign_ns = 0
         self._unstopped = self._replies = 0
-        self._is_closed = False
+        self._is_closed = self._is_told = False
         self._seq = int.from_bytes(os.urandom(4), "little")
         self._pid = 0
         self._clock = 0
@@ -102,18 +102,22 @@ class Worker:
         self.close()
 
     def wait_ready(self) -> None:
-        """It starts up while it is told what to load."""
+        """It is told what to be; meanwhile others are, and all of them start up at once."""
+        if not self._is_told:
+            self._is_told = True
+            config = json.dumps(self._configuration()).encode()
+            self._send(struct.pack("<Q", len(config)) + config)
 
     def load(self) -> int:
-        """Confine the process, load the kernel in it; wall nanoseconds from load to ready."""
-        config = json.dumps(self._configuration()).encode()
-        self._send(struct.pack("<Q", len(config)) + config)
+        """When the process is confined, load the kernel in it; wall nanoseconds from load to ready."""
+        self.wait_ready()
         (first,) = struct.unpack("<q", self._receive(8, STARTING))
         _kind, length = struct.unpack("<II", self._receive(8, STARTING))
         self.weaker = tuple(json.loads(self._receive(length, STARTING)))
         self._pid = procfs.find_child(first) or 0  # one that could not load the kernel may be gone: it has told why
         self._clock = (~self._pid << 3) | 2  # the POSIX CPU-time clock of that process
         began = time.perf_counter_ns()
+        self._send(b"g")
         kind, told = struct.unpack("<II", self._receive(8, "loading the kernel"))
         took = time.perf_counter_ns() - began
         if kind == _FAILED:

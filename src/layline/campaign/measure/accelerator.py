@@ -13,7 +13,7 @@ from typing import Any
 from layline.campaign.devices.device import ACCELERATOR, Memory, Pace, WorkerProcess
 from layline.campaign.devices.gpu_company import look_around
 from layline.campaign.devices.gpu_condition import read_accelerator, read_condition
-from layline.campaign.devices.gpu_memory import DeviceMemory, footprint, take_arena
+from layline.campaign.devices.gpu_memory import DeviceMemory, count_lanes, footprint, take_arena
 from layline.campaign.devices.gpu_roof import choose_rate, measure_ceilings
 from layline.campaign.devices.gpu_worker_process import Source, TorchWorker
 from layline.campaign.measure.build import Built
@@ -98,8 +98,12 @@ class Accelerator:
     def count_room(self, stage: Stage, shape: Shape) -> int:
         return stage.arena_bytes // (2 * footprint(stage.operator, shape))
 
+    def count_lanes(self, stage: Stage) -> int:
+        """As many as leave three quarters of the free memory alone, with an arena for each and one more."""
+        return count_lanes(self.name, stage.arena_bytes)
+
     def connect(
-        self, stage: Stage, arm: Arm, built: Built, *, cache: str, size: int, masked: tuple[str, ...]
+        self, stage: Stage, arm: Arm, built: Built, *, cache: str, size: int, masked: tuple[str, ...], lane: int = 0
     ) -> tuple[Memory, WorkerProcess]:
         """A process with torch, whose files cannot be hidden, and an arena that is kept for the arm."""
         del masked
@@ -107,6 +111,7 @@ class Accelerator:
         folder.mkdir(exist_ok=True)
         source = Source(path=built.path, operator=stage.operator, cache=folder, timeout_s=stage.plan.timeout_s)
         number = _NUMBERS.index(arm) if size == stage.arena_bytes else len(_NUMBERS)
+        number += lane * (len(_NUMBERS) + 1)
         memory = DeviceMemory(stage.operator, take_arena(self.name, number, size), stage.rng)
         return memory, TorchWorker(source, memory, stage.shop)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -53,6 +53,10 @@ def build_own(stage: Stage, source: str) -> Built:
     return replace(built, path=path, units=())
 
 
+def _nothing() -> None:
+    """Nobody else starts meanwhile."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instrument:
     """What the device's workers are and cost before any kernel does anything, and whether they can tell right from
@@ -69,29 +73,35 @@ class Instrument:
     controls: tuple[GateResult, ...]
 
 
-def examine(stage: Stage, environment: Environment) -> Instrument:
-    """An empty kernel for what a worker is and costs, a wrong one that must be refused; both start together."""
+def examine(
+    stage: Stage, environment: Environment, begin: Callable[[], None] = _nothing, wait: Callable[[], None] = _nothing
+) -> Instrument:
+    """A wrong kernel that must be refused, while others may begin to start; then an empty one for what a worker is and
+    costs, when they have started.
+    """
     operator, device = stage.operator, stage.device
     arms = [
         open_arm(stage, Arm.BEST, build_own(stage, _write_empty(operator)), cache="empty"),
         # an operator that brings no start has no kernel to spoil: one that writes nothing must be refused, too
         open_arm(stage, Arm.CANDIDATE, build_own(stage, operator.wrong or _write_empty(operator)), cache="wrong"),
     ]
-    with live(arms) as (nothing, wrong):
+    with live(arms, begin) as (nothing, wrong):
+        _load_own(wrong)
+        known_wrong = check_known_wrong(stage, wrong)
+        wait()
         nothing.worker.load()
         given = draw(stage, stage.shapes[0])
         ran = [nothing.run_unchecked(operator.passes[0], given) for _ in range(30)]
         reply = nothing.ask(operator.passes[0], given)
         told, files = device.read_instrument(nothing.worker, environment)
         controls = (check_clock(measure_step()),) if device.clock == "own" else ()
-        _load_own(wrong)
         return Instrument(
             # the least where a low quantile of processor time decides, the most that is usual where two clocks must agree
             overhead_ms=quantile([one.cost_ns / 1e6 for one in ran[5:]], 0.1 if device.clock == "own" else 0.9),
             mode=reply.mode if MODE in device.gives else None,
             files=files,
             environment=told,
-            controls=(*controls, check_known_wrong(stage, wrong)),
+            controls=(*controls, known_wrong),
         )
 
 
@@ -178,6 +188,8 @@ def open_twins(stage: Stage, best: LiveArm, places: Sequence[Built]) -> list[Liv
     """
     order = [CONTROLS[int(at)] for at in stage.rng.permutation(len(CONTROLS))]
     arms = [open_arm(stage, arm, built) for arm, built in zip(order, places, strict=True)]
+    for arm in arms:
+        arm.worker.wait_ready()
     for arm in arms:
         arm.worker.load()
         arm.worker.pin(best.worker.cores)

@@ -4,8 +4,9 @@ start.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from layline.campaign.measure.arm import LiveArm
 from layline.campaign.measure.build import Built
@@ -16,25 +17,34 @@ FRESH_ROOM = 1 << 16
 """Beyond the buffers of a single call: places begin at an unpredictable offset."""
 
 
-def open_arm(
-    stage: Stage,
-    arm: Arm,
-    built: Built,
-    *,
-    cache: str = "",
-    size: int | None = None,
-    masked: tuple[str, ...] = (),
-    is_fresh: bool = False,
-) -> LiveArm:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """What surrounds a worker that is not an ordinary arm."""
+
+    size: int | None = None
+    """Bytes of memory it shares with us; None: as much as every arm."""
+    masked: tuple[str, ...] = ()
+    """Files that are hidden from it."""
+    lane: int = 0
+    """Workers on different lanes never share memory: they may be asked at the same time."""
+    is_fresh: bool = False
+    """Whether it is there for a single call."""
+
+
+USUAL = Room()
+
+
+def open_arm(stage: Stage, arm: Arm, built: Built, *, cache: str = "", room: Room = USUAL) -> LiveArm:
     """Start one worker; it is not ready yet and has no kernel. Arms with the same `cache` share what they compile."""
+    size, masked = room.size or stage.arena_bytes, room.masked
     memory, worker = stage.device.connect(
-        stage, arm, built, cache=cache or arm.value, size=size or stage.arena_bytes, masked=masked
+        stage, arm, built, cache=cache or arm.value, size=size, masked=masked, lane=room.lane
     )
 
-    def open_fresh(room: int) -> LiveArm:
-        return open_arm(stage, arm, built, size=room + FRESH_ROOM, masked=masked, is_fresh=True)
+    def open_fresh(least: int) -> LiveArm:
+        return open_arm(stage, arm, built, room=Room(size=least + FRESH_ROOM, masked=masked, is_fresh=True))
 
-    can_ask = not is_fresh and not stage.device.starts_slowly
+    can_ask = not room.is_fresh and not stage.device.starts_slowly
     return LiveArm(arm, stage, memory, worker, open_fresh=open_fresh if can_ask else None)
 
 
@@ -46,9 +56,10 @@ def open_arms(stage: Stage, builts: Mapping[Arm, Built]) -> list[LiveArm]:
 
 
 @contextmanager
-def live(arms: Sequence[LiveArm]) -> Iterator[Sequence[LiveArm]]:
-    """Wait until all are ready; end them all."""
+def live(arms: Sequence[LiveArm], meanwhile: Callable[[], None] = lambda: None) -> Iterator[Sequence[LiveArm]]:
+    """Wait until all are ready, while something else is begun; end them all."""
     try:
+        meanwhile()
         for arm in arms:
             arm.worker.wait_ready()
         yield arms

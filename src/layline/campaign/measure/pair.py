@@ -246,17 +246,20 @@ def run_held_out(stage: Stage, arms: Sequence[LiveArm], shape: Shape, run: PairR
     near = stage.operator.neighbours(shape, stage.rng)[0]
     times: defaultdict[Arm, list[float]] = defaultdict(list)
     count = 1
-    for at in range(HELD_OUT_REQUESTS + 2):
+    is_whole = stage.device.pace.whole
+    # the first may compile; the second tells how many calls make a request, where not two must do because the right
+    # answer costs as much as the call
+    before = 2 if is_whole else 1
+    for at in range(HELD_OUT_REQUESTS + before):
         given = replace(draw(stage, near, count=count), is_held_out=True)
         costs: dict[Arm, float] = {}
         for index in stage.rng.permutation(len(arms)):
             arm = arms[int(index)]
             costs[arm.arm] = sum(arm.run(step, given).cost_ns for step in stage.operator.passes)
-            if at > 1:
+            if at >= before:
                 times[arm.arm].append(costs[arm.arm])
-        if at == 1:  # the first may compile; the second tells how many calls make a request
-            # where the right answer costs as much as the call, two must do
-            count = plan_count(stage, near, max(costs.values()) / 1e6) if stage.device.pace.whole else 2
+        if at == before - 1:
+            count = plan_count(stage, near, max(costs.values()) / 1e6) if is_whole else 2
     run.held_out[shape.label] = math.log(quantile(times[Arm.BEST], 0.2) / quantile(times[Arm.CANDIDATE], 0.2))
 
 

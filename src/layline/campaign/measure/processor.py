@@ -21,6 +21,7 @@ from layline.campaign.values.operator import Operator, Shape
 
 ARENA_BYTES = 24 << 20
 """More than twice a core's own caches."""
+LANES = 5
 PEAK_FLOPS_PER_CORE = 64 * 6e9
 """Two 512-bit fused multiply-adds per cycle at 6 GHz: no core of today does more in f32."""
 
@@ -60,11 +61,16 @@ class Processor:
     def count_room(self, stage: Stage, shape: Shape) -> int:  # noqa: ARG002  the arena is made for the most there are
         return self.pace.most_calls
 
+    def count_lanes(self, stage: Stage) -> int:
+        """Whatever cores there are: the parent's work and the worker's come in turns, so that even one is used better."""
+        del stage
+        return LANES
+
     def connect(
-        self, stage: Stage, arm: Arm, built: Built, *, cache: str, size: int, masked: tuple[str, ...]
+        self, stage: Stage, arm: Arm, built: Built, *, cache: str, size: int, masked: tuple[str, ...], lane: int = 0
     ) -> tuple[Memory, WorkerProcess]:
         """A sandbox and an arena of its own, whichever arm it is."""
-        del arm, cache
+        del arm, cache, lane
         arena = Arena(stage.operator, size, stage.rng)
         kernel = Kernel(
             path=built.path,

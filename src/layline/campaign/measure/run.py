@@ -14,13 +14,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from itertools import chain
 from typing import Any
 
 from layline.campaign.devices.faults import Disturbed, Fault
 from layline.campaign.devices.machine import read_environment
 from layline.campaign.measure.arm import LiveArm
-from layline.campaign.measure.build import Built, NotBuilt, build_kernel, workshop
+from layline.campaign.measure.build import NotBuilt, build_kernel, workshop
+from layline.campaign.measure.cast import Cast
 from layline.campaign.measure.choose import set_stage
 from layline.campaign.measure.clock import tell_clock
 from layline.campaign.measure.company import check_alone, find_spoiler, judge_company
@@ -34,15 +34,15 @@ from layline.campaign.measure.controls import (
     open_twins,
     run_controls,
 )
-from layline.campaign.measure.crew import live, open_arm, open_arms
+from layline.campaign.measure.crew import live
 from layline.campaign.measure.final_checks import check_timed_errors, close_gates
 from layline.campaign.measure.oracle import Error
 from layline.campaign.measure.pair import HELD_OUT_PAIRS, PairRun, find_accuracy, run_held_out, run_shape
-from layline.campaign.measure.placement import Placements
-from layline.campaign.measure.probes.probe import Probe, Trial, run_probes
+from layline.campaign.measure.probes.beside import find_ahead, run_beside
+from layline.campaign.measure.probes.probe import AGAIN, BEST, Probe, Trial, run_probes
 from layline.campaign.measure.probes.table import AFTER_EACH, BEFORE_ACCEPTING, PROBES
 from layline.campaign.measure.request import Request
-from layline.campaign.measure.stage import CANDIDATE, PROFILER, SANITIZER, Stage
+from layline.campaign.measure.stage import CANDIDATE, SANITIZER, Stage
 from layline.campaign.values.judge import look, say
 from layline.campaign.values.measurement import Arm, GateResult, Measurement, Status
 from layline.campaign.values.statistics import gain_interval
@@ -83,26 +83,16 @@ class _Run:
         self._request = request
         self._stage = stage
         self._say = progress
-        self._builts: dict[Arm, Built] = {}
-        self._places: dict[Arm, Placements] = {}
-        self._start: Built | None = None
+        self._cast = Cast(request, stage)
         self._pairs: list[PairRun] = []
-        self._waiting: list[list[LiveArm]] = []
-        self._aside: dict[str, LiveArm] = {}
-        """Started ahead, for the probes that need a process of their own."""
         self._spent: dict[str, float] = {}
+        self._nested: list[float] = []
         self._canary: Canary | None = None
         self._yardstick: dict[str, list[Error]] = {}
         self._stood = self._requests = 0
         self._shown: dict[str, str] = {}
         """Properties by what showed them; what is not here was not looked at and is not claimed."""
-        self._on_trial = Arm.CANDIDATE if request.candidate is not None else Arm.BEST
-        self._timed_arms = (Arm.BEST, Arm.CANDIDATE if request.candidate is not None else Arm.AGAIN)
-        """The baseline is timed beside itself, which shows the noise."""
-
-    @property
-    def _is_candidate(self) -> bool:
-        return self._on_trial is Arm.CANDIDATE
+        self._is_candidate = request.candidate is not None
 
     def begin(self, seed: bytes) -> None:
         """Everything that is fixed before the first call."""
@@ -120,7 +110,6 @@ class _Run:
         """Build, controls, gates, then pairs until a look decides."""
         with self._timed("build"):
             self._build()
-        self._start_ahead(1)
         with self._timed("controls"):
             self._examine()
         if self._is_blind():
@@ -163,76 +152,39 @@ class _Run:
                     told = f"The best kernel no longer compiles: {built.reason}"
                     raise BenchError(told, hint="Has the compiler changed?")
                 raise Fault("builds", "The kernel does not compile.", built.reason)
-            self._builts[arm] = built
-            self._places[arm] = Placements(built, self._stage.shop, self._stage.rng)
-        self._keep(best=self._builts[Arm.BEST].build)
-        if Arm.CANDIDATE in self._builts:
-            self._keep(candidate=self._builts[Arm.CANDIDATE].build)
+            self._keep(**{"best" if arm is Arm.BEST else "candidate": built.build})
+            self._cast.add(arm, built)
 
     def _examine(self) -> None:
         self._say("controls: empty call, a kernel known to be wrong")
         check_alone(self._stage)
-        seen = examine(self._stage, self._measurement.environment)
-        self._stage = replace(self._stage, mode=seen.mode, own_files=seen.files)
-        controls = list(seen.controls)
-        if Arm.CANDIDATE in self._builts:
+        seen = examine(self._stage, self._measurement.environment, self._start_first, self._wait_for_started)
+        self._stage = self._cast.stage = replace(self._stage, mode=seen.mode, own_files=seen.files)
+        controls, builts = list(seen.controls), self._cast.builts
+        if self._is_candidate:
             is_same = self._request.best == self._request.candidate
-            controls.append(check_builds(self._builts[Arm.BEST], self._builts[Arm.CANDIDATE], is_same_source=is_same))
+            controls.append(check_builds(builts[Arm.BEST], builts[Arm.CANDIDATE], is_same_source=is_same))
         self._keep(overhead_ms=seen.overhead_ms, environment=seen.environment, controls=tuple(controls))
 
-    def _start_ahead(self, count: int) -> None:
-        """Where a process takes seconds to start, those of the next pairs start together, while others work."""
-        device = self._stage.device
-        if not device.starts_slowly:
-            return
-        while len(self._waiting) < count:
-            self._waiting.append(self._open_pair())
-        if not self._aside and not self._pairs:
-            if PROFILER in device.gives and not self._request.plan.vendor_allowed:
-                self._aside["again"] = self._open_again(None, ())
-            if self._is_candidate:
-                self._aside["start"] = self._open_start(None)
+    def _start_first(self) -> None:
+        """The first process pair's workers, and those of probes with processes of their own."""
+        self._cast.start_ahead(1, self._find_ahead(PROBES))
 
-    def _open_pair(self) -> list[LiveArm]:
-        """Every kernel that is timed, each at a place of its own; with the best's twins where they start together."""
-        wanted = dict.fromkeys(self._timed_arms)
+    def _find_ahead(self, probes: Iterable[Probe]) -> Iterator[tuple[str, int]]:
         if self._stage.device.starts_slowly:
-            wanted |= dict.fromkeys(CONTROLS)
-        places = {arm: self._places[arm if arm in self._places else Arm.BEST].draw() for arm in wanted}
-        return open_arms(self._stage, places)
-
-    def _open_again(self, size: int | None, masked: tuple[str, ...]) -> LiveArm:
-        if size is None and not masked and "again" in self._aside:
-            return self._aside.pop("again")
-        arm = self._on_trial if size is not None or masked else Arm.AGAIN
-        built = self._places[self._on_trial].draw()
-        return open_arm(self._stage, arm, built, cache=self._on_trial.value, size=size, masked=masked)
-
-    def _open_start(self, size: int | None) -> LiveArm:
-        if size is None and "start" in self._aside:
-            return self._aside.pop("start")
-        if self._start is None:
-            start = self._request.start or self._request.best
-            built: Built | NotBuilt = self._builts[Arm.BEST]  # after the first accepted round they are two
-            if start != self._request.best:
-                built = build_kernel(start, self._stage.operator, self._stage.shop)
-            if isinstance(built, NotBuilt):
-                raise BenchError(f"The starting kernel no longer compiles: {built.reason}")
-            self._start = built
-        # the same text is compiled once, whatever it is called
-        cache = Arm.BEST.value if self._start is self._builts[Arm.BEST] else "start"
-        return open_arm(self._stage, Arm.AGAIN, self._start, cache=cache, size=size)
+            yield from find_ahead(self._choose_beside(probes), self._stage.device.count_lanes(self._stage))
 
     def _measure_one_pair(self, more: int) -> None:
         number = len(self._pairs)
         run = PairRun(number=number)
         with ExitStack() as stack:
-            arms = stack.enter_context(live(self._waiting.pop(0) if self._waiting else self._open_pair()))
-            unloaded = arms[0].worker.count_holdings() if self._stage.device.shares_memory else {}
-            loaded = {arm.arm: arm.worker.load() / 1e6 for arm in arms}
-            stack.enter_context(self._stage.device.hold([arm.worker for arm in arms], self._stage))
-            timed = [arm for arm in arms if arm.arm in self._timed_arms]
-            self._wait_for_started()
+            with self._timed("start"):
+                arms = stack.enter_context(live(self._cast.take_pair()))
+                unloaded = arms[0].worker.count_holdings() if self._stage.device.shares_memory else {}
+                loaded = {arm.arm: arm.worker.load() / 1e6 for arm in arms}
+                stack.enter_context(self._stage.device.hold([arm.worker for arm in arms], self._stage))
+                timed = [arm for arm in arms if arm.arm in self._cast.timed]
+                self._wait_for_started()
             with self._timed("timing"):
                 self._time(timed, run)
             with self._timed("gates"):
@@ -245,25 +197,21 @@ class _Run:
             with self._timed("controls"):
                 self._control(arms, run)
         if number == 0:
-            self._keep(first_call_ms=loaded[self._on_trial] + run.first_call_ms)
+            self._keep(first_call_ms=loaded[self._cast.on_trial] + run.first_call_ms)
         self._pairs.append(run)
-
-    @property
-    def _started(self) -> list[LiveArm]:
-        """Workers nobody has asked anything yet."""
-        return [*chain(*self._waiting), *self._aside.values()]
 
     def _wait_for_started(self) -> None:
         """Who still starts up works on the device, and makes the host late."""
-        for arm in self._started:
-            arm.worker.wait_ready()
+        with self._timed("start"):
+            for arm in self._cast.started:
+                arm.worker.wait_ready()
 
     def _time(self, arms: list[LiveArm], run: PairRun) -> None:
         overhead = self._measurement.overhead_ms
         for index in self._stage.rng.permutation(len(self._stage.shapes)):
             shape = self._stage.shapes[int(index)]
             self._say(f"process pair {run.number + 1}: {shape.label}")
-            run_shape(self._stage, arms, shape, run, on_trial=self._on_trial, overhead_ms=overhead)
+            run_shape(self._stage, arms, shape, run, on_trial=self._cast.on_trial, overhead_ms=overhead)
 
     def _control(self, arms: Iterable[LiveArm], run: PairRun) -> None:
         """As many as the first look needs, where twins are started for it."""
@@ -274,21 +222,21 @@ class _Run:
             twins = [arm for arm in arms if arm.arm in CONTROLS]
             run.times.update(run_controls(stage, twins, self._canary))
         elif run.number < self._request.plan.looks[0]:
-            places = [self._places[Arm.BEST].draw() for _control in CONTROLS]
+            places = [self._cast.draw_place(Arm.BEST) for _control in CONTROLS]
             with live(open_twins(stage, best, places)) as twins_:
                 run.times.update(run_controls(stage, twins_, self._canary))
 
     def _probe(self, arms: Iterable[LiveArm], unloaded: dict[str, int], more: int) -> None:
         """In the first process pair all of them; after each what a kernel leaves behind."""
         by_arm = {arm.arm: arm for arm in arms}
-        trial = by_arm[self._on_trial]
+        trial = by_arm[self._cast.on_trial]
         on = self._describe_trial(trial, by_arm, unloaded)
         is_first = not self._pairs
         try:
             if is_first:
-                self._run_probes((one for one in PROBES if one.is_alone), on)
-                self._start_ahead(more)  # they start up while the gates run, which time nothing that decides
-                self._run_probes((one for one in PROBES if not one.is_alone), on)
+                self._run_probes((one for one in PROBES if self._is_alone(one)), on)
+                self._cast.start_ahead(more)  # they start up while the gates run, which time nothing that decides
+                self._run_all((one for one in PROBES if not self._is_alone(one)), on)
             self._stood += sum(arm.worker.stood_still for arm in by_arm.values())
             self._requests += sum(arm.worker.replies for arm in by_arm.values())
             trial.worker.settle(0.02)
@@ -298,24 +246,51 @@ class _Run:
                 self._take_over(on)
         self._shown |= on.shown
 
+    def _is_alone(self, probe: Probe) -> bool:
+        return probe.is_alone and self._stage.device.shares_memory
+
     def _describe_trial(self, trial: LiveArm, by_arm: dict[Arm, LiveArm], unloaded: dict[str, int]) -> Trial:
         return Trial(
             stage=self._stage,
             trial=trial,
             best=by_arm.get(Arm.BEST) if self._is_candidate else None,
-            open_start=self._open_start,
-            open_again=self._open_again,
-            open_best=lambda: open_arm(self._stage, Arm.BEST, self._places[Arm.BEST].draw()),
+            open_start=self._cast.open_start,
+            open_again=self._cast.open_again,
+            open_best=self._cast.open_best,
             snapshot=self._request.candidate or self._request.best,
             beside=tuple(by_arm.values()),
             unloaded=unloaded,
             processes=len(self._pairs) + 1,
             shown=dict(self._shown),
+            claimed=self._find_claimed(),
         )
 
+    def _find_claimed(self) -> dict[str, float]:
+        """Logarithm of the gain by shape, as the process pairs have it so far, on the clock that decides in probes."""
+        clock = "cpu" if self._stage.device.clock == "own" else "wall"
+        ratios = [one for pair in self._pairs for one in pair.ratios() if one.leg is Arm.CANDIDATE]
+        by_shape = {one.shape: [getattr(two, clock) for two in ratios if two.shape == one.shape] for one in ratios}
+        return {shape: sum(found) / len(found) for shape, found in by_shape.items()}
+
+    @property
+    def _gives(self) -> frozenset[str]:
+        return frozenset({*self._stage.device.gives, *((CANDIDATE,) if self._is_candidate else ())})
+
     def _run_probes(self, probes: Iterable[Probe], on: Trial) -> None:
-        gives = {*self._stage.device.gives, *((CANDIDATE,) if self._is_candidate else ())}
-        run_probes(probes, on, frozenset(gives), self._say)
+        run_probes(probes, on, self._gives, self._say)
+
+    def _choose_beside(self, probes: Iterable[Probe]) -> tuple[Probe, ...]:
+        """Those of them that are made here, side by side."""
+        made = (one for one in probes if not self._is_alone(one) and not one.needs - self._gives)
+        return tuple(one for one in made if one.is_beside or one.is_apart)
+
+    def _run_all(self, probes: Iterable[Probe], on: Trial) -> None:
+        """First those that no clock decides, side by side; then the others, one after the other."""
+        asked = tuple(probes)
+        beside = self._choose_beside(asked)
+        run_beside(beside, on, self._gives, self._say, self._stage.device.count_lanes(self._stage))
+        self._wait_for_started()
+        self._run_probes((one for one in asked if one not in beside), on)
 
     def _take_over(self, on: Trial) -> None:
         """What the probes found beside what they showed."""
@@ -337,9 +312,10 @@ class _Run:
         verdict = look(self._measurement, is_last=True) if self._is_candidate else None
         if verdict is None or not verdict.outcome.is_accepted:
             return
-        with self._timed("gates"), self._open_again(None, ()).loaded() as trial:
-            on = self._describe_trial(trial, {self._on_trial: trial}, {})
-            self._run_probes(BEFORE_ACCEPTING, on)
+        with self._timed("gates"), self._cast.open_again(None, ()).loaded() as trial:
+            on = self._describe_trial(trial, {self._cast.on_trial: trial}, {})
+            self._cast.start_ahead(0, ((AGAIN, 0), (BEST, 0), *self._find_ahead(BEFORE_ACCEPTING)))
+            self._run_all(BEFORE_ACCEPTING, on)
         self._shown |= on.shown
         self._keep(left_out=(*self._measurement.left_out, *(f"{name}: {why}" for name, why in on.left_out.items())))
 
@@ -348,7 +324,7 @@ class _Run:
             pairs=len(self._pairs),
             samples=tuple(sample for pair in self._pairs for sample in pair.samples()),
             ratios=tuple(ratio for pair in self._pairs for ratio in pair.ratios()),
-            accuracy=tuple(find_accuracy(self._builts, self._stage.shapes, self._pairs)),
+            accuracy=tuple(find_accuracy(self._cast.builts, self._stage.shapes, self._pairs)),
             conditions=tuple(line for pair in self._pairs for line in pair.conditions),
         )
 
@@ -393,7 +369,7 @@ class _Run:
 
     def finish(self) -> Measurement:
         """The measurement with the machine's state at its end; workers still waiting are ended."""
-        for arm in self._started:
+        for arm in self._cast.started:
             arm.close()
         environment = replace(self._measurement.environment, load_after=os.getloadavg()[0])
         self._keep(
@@ -406,8 +382,13 @@ class _Run:
 
     @contextmanager
     def _timed(self, what: str) -> Iterator[None]:
+        """Seconds that go to what is done innermost."""
         began = time.monotonic()
+        self._nested.append(0.0)
         try:
             yield
         finally:
-            self._spent[what] = self._spent.get(what, 0.0) + time.monotonic() - began
+            took = time.monotonic() - began
+            self._spent[what] = self._spent.get(what, 0.0) + took - self._nested.pop()
+            if self._nested:
+                self._nested[-1] += took

@@ -1,6 +1,7 @@
 """Answer call requests with a loaded kernel. Runs as a script: `python -I -S SCRIPT REQUEST_FD REPLY_FD ARENA_FD`.
 
-The first request is the configuration in JSON: kernel path, entry points, folders. The others are calls:
+The first request is the configuration in JSON: kernel path, entry points, folders. The second, one byte, is to load the
+kernel. The others are calls:
 `seq, entry, count, spin` and per call the buffer offsets and the sizes. The reply is `seq, status, floating-point
 mode`;
 nobody believes it beyond "the call is over": outputs, clocks and the verdict belong to the parent.
@@ -170,6 +171,7 @@ def main() -> None:
     _touch(arena)
     _hide(arena, config["hidden_bytes"])
     os.write(reply, struct.pack("<II", READY, len(told)) + told)
+    _read(request, 1)  # several start at once, but each loads its kernel when it is told to
     try:
         functions = _load_python(config, arena) if config["language"] == "python" else _load_c(config)
     except (OSError, AttributeError, ImportError, SyntaxError) as error:

@@ -30,7 +30,9 @@ def show_between(on: Trial) -> Shown:
     yield from ()
     with on.open_best().loaded() as best:
         arms = (on.trial, best)
-        claimed = find_gain(math.inf, stage, arms, listed)
+        claimed = on.claimed.get(listed.label)  # the process pairs know it better than any series here
+        if claimed is None:
+            claimed = find_gain(math.inf, stage, arms, listed)
         if claimed < CARRY_FROM:
             return
         lost = []

@@ -22,12 +22,7 @@ def show_edges(on: Trial) -> Shown:
         for step in stage.operator.passes:
             for name in (one for one in step.inputs if one not in step.outputs):
                 _call_at_end(on, stage, step, shape, name)
-    yield "memory-safe", tell_edges(on.shown.get("memory-safe", ""))
-
-
-def tell_edges(before: str) -> str:
-    """What this adds to what a sanitizer showed."""
-    return f"{before + '; ' if before else ''}every input once at the end of the mapped memory"
+    yield "memory-safe", "every input once at the end of the mapped memory"
 
 
 def _call_at_end(on: Trial, stage: Stage, step: Pass, shape: Shape, name: str) -> None:

@@ -54,7 +54,7 @@ def _probe_every_input(stage: Stage, arm: LiveArm, shape: Shape) -> None:
 
 
 def show_held_out(on: Trial) -> Shown:
-    """Neighbours of every shape (odd, prime, tiny, ragged), then sizes far beyond, empty ones, and a walk."""
+    """Neighbours of every shape: odd, prime, tiny, ragged."""
     stage, operator = on.stage, on.stage.operator
     for shape in stage.shapes:
         for near in find_near_shapes(operator, shape, stage.rng, stage.arena_bytes / 4):
@@ -63,12 +63,14 @@ def show_held_out(on: Trial) -> Shown:
                 other = operator.exact or operator.distributions[0]
             for kind in (operator.distributions[0], other) if stage.device.pace.whole else (other,):
                 _run_held_out(stage, on.trial, near, kind)
-    told = ["neighbours of every shape", *_show_far(stage, on.trial)]
-    yield "held-out-shape", ", ".join(told)
+    yield "held-out-shape", "neighbours of every shape"
 
 
-def _show_far(stage: Stage, arm: LiveArm) -> tuple[str, ...]:
-    """Sizes far beyond the listed ones, then single steps up and down: a work area too small, or not cleared, shows."""
+def show_far(on: Trial) -> Shown:
+    """Sizes far beyond the listed ones, empty ones, then single steps up and down: a work area too small, or not
+    cleared, shows.
+    """
+    stage, arm = on.stage, on.trial
     operator, pace = stage.operator, stage.device.pace
     normal = operator.distributions[0]
     empty = tuple(find_empty_shapes(operator)) if EMPTY in stage.device.gives else ()
@@ -79,7 +81,8 @@ def _show_far(stage: Stage, arm: LiveArm) -> tuple[str, ...]:
     exact = operator.exact if pace.whole else None
     for shape in fit_shapes(operator, walk_sizes(operator, pace.walk, pace.aside), stage.arena_bytes / 4):
         _run_held_out(stage, arm, shape, exact or normal)
-    return ("far extents", *(("each extent empty",) if empty else ()), "a walk through sizes")
+    told = ("far extents", *(("each extent empty",) if empty else ()), "a walk through sizes")
+    yield "held-out-shape", ", ".join(told)
 
 
 def _run_held_out(stage: Stage, arm: LiveArm, shape: Shape, kind: str) -> None:

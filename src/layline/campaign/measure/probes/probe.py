@@ -5,7 +5,9 @@ showed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Self
 
 from layline.campaign.measure.arm import LiveArm
 from layline.campaign.measure.oracle import Error
@@ -13,6 +15,9 @@ from layline.campaign.measure.probes.shown import Shown
 from layline.campaign.measure.stage import Stage
 from layline.campaign.values.measurement import Bucket
 from layline.campaign.values.operator import Snapshot
+
+AGAIN, START, BEST = "again", "start", "best"
+"""What processes are for: the kernel on trial once more, the campaign's starting kernel, the best."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +38,11 @@ class Trial:
     trial: LiveArm
     best: LiveArm | None = None
     """None at the baseline, where the best itself is on trial."""
-    open_start: Callable[[int | None], LiveArm]
+    open_start: Callable[..., LiveArm]
     """A process for the starting kernel, started; with memory of that size, or the usual."""
-    open_again: Callable[[int | None, tuple[str, ...]], LiveArm]
+    open_again: Callable[..., LiveArm]
     """Another process for the kernel on trial, at another place: with memory of that size, with files hidden."""
-    open_best: Callable[[], LiveArm]
+    open_best: Callable[..., LiveArm]
     """A process for the best, started, at another place."""
     snapshot: Snapshot
     beside: Sequence[LiveArm] = ()
@@ -51,6 +56,31 @@ class Trial:
     yardstick: dict[str, list[Error]] = field(default_factory=dict)
     """Errors of the starting kernel's calls, by shape."""
     carried: Carried | None = None
+    aged: int = 0
+    """Calls that were made in its process to make it old."""
+    claimed: dict[str, float] = field(default_factory=dict)
+    """Logarithm of the gain on each shape, as the process pairs so far have it."""
+
+    def on_lane(self, lane: int) -> Self:
+        """The same for probes beside others: with processes on memory of their own, and nothing found yet."""
+        return replace(
+            self,
+            open_start=partial(self.open_start, lane=lane),
+            open_again=partial(self.open_again, lane=lane),
+            open_best=partial(self.open_best, lane=lane),
+            shown={},
+            left_out={},
+        )
+
+    def take(self, other: Self) -> None:
+        """What was found beside it; a property that two have shown has both's evidence."""
+        for name, evidence in other.shown.items():
+            before = self.shown.get(name, "")
+            self.shown[name] = f"{before}; {evidence}" if before else evidence
+        self.left_out |= other.left_out
+        self.yardstick |= other.yardstick
+        self.carried = other.carried or self.carried
+        self.aged = max(self.aged, other.aged)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +92,17 @@ class Probe:
     needs: frozenset[str] = frozenset()
     """What the device, the operator or the moment must give; without it the probe is left out, by name."""
     is_alone: bool = False
-    """Whether nobody else may start or end meanwhile; such probes come first."""
+    """Whether nobody else may start or end meanwhile, where a device's memory is everybody's; such probes come first."""
+    is_beside: bool = False
+    """Whether no clock and no order of events decides, so that others of the kind may run meanwhile; it waits for its
+    turn with the kernel on trial.
+    """
+    is_apart: bool = False
+    """Whether it runs beside them, too, and has a process of its own."""
+    ahead: tuple[str, ...] = ()
+    """Processes it needs, of those that can be started before they are asked for."""
+    opens_own: bool = False
+    """Whether it needs the kernel on trial in no process but those it opens."""
 
 
 def run_probes(

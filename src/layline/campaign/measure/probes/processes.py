@@ -18,6 +18,8 @@ from layline.campaign.values.operator import Shape
 MOST_BYTES, MEMORY_SHARE = 256e6, 1 / 16
 MOST_FLOPS = 5e9
 CONFIDENCE = 0.95
+TOGETHER = 4
+"""New processes that start at once."""
 SMALL = 1 << 22
 
 
@@ -28,11 +30,9 @@ def show_processes(on: Trial) -> Shown:
     stage, fresh = on.stage, on.stage.device.pace.fresh
     shape = stage.by_work[0]
     size = min(stage.arena_bytes, SMALL) if stage.device.pace.whole else None
-    _call_once(stage, on.trial, shape, on.processes)
-    together = fresh - 1 if stage.device.starts_slowly else 1
-    for first in range(0, fresh - 1, together):
-        with live([on.open_again(size, ()) for _ in range(together)]) as arms:
-            for number, arm in enumerate(arms, on.processes + first + 1):
+    for first in range(0, fresh, TOGETHER):
+        with live([on.open_again(size, ()) for _ in range(min(TOGETHER, fresh - first))]) as arms:
+            for number, arm in enumerate(arms, on.processes + first):
                 arm.worker.load()
                 _call_once(stage, arm, shape, number)
     count = on.processes + fresh - 1
@@ -71,4 +71,4 @@ def show_largest(on: Trial) -> Shown:
         for step in operator.passes:
             arm.run(step, given)
     sizes = ", ".join(f"{name}={value}" for name, value in shape.sizes)
-    yield "held-out-shape", f"{on.shown.get('held-out-shape', 'neighbours')}, and {sizes} at once"
+    yield "held-out-shape", f"{sizes} at once"

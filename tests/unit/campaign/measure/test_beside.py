@@ -1,0 +1,107 @@
+"""Probes that no clock decides run side by side, and what they find is told as if they had run in order."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from layline.campaign.devices.faults import Fault
+from layline.campaign.measure.probes.beside import deal, find_ahead, run_beside
+from layline.campaign.measure.probes.probe import AGAIN, Probe, Trial
+from layline.campaign.measure.probes.shown import Shown
+from layline.campaign.measure.probes.table import BEFORE_ACCEPTING, PROBES
+from layline.campaign.values.operator import Snapshot
+
+TIMED = {"stalls", "values", "state", "endurance", "between the listed sizes"}
+
+
+def nobody(*_asked: object, **_more: object) -> Any:
+    raise AssertionError("no process is needed here")
+
+
+def make(run: Callable[[Trial], Shown], name: str = "one", *, is_apart: bool = True) -> Probe:
+    return Probe(name=name, run=run, is_beside=not is_apart, is_apart=is_apart, opens_own=True)
+
+
+def try_all(*probes: Probe, lanes: int = 4) -> Trial:
+    nothing: Any = None
+    on = Trial(
+        stage=nothing,
+        trial=nothing,
+        open_start=nobody,
+        open_again=nobody,
+        open_best=nobody,
+        snapshot=Snapshot(files=()),
+        shown={"held-out-shape": "neighbours"},
+    )
+    run_beside(probes, on, frozenset(), lambda _said: None, lanes)
+    return on
+
+
+def show(*shown: tuple[str, str]) -> Callable[[Trial], Shown]:
+    return lambda _on: iter(shown)
+
+
+def raise_(name: str) -> Callable[[Trial], Shown]:
+    def run(_on: Trial) -> Shown:
+        yield from ()
+        raise Fault(name, f"{name} was found")
+
+    return run
+
+
+def test_no_probe_that_reads_a_clock_runs_beside_another() -> None:
+    sequential = {one.name for one in (*PROBES, *BEFORE_ACCEPTING) if not one.is_beside and not one.is_apart}
+    assert sequential >= TIMED
+    assert "stream order" in sequential
+
+
+@pytest.mark.parametrize("lanes", [0, 1, 3, 5])
+def test_every_probe_is_dealt_once_whatever_lanes_there_are(lanes: int) -> None:
+    probes = tuple(one for one in PROBES if one.is_beside or one.is_apart)
+    shared, *apart = deal(probes, lanes)
+    assert sorted(one.name for share in (shared, *apart) for one in share) == sorted(one.name for one in probes)
+    assert len(apart) == lanes
+    assert all(one.is_apart for share in apart for one in share)
+    started = list(find_ahead(probes, lanes))
+    assert len(started) == len(set(started))
+    assert all(lane or not lanes or what != AGAIN for what, lane in started)
+
+
+def test_they_run_at_the_same_time() -> None:
+    met = threading.Barrier(3, timeout=20)
+
+    def wait(_on: Trial) -> Shown:
+        met.wait()
+        yield from ()
+
+    try_all(*(make(wait, name) for name in "abc"))
+
+
+def test_a_property_that_two_show_has_the_evidence_of_both() -> None:
+    first = make(show(("memory-safe", "a sanitizer")), "a")
+    second = make(show(("memory-safe", "the end of memory"), ("held-out-shape", "far extents")), "b", is_apart=False)
+    found = try_all(first, second).shown
+    assert found["held-out-shape"] == "neighbours; far extents"
+    assert sorted(found["memory-safe"].split("; ")) == ["a sanitizer", "the end of memory"]
+
+
+def test_of_several_faults_the_first_of_the_table_is_told() -> None:
+    late = threading.Event()
+
+    def wait(_on: Trial) -> Shown:
+        yield from ()
+        assert late.wait(20)
+        raise Fault("hard-inputs", "found last")
+
+    def end(_on: Trial) -> Shown:
+        yield from ()
+        late.set()
+        raise Fault("memory-safe", "found first")
+
+    with pytest.raises(Fault) as caught:
+        try_all(make(show()), make(wait, "a"), make(end, "b"), make(raise_("special-values"), "c"))
+    assert caught.value.property == "hard-inputs"
