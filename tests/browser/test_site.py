@@ -100,6 +100,20 @@ def test_patches_are_searched_sorted_and_linked(chromium: Browser, site: Path) -
         assert page.locator("#patch-engine\\.loader details").get_attribute("open") is not None
 
 
+def test_no_phase_breaks_inside_and_no_finding_is_cut(chromium: Browser, site: Path) -> None:
+    with opened(chromium, site, "patches/engine.html", viewport=(900, 900)) as page:
+        page.evaluate("document.querySelector('.inventory td:nth-child(2)').innerHTML = 'before_<wbr>train'")
+        line = page.evaluate("parseFloat(getComputedStyle(document.querySelector('.inventory td')).lineHeight)")
+        inner = "(e => { const r = document.createRange(); r.selectNodeContents(e); return r.getBoundingClientRect().height; })"
+        assert page.evaluate(f"{inner}(document.querySelector('.inventory td:nth-child(2)'))") <= 1.2 * line
+    for width in (390, 900, 1440):
+        with opened(chromium, site, "index.html", viewport=(width, 900)) as page:
+            cut = (
+                "[...document.querySelectorAll('.brief > li')].filter(e => e.scrollHeight > e.clientHeight + 1).length"
+            )
+            assert page.evaluate(cut) == 0, width
+
+
 def test_a_patch_is_whole_on_a_phone_and_on_paper(chromium: Browser, site: Path) -> None:
     """On a phone each value has its label; paper has no folds, and nothing that only a click would use."""
     label = "getComputedStyle(document.querySelector('.inventory td:nth-child(2)'), '::before').content"

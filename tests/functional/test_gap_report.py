@@ -83,11 +83,12 @@ def test_sections_stand_in_the_published_order(tmp_path: Path) -> None:
     make_layered(tmp_path)
     report(tmp_path)
     headings = [line for line in (tmp_path / REPORT).read_text().splitlines() if line.startswith("## ")]
-    assert headings[:7] == [
+    assert headings[:8] == [
         "## In short",
         "## High-level comparison",
         "## Dependencies",
         "## Directories and capabilities",
+        "## Representative upstream changes",
         "## Integration and coupling",
         "## Evidence sources",
         "## Appendix",
@@ -98,6 +99,7 @@ def test_sections_stand_in_the_published_order(tmp_path: Path) -> None:
         "## Key dependency differences",
         "## Representative upstream changes",
         "## Integration layer",
+        "## Evidence sources",
     ]
 
 
@@ -192,7 +194,7 @@ def test_updating_a_report_of_someone_else_keeps_its_structure(tmp_path: Path) -
     make_layered(tmp_path)
     report(tmp_path)
     old = (
-        "# Our Keel Report\n\n## Outer Integration Layer\n\nold\n\n## Change Hotspots\n\nOur words.\n\n"
+        "# Our Keel Report\n\n## Outer Integration Layer\n\nold\n\n## Change Hotspots\n\nold\n\n## Staffing\n\nOur words.\n\n"
         "## High-Level Comparison\n\nold\n"
     )
     (tmp_path / REPORT).write_text(old)
@@ -201,8 +203,9 @@ def test_updating_a_report_of_someone_else_keeps_its_structure(tmp_path: Path) -
     text = (tmp_path / REPORT).read_text()
     titles = [line for line in text.splitlines() if line.startswith(("# ", "## "))]
     assert titles[:1] == ["# Our Keel Report"]
-    kept = [line for line in titles if "Outer" in line or "Hotspots" in line or "High-Level" in line]
-    assert kept == ["## Outer Integration Layer", "## Change Hotspots", "## High-Level Comparison"]
+    kept = [line for line in titles if "Outer" in line or "Hotspots" in line or "Staffing" in line]
+    assert kept == ["## Outer Integration Layer", "## Change Hotspots", "## Staffing"]
+    assert "## High-Level Comparison" in titles
     assert "Our words." in text
     assert "\nold\n" not in text
     assert layline("gap", "verify", RECORD, cwd=tmp_path).code == 0
@@ -216,9 +219,9 @@ def test_the_rows_are_folded_and_what_breaks_is_not(tmp_path: Path) -> None:
     text = (tmp_path / REPORT).read_text()
     main, _, appendix = text.partition("## Appendix")
     assert "<details>" not in main
-    assert "### Will break (" in main
+    assert "### Errors: " in main
     assert appendix.count("<details><summary>") == appendix.count("</details>") > 2
-    assert "Will break, row by row" in appendix
+    assert "Errors, row by row" in appendix
     evidence = {fact["name"]: fact["value"] for fact in json.loads((tmp_path / EVIDENCE).read_text())["facts"]}
     causes = [places for name, places in evidence.items() if name.startswith("cause.")]
     assert sum(map(len, causes)) == len({place for places in causes for place in places})

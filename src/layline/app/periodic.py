@@ -9,6 +9,9 @@ from layline.core.checks import clean_line
 from layline.core.period import Cadence
 from layline.core.report import Answer
 from layline.coupling.agree import agree_on_patches
+from layline.dashboard.backend_status import same_commit
+from layline.dashboard.breakage import find_breakage
+from layline.dashboard.content import load_evidence
 from layline.gap.areas import area_classes
 from layline.gap.changes import build_changes
 from layline.gap.impact import measure_impact
@@ -19,6 +22,7 @@ from layline.periodic.model import Effect, Notable
 from layline.periodic.run import Handed, Span, report_period
 from layline.render.markdown import render_markdown
 from layline.source import Tree
+from layline.workspace.records import GAP_FOLDER, Records, load_records
 
 if TYPE_CHECKING:
     from layline.gap.changes import UpstreamChange
@@ -50,6 +54,20 @@ def measure_effect(workspace: Workspace, target: Target, pin: str, tip: str) -> 
     return Effect(will_break=breaking, used_files=frozenset(impact.used_files))
 
 
+def read_effect(workspace: Workspace, target: Target, pin: str, tip: str) -> Effect | None:
+    """The places that a gap report of the same pin and tip counted: one reason for one label, wherever it is told."""
+    docs = workspace.settings.project.docs
+    for item in load_records(workspace.root, docs=docs, only=GAP_FOLDER).gap:
+        record = item.record
+        ends = same_commit(record.local.commit, pin) and same_commit(record.upstream.commit, tip)
+        if record.backend.key == target.key and ends:
+            plain = load_evidence(workspace.root, docs, Records(gap=(item,))).get(record.id)
+            found = find_breakage(record, plain) if plain else None
+            if found is not None:
+                return Effect(will_break=found.count, used_files=frozenset())
+    return None
+
+
 def find_notable(target: Target, since: str, tip: str, used: frozenset[str]) -> tuple[tuple[Notable, ...], int]:
     """Upstream changes between two commits and how many there are: what touches `used` first, then the broadest."""
     touched = read_touched_files(target.upstream, since, tip)
@@ -74,4 +92,6 @@ def _bare_title(change: UpstreamChange) -> str:
     return clean_line(change.title.removesuffix(f"(#{change.number})"), 160) or change.commits[0][:12]
 
 
-HANDED = Handed(find_notable=find_notable, measure_effect=measure_effect, render=render_markdown)
+HANDED = Handed(
+    find_notable=find_notable, measure_effect=measure_effect, read_effect=read_effect, render=render_markdown
+)

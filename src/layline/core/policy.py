@@ -73,9 +73,9 @@ def _fire(inputs: Inputs, policy: Policy) -> Iterator[tuple[Label, str]]:
         yield Label.MONITOR, "the pin holds everything the tip has"
         return
     limits = (
+        (Label.URGENT, "place that breaks|places that break", inputs.will_break, policy.urgent_breaks),
         (Label.URGENT, "day between pin and tip|days between pin and tip", inputs.age_days, policy.urgent_age_days),
         (Label.URGENT, "commit behind|commits behind", inputs.behind, policy.urgent_behind),
-        (Label.URGENT, "place that breaks|places that break", inputs.will_break, policy.urgent_breaks),
         (Label.PLAN, "place that breaks|places that break", inputs.will_break, policy.plan_breaks),
         (Label.PLAN, "day between pin and tip|days between pin and tip", inputs.age_days, policy.plan_age_days),
         (Label.PLAN, "commit behind|commits behind", inputs.behind, policy.plan_behind),

@@ -11,6 +11,7 @@ from typing import Any
 
 from layline.core.evidence import Evidence
 from layline.core.records import GapRecord
+from layline.gap.breaks import say_state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +90,7 @@ def find_breakage(record: GapRecord, plain: Mapping[str, Any]) -> Breakage | Non
         return None
     rows = [_read_coupling(fact, commits) for fact in couplings if fact["value"].get("consequence") == "will break"]
     rows += [_read_patch(fact, commits) for fact in patches if fact["value"].get("severity") == "breaks"]
-    places = tuple(_merge(rows))
+    places = tuple(_merge(rows, dict(_read_causes(facts, commits))))
     return Breakage(
         record=record.id,
         date=record.generated_at,
@@ -121,13 +122,9 @@ def _read_coupling(fact: Mapping[str, Any], commits: list[Mapping[str, Any]]) ->
     line, _, target = rest.partition(".")
     target = target.partition(".")[2]
     found = [read_evidence(item, commits) for item in _list(fact.get("evidence"))]
-    reason = " ".join(
-        part
-        for part in (
-            f"{value.get('state')}" + (f", now {value['now']}" if value.get("now") else ""),
-            f"– {value['detail']}" if value.get("detail") else "",
-        )
-        if part
+    now = f"now {value['now']}" if value.get("now") else ""
+    reason = _tell(
+        say_state(str(value.get("state"))), "; ".join(part for part in (now, str(value.get("detail") or "")) if part)
     )
     return Broken(
         place=f"{location}:{line}",
@@ -147,30 +144,35 @@ def _read_patch(fact: Mapping[str, Any], commits: list[Mapping[str, Any]]) -> Br
     patch, _, target = str(fact["name"]).removeprefix("patch.").partition(f".{place}.")
     kind = str(value.get("kind")).replace("-", " ")
     kept = "target unchanged, but our replacement no longer fits" if kind == "unchanged" else kind
-    detail = f" – {value['detail']}" if value.get("detail") else ""
     return Broken(
         place=place,
         evidence=own,
         targets=((target, found[1] if len(found) > 1 else None),),
-        reasons=(f"{kept}{detail}",),
+        reasons=(_tell(kept, str(value.get("detail") or "")),),
         culprit=_text(value.get("since")),
         patch=patch,
     )
 
 
-def _merge(rows: Iterable[Broken]) -> Iterator[Broken]:
-    """One row for each place, in the order of the files."""
+def _tell(what: str, detail: str) -> str:
+    return f"{what}: {detail}" if detail else what
+
+
+def _merge(rows: Iterable[Broken], causes: Mapping[str, str]) -> Iterator[Broken]:
+    """One row for each place, in the order of the files; the change that breaks it first is told, as in the report."""
     found: dict[str, list[Broken]] = {}
     for row in rows:
         found.setdefault(row.place, []).append(row)
     for place, items in sorted(found.items(), key=lambda item: _sort_key(item[0])):
         targets = {name: evidence for item in reversed(items) for name, evidence in item.targets}
+        first = causes.get(place) or next((item.culprit for item in items if item.culprit), None)
+        told = next((item for item in items if item.culprit == first), items[0])
         yield Broken(
             place=place,
             evidence=items[0].evidence,
             targets=tuple(sorted(targets.items(), key=lambda pair: pair[0])),
-            reasons=tuple(dict.fromkeys(reason for item in items for reason in item.reasons))[:1],
-            culprit=next((item.culprit for item in items if item.culprit), None),
+            reasons=told.reasons,
+            culprit=first,
             patch=next((item.patch for item in items if item.patch), ""),
         )
 
@@ -192,6 +194,14 @@ def _read_pulls(facts: Iterable[Mapping[str, Any]], commits: list[Mapping[str, A
         places = [read_evidence(item, commits) for item in _list(fact.get("evidence"))]
         if name != fact["name"] and name.startswith("#") and places and places[0] is not None:
             yield places[0].commit, name
+
+
+def _read_causes(facts: Iterable[Mapping[str, Any]], commits: list[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Each place with the commit that the report blames for it."""
+    for fact in facts:
+        evidence = [read_evidence(item, commits) for item in _list(fact.get("evidence"))]
+        if fact["name"].startswith("cause.") and evidence and evidence[0] is not None:
+            yield from ((str(place), evidence[0].commit) for place in _list(fact.get("value")))
 
 
 def _read_plan(facts: Iterable[Mapping[str, Any]]) -> Iterator[Step]:

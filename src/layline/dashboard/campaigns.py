@@ -7,7 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from layline.render.charts import Interval, Kernel, Step, heat_map, interval_trend, lineage, roofline
+from layline.render.charts import (
+    Interval,
+    Kernel,
+    Step,
+    heat_map,
+    interval_trend,
+    lineage,
+    rank_kernels,
+    roofline,
+)
 
 SCHEMAS = ("layline.campaign/1", "layline.campaign-report/1")
 MOST_DRAWN = 40
@@ -16,6 +25,16 @@ MOST_DIFF = 20_000
 NOTES = frozenset({"diagnosis", "attribution", "next"})
 """Notes that `campaign note` writes by an option of the same name."""
 ROLLED_BACK = "ROLLED BACK"
+_KINDS = {
+    "K1": "inside the kernel",
+    "K2": "one kernel for each layout",
+    "K3": "fewer launches",
+    "K4": "data kept from forward to backward",
+    "W1": "a cache of the weight",
+    "W2": "a cache of an activation",
+    "W3": "a remembered call",
+}
+"""Why a change is faster, in words; the codes are those of the specification."""
 _TONES = {"ACCEPTED": "good", "BASELINE": "none", ROLLED_BACK: "bad"}
 _NO_GAIN = (math.nan, math.nan, math.nan)
 
@@ -162,7 +181,7 @@ def draw_lineage(view: CampaignView, width: float = 720) -> str:
 
 
 def draw_roof(view: CampaignView, width: float = 620) -> str:
-    """Kernels under what the machine allows."""
+    """Kernels under what the machine allows; on narrow paper each has a number, and the names stand below."""
     if view.roof is None:
         return ""
     label = f"{view.name}: GFLOP/s over FLOP per byte, under the ceilings of {view.roof.what.lower()}"
@@ -170,11 +189,23 @@ def draw_roof(view: CampaignView, width: float = 620) -> str:
     return roofline(roof.kernels, label, peak=roof.peak, bandwidth=roof.bandwidth, unit="GFLOP/s", width=width)
 
 
-def draw_shapes(view: CampaignView) -> str:
-    """Rounds by shapes; every cell prints its figure."""
-    values = tuple(tuple(dict(item.shapes).get(name) for name in view.shapes) for item in view.measured)
-    rows = tuple(f"round {item.number}" for item in view.measured)
-    return heat_map(rows, view.shapes, values, f"{view.name}: gain by shape in percent", middle=0.0)
+def list_kernels(view: CampaignView) -> tuple[str, ...]:
+    """The kernels of the roofline in the order of their numbers."""
+    if view.roof is None:
+        return ()
+    roof = view.roof
+    return tuple(
+        f"{kernel.label}: {kernel.rate / min(roof.peak, kernel.intensity * roof.bandwidth):.0%}"
+        for kernel in rank_kernels(roof.kernels)
+    )
+
+
+def draw_shapes(view: CampaignView, most: int = 12) -> str:
+    """Shapes by rounds, the newest; every cell prints its figure."""
+    rounds = view.measured[-most:]
+    values = tuple(tuple(dict(item.shapes).get(name) for item in rounds) for name in view.shapes)
+    columns = tuple(f"round {item.number}" for item in rounds)
+    return heat_map(view.shapes, columns, values, f"{view.name}: gain by shape in percent", middle=0.0, cell=62)
 
 
 def _view_round(item: Mapping[str, Any]) -> RoundView:
@@ -182,7 +213,7 @@ def _view_round(item: Mapping[str, Any]) -> RoundView:
     settled = _text(item.get("settled")) or "open"
     outcome = _text(verdict.get("outcome")) if verdict else ""
     tone = "plan" if outcome == "ACCEPT_TRADEOFF" else _TONES.get(settled, "none")
-    told = (("bucket", "bucket"), ("proposer", "proposer"), ("level", "validation set"), ("commit", "commit"))
+    told = (("bucket", "gain from"), ("proposer", "proposer"), ("level", "validation set"), ("commit", "commit"))
     number = item.get("round")
     return RoundView(
         number=number if isinstance(number, int) else 0,
@@ -190,7 +221,7 @@ def _view_round(item: Mapping[str, Any]) -> RoundView:
         tone="none" if outcome == "INCONCLUSIVE" else tone,
         hypothesis=_text(item.get("hypothesis")),
         change=_text(item.get("change")),
-        facts=tuple((name, _text(item[key])[: 12 if key == "commit" else 40]) for key, name in told if item.get(key)),
+        facts=tuple((name, _tell_fact(key, _text(item[key]))) for key, name in told if item.get(key)),
         gain=_percents(verdict.get("interval")) if verdict else None,
         reason=_reason(outcome, _text(verdict.get("reason"))) if verdict else "",
         literal=_literal(verdict.get("amd_literal")) if verdict else "",
@@ -204,6 +235,12 @@ def _view_round(item: Mapping[str, Any]) -> RoundView:
         diff=_text(item.get("diff"))[:MOST_DIFF],
         parent=_parent(item),
     )
+
+
+def _tell_fact(key: str, value: str) -> str:
+    if key == "bucket" and value in _KINDS:
+        return f"{_KINDS[value]} ({value})"
+    return value[: 12 if key == "commit" else 40]
 
 
 def _reason(outcome: str, reason: str) -> str:

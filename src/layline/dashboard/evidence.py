@@ -9,6 +9,8 @@ from layline.core.report import Cell, Chart, Inline, Paragraph, Section, Table
 from layline.dashboard.breakage import read_evidence
 
 MOST_ROWS = 15
+NOTHING = "—"
+"""What an evidence file writes where one side has no such requirement."""
 
 
 def find_sections(plain: Mapping[str, Any]) -> Iterator[Section]:
@@ -78,7 +80,7 @@ def _dependencies(facts: Facts, commits: Facts) -> Section | None:
 def _dependency_row(fact: Mapping[str, Any], commits: Facts) -> tuple[Inline, ...]:
     scope, _, rest = str(fact["name"]).removeprefix("dependency.metadata.").partition(".")
     name = rest.partition(".")[2] or rest
-    was, now, changes = fact["value"]
+    was, now = (None if side == NOTHING else side for side in fact["value"][:2])
     places = [read_evidence(item, commits) for item in _list(fact.get("evidence"))]
     before = places[0] if was is not None and places else None
     after = places[-1] if now is not None and places else None
@@ -87,7 +89,7 @@ def _dependency_row(fact: Mapping[str, Any], commits: Facts) -> tuple[Inline, ..
         scope,
         Cell(_shown(was), evidence=before, code=was is not None),
         Cell(_shown(now), evidence=after, code=now is not None),
-        ", ".join(str(change) for change in _list(changes)),
+        ", ".join(str(change) for change in _list(fact["value"][2])),
     )
 
 
@@ -96,7 +98,7 @@ def _numbers(value: Any, count: int) -> bool:
 
 
 def _shown(value: Any) -> str:
-    return "—" if value is None else str(value) or "any version"
+    return NOTHING if value is None else str(value) or "any version"
 
 
 def _list(value: Any) -> list[Any]:

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from layline import __version__
 from layline.dashboard.backend_status import Standing, web_address
 from layline.dashboard.cache import Cache, code_digest, digest
-from layline.dashboard.campaigns import draw_gains, draw_lineage, draw_roof, draw_shapes, percent
+from layline.dashboard.campaigns import draw_gains, draw_lineage, draw_roof, draw_shapes, list_kernels, percent
 from layline.dashboard.prose import day_words, signed
 from layline.render.charts import Mark, trend
 from layline.render.html import breakable, render_sections
@@ -114,7 +114,8 @@ def _environment() -> Environment:
         "lineage": lambda view, width: _markup(draw_lineage(view, width)),
         "roof": lambda view, width: _markup(draw_roof(view, width)),
         "percent": percent,
-        "shapes": lambda view: _markup(draw_shapes(view)),
+        "shapes": lambda view, most: _markup(draw_shapes(view, most)),
+        "kernels": list_kernels,
         "sections": lambda sections: _markup(render_sections(sections)),
         "trend": lambda standing, width: _markup(_trend(standing, width)),
     }

@@ -15,6 +15,7 @@ from layline.render.html import breakable
 _TOKEN = re.compile(
     r"`(?P<code>[^`]{1,200})`"
     r"|\bPR #(?P<pull>\d{1,7})\b"
+    r"|(?<![\w./-])(?P<whole>\d{4}-(?:\d\d-\d\d|W\d\d|\d\d)|\d+(?:\.\d+)? %)(?![\w/-])"
     r"|(?<![\w./-])(?P<hash>(?=[0-9a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40})(?![\w/-])"
     r"|(?P<name>(?<![\w./-])[A-Za-z_]\w*(?:\.\w+){2,})"
     r"|(?P<path>(?<![\w./-])[\w.-]+(?:/[\w.*{},-]+)+/?)"
@@ -22,6 +23,9 @@ _TOKEN = re.compile(
 _RUN_IN = re.compile(r"([^:.;`(]{3,48}):\s+(?=\S)")
 _STOP = re.compile(r"(?<=[.;])\s+")
 _MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()  # noqa: SIM905  reads better
+_ASIDE = re.compile(r" \([^()]*\)")
+BRIEF = 130
+"""Characters of a finding on the first screen."""
 SHOWN = 260
 """Characters of a long finding that stand before its fold."""
 
@@ -73,6 +77,8 @@ def _set_token(found: re.Match[str], addresses: Addresses) -> str:
             return _linked(escape(found[0]), addresses.pull(found["pull"]))
         case "hash":
             return _linked(f"<code>{found['hash'][:12]}</code>", addresses.commit(found["hash"]))
+        case "whole":
+            return f'<span class="nb">{found[0]}</span>'
         case "code":
             return f"<code>{breakable(found['code'])}</code>"
         case _:
@@ -92,6 +98,17 @@ def _fold(text: str) -> tuple[str, str]:
     cut = cut if cut > 0 else SHOWN
     shown = text[:cut].rstrip(" ,:(")
     return shown if ends else f"{shown} …", text[len(shown) :].lstrip()
+
+
+def brief_words(text: str, most: int = BRIEF) -> str:
+    """As much of a finding as four short lines hold: without what stands in brackets, then up to a clause's end."""
+    bare = _ASIDE.sub("", text)
+    if len(bare) <= most:
+        return bare
+    ends = [found.start() for found in _STOP.finditer(bare) if 40 <= found.start() <= most]
+    if ends:
+        return bare[: ends[-1]].rstrip(";") + ("" if bare[ends[-1] - 1] == "." else " …")
+    return f"{bare[: bare.rfind(' ', 0, most)].rstrip(' ,:(')} …"
 
 
 def day_words(text: str | None) -> str:

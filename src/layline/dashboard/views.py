@@ -19,7 +19,7 @@ from layline.dashboard.backend_status import (
 )
 from layline.dashboard.commands import audit_command, merged_link, verify_command
 from layline.dashboard.contradictions import Contradiction, find_in_gap, find_in_periodic
-from layline.dashboard.prose import Addresses, Finding, count_words, set_finding, set_words, window_words
+from layline.dashboard.prose import Addresses, Finding, brief_words, count_words, set_finding, set_words, window_words
 from layline.workspace.records import Loaded
 
 
@@ -140,7 +140,10 @@ def _brief(
 ) -> tuple[Finding, ...]:
     """Backends that somebody must act on first, the worst of them first; then the rest as the report orders it."""
     by_label = {labels.get(key, key): status for key in record.statuses if (status := record.status(key)) is not None}
-    told = [(_rank(by_label.get(item.head)), _shorten(item, by_label.get(item.head), addresses)) for item in findings]
+    told = [
+        (_rank(by_label.get(item.head)), _shorten(item, text, by_label.get(item.head), addresses))
+        for item, text in zip(findings, record.key_findings, strict=True)
+    ]
     return tuple(item for _, item in sorted(told, key=lambda pair: pair[0])[:3])
 
 
@@ -148,14 +151,13 @@ def _rank(status: Status | None) -> int:
     return {"bad": 0, "plan": 1}.get(tone_of(status.recommendation), 2) if status is not None else 2
 
 
-def _shorten(finding: Finding, status: Status | None, addresses: Addresses) -> Finding:
+def _shorten(finding: Finding, text: str, status: Status | None, addresses: Addresses) -> Finding:
     """What to do and why, then the distance; as the report words it where it gives no rule apart."""
     rule = status.fields.get("recommendation_rule") if status is not None else None
     if status is None or not isinstance(rule, str) or status.commit_gap is None:
-        return finding
+        return replace(finding, shown=set_words(brief_words(text.removeprefix(f"{finding.head}: ")), addresses))
     behind = f"{count_words(status.commit_gap, 'commit')} behind {status.upstream_ref or 'upstream'}"
-    text = f"{status.recommendation}: {rule}. {behind}."
-    return replace(finding, shown=set_words(text, addresses), folded=Markup())
+    return replace(finding, shown=set_words(f"{status.recommendation}: {rule}. {behind}.", addresses), folded=Markup())
 
 
 def _advise(record: PeriodicRecord, labels: Mapping[str, str]) -> Iterator[Advice]:
@@ -256,7 +258,10 @@ def view_facts(standing: Standing) -> tuple[tuple[str, str], ...]:
         "upstream_head",
         "upstream_head_date",
         "commit_gap",
+        "commit_gap_change",
+        "changed_since",
         "recommendation",
+        "places_that_break",
     }
     return tuple(
         (key.replace("_", " "), _fact(value))

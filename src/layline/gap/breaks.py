@@ -49,6 +49,11 @@ _STATES = {
 }
 
 
+def say_state(state: str) -> str:
+    """What became of a name, for people; `state` is the word of the evidence files."""
+    return next((words for one, words in _STATES.items() if one.value == state), state)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokenName:
     """One upstream name that places of ours stand on, and what became of it."""
@@ -71,9 +76,10 @@ def group_broken(gap: Gap) -> list[BrokenName]:
         (row.target or row.patch, str(row.location), _say_patch(row), row.culprit.hash if row.culprit else None)
         for row in find_further_patches(gap)
     ]
+    first = {place: cause.commit for cause in gap.causes for place in cause.places}
     groups: dict[str, list[tuple[str, tuple[int, str], str | None]]] = {}
     for target, place, said, culprit in rows:
-        groups.setdefault(target, []).append((place, said, culprit))
+        groups.setdefault(target, []).append((place, said, first.get(place, culprit)))
     found = [
         BrokenName(
             target=target,
@@ -88,7 +94,7 @@ def group_broken(gap: Gap) -> list[BrokenName]:
 
 def _say_coupling(one: Coupling) -> tuple[int, str]:
     """What became of the name, with how much the words tell: an address first, then a reason, then the state alone."""
-    state = _STATES.get(one.state, one.state.value)
+    state = say_state(one.state.value)
     if one.new_target:
         return 0, f"{state}, now {one.new_target}"
     if one.state in {State.REMOVED, State.UNBOUND} or not one.detail:
@@ -107,7 +113,7 @@ def _say_patch(row: Drift) -> tuple[int, str]:
 def say_kind(row: Drift) -> str:
     """The drift of a patch that breaks: where its target stays it is our replacement that fails."""
     stays = {DriftKind.UNCHANGED, DriftKind.BODY_CHANGED}
-    return "replacement fails" if row.kind in stays else row.kind.value.replace("-", " ")
+    return _STATES[State.MISFIT] if row.kind in stays else row.kind.value.replace("-", " ")
 
 
 def common_folder(places: Iterable[str]) -> str:

@@ -166,6 +166,6 @@ def read_dependencies(pin: Tree, tip: Tree, only: tuple[str, ...]) -> tuple[Depe
         conflicts=tuple(find_conflicts(after.items)),
         locks=tuple(pair_locks(before.locks, after.locks)),
         files=tuple(files),
-        platform=find_platform_changes(before.items, after.items),
+        platform=find_platform_changes(before.items, after.items, after.commented),
     )
     return dependencies, locate_skipped(after.skipped, tip.repository.name, tip.commit)

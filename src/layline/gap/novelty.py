@@ -37,8 +37,9 @@ def build_novelties(gap: Gap) -> tuple[Inline, ...]:
         items.append(f"New models: {listed(models, most=8)}.")
     if packages:
         beside = " beside models" if models else ""
-        items.append(f"New packages{beside}: {listed(packages, most=6)}.")
+        items.append(f"New packages{beside}: {listed(packages, most=4)}.")
     areas = [(area, changes) for area, changes in find_novelties(gap) if area not in _UNTOLD]
+    areas.sort(key=lambda pair: pair[0] in _ASIDE)
     items += [_area_item(gap, area, changes) for area, changes in areas[:_MOST_AREAS]]
     return tuple(items)
 
@@ -87,7 +88,9 @@ def find_novelties(gap: Gap) -> Iterator[tuple[str, tuple[UpstreamChange, ...]]]
     new = [change for change in gap.changes.kept if change.kind == "feat" or _NEW.match(change.title)]
     amounts = Counter(change.area for change in new)
     for area, _ in sorted(amounts.items(), key=lambda pair: (-pair[1], pair[0])):
-        inside = sorted((change for change in new if change.area == area), key=lambda change: change.date, reverse=True)
+        inside = sorted(
+            (change for change in new if change.area == area), key=lambda change: (-change.files, change.date)
+        )
         yield area, tuple(inside)
 
 

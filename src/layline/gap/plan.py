@@ -51,9 +51,8 @@ def _find_stops(
             reason = "the tip"
         elif cause:
             number = f" (#{following.pull_request})" if following.pull_request else ""
-            told = f"{len(cause.places)} of our places"
             stop = "the last commit before" if index else "the pin itself; the next commit is"
-            reason = f"{stop} {following.hash[:12]}{number}, which breaks {told}"
+            reason = f"{stop} {following.hash[:8]}{number}"
         elif index and commit.hash in releases:
             reason = f"release {releases[commit.hash]}"
         else:

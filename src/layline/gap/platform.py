@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from layline.core.prose import listed
@@ -29,6 +29,8 @@ class PlatformChange:
     files: int
     at_pin: Location | None
     at_tip: Location | None
+    commented: tuple[str, ...] = ()
+    """What the tip holds in comments, where all that the pin had is gone."""
 
     @property
     def is_lost(self) -> bool:
@@ -38,6 +40,13 @@ class PlatformChange:
         """What stands before and after the place where it was read."""
         more = f" and {self.files - 1} more {'file' if self.files == 2 else 'files'}" if self.files > 1 else ""
         was, now = listed(list(self.pin), most=4), listed(list(self.tip), most=4)
+        if self.is_lost and self.commented:
+            idle = (
+                ""
+                if set(self.commented) <= set(self.pin)
+                else f"; the comment has {listed(list(self.commented), most=4)}"
+            )
+            return f"{self.what}: {was} is gone, commented out{idle} (", f"{more})."
         if self.is_lost:
             return f"{self.what}: {was} is gone (", f"{'' if self.at_tip else ' at the pin'}{more})."
         one = len(self.pin) == len(self.tip) == 1
@@ -49,10 +58,16 @@ class PlatformChange:
         return f"{before}{self.at_tip or self.at_pin or 'no place'}{after}"
 
 
-def find_platform_changes(pin: Iterable[Declaration], tip: Iterable[Declaration]) -> tuple[PlatformChange, ...]:
+def find_platform_changes(
+    pin: Iterable[Declaration], tip: Iterable[Declaration], commented: Iterable[Declaration] = ()
+) -> tuple[PlatformChange, ...]:
     """Over all files of both sides: a value that moved to another file has not changed. Jobs, ROCm, CUDA first."""
-    before, after = _group(pin), _group(tip)
-    found = [change for name in before | after for change in _compare(name, before.get(name, []), after.get(name, []))]
+    before, after, idle = _group(pin), _group(tip), _group(commented)
+    found = [
+        _add_commented(change, idle.get(name, []), after.get(name, []))
+        for name in before | after
+        for change in _compare(name, before.get(name, []), after.get(name, []))
+    ]
     return tuple(sorted(found, key=lambda one: (_order(one.what), not one.is_lost, one.what)))
 
 
@@ -84,6 +99,16 @@ def _compare(name: str, before: list[Declaration], after: list[Declaration]) -> 
         at_pin=gone[0].place if gone else None,
         at_tip=new[0].place if new else None,
     )
+
+
+def _add_commented(change: PlatformChange, idle: list[Declaration], after: list[Declaration]) -> PlatformChange:
+    """A platform that is gone may be switched off for a while: the tip says so by a comment."""
+    live = {value for item in after for value in _split(item.spec)}
+    told = [item for item in idle if set(_split(item.spec)) - live]
+    if not change.is_lost or not told:
+        return change
+    values = tuple(dict.fromkeys(value for item in told for value in _split(item.spec) if value not in live))
+    return replace(change, commented=values, at_tip=told[0].place)
 
 
 def is_platform(row: Difference) -> bool:

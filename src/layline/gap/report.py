@@ -22,10 +22,11 @@ from layline.gap.report_tree import (
     build_dependencies,
     build_folded_capabilities,
     build_folded_dependencies,
+    build_representative,
     change_item,
     weighty_changes,
 )
-from layline.gap.short import Before, build_short, cost_sentence
+from layline.gap.short import Before, build_short, cost_sentence, since_sentence
 
 if TYPE_CHECKING:
     from datetime import date
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
     from layline.gap.model import Gap
 
 MOST_SKIPPED = 30
-MOST_STOPS = 4
+MOST_STOPS = 3
+MOST_RISKS = 3
 
 
 def title_of(gap: Gap) -> str:
@@ -55,6 +57,7 @@ def build_report(gap: Gap, *, day: date, evidence_path: str, before: Before | No
         build_overview(gap),
         build_dependencies(gap),
         build_capabilities(gap),
+        build_representative(gap),
         build_integration(gap),
         build_sources(evidence_path),
         Section(title="Appendix", blocks=(Paragraph("Open a line to see its rows."),), sections=folded),
@@ -62,12 +65,13 @@ def build_report(gap: Gap, *, day: date, evidence_path: str, before: Before | No
     return Report(title=title_of(gap), sections=sections, meta=_meta(gap, day), skipped=gap.skipped[:MOST_SKIPPED])
 
 
-def build_summary(gap: Gap, *, day: date) -> Report:
+def build_summary(gap: Gap, *, day: date, evidence_path: str = "", before: Before | None = None) -> Report:
     """One printed page."""
+    sources = (build_sources(evidence_path, whole=False),) if evidence_path else ()
     return Report(
         title=f"{title_of(gap)}: summary",
         meta=_meta(gap, day)[:2],
-        sections=(_high_level(gap), _key_dependencies(gap), _representative(gap), _integration(gap)),
+        sections=(_high_level(gap, before), _key_dependencies(gap), _representative(gap), _integration(gap), *sources),
     )
 
 
@@ -89,7 +93,7 @@ def _name_tip(gap: Gap) -> str:
     return tip[:12] if tip.startswith(gap.ref) else f"{gap.ref} at {tip[:12]}"
 
 
-def _high_level(gap: Gap) -> Section:
+def _high_level(gap: Gap, before: Before | None) -> Section:
     broken = find_places(gap)
     files = len({place.rpartition(":")[0] for place in broken})
     rows: tuple[tuple[Inline, ...], ...] = (
@@ -114,7 +118,7 @@ def _high_level(gap: Gap) -> Section:
         ),
     )
     advice = f"Recommendation: {gap.recommendation}, by the rule: {gap.recommendation.rule}."
-    told = [statements.headline(gap), cost_sentence(gap)]
+    told = [statements.headline(gap), since_sentence(gap, before), cost_sentence(gap)]
     return Section(
         title="High level",
         blocks=(
@@ -146,14 +150,14 @@ def _key_dependencies(gap: Gap) -> Section:
         title="Key dependency differences",
         blocks=(
             Paragraph(statements.dependency_sentence(gap)),
-            Bullets(statements.dependency_items(gap, most=6, more="More in the detailed report.")),
+            Bullets(statements.dependency_items(gap, most=4, more="More in the detailed report.")),
         ),
     )
 
 
 def _representative(gap: Gap) -> Section:
     touching = [change for change in gap.changes.kept if change.ours]
-    shown = (*build_novelties(gap)[:2], *(change_item(gap, change) for change in weighty_changes(gap)[:4]))
+    shown = (*build_novelties(gap)[:2], *(change_item(gap, change) for change in weighty_changes(gap)[:3]))
     text = (
         f"{count(len(gap.changes.kept), 'change')} of code, {len(touching) or 'none'} in files we import or patch (●)."
     )
@@ -166,7 +170,7 @@ def _integration(gap: Gap) -> Section:
     where = listed(list(foot.folders), most=3)
     beyond = statements.beyond_sentence(gap)
     text = f"{count(foot.tracked, 'tracked file')} ({foot.non_empty} non-empty, {foot.python} Python) in {where}."
-    lines = [f"{text} {shorten(beyond, 160)}" if beyond else text] if foot.folders else []
+    lines = [f"{text} {shorten(beyond, 110)}" if beyond else text] if foot.folders else []
     if gap.stale_keys:
         keys = listed([stale.written or stale.key for stale in gap.stale_keys], most=3)
         lines.append(
@@ -174,8 +178,8 @@ def _integration(gap: Gap) -> Section:
             f"tip: {keys}."
         )
     rows = group_broken(gap)
-    risks = tuple(_risk(gap, row) for row in rows[:6])
-    left = len(find_places(gap)) - len({place for row in rows[:6] for place in row.places})
+    risks = tuple(_risk(gap, row) for row in rows[:MOST_RISKS])
+    left = len(find_places(gap)) - len({place for row in rows[:MOST_RISKS] for place in row.places})
     more = (f"{count(left, 'further place')} in the detailed report; one place can use two names.",) if left > 0 else ()
     items = (*lines, *risks, *more)
     return Section(title="Integration layer", blocks=(Bullets(items),))

@@ -8,11 +8,20 @@ from typing import TYPE_CHECKING
 
 from layline.change.surface import SurfaceChange
 from layline.core.evidence import Evidence
-from layline.core.prose import count, listed, shorten
+from layline.core.prose import count, listed, shorten, verb
 from layline.core.report import Cell, Paragraph, Section, Table
 from layline.coupling.model import Consequence
 from layline.gap import statements
-from layline.gap.breaks import BrokenName, common_folder, find_further_patches, find_places, group_broken, say_kind
+from layline.gap.breaks import (
+    BrokenName,
+    common_folder,
+    find_doubtful,
+    find_further_patches,
+    find_places,
+    group_broken,
+    say_kind,
+    say_state,
+)
 from layline.gap.cells import diff_command, evidence_cell, own_place, place_cell, span
 
 if TYPE_CHECKING:
@@ -31,8 +40,7 @@ def build_integration(gap: Gap) -> Section:
     if gap.surface is None:
         text = "Not compared: the backend configures no `packages` or no `integration` folder."
         return Section(title="Integration and coupling", blocks=(Paragraph(text), *_footprint(gap)))
-    inner = [_broken(gap), _consequence(gap, Consequence.MAY_BREAK), _consequence(gap, Consequence.LOOK)]
-    inner.append(_stale(gap, MOST_COUPLINGS))
+    inner = [_broken(gap), _doubtful(gap), _stale(gap, MOST_COUPLINGS)]
     intro = Paragraph(next(iter(statements.find_reasons(gap))))
     return Section(title="Integration and coupling", blocks=(intro, *_footprint(gap)), sections=tuple(inner))
 
@@ -42,11 +50,8 @@ def build_folded_integration(gap: Gap) -> list[Section]:
     if gap.surface is None:
         return []
     found = [_rows(gap), _files(gap), _definitions(gap)]
-    found += [
-        _consequence(gap, consequence, MOST_FOLDED)
-        for consequence in (Consequence.MAY_BREAK, Consequence.LOOK)
-        if statements.count_consequences(gap)[consequence] > MOST_COUPLINGS
-    ]
+    if len(_find_doubtful_rows(gap)) > MOST_COUPLINGS:
+        found.append(_doubtful(gap, MOST_FOLDED))
     if len(gap.stale_keys) > MOST_COUPLINGS:
         found.append(_stale(gap, len(gap.stale_keys)))
     return [replace(section, folded=True) for section in found if section.blocks]
@@ -65,7 +70,7 @@ def _footprint(gap: Gap) -> list[Block]:
 def _broken(gap: Gap) -> Section:
     """Never cut: every place stands here, under the upstream name it uses; the weightiest names first."""
     places = find_places(gap)
-    title = f"Will break ({count(len(places), 'place')})"
+    title = f"Errors: {count(len(places), 'place')} {verb(len(places), 'breaks')}"
     if not places:
         return Section(title=title, blocks=(Paragraph("None."),))
     rows = group_broken(gap)
@@ -99,15 +104,23 @@ def _rows(gap: Gap) -> Section:
     rows = [_coupling_row(gap, one) for one in found] + [_patch_row(gap, row) for row in find_further_patches(gap)]
     table = Table(columns=("our place", "how", "upstream name", "state", "detail", "pin", "tip"), rows=tuple(rows))
     return Section(
-        title=f"Will break, row by row: {count(len(rows), 'row')} at {count(len(find_places(gap)), 'place')}",
+        title=f"Errors, row by row: {count(len(rows), 'row')} at {count(len(find_places(gap)), 'place')}",
         blocks=(table,) if rows else (),
     )
 
 
-def _consequence(gap: Gap, consequence: Consequence, most: int = MOST_COUPLINGS) -> Section:
-    found = [one for one in gap.couplings if one.consequence is consequence]
-    places = count(len({str(one.location) for one in found}), "place")
-    title = f"{consequence.value[:1].upper()}{consequence.value[1:]} ({places})"
+def _find_doubtful_rows(gap: Gap) -> list[Coupling]:
+    """What may break first, then what only changed; a place that breaks anyway stands among the errors."""
+    doubtful = find_doubtful(gap)
+    order = (Consequence.MAY_BREAK, Consequence.LOOK)
+    found = [one for one in gap.couplings if one.consequence in order and str(one.location) in doubtful]
+    return sorted(found, key=lambda one: order.index(one.consequence))
+
+
+def _doubtful(gap: Gap, most: int = MOST_COUPLINGS) -> Section:
+    found = _find_doubtful_rows(gap)
+    places = len(find_doubtful(gap))
+    title = f"Warnings: {count(places, 'place')} {verb(places, 'needs')} a look"
     if not found:
         return Section(title=title, blocks=(Paragraph("None."),))
     table = Table(
@@ -149,7 +162,7 @@ def _coupling_row(gap: Gap, one: Coupling) -> tuple[Inline, ...]:
         place_cell(gap.downstream, gap.downstream_commit.hash, one.location),
         one.touch.value,
         Cell(one.target, code=True),
-        one.state.value + guarded,
+        say_state(one.state.value) + guarded,
         shorten(detail, 160),
         evidence_cell(one.pin_evidence, text="pin"),
         evidence_cell(one.tip_evidence, text="tip"),
@@ -216,13 +229,14 @@ def _stale(gap: Gap, most: int) -> Section:
     return Section(title=title, blocks=(table,))
 
 
-def build_sources(evidence_path: str) -> Section:
+def build_sources(evidence_path: str, *, whole: bool = True) -> Section:
+    """`whole` in the detailed report, whose appendix has the commands."""
     every = (
         "Every fact with its commit, path, line or command is in ",
         Cell(evidence_path, code=True),
         "; ",
         Cell("layline gap verify", code=True),
-        " recomputes them. The commands behind the figures stand in the appendix.",
+        f" recomputes them.{' The commands behind the figures stand in the appendix.' if whole else ''}",
     )
     return Section(title="Evidence sources", blocks=(Paragraph(every),))
 

@@ -39,7 +39,7 @@ def build_folded_overview(gap: Gap) -> list[Section]:
     table = Table(columns=columns, rows=rows, numeric=frozenset({1, 2, 3, 4}), caption=f"Diff: {DIFF_RULE}.")
     found = [Section(title="What kind of lines changed", blocks=(table,), folded=True)] if rows else []
     if len(gap.plan) > MOST_STEPS:
-        steps = Bullets(_steps(gap, list(range(len(gap.plan)))), ordered=True)
+        steps = Bullets(_steps(gap, list(range(len(gap.plan)))))
         found.append(Section(title=f"Upgrade plan: all {len(gap.plan)} steps", blocks=(steps,), folded=True))
     return found
 
@@ -116,18 +116,15 @@ def _plan(gap: Gap) -> Section:
         shown = sorted(weighty[:MOST_STEPS])
     rest = len(gap.plan) - len(shown)
     text = statements.plan_sentence(gap) + (f" {rest} lighter steps stand in the appendix." if rest else "")
-    return Section(title="Upgrade plan", blocks=(Paragraph(text), Bullets(_steps(gap, shown), ordered=True)))
+    return Section(title="Upgrade plan", blocks=(Paragraph(text), Bullets(_steps(gap, shown))))
 
 
 def _steps(gap: Gap, shown: list[int]) -> tuple[Inline, ...]:
     items: list[Inline] = []
     for step in (gap.plan[index] for index in shown):
-        text: list[str | Cell] = [
-            commit_cell(gap.upstream, step.commit),
-            f" ({step.date}, {count(step.behind, 'commit')} after the pin): {step.reason}."
-            if step.behind
-            else f" ({step.date}): {step.reason}.",
-        ]
+        where = f"{step.date}, {count(step.behind, 'commit')} after the pin" if step.behind else step.date
+        breaks = f", which breaks {count(step.places, 'place')} of ours" if step.places else ""
+        text: list[str | Cell] = [commit_cell(gap.upstream, step.commit), f" ({where}): {step.reason}{breaks}."]
         if step.breaks_next:
             text.append(f" To go past it, fix: {listed(list(step.breaks_next), most=3)}.")
         items.append(tuple(text))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from layline.gap.changes import UpstreamChange
     from layline.gap.dependencies import Difference, LockedSet
     from layline.gap.model import Gap
+    from layline.gap.platform import PlatformChange
 
 MOST_ROWS, MOST_METADATA, MOST_FOLDED = 10, 16, 40
 MOST_PER_AREA, MOST_CHANGES = 6, 6
@@ -64,7 +65,7 @@ def _platforms(gap: Gap) -> Section:
         (
             change.what,
             listed(list(change.pin), most=4) if change.pin else "—",
-            listed(list(change.tip), most=4) if change.tip else "gone",
+            _tell_tip(change),
             place_cell(gap.upstream, gap.pin.commit.hash, change.at_pin) if change.at_pin else "—",
             place_cell(gap.upstream, gap.tip.commit.hash, change.at_tip) if change.at_tip else "—",
         )
@@ -75,6 +76,12 @@ def _platforms(gap: Gap) -> Section:
     columns = ("what", "pin", "tip", "pin file:line", "tip file:line")
     more = max(0, len(rows) - MOST_ROWS)
     return Section(title="Platforms and CI", blocks=(Table(columns=columns, rows=rows[:MOST_ROWS], more=more),))
+
+
+def _tell_tip(change: PlatformChange) -> str:
+    if change.tip:
+        return listed(list(change.tip), most=4)
+    return f"commented out: {listed(list(change.commented), most=4)}" if change.commented else "gone"
 
 
 def _rank_section(gap: Gap, rank: Rank, most: int) -> Section:
@@ -173,7 +180,7 @@ def _lock_text(was: LockedSet | None, now: LockedSet | None) -> str:
 
 
 def build_capabilities(gap: Gap) -> Section:
-    inner = [_packages(gap), *([_shims(gap)] if gap.shims else []), _changes(gap)]
+    inner = [_packages(gap), *([_shims(gap)] if gap.shims else [])]
     return Section(title="Directories and capabilities", sections=tuple(inner))
 
 
@@ -233,11 +240,11 @@ def _shims(gap: Gap) -> Section:
     gone = [path for path, _ in gap.shims if statements.breaks_in(gap, path)]
     text = f"{count(len(gap.shims), 'module')} of the tip {'warns' if one else 'warn'} of deprecation when imported."
     if gone:
-        text += f" What we use of {listed(gone, most=6)} is gone nevertheless; see the places that will break."
+        text += f" What we use of {listed(gone, most=6)} is gone nevertheless; see the errors."
     return Section(title="Deprecation shims", blocks=(Paragraph(text[:1].upper() + text[1:]), Bullets(items)))
 
 
-def _changes(gap: Gap) -> Section:
+def build_representative(gap: Gap) -> Section:
     changes = gap.changes
     intro = (
         f"{count(len(changes.kept), 'change')} of code by pull request, "

@@ -62,7 +62,7 @@ def since_sentence(gap: Gap, before: Before | None) -> str:
         else f"the pin moved from {before.pin[:8]} to {gap.pin.commit.hash[:8]}"
     )
     change = gap.distance.behind - before.behind
-    more = f"{count(abs(change), 'commit')} {'more' if change > 0 else 'fewer'}" if change else "as many as then"
+    more = f"{abs(change)} {'more' if change > 0 else 'fewer'} than then" if change else "as many as then"
     return f"Since the last report ({before.date}) {moved}; we are {gap.distance.behind} commits behind, {more}."
 
 
@@ -74,17 +74,9 @@ def cost_sentence(gap: Gap) -> str:
     if not places:
         return "Nothing of ours breaks at the tip; the upgrade is a move of the pin and a run of the tests."
     files = len({place.rpartition(":")[0] for place in places})
-    size = f"A place is one file:line of ours; the {len(places)} that break are in {count(files, 'file')}."
-    lines = (
-        f" With every use of a name that a broken import brings, {_lines(gap.effort.lines)} to be read again."
-        if gap.effort
-        else ""
-    )
-    return f"{size}{lines}{_causes(gap, len(places))}{_how(gap, places)}"
-
-
-def _lines(number: int) -> str:
-    return f"at least {count(number, 'line')} {'has' if number == 1 else 'have'}"
+    size = f"Work: {count(len(places), 'place')} to fix in {count(files, 'file')} ({_how(gap, places)})"
+    lines = f", at least {count(gap.effort.lines, 'line')} with every use of what they import" if gap.effort else ""
+    return f"{size}{lines}. A place is one file:line of ours.{_causes(gap, len(places))}"
 
 
 def _how(gap: Gap, places: tuple[str, ...]) -> str:
@@ -100,7 +92,7 @@ def _how(gap: Gap, places: tuple[str, ...]) -> str:
         "patches": len(patches),
         "other uses": rest,
     }
-    return f" By kind: {', '.join(f'{kind} {number}' for kind, number in kinds.items() if number)}."
+    return listed([f"{number} {kind}" for kind, number in kinds.items() if number])
 
 
 def _causes(gap: Gap, total: int) -> str:

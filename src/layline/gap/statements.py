@@ -11,7 +11,7 @@ from layline.core.ours import is_packaged
 from layline.core.prose import count, listed, sentence, share, shorten, verb
 from layline.core.revision import Relation
 from layline.coupling.model import Consequence, State, Touch
-from layline.gap.breaks import count_touched, find_doubtful, find_places
+from layline.gap.breaks import count_touched, find_doubtful, find_places, say_state
 from layline.gap.cells import place_cell, plain_text
 from layline.gap.dependencies import Kind, Rank
 from layline.gap.dependencies.compare import Move
@@ -114,22 +114,27 @@ def dependency_sentence(gap: Gap) -> str:
     if not metadata:
         return "The package metadata declares the same dependencies at pin and tip."
     python = [row for row in metadata if row.kind is Kind.PYTHON]
-    runtime = [row for row in metadata if is_runtime(row) and row.kind is not Kind.PYTHON]
-    needed = [row for row in runtime if row.now is not None]
-    dropped = len(runtime) - len(needed)
-    others = len(metadata) - len(python)
-    parts = (
-        [
-            (
-                f"{count(others, 'requirement')} ({len(needed) or 'none'} needed at run time"
-                f"{f', {dropped} dropped' if dropped else ''})"
-            )
-        ]
-        if others
-        else []
-    )
+    runtime = [row for row in metadata if _is_need(row)]
+    rest = len(metadata) - len(python) - len(runtime)
+    kinds = [f"{len(runtime)} of the run time"] if runtime else []
+    kinds += [f"{rest} of extras, builds and groups"] if rest else []
+    parts = [f"{count(len(runtime) + rest, 'requirement')} ({listed(kinds)})"] if kinds else []
     parts += [f"the range of Python{f' ({len(python)} files)' if len(python) > 1 else ''}"] if python else []
     return f"The package metadata differs in {listed(parts)}."
+
+
+def _tell_needs(rows: list[Difference]) -> str:
+    """`new: einops; changed: datasets>=3.6.0; dropped: tomli`."""
+    new = [
+        row for row in rows if row.now and row.now.scope == "runtime" and (not row.was or row.was.scope != "runtime")
+    ]
+    gone = [row for row in rows if row.now is None or row.now.scope != "runtime"]
+    kinds = {
+        "new": [f"{row.name}{row.now.spec if row.now else ''}" for row in new],
+        "changed": [f"{row.name}{row.now.spec}" for row in rows if row.now and row not in new and row not in gone],
+        "dropped": [row.name for row in gone],
+    }
+    return "; ".join(f"{kind}: {listed(names, most=6)}" for kind, names in kinds.items() if names)
 
 
 def beyond_sentence(gap: Gap) -> str | None:
@@ -166,8 +171,7 @@ def plan_sentence(gap: Gap) -> str:
     total = gap.recommendation.inputs.will_break or 0
     text = (
         "Stops are releases and the last commits before changes that break a place of ours. Places were judged at the "
-        "tip "
-        "only: what breaks between pin and tip and fits again at the tip is not seen, so test at every stop."
+        "tip only, so test at every stop."
     )
     rest = total - told
     return f"{text} For {rest} of the {count(total, 'place')} the change was not found." if total and rest > 0 else text
@@ -225,12 +229,13 @@ def dependency_deltas(gap: Gap, most: int = 5) -> tuple[str, ...]:
 def dependency_items(
     gap: Gap, most: int = 5, more: str = "More under Dependencies and in the appendix."
 ) -> tuple[Inline, ...]:
-    """Dependency shifts: platforms and CI first, then run-time metadata; the same rank on both sides."""
-    platform = [_platform_item(gap, change) for change in gap.dependencies.platform]
-    rows = sorted((row for row in gap.dependencies.differences if not is_platform(row)), key=_dependency_weight)
-    early = platform[: max(2, most // 2)]
-    found = [*early, *(difference_item(gap, row) for row in rows[: most - len(early)])]
-    if len(early) + len(rows) > most:
+    """Dependency shifts: what a run needs in one line, platforms and CI, then the rest; the same rank on both sides."""
+    needs = [row for row in gap.dependencies.differences if _is_need(row)]
+    told: list[Inline] = [f"Needed at run time: {_tell_needs(needs)}."] if needs else []
+    told += [_platform_item(gap, change) for change in gap.dependencies.platform[: max(2, most // 2)]]
+    rows = [row for row in gap.dependencies.differences if not is_platform(row) and row not in needs]
+    found = [*told, *(difference_item(gap, row) for row in sorted(rows, key=_dependency_weight)[: most - len(told)])]
+    if len(told) + len(rows) > most:
         found[-1] = more
     return tuple(found) or ("No dependency declaration differs between pin and tip.",)
 
@@ -291,8 +296,8 @@ def difference_item(gap: Gap, row: Difference) -> Inline:
 
 def coupling_sentence(coupling: Coupling) -> str:
     moved = f", now {coupling.new_target}" if coupling.new_target else ""
-    detail = f": {coupling.detail.rstrip('.')}" if coupling.detail else ""
-    return f"{coupling.location} {coupling.touch.value} {coupling.target}, {coupling.state.value}{moved}{detail}."
+    detail = f"; {coupling.detail.rstrip('.')}" if coupling.detail else ""
+    return f"{coupling.location} {coupling.touch.value} {coupling.target}: {say_state(coupling.state.value)}{moved}{detail}."
 
 
 def breaks_in(gap: Gap, path: str) -> bool:
@@ -326,6 +331,10 @@ def count_surface(gap: Gap, rows: str) -> Counter[SurfaceChange]:
 def is_runtime(row: Difference) -> bool:
     sides = [side for side in (row.was, row.now) if side is not None]
     return row.kind is Kind.PYTHON or any(side.scope == "runtime" for side in sides)
+
+
+def _is_need(row: Difference) -> bool:
+    return row.rank is Rank.METADATA and row.kind is not Kind.PYTHON and is_runtime(row)
 
 
 def is_package_folder(path: str) -> bool:

@@ -14,7 +14,7 @@ _MEANINGS = (
     ("Dependencies", re.compile(r"dependenc", re.IGNORECASE)),
     ("Evidence sources", re.compile(r"evidence|\bsources\b|references", re.IGNORECASE)),
     ("Directories and capabilities", re.compile(r"director|capabilit", re.IGNORECASE)),
-    ("Representative upstream changes", re.compile(r"representative|upstream changes", re.IGNORECASE)),
+    ("Representative upstream changes", re.compile(r"representative|upstream changes|hotspots?", re.IGNORECASE)),
     ("Integration and coupling", re.compile(r"integration|coupling", re.IGNORECASE)),
     ("Integration layer", re.compile(r"integration|coupling", re.IGNORECASE)),
     ("High-level comparison", re.compile(r"high.?level|overview", re.IGNORECASE)),

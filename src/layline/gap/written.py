@@ -116,7 +116,7 @@ def build_texts(
     where = places.evidence.relative_to(workspace.root).as_posix()
     texts = (
         render(build_report(gap, day=day, evidence_path=where, before=before)),
-        render(build_summary(gap, day=day)),
+        render(build_summary(gap, day=day, evidence_path=where, before=before)),
     )
     record = encode_record(build_record(gap, id_=places.id, day=day, artifacts=places.artifacts))
     return texts, record, build_evidence(gap, places.id, day, before)

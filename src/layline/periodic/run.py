@@ -47,6 +47,8 @@ class Handed:
 
     find_notable: FindNotable
     measure_effect: Callable[[Workspace, Target, str, str], Effect | None]
+    read_effect: Callable[[Workspace, Target, str, str], Effect | None]
+    """What a gap report of the same two commits has counted already."""
     render: Callable[[Report], str]
 
 
@@ -63,8 +65,8 @@ def report_period(
     window = _choose_window(cadence, settings.timezone, span, newest)
     previous, invalid = _find_previous(workspace, window)
     ground = _build_ground(workspace, window, head, previous, handed.find_notable)
-    if span.couplings:
-        ground = replace(ground, measure_effect=partial(handed.measure_effect, replace(workspace, commit=ground.tip)))
+    effect = handed.measure_effect if span.couplings else handed.read_effect
+    ground = replace(ground, measure_effect=partial(effect, replace(workspace, commit=ground.tip)))
     activity = read_activity(ground, settings, targets, missing)
     activity = replace(activity, skipped=(*activity.skipped, *invalid))
     places = find_places(workspace.settings.project, window.period)

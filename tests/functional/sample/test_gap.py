@@ -100,3 +100,14 @@ def test_a_card_names_each_place_once_and_nothing_it_does_not_have(world: Sample
 
     assert len(named) == len(set(named)), named
     assert not [item for item in summary["dependency_deltas"] if "appendix" in item]
+
+
+def test_one_label_has_one_reason_in_every_report(world: Sample, facts: Facts) -> None:
+    """A month that ends at the commits of the gap reports takes over what they counted."""
+    told = layline("periodic", "monthly", "--month", DATE[:7], "--no-write", "--format", "json", cwd=world.harbor)
+
+    assert told.code == 0, told.err
+    statuses = told.json["record"]
+    for backend in ("keel", "spar"):
+        status = statuses[f"{backend}_status"]
+        assert [status["recommendation"], status["recommendation_rule"]] == facts[backend]["recommendation"]

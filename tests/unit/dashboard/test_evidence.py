@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from layline.core.records import GapRecord, read_gap_record
-from layline.core.report import Chart, Table
+from layline.core.report import Cell, Chart, Table
 from layline.dashboard.breakage import find_breakage
 from layline.dashboard.evidence import find_sections
 from layline.render.html import render_sections
@@ -93,6 +93,47 @@ def test_breakage_is_counted_by_place() -> None:
     assert [(one.place, one.patch, one.culprit) for one in found.places] == [
         ("harbor/run.py:12", "engine.run", "c" * 40)
     ]
-    assert found.places[0].reasons == ("renamed, now engine.core.Engine",)
+    assert found.places[0].reasons == ("removed: gone",)
     assert found.touched == 2
     assert find_breakage(record, {**plain, "tip": "f" * 40}) is None
+
+
+def test_a_place_is_told_with_the_change_that_the_report_blames() -> None:
+    """Two rows of one place have two culprits; the report counts the place under the first of them."""
+    record = read_gap_record(gap_record())
+    assert isinstance(record, GapRecord)
+    late = {**FACTS[0], "value": {**FACTS[0]["value"], "since": "d" * 40}}
+    early = {
+        **FACTS[0],
+        "name": "coupling.harbor/run.py:12.call.engine.core.go",
+        "value": {"consequence": "will break", "state": "cannot accept", "detail": "size is new", "since": "c" * 40},
+    }
+    commits = [*COMMITS, {"repo": "https://e.org/engine", "commit": "c" * 40}]
+    cause = {"name": "cause.#58", "value": ["harbor/run.py:12"], "evidence": [{"at": 2}]}
+    plain = {
+        "facts": [late, early, cause],
+        "commits": commits,
+        "pin": record.local.commit,
+        "tip": record.upstream.commit,
+    }
+    found = find_breakage(record, plain)
+    assert found is not None
+    assert [(one.culprit, one.reasons) for one in found.places] == [
+        ("c" * 40, ("ours does not take what upstream passes: size is new",))
+    ]
+    assert found.name_of("c" * 40) == "#58"
+
+
+def test_what_one_side_has_not_is_no_link() -> None:
+    added = {
+        "name": "dependency.metadata.runtime.requirement.einops",
+        "value": ["—", ">=0.8", ["added"]],
+        "evidence": [{"at": 1, "path": "pyproject.toml", "lines": [9, 9]}],
+    }
+    table = next(find_sections({"facts": [added], "commits": COMMITS})).blocks[1]
+    assert isinstance(table, Table)
+    was, now = table.rows[0][2:4]
+    assert isinstance(was, Cell)
+    assert isinstance(now, Cell)
+    assert (was.text, was.evidence) == ("—", None)
+    assert now.evidence is not None

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layline.dashboard.prose import Addresses, set_finding, set_words, signed, window_words
+from layline.dashboard.prose import BRIEF, Addresses, brief_words, set_finding, set_words, signed, window_words
 
 KNOWN = Addresses(
     "https://example.org/harbor", (("d3528a21301db2d1", "https://example.org/engine/commit/d3528a21301db2d1"),)
@@ -28,6 +28,8 @@ KNOWN = Addresses(
         ("`<b>`", "<code>&lt;b&gt;</code>"),
         ("see a/b_c.py", "see a/<wbr>b_<wbr>c.py"),
         ("<script>", "&lt;script&gt;"),
+        ("since 2026-06-23,", 'since <span class="nb">2026-06-23</span>,'),
+        ("in 2026-W26: 83 % code", 'in <span class="nb">2026-W26</span>: <span class="nb">83 %</span> code'),
     ],
 )
 def test_words_are_escaped_and_linked_where_the_address_is_known(text: str, shown: str) -> None:
@@ -46,10 +48,26 @@ def test_no_word_of_a_finding_is_lost_or_becomes_markup(text: str) -> None:
     finding = set_finding(text, KNOWN)
     reader.feed(f"{finding.shown} {finding.folded}")
     reader.close()
-    assert tags <= {"a", "code", "wbr"}
+    assert tags <= {"a", "code", "span", "wbr"}
     told = "".join((finding.head + "".join(seen)).split()).replace("`", "").replace(":", "")
     wanted = "".join(text.split()).replace("`", "").replace(":", "")
     assert told == wanted or len(text) > 12  # long hashes are cut to twelve digits
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("3 pull requests merged in the window (Docs: 1, Bug Fix: 2).", "3 pull requests merged in the window."),
+        (
+            "One sentence that is long enough to stand. " + "Another word " * 20,
+            "One sentence that is long enough to stand.",
+        ),
+        ("word " * 40, f"{'word ' * 25}word …"),
+    ],
+)
+def test_the_first_screen_holds_findings_whole(text: str, shown: str) -> None:
+    assert brief_words(text) == shown
+    assert len(brief_words(text)) <= BRIEF + 2
 
 
 def test_long_findings_are_folded_at_a_sentence() -> None:

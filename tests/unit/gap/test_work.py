@@ -10,6 +10,7 @@ from layline.core.revision import Commit
 from layline.coupling.model import Consequence, Coupling, State, Touch
 from layline.gap.causes import find_causes
 from layline.gap.dependencies.model import Declaration, Kind, Rank
+from layline.gap.dependencies.workflows import find_commented
 from layline.gap.effort import find_lines, measure_effort
 from layline.gap.platform import find_platform_changes
 from layline.gap.reach import find_beyond
@@ -87,6 +88,27 @@ def test_platforms_come_first_and_what_left_ci_is_told() -> None:
         "ROCm wheels: nightly/rocm7.1 is gone (.github/workflows/ci.yaml:3 at the pin).",
         "CUDA wheels: nightly/cu126 → nightly/cu130 (.github/workflows/ci.yaml:4).",
         "CI gpu-arch-type: rocm is gone (.github/workflows/ci.yaml:5 at the pin).",
+    ]
+
+
+def test_a_platform_that_is_commented_out_is_told_so() -> None:
+    text = """
+jobs:
+  set:
+    steps:
+      - run: |
+          # ROCm CI is off while it is red
+          #   "gpu-arch-type": "rocm",
+          #   "index-url": "https://download.pytorch.org/whl/nightly/rocm7.2"
+"""
+    pin = (
+        declared("download.pytorch.org/whl nightly/rocm", "nightly/rocm7.1", Kind.CHANNEL, 3),
+        declared("gpu-arch-type", "rocm", Kind.SETTING, 5),
+    )
+    told = find_platform_changes(pin, (), tuple(find_commented(".github/workflows/ci.yaml", text)))
+    assert [change.sentence() for change in told] == [
+        "ROCm wheels: nightly/rocm7.1 is gone, commented out; the comment has nightly/rocm7.2 (.github/workflows/ci.yaml:8).",
+        "CI gpu-arch-type: rocm is gone, commented out (.github/workflows/ci.yaml:7).",
     ]
 
 

@@ -19,6 +19,7 @@ from layline.render.charts import (
     fence_of,
     heat_map,
     interval_trend,
+    rank_kernels,
     roofline,
     shields_endpoint,
     sparkline,
@@ -165,3 +166,17 @@ def test_names_under_a_roof_cover_neither_dots_nor_each_other() -> None:
     assert not any(one.meets(Box(x - 4, y - 4, x + 4, y + 4)) for one in boxes for x, y in dots)
     assert not any(one.meets(other) for at, one in enumerate(boxes) for other in boxes[:at])
     assert {"GFLOP/s", "FLOP per byte"} <= {one.text for one in tree.iter()}
+
+
+def test_narrow_paper_numbers_the_kernels_and_names_stay_off_the_roof() -> None:
+    kernels = (Kernel(label="round 3 deep", intensity=14, rate=18), Kernel(label="round 1 deep", intensity=14, rate=2))
+    narrow = roofline(kernels, "roof", peak=150, bandwidth=10, width=340)
+    assert "round 3 deep" not in narrow.replace("<title>round 3 deep", "")
+    assert [one.label for one in rank_kernels(kernels)] == ["round 3 deep", "round 1 deep"]
+    assert ">1</text>" in narrow
+    assert ">2</text>" in narrow
+
+
+def test_short_names_over_a_grid_are_not_turned() -> None:
+    assert "rotate" not in heat_map(("tiny-48",), ("round 2", "round 3"), ((1.0, None),), "gain", cell=62)
+    assert "rotate" in heat_map(("round 2",), ("deep-64x64x480",), ((1.0,),), "gain")

@@ -18,7 +18,7 @@ from layline.gap.dependencies.pyproject import dynamic_requirement_files, find_p
 from layline.gap.dependencies.requirement_files import REQUIREMENT_FILE, find_requirement_declarations
 from layline.gap.dependencies.setup_files import find_setup_cfg_declarations, find_setup_py_declarations
 from layline.gap.dependencies.shell import find_shell_declarations
-from layline.gap.dependencies.workflows import find_workflow_declarations
+from layline.gap.dependencies.workflows import find_commented, find_workflow_declarations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,6 +46,8 @@ class Declarations:
     locks: tuple[LockedSet, ...]
     files: tuple[tuple[Rank, str], ...]
     skipped: tuple[Skipped, ...]
+    commented: tuple[Declaration, ...] = ()
+    """What workflows hold in comments only."""
 
 
 def read_declarations(tree: Tree, only: tuple[str, ...] = ()) -> Declarations:
@@ -63,7 +65,20 @@ def read_declarations(tree: Tree, only: tuple[str, ...] = ()) -> Declarations:
             continue
         for found in find_declarations(tree, rank, path):
             (skipped if isinstance(found, Skipped) else items).append(found)  # type: ignore[arg-type]
-    return Declarations(_without_repeats(items), tuple(locks), tuple(files), tuple(dict.fromkeys(skipped)))
+    commented = [one for _, path in files if _WORKFLOW.match(path) for one in _find_commented(tree, path)]
+    return Declarations(
+        _without_repeats(items),
+        tuple(locks),
+        tuple(files),
+        tuple(dict.fromkeys(skipped)),
+        _without_repeats(commented),
+    )
+
+
+def _find_commented(tree: Tree, path: str) -> Iterator[Declaration]:
+    text = tree.read_text(path)
+    if isinstance(text, str):
+        yield from find_commented(path, text)
 
 
 def find_dependency_files(tree: Tree, only: tuple[str, ...] = ()) -> Iterator[tuple[Rank, str]]:

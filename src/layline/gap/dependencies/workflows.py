@@ -22,6 +22,9 @@ _VALUE_KEYS = re.compile(
     r"|gpu-arch-type|"
     r"docker[-_]?image|container[-_]?image|image)$"
 )
+_MATRIX_LINE = re.compile(
+    r'\s*"(gpu-arch-type|gpu-arch-version|docker-image|torch-version|python-version)":\s*"([^"$]+)"'
+)
 _OFF = re.compile(r"^\s*(?:\$\{\{\s*)?(?:false|0)(?:\s*&&.*)?\s*(?:\}\}\s*)?$", re.IGNORECASE)
 
 
@@ -80,17 +83,30 @@ def _find_script(path: str, lines: list[str], node: Any) -> Iterator[Declaration
         numbered = [(node.start_mark.line + 1, node.value)]
     yield from find_shell_declarations(path, numbered)
     for number, line in numbered:
-        if found := re.match(
-            r'\s*"(gpu-arch-type|gpu-arch-version|docker-image|torch-version|python-version)":\s*"([^"$]+)"', line
-        ):
-            yield Declaration(
-                rank=Rank.COMMANDS,
-                kind=Kind.IMAGE if "image" in found.group(1) else Kind.SETTING,
-                name=found.group(1),
-                spec=found.group(2),
-                scope=path,
-                place=Location(path, number),
-            )
+        yield from _find_matrix_value(path, number, line)
+
+
+def find_commented(path: str, text: str) -> Iterator[Declaration]:
+    """Platforms that somebody commented out in a workflow: no facts about today, but told beside what is gone."""
+    for number, line in enumerate(text[:_MAX_BYTES].splitlines(), 1):
+        bare = line.lstrip()
+        if bare.startswith("#"):
+            yield from _find_matrix_value(path, number, bare.lstrip("#"))
+            yield from find_channels(path, number, bare, Rank.COMMANDS)
+
+
+def _find_matrix_value(path: str, number: int, line: str) -> Iterator[Declaration]:
+    """A line of a matrix that a script writes as JSON."""
+    found = _MATRIX_LINE.match(line)
+    if found is not None:
+        yield Declaration(
+            rank=Rank.COMMANDS,
+            kind=Kind.IMAGE if "image" in found.group(1) else Kind.SETTING,
+            name=found.group(1),
+            spec=found.group(2),
+            scope=path,
+            place=Location(path, number),
+        )
 
 
 def _find_values(path: str, name: str, node: Any) -> Iterator[Declaration]:

@@ -14,7 +14,7 @@ import re
 from layline.core.report import Chart
 from layline.render.charts.badge import badge, shields_endpoint
 from layline.render.charts.bars import bars, heat_map
-from layline.render.charts.campaign import Interval, Kernel, interval_trend, roofline
+from layline.render.charts.campaign import Interval, Kernel, interval_trend, rank_kernels, roofline
 from layline.render.charts.lineage import Step, lineage
 from layline.render.charts.trend import Mark, sparkline, trend
 
@@ -31,6 +31,7 @@ __all__ = [
     "heat_map",
     "interval_trend",
     "lineage",
+    "rank_kernels",
     "roofline",
     "shields_endpoint",
     "sparkline",

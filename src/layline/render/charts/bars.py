@@ -49,14 +49,18 @@ def heat_map(
 
     Every cell prints its figure, so the hue is never the only carrier.
     """
-    room = min(200.0, 14 + max((len(name) for name in rows), default=0) * 6.6)
-    head = min(110.0, 16 + max((len(name) for name in columns), default=0) * 4.8)
+    room = min(200.0, 16 + max((len(name) for name in rows), default=0) * 7.2)
+    flat = all(len(name) * 6.8 <= cell for name in columns)
+    head = 28.0 if flat else min(110.0, 16 + max((len(name) for name in columns), default=0) * 4.8)
     known = [value for row in values for value in row if value is not None]
     reach = max((abs(value - (middle or 0.0)) for value in known), default=1.0) or 1.0
     shapes = []
     for index, name in enumerate(columns):
         x, y = room + index * cell + cell / 2, head - 8
-        shapes.append(svg.text(x, y, _clip(name, 110), transform=f"rotate(-40 {svg.number(x)} {svg.number(y)})"))
+        if flat:
+            shapes.append(svg.text(x, y, name, text_anchor="middle"))
+        else:
+            shapes.append(svg.text(x, y, _clip(name, 110), transform=f"rotate(-40 {svg.number(x)} {svg.number(y)})"))
     for line, (name, row) in enumerate(zip(rows, values, strict=True)):
         y = head + line * 28
         shapes.append(svg.text(room - 8, y + 18, _clip(name, room), text_anchor="end"))
@@ -74,7 +78,7 @@ def heat_map(
                         class_="label cell-label",
                     )
                 )
-    return svg.drawing(room + len(columns) * cell + 60, head + len(rows) * 28 + 4, label, *shapes)
+    return svg.drawing(room + len(columns) * cell + (4 if flat else 60), head + len(rows) * 28 + 4, label, *shapes)
 
 
 def _heat_cell(x: float, y: float, cell: float, look: tuple[str, str, float], said: str) -> list[str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 
 from layline.render.charts import svg
 from layline.render.charts.scale import Scale, short, ticks
 
+NARROW = 500
 LETTER, LINE, DOT = 7.0, 14.0, 6.0
 """Room that a letter, a line of text and half a dot take on the paper."""
 
@@ -90,7 +92,8 @@ def roofline(
 ) -> str:
     """Both axes by powers of ten; the roof is what memory (left) and arithmetic (right) allow.
 
-    `peak` and the rates are in `unit`; `bandwidth` is that unit per operation-per-byte (say TB/s).
+    `peak` and the rates are in `unit`; `bandwidth` is that unit per operation-per-byte (say TB/s). On narrow paper
+    names have no room: each kernel has the number of its place in `rank_kernels`.
     """
     ridge = peak / bandwidth
     measured = [kernel for kernel in kernels if kernel.intensity > 0 and kernel.rate > 0]
@@ -124,13 +127,31 @@ def roofline(
             stroke_width=2,
         )
     )
-    ranked = sorted(measured, key=lambda kernel: -kernel.rate)
+    ranked = rank_kernels(tuple(measured))
     places = [(across(math.log10(kernel.intensity)), up(math.log10(kernel.rate))) for kernel in ranked]
-    taken = [Box(x - DOT, y - DOT, x + DOT, y + DOT) for x, y in places]
+    taken = [Box(x - DOT, y - DOT, x + DOT, y + DOT) for x, y in [*places, *_along(line)]]
     paper = Box(50, 0, width, height - 40)
     for index, (kernel, at) in enumerate(zip(ranked, places, strict=True)):
-        shapes += _kernel(kernel, index, at, min(peak, kernel.intensity * bandwidth), taken, paper)
+        most = min(peak, kernel.intensity * bandwidth)
+        name = str(index + 1) if width < NARROW else f"{kernel.label} {kernel.rate / most:.0%}"
+        shapes += _kernel(kernel, index, at, most, name, taken, paper)
     return svg.drawing(width, height, label, *shapes)
+
+
+def rank_kernels(kernels: tuple[Kernel, ...]) -> tuple[Kernel, ...]:
+    """The kernels a roofline draws, the fastest first."""
+    return tuple(
+        sorted((one for one in kernels if one.intensity > 0 and one.rate > 0), key=lambda kernel: -kernel.rate)
+    )
+
+
+def _along(line: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Points of a line, close enough that no name fits between two of them."""
+    found = []
+    for (x, y), (to_x, to_y) in itertools.pairwise(line):
+        steps = max(1, round(max(abs(to_x - x), abs(to_y - y)) / DOT))
+        found += [(x + (to_x - x) * step / steps, y + (to_y - y) * step / steps) for step in range(steps + 1)]
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,14 +173,13 @@ class Box:
 
 
 def _kernel(
-    kernel: Kernel, index: int, at: tuple[float, float], roof: float, taken: list[Box], paper: Box
+    kernel: Kernel, index: int, at: tuple[float, float], roof: float, text: str, taken: list[Box], paper: Box
 ) -> list[str]:
     """A dot that says its name when touched; the name beside it too, where it covers neither dot nor name."""
     x, y = at
     tone, colour = f"s{index % len(svg.SERIES)}", svg.SERIES[index % len(svg.SERIES)]
     said = svg.title(f"{kernel.label}: {short(kernel.rate)} of {short(roof)} possible ({kernel.rate / roof:.0%})")
     dot = svg.element("circle", said, cx=x, cy=y, r=5, class_=f"dot {tone}", fill=colour)
-    text = f"{kernel.label} {kernel.rate / roof:.0%}"
     place = _find_room(at, LETTER * len(text), taken, paper)
     if place is None:
         return [dot]

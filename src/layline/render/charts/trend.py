@@ -140,7 +140,9 @@ def _axes(frame: Frame, unit: str) -> list[str]:
     if unit:
         shapes.append(svg.text(frame.across.start - 6, 9, unit, class_="label axis", font_size=11))
     for place, words in frame.labels:
-        shapes.append(svg.text(frame.across(place), frame.height - 8, words, text_anchor="middle"))
+        x, floor = frame.across(place), frame.height - 28
+        shapes.append(svg.element("line", x1=x, x2=x, y1=floor, y2=floor + 5, class_="grid", stroke=svg.FAINT))
+        shapes.append(svg.text(x, frame.height - 8, words, text_anchor="middle"))
     return shapes
 
 
