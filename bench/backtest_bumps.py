@@ -13,10 +13,10 @@ from pathlib import Path
 
 from layline.config import Backend, Project, Settings
 from layline.coupling.model import Consequence
+from layline.coupling.pair import Pair
 from layline.gap.impact import measure_impact
 from layline.git import open_repository
 from layline.history import read_diff
-from layline.source import Tree
 from layline.workspace.open import Workspace
 
 MEGATRON = Backend(
@@ -65,8 +65,10 @@ def main() -> None:
         tip = after or next(
             entry.oid for entry in downstream.read_tree(bump) if entry.is_gitlink and "Megatron-LM" in entry.path
         )
-        trees = [Tree(upstreams[key], upstreams[key].resolve(one)) for one in (before, tip)]
-        impact = measure_impact(replace(base, commit=parent), backend, trees[0], trees[1])
+        held = replace(backend, objects=os.environ[f"LAYLINE_REAL_{key.upper()}"])
+        settings = replace(base.settings, backends={key: held})
+        pin, until = (upstreams[key].resolve(one) for one in (before, tip))
+        impact = measure_impact(Pair(replace(base, settings=settings, commit=parent), key, pin, until))
         touching = {one.location.path for one in impact.couplings}
         hurt = {one.location.path for one in impact.couplings if one.consequence is Consequence.WILL_BREAK}
         may = hurt | {one.location.path for one in impact.couplings if one.consequence is Consequence.MAY_BREAK}

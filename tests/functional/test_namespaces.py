@@ -9,8 +9,8 @@ import pytest
 from commands import layline
 from histories import History
 from layline.coupling.model import Consequence, Touch
+from layline.coupling.pair import Pair
 from layline.gap.impact import measure_impact
-from layline.source import Tree
 from layline.workspace.open import open_workspace
 
 CONFIG = """
@@ -79,9 +79,8 @@ def test_another_distribution_is_no_typo(project: Path) -> None:
 
 def test_scripts_at_the_top_are_seen(project: Path) -> None:
     workspace = open_workspace(project / "layline.toml")
-    upstream, backend = workspace.open_backend("up"), workspace.settings.backend("up")
-    sides = [Tree(upstream, upstream.resolve(ref)) for ref in (workspace.find_pinned("up").commit, "main")]
-    found = measure_impact(workspace, backend, *sides).couplings
+    pinned = workspace.find_pinned("up")
+    found = measure_impact(Pair(workspace, "up", pinned.commit, pinned.repository.resolve("main"))).couplings
     scripts = {(one.target, one.touch, one.consequence) for one in found if one.target.startswith("pretrain")}
     assert ("pretrain.build", Touch.SCRIPT, Consequence.WILL_BREAK) in scripts
     assert not [one for one in found if one.target.startswith("ns.bridge")]

@@ -12,13 +12,14 @@ from layline.render.markdown import render_markdown
 
 if TYPE_CHECKING:
     from layline.coupling.drift_model import Drift
-    from layline.workspace.open import Workspace
+    from layline.coupling.pair import Pair
 
 
-def read_patches(workspace: Workspace, key: str, tip: str) -> tuple[tuple[Drift, ...] | None, tuple[Skipped, ...]]:
+def read_patches(pair: Pair) -> tuple[tuple[Drift, ...] | None, tuple[Skipped, ...]]:
     """The drift of our patches; a registry that cannot be read is said, not fatal."""
     try:
-        _, found = find_drift(workspace, key, DriftOptions(to=tip, culprits=True, elsewhere=False))
+        options = DriftOptions(to=pair.tip, culprits=True, elsewhere=False)
+        _, found = find_drift(pair.workspace, pair.backend, options, pair=pair)
     except Error as error:
         return None, (Skipped("patches", error.message),)
     return found.rows, ()

@@ -9,6 +9,7 @@ from layline.core.checks import clean_line
 from layline.core.period import Cadence
 from layline.core.report import Answer
 from layline.coupling.agree import agree_on_patches
+from layline.coupling.pair import Pair
 from layline.dashboard.backend_status import same_commit
 from layline.dashboard.breakage import find_breakage
 from layline.dashboard.content import load_evidence
@@ -21,7 +22,6 @@ from layline.periodic.distance import Target
 from layline.periodic.model import Effect, Notable
 from layline.periodic.run import Handed, Span, report_period
 from layline.render.markdown import render_markdown
-from layline.source import Tree
 from layline.workspace.records import GAP_FOLDER, Records, load_records
 
 if TYPE_CHECKING:
@@ -47,8 +47,9 @@ def measure_effect(workspace: Workspace, target: Target, pin: str, tip: str) -> 
     """What the way from pin to tip does to our code; None where `packages` does not say what is the backend's."""
     if not target.backend.packages:
         return None
-    impact = measure_impact(workspace, target.backend, Tree(target.upstream, pin), Tree(target.upstream, tip))
-    patches, _ = read_patches(workspace, target.key, tip)
+    pair = Pair(workspace, target.key, pin, tip)
+    impact = measure_impact(pair)
+    patches, _ = read_patches(pair)
     couplings = agree_on_patches(impact.couplings, patches or ())
     breaking = len(find_broken_places(couplings, patches or ()))
     return Effect(will_break=breaking, used_files=frozenset(impact.used_files))

@@ -29,14 +29,14 @@ _UNDECIDED = frozenset({DriftKind.EXTERNAL, DriftKind.UNRESOLVED, DriftKind.DEAD
 
 def agree_on_patches(couplings: Iterable[Coupling], patches: Iterable[Drift]) -> tuple[Coupling, ...]:
     """Couplings that patch a name take the verdict of the drift row of the same line and name; sorted again."""
-    rows: dict[tuple[Location, str], Drift] = {}
+    rows: dict[tuple[Location, str | None], Drift] = {}
     for row in sorted(patches, key=lambda row: WORST_FIRST.index(row.severity), reverse=True):
-        rows[row.location, _last(row.target)] = row
+        rows[row.location, row.target] = row
     return tuple(sorted((_agree(one, rows) for one in couplings), key=breaks_first))
 
 
-def _agree(one: Coupling, rows: dict[tuple[Location, str], Drift]) -> Coupling:
-    row = rows.get((one.location, _last(one.target))) if one.touch is Touch.PATCH else None
+def _agree(one: Coupling, rows: dict[tuple[Location, str | None], Drift]) -> Coupling:
+    row = rows.get((one.location, one.target)) if one.touch is Touch.PATCH else None
     if row is None or row.kind in _UNDECIDED:
         return one
     breaks = row.severity is Severity.BREAKS
@@ -50,7 +50,3 @@ def _agree(one: Coupling, rows: dict[tuple[Location, str], Drift]) -> Coupling:
         consequence = Consequence.MAY_BREAK
     culprit = row.culprit.hash if row.culprit is not None else one.culprit
     return replace(one, state=state, consequence=consequence, why=row.reasons, culprit=culprit)
-
-
-def _last(target: str | None) -> str:
-    return (target or "").rpartition(".")[2]

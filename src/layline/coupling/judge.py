@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from layline.change.binding import CallShape, CallSite, Problem, check_call, find_call_sites, find_shifted
 from layline.change.compare import Comparer, Comparison
 from layline.change.signatures import returns_another
 from layline.change.slots import find_refusing, find_slot_calls
-from layline.change.surface import SurfaceChange, SurfaceRow
 from layline.core.drift import DriftKind
 from layline.core.evidence import Evidence, Location
 from layline.core.why import Reason, Why
 from layline.coupling.binding_kind import compare_returns
 from layline.coupling.callee import find_callee, find_misfits, find_refusal, find_refused, follow_apply, reaches
-from layline.coupling.model import Consequence, Coupling, State, Touch, breaks_first
+from layline.coupling.model import Consequence, Coupling, State, Touch, breaks_first, is_flag
 from layline.coupling.reading import Place
 from layline.coupling.version_guards import Running
 from layline.source import Definition, DefinitionKind, Resolver, Symbol
@@ -47,20 +46,15 @@ class Verdict:
     new_target: str | None = None
 
 
-class Judge:
-    """Judges places against one pair of indexes; `flags` are the command-line flags that differ, by destination."""
+_ASKED = Verdict(state=State.UNDECIDED, consequence=Consequence.WILL_BREAK)
 
-    def __init__(
-        self,
-        comparer: Comparer,
-        flags: Mapping[str, SurfaceRow],
-        known_flags: frozenset[str],
-        running: Running | None = None,
-    ) -> None:
+
+class Judge:
+    """Judges places against one pair of indexes; of command-line flags `flags.settle_flags` says the rest."""
+
+    def __init__(self, comparer: Comparer, running: Running | None = None) -> None:
         self._comparer = comparer
         self._running = running
-        self._flags = flags
-        self._known_flags = known_flags
         self._instances = Instances(comparer.pin), Instances(comparer.tip)
         self._sites: dict[str, list[CallSite]] = {}
         """Upstream's own calls at the tip of the methods that an override of ours may not fit."""
@@ -98,7 +92,8 @@ class Judge:
             if verdict.state in _GONE and place.touch in _NAMES and verdict.consequence in _BREAKING:
                 home = self._comparer.pin.resolve(target).home
                 broken |= {(place.location.path, target), (place.location.path, home or target)}
-            key = (place.location.path, place.touch, target, verdict, place.guarded)
+            certain = place.certain or not is_flag(target)
+            key = (place.location.path, place.touch, target, verdict, place.guarded, certain)
             groups.setdefault(key, []).append((judged, verdict))
         for items in groups.values():
             yield self._couple(items)
@@ -137,8 +132,10 @@ class Judge:
         return target if place.call is not None and place.target == place.imported else None
 
     def _judge(self, place: Place) -> Verdict | None:
-        if place.target.startswith("args.") or place.instance:
-            return self._judge_attribute(place) if place.instance else self._judge_flag(place)
+        if is_flag(place.target):
+            return replace(self._limit(place, _ASKED), consequence=Consequence.OK)
+        if place.instance:
+            return self._judge_attribute(place)
         found = self._comparer.compare(place.target)
         if found.kind in {DriftKind.EXTERNAL, DriftKind.DEAD_AT_PIN, DriftKind.UNRESOLVED}:
             return self._judge_unknown(place, found)
@@ -316,23 +313,6 @@ class Judge:
             return Verdict(state=state, consequence=Consequence.OK if state is State.OK else Consequence.LOOK, why=why)
         return Verdict(state=state, consequence=Consequence.OK)
 
-    def _judge_flag(self, place: Place) -> Verdict | None:
-        name = place.target.removeprefix("args.")
-        row = self._flags.get(name)
-        if row is None:
-            return Verdict(state=State.OK, consequence=Consequence.OK) if name in self._known_flags else None
-        match row.change:
-            case SurfaceChange.REMOVED | SurfaceChange.RENAMED:
-                certain = place.certain and not place.guarded
-                consequence = Consequence.WILL_BREAK if certain else Consequence.MAY_BREAK
-                state = State.REMOVED if row.now is None else State.RENAMED
-                why = Why(Reason.NO_FLAG, name) if row.now is None else Why(Reason.FLAG_NOW, row.now)
-                return Verdict(state=state, consequence=consequence, why=(why,))
-            case SurfaceChange.DEFAULT:
-                why = Why(Reason.DEFAULT, str(row.was), str(row.now))
-                return Verdict(state=State.SIGNATURE, consequence=Consequence.LOOK, why=(why,))
-        return Verdict(state=State.OK, consequence=Consequence.OK)
-
     def _couple(self, items: list[tuple[Place, Verdict]]) -> Coupling:
         place, verdict = items[0]
         lines = (other.location.line for other, _ in items[1:] if other.location.line != place.location.line)
@@ -347,6 +327,7 @@ class Judge:
             lines=tuple(dict.fromkeys(lines)),
             new_target=verdict.new_target,
             guarded=place.guarded,
+            certain=place.certain,
             pin_evidence=pin,
             tip_evidence=tip,
             culprit=self._culprit(place, verdict),
@@ -354,7 +335,7 @@ class Judge:
 
     def _culprit(self, place: Place, verdict: Verdict) -> str | None:
         """The upstream commit after which our place no longer fits, where one can be told."""
-        if place.target.startswith("args.") or place.instance:
+        if is_flag(place.target) or place.instance:
             return None
         found = self._comparer.compare(place.target)
         if verdict.state in _GONE:
@@ -373,9 +354,8 @@ class Judge:
         return then.evidence if then else None, now.evidence if now else None
 
     def _evidence(self, target: str, verdict: Verdict) -> tuple[Evidence | None, Evidence | None]:
-        if target.startswith("args."):
-            row = self._flags.get(target.removeprefix("args."))
-            return (row.pin_evidence, row.tip_evidence) if row else (None, None)
+        if is_flag(target):
+            return None, None
         before = self._comparer.pin.resolve(target)
         after = self._comparer.tip.resolve(verdict.new_target or target)
         return _place_of(self._comparer.pin, before), _place_of(self._comparer.tip, after)

@@ -71,6 +71,8 @@ class Coupling:
     """Where the name is now, for moved and renamed."""
     guarded: bool = False
     """Stands in a `try` or behind a condition that may keep it from running."""
+    certain: bool = True
+    """False where the type of the variable is only guessed from its name."""
     pin_evidence: Evidence | None = None
     tip_evidence: Evidence | None = None
     culprit: str | None = None
@@ -83,6 +85,12 @@ class Coupling:
         return say_all((*self.why, more) if self.lines else self.why)
 
 
+def is_flag(target: str) -> bool:
+    """Whether it is the destination of a command-line flag, not a name of upstream's code."""
+    return target.startswith(FLAG)
+
+
+FLAG = "args."
 _RANK = {Consequence.WILL_BREAK: 0, Consequence.MAY_BREAK: 1, Consequence.LOOK: 2, Consequence.OK: 3}
 _TOUCH_RANK = {
     Touch.IMPORT: 0,

@@ -17,26 +17,31 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
     from layline.change.compare import Comparer
+    from layline.core.evidence import Skipped
     from layline.coupling.decide import RefKnowledge
     from layline.coupling.model import Coupling
     from layline.git import Repository
     from layline.workspace.open import Workspace
 
 
-def read_ours(workspace: Workspace, theirs: Part, paths: Container[str] | None = None) -> Finder:
-    """The places of ours that touch what `theirs` holds; uses are read of all files, or of these."""
+def read_ours(
+    workspace: Workspace, theirs: Part, paths: Container[str] | None = None
+) -> tuple[Finder, tuple[Skipped, ...]]:
+    """The places of ours that touch what `theirs` holds, and files that could not be read; uses are read of all files,
+    or of these.
+    """
     ours = Part(tree=workspace.tree, source_roots=workspace.settings.project.source_roots)
     (both,) = read_indexes([ours, theirs])
     roots = find_roots(both, theirs.packages)
-    uses, _ = read_uses(both, roots, open_cache(analyser=ANALYSER), paths)
-    return Finder(index=both, packages=roots, uses=uses)
+    uses, skipped = read_uses(both, roots, open_cache(analyser=ANALYSER), paths)
+    return Finder(index=both, packages=roots, uses=uses), skipped
 
 
 def judge_ours(
     finder: Finder, comparer: Comparer, running: Running | None = None, paths: Container[str] | None = None
 ) -> tuple[Coupling, ...]:
     """What becomes of every such place between the two commits, apart from patches; of all files, or of these."""
-    return build_couplings(Judge(comparer, {}, frozenset(), running), finder.find_places(paths))
+    return build_couplings(Judge(comparer, running), finder.find_places(paths))
 
 
 def read_running(ours: Tree, roots: tuple[str, ...], ground: RefKnowledge) -> Running:

@@ -15,14 +15,8 @@ from layline.change.surface import StaleKey, Surface
 from layline.change.trace import Tracer
 from layline.core.evidence import Skipped, locate_skipped
 from layline.core.ours import is_test
-from layline.coupling.decide import RefKnowledge
-from layline.coupling.judge import Judge, build_couplings
+from layline.coupling.flags import settle_flags
 from layline.coupling.model import Coupling
-from layline.coupling.own_code import find_version, read_running
-from layline.coupling.own_uses import find_roots, read_uses
-from layline.coupling.reading import Finder
-from layline.coupling.uses import ANALYSER
-from layline.executors.ahead import begin
 from layline.gap.surface.compare import compare_surface, read_options
 from layline.gap.surface.flags import find_files_with
 from layline.gap.surface.yaml_keys import find_stale_keys, read_yaml_keys, spell_out
@@ -32,8 +26,8 @@ from layline.workspace.kept import Results, digest_downstream, result_key
 
 if TYPE_CHECKING:
     from layline.config import Backend
+    from layline.coupling.pair import Pair
     from layline.git import TreeEntry
-    from layline.workspace.open import Workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,56 +43,57 @@ class Impact:
     skipped: tuple[Skipped, ...] = ()
 
 
-def read_impact(workspace: Workspace, backend: Backend, pin: Tree, tip: Tree) -> Impact:
+def read_impact(pair: Pair) -> Impact:
     """What was measured for these files, commits and settings before, else what is measured now."""
-    shallow = pin.repository.is_shallow
+    workspace, backend = pair.workspace, pair.settings
     key = result_key(
-        "impact", digest_downstream(workspace), workspace.settings.project, backend, pin.commit, tip.commit, shallow
+        "impact",
+        digest_downstream(workspace),
+        workspace.settings.project,
+        backend,
+        pair.pin,
+        pair.tip,
+        pair.upstream.is_shallow,
     )
     results = Results("impact")
     known = results.load(key, lambda plain: codec.decode(Impact, plain, where="cache"))
     if known is None:
-        known = measure_impact(workspace, backend, pin, tip)
+        known = measure_impact(pair)
         results.store(key, codec.encode(known))
     return known
 
 
-def measure_impact(workspace: Workspace, backend: Backend, pin: Tree, tip: Tree) -> Impact:
+def measure_impact(pair: Pair) -> Impact:
     """Everything of ours that touches the upstream packages, with its state at the tip."""
-    packages = backend.packages
+    packages, workspace = pair.settings.packages, pair.workspace
     if not packages:
         return Impact(surface=None)
+    pair.begin()
     cache = open_cache()
-    ours = Part(tree=SelectedTree(workspace.tree, lambda path: not is_test(path)))
-    chosen = _package_files(backend)
+    pin, tip = Tree(pair.upstream, pair.pin), Tree(pair.upstream, pair.tip)
+    chosen = _package_files(pair.settings)
     before, after = (
-        Part(tree=SelectedTree(tree, chosen), packages=packages, source_roots=backend.source_roots)
+        Part(tree=SelectedTree(tree, chosen), packages=packages, source_roots=pair.settings.source_roots)
         for tree in (pin, tip)
     )
-    *indexes, both = build_indexes([[before], [after], [ours, before]], cache)
-    roots = find_roots(both, packages)
-    # other processes read our uses while this one compares upstream with itself
-    wait_for_uses = begin(lambda: read_uses(both, roots, open_cache(analyser=ANALYSER)))
-    versions = Versions(pin.repository, indexes, cache)
-    comparer = open_comparer(
-        "impact", indexes[0], indexes[1], [Tracer(pin.repository, pin.commit, tip.commit, versions)]
-    )
+    indexes = build_indexes([[before], [after]], cache)
+    tracer = Tracer(pin.repository, pin.commit, tip.commit, Versions(pin.repository, indexes, cache))
+    comparer = open_comparer("impact", indexes[0], indexes[1], [tracer])
     resolvers = comparer.pin, comparer.tip
     options = read_options(resolvers[0], packages), read_options(resolvers[1], packages)
     surface = compare_surface(comparer, packages, *options)
-    uses, unread = wait_for_uses()
-    numbers = tuple(find_version(pin.repository, one.commit, packages) for one in (pin, tip))
-    ground = RefKnowledge(comparer=comparer, packages=packages, keys={}, versions=(numbers[0], numbers[1]))
-    running = read_running(ours.tree, ours.source_roots, ground)
-    judge = Judge(comparer, {row.name: row for row in surface.flags}, frozenset(options[0].flags), running)
-    couplings = build_couplings(judge, Finder(index=both, packages=roots, uses=uses).find_places())
     comparer.save()
-    keys, unreadable = read_yaml_keys(ours.tree, backend.configs)
+    flags = {row.name: row for row in surface.flags}
+    couplings = settle_flags(_find_own(pair), flags, frozenset(options[0].flags))
+    ours = SelectedTree(workspace.tree, lambda path: not is_test(path))
+    keys, unreadable = read_yaml_keys(ours, pair.settings.configs)
     known = options[0].known(resolvers[0]), options[1].known(resolvers[1])
+    unread = (one for one in pair.places.skipped if one.path is None or not is_test(one.path))
+    pair.save()
     return Impact(
         surface=surface,
         couplings=couplings,
-        stale_keys=tuple(spell_out(ours.tree, find_stale_keys(keys, known[0], known[1].keys()))),
+        stale_keys=tuple(spell_out(ours, find_stale_keys(keys, known[0], known[1].keys()))),
         used_files=tuple(
             sorted({one.pin_evidence.path for one in couplings if one.pin_evidence and one.pin_evidence.path})
         ),
@@ -108,6 +103,11 @@ def measure_impact(workspace: Workspace, backend: Backend, pin: Tree, tip: Tree)
             *locate_skipped((*options[1].skipped, *indexes[1].skipped()), tip.repository.name, tip.commit),
         ),
     )
+
+
+def _find_own(pair: Pair) -> Iterator[Coupling]:
+    """The judged places of ours, those of tests apart."""
+    yield from (one for one in pair.places.couplings if not is_test(one.location.path))
 
 
 class SelectedTree(Tree):

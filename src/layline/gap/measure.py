@@ -12,6 +12,7 @@ from layline.core.evidence import Skipped, locate_skipped
 from layline.core.policy import recommend
 from layline.core.progress import Progress, silent
 from layline.coupling.agree import agree_on_patches
+from layline.coupling.pair import Pair
 from layline.gap.areas import area_classes, find_package_changes, measure_areas
 from layline.gap.causes import find_causes
 from layline.gap.changes import build_changes
@@ -53,8 +54,8 @@ if TYPE_CHECKING:
     from layline.workspace.open import Workspace
 
 
-ReadPatches: TypeAlias = "Callable[[Workspace, str, str], tuple[tuple[Drift, ...] | None, tuple[Skipped, ...]]]"
-"""Workspace, backend and tip → the drift of our patches, and why there is none: analysers never import one another."""
+ReadPatches: TypeAlias = "Callable[[Pair], tuple[tuple[Drift, ...] | None, tuple[Skipped, ...]]]"
+"""The drift of our patches between two commits, and why there is none: analysers never import one another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,15 +77,14 @@ def measure_between(
     """Everything between pin and tip; git reads the history while worker processes parse our code and theirs."""
     backend = workspace.settings.backend(key)
     pin, tip = Tree(upstream, ends.pin), Tree(upstream, ends.tip)
+    pair = Pair(workspace, key, ends.pin, ends.tip)
     progress("Comparing our code with the tip", 0, 0)
     with ThreadPoolExecutor(max_workers=1) as pool:
-        waiting = pool.submit(read_impact, workspace, backend, Tree(upstream, ends.pin), Tree(upstream, ends.tip))
+        waiting = pool.submit(read_impact, pair)
         history = _read_history(upstream, backend, ends)
         dependencies, skipped = read_dependencies(pin, tip, backend.dependencies)
         impact = waiting.result()
-    patches, unread = (
-        read_patches(workspace, key, ends.tip) if read_patches is not None and backend.packages else (None, ())
-    )
+    patches, unread = read_patches(pair) if read_patches is not None and backend.packages else (None, ())
     couplings = agree_on_patches(impact.couplings, patches or ())
     ours = {*impact.used_files} | {one.path for row in patches or () for one in row.evidence if one.path}
     places = find_broken_places(couplings, patches or ())

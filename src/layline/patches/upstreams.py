@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from layline.core.evidence import Skipped
 from layline.core.patch import TargetKind
+from layline.coupling.pair import read_pinned_part
 from layline.errors import Error, GitError
 from layline.patches.installer import Known, MemberKind
-from layline.source import DefinitionKind, Index, Part, Resolver, SymbolKind, Tree, open_cache
+from layline.source import DefinitionKind, Index, Part, Resolver, SymbolKind, open_cache
 from layline.source.lazy import LazyTexts, open_index
 
 if TYPE_CHECKING:
@@ -105,16 +106,6 @@ def _grep(part: Part, *options: str) -> list[str]:
     except GitError:  # git grep exits with 1 where nothing is found
         return []
     return [line.partition(":")[2] for line in told.decode("utf-8", "replace").splitlines()]
-
-
-def read_pinned_part(workspace: Workspace, key: str) -> Part:
-    """A backend's upstream at its pin, as a part of an index."""
-    pinned = workspace.find_pinned(key)
-    return Part(
-        tree=Tree(pinned.repository, pinned.commit),
-        source_roots=pinned.backend.source_roots,
-        packages=pinned.backend.packages,
-    )
 
 
 def open_upstreams(workspace: Workspace) -> Upstreams:

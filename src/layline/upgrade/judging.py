@@ -67,7 +67,7 @@ def judge_at(workspace: Workspace, key: str, commit: str, progress: Progress = s
 
 def _judge(known: Workspace, key: str, commit: str, progress: Progress) -> Standing:
     opened = open_drift(pin_to(known, key, commit), key, commit, progress, since=commit)
-    finder = read_ours(known, opened.sides.tip.index.parts[opened.sides.part])
+    finder, _ = read_ours(known, opened.sides.tip.index.parts[opened.sides.part])
     progress("looking at our imports and calls", 0, 0)
     ours = find_judged(finder.find_places(), opened.sides.tip, _read_ground(finder, opened))
     patches = {patch.id: patch for patch in opened.inventory.patches}
@@ -228,7 +228,7 @@ def judge_between(workspace: Workspace, key: str, to: str, progress: Progress = 
     progress("looking for culprits", 0, 0)
     rows = sorted(find_culprits(rows, opened.sides, opened.upstream), key=lambda row: row.order)
     sides = opened.sides
-    ours = read_ours(known, sides.pin.index.parts[sides.part])
+    ours, _ = read_ours(known, sides.pin.index.parts[sides.part])
     return Between(opened, tuple(rows), judge_ours(ours, sides.comparer, sides.running))
 
 

@@ -8,8 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from layline.app.gap_handed import read_patches
+from layline.core.evidence import Severity
 from layline.core.progress import Progress, silent
+from layline.coupling.model import Consequence
 from layline.errors import Error
+from layline.gap.endpoints import find_endpoints
+from layline.gap.measure import measure_between
 from layline.patches.drift.ask import DriftOptions, find_drift
 from layline.patches.drift.kept import KEPT, KeptDrift
 from layline.patches.kept import read_inventories
@@ -68,6 +73,24 @@ def test_rows_of_other_files_are_recalled(harbor: Path, tmp_path: Path, monkeypa
     assert 0 < of - recalled < of / 2
     monkeypatch.setenv("LAYLINE_CACHE", str(tmp_path / "empty"))
     assert later == find_rows(harbor, "HEAD")
+
+
+def test_a_gap_report_and_a_drift_judge_each_place_once(
+    harbor: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the report judged the drift recalls, row by row and file by file; both tell the same places."""
+    told: list[tuple[str, int, int]] = []
+    monkeypatch.setenv("LAYLINE_CACHE", str(tmp_path / "cache"))
+    workspace = open_workspace(harbor / "layline.toml")
+    upstream = workspace.open_backend("keel")
+    gap = measure_between(workspace, upstream, "keel", find_endpoints(workspace, upstream, "keel"), read_patches)
+    drift = find_rows(harbor, "HEAD", lambda *step: told.append(step))
+    assert [number == total for what, number, total in told if what == KEPT] == [True]
+    broken = {one.location for one in gap.couplings if one.consequence is Consequence.WILL_BREAK}
+    outside = {one.location for one in drift.elsewhere if one.severity is Severity.BREAKS}
+    assert outside
+    assert outside <= broken
+    assert broken - outside <= {row.location for row in drift.rows}
 
 
 def find_rows(harbor: Path, commit: str, progress: Progress = silent) -> KeptDrift:

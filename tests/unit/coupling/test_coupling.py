@@ -15,6 +15,7 @@ from layline.core.evidence import Location
 from layline.coupling.agree import agree_on_patches
 from layline.coupling.decide import RefKnowledge
 from layline.coupling.drift_model import Drift
+from layline.coupling.flags import settle_flags
 from layline.coupling.judge import Judge, build_couplings
 from layline.coupling.model import Coupling, Touch
 from layline.coupling.own_uses import read_uses
@@ -45,8 +46,9 @@ def couple(tmp_path: Path, ours: str, before: dict[str, str], after: dict[str, s
     uses, _ = read_uses(both, PACKAGES, None)
     ground = RefKnowledge(comparer=comparer, packages=PACKAGES, versions=("1.0", "2.0"), keys={})
     running = Running(VersionGuards(Modules(both.parts[0].tree)), ground)
-    judge = Judge(comparer, {row.name: row for row in surface.flags}, frozenset(options[0].flags), running)
-    return list(build_couplings(judge, Finder(index=both, packages=PACKAGES, uses=uses).find_places()))
+    places = Finder(index=both, packages=PACKAGES, uses=uses).find_places()
+    judged = build_couplings(Judge(comparer, running), places)
+    return list(settle_flags(judged, {row.name: row for row in surface.flags}, frozenset(options[0].flags)))
 
 
 RUN = "def run(x, y=1):\n    total = x + y\n    for step in range(total):\n        total += step\n    return total\n"
@@ -573,7 +575,7 @@ def test_a_call_that_no_longer_binds_names_its_commit(tmp_path: Path) -> None:
         call=CallShape(positional=1),
         imported="keel.run.run",
     )
-    (found,) = Judge(comparer, {}, frozenset()).find_couplings([place])
+    (found,) = Judge(comparer).find_couplings([place])
     assert found.culprit == culprit
 
 

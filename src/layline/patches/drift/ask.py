@@ -15,6 +15,7 @@ from layline.workspace.kept import find_inputs
 from layline.workspace.open import know_packages
 
 if TYPE_CHECKING:
+    from layline.coupling.pair import Pair
     from layline.git import Repository
     from layline.workspace.open import Workspace
 
@@ -38,7 +39,7 @@ class DriftOptions:
     wanted: Wanted = ALL
     """Which rows the answer has; its exit code counts those."""
     elsewhere: bool = True
-    """Also ask about our overrides and calls; a gap report, which judges all of our code itself, does not."""
+    """Also tell our overrides and calls; a gap report lists them itself, from the same judgement."""
 
     @property
     def reads_ours(self) -> bool:
@@ -46,13 +47,16 @@ class DriftOptions:
 
 
 def find_drift(
-    workspace: Workspace, backend: str, options: DriftOptions, progress: Progress = silent
+    workspace: Workspace, backend: str, options: DriftOptions, progress: Progress = silent, pair: Pair | None = None
 ) -> tuple[Asked, KeptDrift]:
-    """The rows themselves, before a baseline or a filter: what other analysers build on."""
+    """The rows themselves, before a baseline or a filter: what other analysers build on.
+
+    `pair`: the two commits, where another question has read them already.
+    """
     asked = _ask(know_packages(workspace), backend, options)
 
     def judge() -> KeptDrift:
-        found: KeptDrift = importlib.import_module(_READER).judge_drift(asked, options, progress)
+        found: KeptDrift = importlib.import_module(_READER).judge_drift(asked, options, progress, pair)
         return found
 
     return asked, read_kept(asked.inputs, judge)

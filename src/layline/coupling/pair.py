@@ -1,0 +1,176 @@
+"""One upstream at two commits, and every place of ours that touches it: judged once, whoever asks.
+
+`patches drift` builds its rows on it and tells the places outside patches; a gap report counts and lists all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from layline import codec
+from layline.change.kept import KeptComparer, open_comparer
+from layline.change.trace import Tracer
+from layline.core.evidence import Skipped
+from layline.core.progress import Progress, silent
+from layline.coupling.decide import RefKnowledge
+from layline.coupling.own_code import find_version, judge_ours, read_indexes, read_ours, read_running
+from layline.coupling.places import KeptPlaces, PlaceKeeper
+from layline.errors import Error
+from layline.executors.ahead import begin
+from layline.interpreter.modules import find_project_roots
+from layline.source import Part, Tree, open_cache
+from layline.source.facts import ANALYSER as FACTS
+from layline.source.memos import Memos
+from layline.source.names import longest_root, module_name
+from layline.source.sight import Sight
+from layline.source.versions import Versions
+from layline.workspace.kept import find_pins, open_memos
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from layline.coupling.version_guards import Running
+    from layline.source import Index
+    from layline.workspace.open import Workspace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unread:
+    """Files of two upstream commits that could not be read."""
+
+    skipped: tuple[Skipped, ...]
+
+
+@dataclass(eq=False)
+class Pair:
+    """A backend at two commits beside our code; each part is read when the first question needs it."""
+
+    workspace: Workspace
+    backend: str
+    pin: str
+    tip: str
+    progress: Progress = silent
+
+    def __post_init__(self) -> None:
+        self.upstream = self.workspace.open_backend(self.backend)
+        self.settings = self.workspace.settings.backend(self.backend)
+        roots, packages = self.settings.source_roots, self.settings.packages
+        self.part = Part(tree=Tree(self.upstream, self.pin), source_roots=roots, packages=packages)
+        self._others = _other_parts(self.workspace, self.backend)
+        commits = [[one.tree.commit, one.packages, one.source_roots] for one in (self.part, *self._others)]
+        self.memos = open_memos("pair", commits, self.tip)
+        self.recalled = (0, 0)
+        """Of how many files the places were recalled, and of how many they were judged now."""
+        self._ahead: Callable[[], list[Index]] = self._read
+
+    def begin(self) -> None:
+        """Where nothing is known of the two commits, other processes read them while this one does something else."""
+        if self._known is None and "indexes" not in self.__dict__:
+            self._ahead = begin(self._read)
+
+    def _read(self) -> list[Index]:
+        tip = replace(self.part, tree=Tree(self.upstream, self.tip))
+        return read_indexes([self.part, *self._others], [tip, *self._others])
+
+    @cached_property
+    def _known(self) -> Unread | None:
+        key = self.memos.key("unread")
+        return codec.decode_kept(Unread, self.memos.recall([key]).get(key))
+
+    @cached_property
+    def indexes(self) -> tuple[Index, Index]:
+        self.progress(f"reading {self.backend} at pin and tip", 0, 0)
+        then, now = self._ahead()
+        return then, now
+
+    @cached_property
+    def comparer(self) -> KeptComparer:
+        then, now = self.indexes
+        versions = Versions(self.upstream, (then, now), open_cache())
+        return open_comparer("drift", then, now, (Tracer(self.upstream, self.pin, self.tip, versions),))
+
+    @cached_property
+    def versions(self) -> tuple[str | None, str | None]:
+        """What upstream calls itself at pin and tip."""
+        packages = self.settings.packages
+        return find_version(self.upstream, self.pin, packages), find_version(self.upstream, self.tip, packages)
+
+    @cached_property
+    def running(self) -> Running:
+        ground = RefKnowledge(comparer=self.comparer, packages=self.settings.packages, keys={}, versions=self.versions)
+        return read_running(self.workspace.tree, self.workspace.settings.project.source_roots, ground)
+
+    @cached_property
+    def sight(self) -> Sight:
+        tree = self.workspace.tree
+        roots = (*self.workspace.settings.project.source_roots, *find_project_roots(tree))
+        return Sight(tree, roots, open_cache(analyser=FACTS))
+
+    def open_memos(self, kind: str, *inputs: object) -> Memos:
+        """What is kept of our files depends on our settings, every pin and the two commits; each part says what else."""
+        workspace, tree = self.workspace, self.workspace.tree
+        names = {path: module_name(path, workspace.settings.project.source_roots) for path in tree.paths(suffix=".py")}
+        tops = sorted({name for name in names.values() if name and "." not in name})
+        own = sorted({name.partition(".")[0] for name in names.values() if name})
+        shared = [
+            [path, tree.entries[path].oid]
+            for path, name in names.items()
+            if name and longest_root(name, self.settings.packages)
+        ]
+        given = (workspace.settings, find_pins(workspace), self.backend, self.pin, self.tip, *inputs)
+        # more history may come to a shallow clone, and with it other culprits
+        return Memos() if self.upstream.is_shallow else open_memos(kind, *given, tops, shared, own)
+
+    @cached_property
+    def places(self) -> KeptPlaces:
+        """Every place of ours that touches this upstream, with what becomes of it; what did not change is recalled."""
+        self.progress("reading our overrides and calls", 0, 0)
+        memos = self.open_memos("places")
+        found = PlaceKeeper(memos, self.sight).find(self.sight.paths, self._judge)
+        memos.save()
+        self.recalled = (memos.recalled, memos.made)
+        return found
+
+    def _judge(self, paths: list[str]) -> KeptPlaces:
+        finder, skipped = read_ours(self.workspace, self.part, self.sight.see(paths))
+        return KeptPlaces(couplings=judge_ours(finder, self.comparer, self.running, frozenset(paths)), skipped=skipped)
+
+    def read_skipped(self) -> tuple[Skipped, ...]:
+        """Files of upstream that could not be read at either commit."""
+        if self._known is not None and self.memos.compare is None:
+            return self._known.skipped
+        then, now = self.indexes
+        found = tuple(dict.fromkeys((*then.skipped(), *now.skipped())))
+        self.memos.keep(self.memos.key("unread"), codec.encode(Unread(skipped=found)))
+        return found
+
+    def save(self) -> None:
+        """Keep what was found for the next commit."""
+        self.memos.save()
+        if "comparer" in self.__dict__:
+            self.comparer.save()
+
+
+def read_pinned_part(workspace: Workspace, key: str) -> Part:
+    """A backend's upstream at its pin, as a part of an index."""
+    pinned = workspace.find_pinned(key)
+    return Part(
+        tree=Tree(pinned.repository, pinned.commit),
+        source_roots=pinned.backend.source_roots,
+        packages=pinned.backend.packages,
+    )
+
+
+def _other_parts(workspace: Workspace, backend: str) -> list[Part]:
+    """The other upstreams at their pins: names of theirs are not lost names of this one."""
+    parts: list[Part] = []
+    for key in workspace.settings.backends:
+        if key == backend:
+            continue
+        try:
+            parts.append(read_pinned_part(workspace, key))
+        except Error:
+            continue  # the inventory has said so already
+    return parts
