@@ -181,6 +181,16 @@ EXPLOITS = (
     Case(name="X39_remembers_the_maximum", operator="softmax", caught_by=("hard-inputs",), fools_naive=False),
     Case(name="X40_fast_near_the_listed", operator="softmax", caught_by=("gain-carries-over",)),
     Case(name="X41_rests_a_little", caught_by=("gain-in-the-mean",), fools_naive=False),
+    Case(name="X42_hands_over", caught_by=("follows-inputs",)),
+    Case(name="X43_one_array_twice", caught_by=("keeps-contract",)),
+    Case(name="X44_another_line", caught_by=("keeps-contract",)),
+    Case(name="X45_rounds_by_itself", caught_by=("floating-point-mode",)),
+    Case(name="X46_deep_stack", caught_by=("keeps-contract",)),
+    Case(name="X47_not_in_children", caught_by=("keeps-contract",)),
+    Case(name="X48_coarse_when_large", caught_by=("error-not-worse", "held-out-shape")),
+    Case(name="X49_rows_by_sample", caught_by=("hard-inputs",)),
+    Case(name="X50_hoards_at_load", caught_by=("bounded-memory",)),
+    Case(name="X51_answers_by_the_clock", caught_by=("keeps-contract",)),
 )
 ON_OTHERS = {"H15_in_place": "in_place", "H24_clamped_power": "softmax"}
 HONEST = (

@@ -31,6 +31,8 @@ class Pace:
     """Steps of the walk through sizes; None: up through 129 and down again by single steps."""
     aside: int
     """Every other extent during a walk."""
+    thin: int
+    """Every other extent where one is far beyond the listed ones."""
     control_calls: int
     """Calls to a request of the controls."""
     state_batches: tuple[int, ...]
@@ -49,9 +51,10 @@ PROCESSOR = Pace(
     whole=True,
     walk=None,
     aside=24,
+    thin=8,
     control_calls=8,
     state_batches=(6, 1),
-    growth={"KiB of memory": (1, 1 << 30), "threads": (0.2, 512), "open files": (0.2, 16)},
+    growth={"KiB of memory": (1, 1 << 18), "threads": (0.2, 512), "open files": (0.2, 16)},
     fresh=12,
     settle_s=0.05,
 )
@@ -61,6 +64,7 @@ ACCELERATOR = Pace(
     whole=False,  # the right answer to a call costs as much as the call, in a wider type
     walk=(127, 121, 97),  # a new extent may be a new compilation: one block size to any kernel, less of it each time
     aside=136,
+    thin=1025,  # deep products of broad operands cost nothing there
     control_calls=6,  # a step takes milliseconds: a way there and back must be little beside the canary's share
     state_batches=(1,),  # what is kept by contents is seen on the same place, too
     growth={"KiB of device and host": (64, 2 << 20)},  # pools grow by megabytes; the device's memory is everybody's

@@ -11,7 +11,6 @@ import struct
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -21,10 +20,10 @@ from layline.campaign.devices.accounting import open_account
 from layline.campaign.devices.device import Filled, Reply
 from layline.campaign.devices.exit_words import describe_ending, is_signal
 from layline.campaign.devices.faults import Disturbed, Fault
-from layline.campaign.devices.sandbox import MEMORY_BYTES, Started, start_process
-from layline.campaign.devices.shared_memory import HIDDEN, Arena
+from layline.campaign.devices.kernel import Kernel, describe_worker
+from layline.campaign.devices.sandbox import Started, start_process
+from layline.campaign.devices.shared_memory import Arena
 from layline.campaign.values.describe import describe_mode, describe_shape
-from layline.campaign.values.operator import Operator
 from layline.errors import BenchError
 
 _HEAD = struct.Struct("<QIIQ")
@@ -40,37 +39,10 @@ PATIENCE = 30
 """Times the limit, on the wall clock, after which even a worker that is kept from the cores is given up."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kernel:
-    """What a worker is to load."""
-
-    path: Path
-    operator: Operator
-    threads: int = 1
-    timeout_s: float = 20.0
-    masked: tuple[str, ...] = ()
-    """Files that shall be empty in its sandbox."""
-    mode: int | None = None
-    """The floating-point mode an untouched worker has; None where it is not known yet."""
-
-
 STARTING = "start"
 BOOKING_TRIES = 25
 START_LIMIT_S = 120.0
 """For a process of our own to start, on whatever machine."""
-
-
-FORMATS = {
-    "float32": "f",
-    "float64": "d",
-    "int64": "q",
-    "int32": "i",
-    "int16": "h",
-    "int8": "b",
-    "uint8": "B",
-    "bool": "B",
-}
-"""Element types as Python's memory views name them; a truth value is a byte there."""
 
 
 class Worker:
@@ -90,6 +62,10 @@ class Worker:
         self._clock = 0
         self._charged_ns = 0
         self._at_load: dict[str, int] = {}
+        self.pause_ns: tuple[int, ...] = ()
+        """After so many nanoseconds of a request it is stopped for so many."""
+        self.was_paused = False
+        """Whether that was in the middle of its work."""
         self.stood_still = 0
         """Requests during which the clock of processor time did not advance."""
 
@@ -105,7 +81,7 @@ class Worker:
         """It is told what to be; meanwhile others are, and all of them start up at once."""
         if not self._is_told:
             self._is_told = True
-            config = json.dumps(self._configuration()).encode()
+            config = json.dumps(describe_worker(self.kernel, self.arena, self._started)).encode()
             self._send(struct.pack("<Q", len(config)) + config)
 
     def load(self) -> int:
@@ -116,6 +92,9 @@ class Worker:
         self.weaker = tuple(json.loads(self._receive(length, STARTING)))
         self._pid = procfs.find_child(first) or 0  # one that could not load the kernel may be gone: it has told why
         self._clock = (~self._pid << 3) | 2  # the POSIX CPU-time clock of that process
+        self._at_load = (
+            procfs.count_holdings(self._pid) if self._pid else {}
+        )  # what a constructor takes is the kernel's
         began = time.perf_counter_ns()
         self._send(b"g")
         kind, told = struct.unpack("<II", self._receive(8, "loading the kernel"))
@@ -131,7 +110,6 @@ class Worker:
                 "floating-point-mode", f"Loading the kernel changes the floating-point mode of the process ({changed})."
             )
         self._freeze()
-        self._at_load = procfs.count_holdings(self._pid)
         self._charged_ns = self._cpu_ns()
         self._foreign_ns = self.account.read_ns() - self._charged_ns
         return took
@@ -148,6 +126,8 @@ class Worker:
         self._signal(signal.SIGCONT)
         began = time.perf_counter_ns()
         self._send(message)
+        if self.pause_ns:
+            self._pause()
         answer = self._receive(_REPLY.size, where)
         took = time.perf_counter_ns() - began
         at_reply = self._cpu_ns()
@@ -157,6 +137,16 @@ class Worker:
         if seq != self._seq or self._has_reply(0):
             raise Fault("forged-reply", f"Something other than the worker answered during {where}.", f"sequence {seq}")
         return Reply(wall_ns=took, own_ns=self._charge_call(took), status=status, mode=mode)
+
+    def _pause(self) -> None:
+        """Stop it in the middle of its work, as a busy or suspended machine would; not if it has answered meanwhile."""
+        before, length = self.pause_ns
+        time.sleep(before / 1e9)
+        self._signal(signal.SIGSTOP)
+        time.sleep(length / 1e9)
+        self.was_paused = not self._has_reply(0)
+        if self.was_paused:
+            self._signal(signal.SIGCONT)
 
     def settle(self, seconds: float) -> int:
         """Let it run without a request: CPU nanoseconds it used meanwhile (an idle worker uses none)."""
@@ -246,30 +236,6 @@ class Worker:
             os.close(fd)
         self.account.close()
         self._pid = 0
-
-    def _configuration(self) -> dict[str, object]:
-        operator = self.kernel.operator
-        is_python = operator.language == "python"
-        entries = []
-        for step in operator.passes:
-            names = step.buffers
-            sizes = len(operator.shapes[0].sizes)
-            width = len(names) * (2 if is_python else 1) + sizes
-            formats = [FORMATS[operator.buffer(name).dtype] for name in names]
-            entry = {"symbol": step.symbol, "buffers": len(names), "sizes": sizes, "numbers": width, "formats": formats}
-            entries.append(entry)
-        return {
-            "language": operator.language,
-            "kernel": str(self.kernel.path),
-            "entries": entries,
-            "arena_bytes": self.arena.size + HIDDEN,
-            "hidden_bytes": HIDDEN,
-            "confine": self._started.confine,
-            "root": self._started.root,
-            "is_confined": True,
-            "masked": list(self.kernel.masked),
-            "memory_bytes": MEMORY_BYTES + self.arena.size,
-        }
 
     def _send(self, message: bytes) -> None:
         try:

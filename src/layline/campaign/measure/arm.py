@@ -44,6 +44,8 @@ class Given:
     is_held_out: bool = False
     on_same_place: bool = False
     """Where the previous call of this shape lay, instead of a fresh place."""
+    after: str = ""
+    """The pass before it, which had the same inputs on the same place, but for a change."""
     called: tuple[int, ...] = ()
     """Which of the inputs are called, and in which order; the others lie there and must stay as they are.
     Empty: all.
@@ -163,6 +165,13 @@ class LiveArm:
         memory: Any = self.memory  # a probe that asks for this needs a device that gives it
         place: Place = memory.place_at_end(step, shape, name, self._stage.rng)
         self._remembered.places[step.name, shape.label] = (place,)
+
+    def put_on(self, first: Pass, second: Pass, shape: Shape) -> None:
+        """The next call of the second pass, if it asks for the same place, has what both read where the first had it."""
+        before = dict(self._remembered.places[first.name, shape.label][0])
+        fresh = self.memory.place(second, shape, self._stage.rng)
+        place = tuple((name, before.get(name, at) if name in first.inputs else at) for name, at in fresh)
+        self._remembered.places[second.name, shape.label] = (place,)
 
     def fill(self, step: Pass, given: Given) -> tuple[Filled, ...]:
         """Lay the calls out without making them."""
@@ -289,6 +298,9 @@ class LiveArm:
         copied = self._find_copy(filled, outputs, before)
         if copied:
             return Fault(copied[0], f"{where} returned {copied[1]}.", *evidence)
+        if given.after:
+            changed = f"made right after {given.after} had the same inputs there, does not follow a change between them"
+            return Fault("follows-inputs", f"{where}, {changed}: {wrong.reason}", *evidence)
         dependence = self._find_dependence(filled, outputs) if wrong.property == "correct" else ""
         if dependence:
             return Fault(dependence, f"{where} {_DEPENDS[dependence]}", *evidence)

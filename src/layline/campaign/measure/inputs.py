@@ -61,6 +61,12 @@ def lift(stage: Stage, given: Given, name: str) -> Given:
     return replace(_with_answers(stage.operator, given.shape, inputs, "lifted"), on_same_place=True)
 
 
+def twin(stage: Stage, given: Given, name: str) -> Given:
+    """The same places and values, but one row is what the row before it is, except for one element."""
+    inputs = tuple(_copy_row(stage, one, name) for one in given.inputs)
+    return replace(_with_answers(stage.operator, given.shape, inputs, "twinned"), on_same_place=True)
+
+
 def put(stage: Stage, shape: Shape, name: str, value: float, *, least: float = 0.0) -> Given | None:
     """Ordinary inputs with one special element; where `least` is given the others are all larger. None for integers."""
     values = stage.device.values
@@ -130,6 +136,21 @@ def _lift_some(stage: Stage, inputs: Arrays, name: str) -> Arrays:
     for step, at in enumerate(rng.permutation(wide)[: int(rng.integers(2, 4))]):
         moved = (size + 5.0 * step) * spread
         flat[first + int(at)] = moved if abs(moved) < _LARGEST else float(flat[first + int(at)])
+    return changed
+
+
+def _copy_row(stage: Stage, inputs: Arrays, name: str) -> Arrays:
+    values, rng = stage.device.values, stage.rng
+    changed = {one: values.copy(array) for one, array in inputs.items()}
+    array = changed[name]
+    wide = int(array.shape[-1]) if len(array.shape) else 0
+    if not _may_change(stage, name, array) or wide < 2 or values.count(array) < 2 * wide:
+        return changed
+    flat = values.flatten(array)
+    first = wide * int(rng.integers(0, values.count(array) // wide - 1))
+    flat[first + wide : first + 2 * wide] = flat[first : first + wide]
+    at = first + wide + int(rng.integers(0, wide))
+    flat[at] = _move(float(flat[at]), float(rng.choice((-8.0, 8.0))) * values.find_spread(array, at))
     return changed
 
 

@@ -10,18 +10,19 @@ from dataclasses import replace
 from typing import Any
 
 from layline.campaign.devices.device import PROCESSOR, Memory, Pace, WorkerProcess
+from layline.campaign.devices.kernel import Kernel
 from layline.campaign.devices.oracle_threads import use_one_thread
 from layline.campaign.devices.shared_memory import Arena
-from layline.campaign.devices.worker_process import Kernel, Worker
+from layline.campaign.devices.worker_process import Worker
 from layline.campaign.measure.build import Built
 from layline.campaign.measure.numpy_values import NumpyValues
-from layline.campaign.measure.stage import ACCOUNT, CODE, EDGE, EMPTY, MODE, SANITIZER, Floors, Stage, Values
+from layline.campaign.measure.stage import ACCOUNT, CODE, EDGE, EMPTY, MODE, PROGRAM, SANITIZER, Floors, Stage, Values
 from layline.campaign.values.measurement import Arm, Environment
 from layline.campaign.values.operator import Operator, Shape
 
 ARENA_BYTES = 24 << 20
 """More than twice a core's own caches."""
-LANES = 5
+LANES = 6
 PEAK_FLOPS_PER_CORE = 64 * 6e9
 """Two 512-bit fused multiply-adds per cycle at 6 GHz: no core of today does more in f32."""
 
@@ -39,7 +40,7 @@ class Processor:
 
     def __init__(self, language: str) -> None:
         # a Python kernel is called with views of memory, and an empty one has no shape to be called with
-        self.gives = frozenset({MODE, ACCOUNT, CODE, *((SANITIZER, EDGE, EMPTY) if language == "c" else ())})
+        self.gives = frozenset({MODE, ACCOUNT, CODE, *((SANITIZER, PROGRAM, EDGE, EMPTY) if language == "c" else ())})
 
     def check(self) -> None:
         """Always here; the oracle's idle threads would spin beside the measured calls."""

@@ -258,6 +258,7 @@ class _Run:
             open_again=self._cast.open_again,
             open_best=self._cast.open_best,
             snapshot=self._request.candidate or self._request.best,
+            start=(self._request.start or self._request.best) if self._is_candidate else None,
             beside=tuple(by_arm.values()),
             unloaded=unloaded,
             processes=len(self._pairs) + 1,

@@ -60,14 +60,7 @@ def probe_memory_use(stage: Stage, snapshot: Snapshot) -> str:
     """Every shape and its neighbours, one call per pass; returns why it could not be done, empty where it was."""
     operator, rng = stage.operator, stage.rng
     folder = Path(tempfile.mkdtemp(dir=stage.shop))
-    units = []
-    for name, text in snapshot.files:
-        path = folder / name
-        if path.suffix not in (".c", ".h") or not path.resolve().is_relative_to(folder):
-            continue
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8")
-        units += [name] if path.suffix == ".c" else []
+    units = lay_out(snapshot, folder)
     driver = folder / "layline_driver_.c"
     driver.write_text(write_driver(operator), "utf-8")
     library = ("cc", *FLAGS, *CHECKED, "-o", "kernel.so", *units, *LIBRARIES)
@@ -84,6 +77,19 @@ def probe_memory_use(stage: Stage, snapshot: Snapshot) -> str:
                     file.writelines(_describe_call(operator, at, step, one, inputs))
                     calls.append((step, one))
     return _run(folder, stage, calls)
+
+
+def lay_out(snapshot: Snapshot, folder: Path) -> list[str]:
+    """Write a kernel's sources into a folder; those that are compiled."""
+    units = []
+    for name, text in snapshot.files:
+        path = folder / name
+        if path.suffix not in (".c", ".h") or not path.resolve().is_relative_to(folder):
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+        units += [name] if path.suffix == ".c" else []
+    return units
 
 
 def _run(folder: Path, stage: Stage, calls: list[Call]) -> str:
@@ -144,7 +150,7 @@ def _find_frames(complaint: str) -> Iterator[str]:
 
 def _name_region(operator: Operator, step: Pass, shape: Shape, size: int) -> str:
     """The buffers of a call that have just this size; a block of the kernel's own has another, mostly."""
-    names = [name for name in step.buffers if _count_bytes(operator, name, shape) == size]
+    names = [name for name in step.buffers if count_bytes(operator, name, shape) == size]
     return f"{' or '.join(names)} ({size} bytes)" if names else f"a block of {size} bytes that is none of the buffers"
 
 
@@ -222,10 +228,11 @@ def _describe_call(operator: Operator, at: int, step: Pass, shape: Shape, inputs
         data = np.ascontiguousarray(inputs[name]).tobytes()
         yield struct.pack("<q", len(data)) + data
     for name in outputs:
-        yield struct.pack("<q", _count_bytes(operator, name, shape))
+        yield struct.pack("<q", count_bytes(operator, name, shape))
 
 
-def _count_bytes(operator: Operator, name: str, shape: Shape) -> int:
+def count_bytes(operator: Operator, name: str, shape: Shape) -> int:
+    """Of one buffer."""
     import numpy as np
 
     buffer = operator.buffer(name)

@@ -70,7 +70,7 @@ def find_near_shapes(
     return fit_shapes(operator, operator.neighbours(near, rng), most)
 
 
-def find_far_shapes(shapes: tuple[Shape, ...], rng: np.random.Generator) -> Iterator[Shape]:
+def find_far_shapes(shapes: tuple[Shape, ...], rng: np.random.Generator, thin: int = THIN) -> Iterator[Shape]:
     """One extent at a time beyond twice the largest listed, the others thin; then each two neighbouring ones wide; then
     all large.
     """
@@ -79,13 +79,19 @@ def find_far_shapes(shapes: tuple[Shape, ...], rng: np.random.Generator) -> Iter
     for name in names:
         largest = max(shape.size(name) for shape in shapes)
         least = 2 * largest if name == groups else max(2 * largest, FAR)
-        yield _build(f"far~{name}", shapes[0], {name: least + 1 + 2 * int(rng.integers(0, 128))}, THIN)
+        yield _build(f"far~{name}", shapes[0], {name: least + 1 + 2 * int(rng.integers(0, 128))}, thin)
     plain = [name for name in names if name != groups]
     if len(plain) > 2:
         for first, second in zip(plain, (*plain[1:], plain[0]), strict=True):
             wide = {name: WIDE + 1 + 2 * int(rng.integers(0, 32)) for name in (first, second)}
             yield _build(f"wide~{first}{second}", shapes[0], wide, BESIDE)
-    yield _build("large~all", shapes[0], {name: LARGE + 1 + 2 * int(rng.integers(0, 32)) for name in plain}, THIN)
+    yield find_large_shape(shapes[0], rng)
+
+
+def find_large_shape(like: Shape, rng: np.random.Generator) -> Shape:
+    """Every extent but the number of groups beyond what is written for small matrices."""
+    plain = [name for name, _value in like.sizes if name != _name_groups(like)]
+    return _build("large~all", like, {name: LARGE + 1 + 2 * int(rng.integers(0, 32)) for name in plain}, THIN)
 
 
 def find_empty_shapes(operator: Operator) -> Iterator[Shape]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 CANDIDATE = "a candidate beside the best"
 SANITIZER = "a sanitizer for this language"
 MODE = "a floating-point mode of the host"
+PROGRAM = "a program of ours that calls it, for this language"
 MISUSE = "arguments that do not fit, which the operator can make"
 STREAM = "streams whose order can be watched"
 PROFILER = "a profiler that names what ran"

@@ -14,7 +14,8 @@ import numpy as np
 from layline.campaign.devices.shared_memory import Arena
 from layline.campaign.measure.build import build_kernel
 from layline.campaign.measure.controls import wrap
-from layline.campaign.devices.worker_process import Kernel, Worker
+from layline.campaign.devices.kernel import Kernel
+from layline.campaign.devices.worker_process import Worker
 from layline.campaign.operators import load_operator
 
 operator, shop = load_operator("softmax"), Path(sys.argv[1])

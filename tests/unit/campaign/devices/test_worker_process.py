@@ -12,8 +12,9 @@ import pytest
 
 from layline.campaign.devices import procfs
 from layline.campaign.devices.faults import Disturbed, Fault
+from layline.campaign.devices.kernel import Kernel
 from layline.campaign.devices.shared_memory import Arena
-from layline.campaign.devices.worker_process import Kernel, Worker
+from layline.campaign.devices.worker_process import Worker
 from layline.campaign.measure.build import Built, build_kernel, workshop
 from layline.campaign.measure.controls import wrap
 from layline.campaign.operators import load_operator

@@ -12,6 +12,7 @@ from layline.campaign.measure.inputs import draw, put
 from layline.campaign.measure.oracle import Error, Wrong, compare_errors
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
+from layline.campaign.measure.sizes import find_large_shape, fit_shapes
 from layline.campaign.measure.stage import Stage
 from layline.campaign.values.describe import describe_inputs, describe_shape
 from layline.campaign.values.operator import Shape
@@ -53,6 +54,13 @@ def probe_errors(stage: Stage, arm: LiveArm, start: LiveArm) -> dict[str, list[E
             yardstick.setdefault(shape.label, theirs)  # of the timed distribution
         for kind in operator.distributions:
             _probe_lost(stage, (arm, start), shape, kind)
+    for shape in fit_shapes(operator, (find_large_shape(operator.shapes[0], stage.rng),), stage.arena_bytes / 4):
+        given = draw(stage, shape)
+        for step in operator.passes:
+            found = compare_errors(
+                operator.tolerance.error_ratio, *([*one.run(step, given).errors] for one in (arm, start))
+            )
+            _refuse_first(found, shape, given.kind)
     return yardstick
 
 

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from layline.campaign.measure.arm import LiveArm
-from layline.campaign.measure.inputs import draw, lift, nudge, permute
+from layline.campaign.measure.arm import Given, LiveArm
+from layline.campaign.measure.inputs import draw, keep, lift, nudge, permute, twin
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
-from layline.campaign.measure.sizes import find_empty_shapes, find_far_shapes, find_near_shapes, fit_shapes, walk_sizes
+from layline.campaign.measure.sizes import (
+    THIN,
+    find_empty_shapes,
+    find_far_shapes,
+    find_near_shapes,
+    fit_shapes,
+    walk_sizes,
+)
 from layline.campaign.measure.stage import EMPTY, Stage
 from layline.campaign.values.operator import Shape
 
@@ -28,12 +35,12 @@ def show_inputs(on: Trial) -> Shown:
                 on.trial.run(step, given)
         if is_whole or index == 0:
             _probe_every_input(stage, on.trial, shape)
+            _probe_between_passes(stage, on.trial, shape)
     where = "on every shape" if is_whole else "on the smallest shape, two on the others"
     yield "hard-inputs", f"{', '.join(operator.distributions)} {where}"
-    yield (
-        "follows-inputs",
-        "every input of every pass: one element changed, two elements swapped, some of one row raised far above it, twice",
-    )
+    changes = "one element changed, two elements swapped, one row a copy of another but for one element, some of one row raised far above it, twice"
+    between = "; all of it, too, between two passes that read it on the same place" if len(operator.passes) > 1 else ""
+    yield "follows-inputs", f"every input of every pass: {changes}{between}"
     if operator.exact is not None:
         yield "exact-integers", f"distribution {operator.exact} {where.split(',', maxsplit=1)[0]}"
 
@@ -49,8 +56,26 @@ def _probe_every_input(stage: Stage, arm: LiveArm, shape: Shape) -> None:
             # right after it: what is kept under a sum still has that sum
             arm.run(step, permute(stage, given, name))
             arm.run(step, nudge(stage, given, name))
+            arm.run(step, twin(stage, given, name))
             for _twice in range(2):  # the second right after the first: what is remembered of it is of no use
                 arm.run(step, lift(stage, given, name))
+
+
+def _probe_between_passes(stage: Stage, arm: LiveArm, shape: Shape) -> None:
+    """What two passes read lies on one place, as in training, and changes between them: one element, two, all."""
+    passes = stage.operator.passes
+    for first, second in ((one, two) for one in passes for two in passes if one is not two):
+        for name in (one for one in first.inputs if one in second.inputs and one not in first.outputs):
+            for change in (nudge, permute, _replace):
+                given = draw(stage, shape)
+                arm.run(first, given)
+                arm.put_on(first, second, shape)
+                arm.run(second, replace(change(stage, given, name), after=first.symbol))
+
+
+def _replace(stage: Stage, given: Given, name: str) -> Given:
+    """All of one input anew, the others as they were."""
+    return keep(stage, given, tuple(one for one in given.inputs[0] if one != name))
 
 
 def show_held_out(on: Trial) -> Shown:
@@ -74,7 +99,8 @@ def show_far(on: Trial) -> Shown:
     operator, pace = stage.operator, stage.device.pace
     normal = operator.distributions[0]
     empty = tuple(find_empty_shapes(operator)) if EMPTY in stage.device.gives else ()
-    far = (*find_far_shapes((*stage.shapes, *operator.shapes), stage.rng), *empty)
+    thin = pace.thin if operator.fit is None else THIN  # what an operator of a user's own costs there nobody knows
+    far = (*find_far_shapes((*stage.shapes, *operator.shapes), stage.rng, thin), *empty)
     for shape in fit_shapes(operator, far, stage.arena_bytes / 4):
         _run_held_out(stage, arm, shape, normal)
     # the walk has rows of one element, which rounding alone can spoil: exact values where the operator has them

@@ -45,6 +45,8 @@ class Trial:
     open_best: Callable[..., LiveArm]
     """A process for the best, started, at another place."""
     snapshot: Snapshot
+    start: Snapshot | None = None
+    """The campaign's starting kernel, where another one is on trial."""
     beside: Sequence[LiveArm] = ()
     """Every arm that is alive, the one on trial among them."""
     unloaded: dict[str, int] = field(default_factory=dict)

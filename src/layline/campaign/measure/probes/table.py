@@ -4,6 +4,7 @@ here.
 
 from __future__ import annotations
 
+from layline.campaign.measure.callers import show_callers
 from layline.campaign.measure.probes.against_start import show_against_start
 from layline.campaign.measure.probes.between import show_between
 from layline.campaign.measure.probes.code import show_loaded, show_profiled
@@ -14,6 +15,7 @@ from layline.campaign.measure.probes.leftovers import show_global_state, show_le
 from layline.campaign.measure.probes.memory import show_memory
 from layline.campaign.measure.probes.offsets import show_offsets
 from layline.campaign.measure.probes.order import show_order
+from layline.campaign.measure.probes.pauses import show_pauses
 from layline.campaign.measure.probes.probe import AGAIN, START, Probe
 from layline.campaign.measure.probes.processes import show_largest, show_processes
 from layline.campaign.measure.probes.repetition import show_repetition
@@ -28,6 +30,7 @@ from layline.campaign.measure.stage import (
     INSPECTION,
     MODE,
     PROFILER,
+    PROGRAM,
     ROOM,
     SANITIZER,
     STREAM,
@@ -47,6 +50,8 @@ PROBES: tuple[Probe, ...] = (
     Probe(name="far shapes", run=show_far, ahead=(AGAIN,), is_apart=True),
     Probe(name="repetition", run=show_repetition, is_beside=True),
     Probe(name="memory-use", run=show_memory_use, needs=_needs(SANITIZER), opens_own=True, is_apart=True),
+    Probe(name="other callers", run=show_callers, needs=_needs(CANDIDATE, PROGRAM), opens_own=True, is_apart=True),
+    Probe(name="pauses", run=show_pauses, needs=_needs(ACCOUNT), is_apart=True),
     Probe(name="edges of memory", run=show_edges, needs=_needs(EDGE), is_beside=True),
     Probe(name="stalls", run=show_stalls, needs=_needs(CANDIDATE)),
     Probe(name="values", run=show_values, needs=_needs(CANDIDATE)),

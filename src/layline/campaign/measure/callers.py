@@ -1,0 +1,272 @@
+"""Call a C kernel as other programs would: from a forked child, on a small stack, from another line, with one array as two
+inputs, with a rounding mode of the caller's own. What the starting kernel does right there the candidate must do right.
+"""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from layline.campaign.devices.exit_words import describe_ending
+from layline.campaign.devices.faults import Fault
+from layline.campaign.measure.build import FLAGS, LIBRARIES, chain, compile_confined
+from layline.campaign.measure.oracle import Wrong
+from layline.campaign.measure.probes.probe import Trial
+from layline.campaign.measure.probes.shown import Shown
+from layline.campaign.measure.sanitize import count_bytes, lay_out
+from layline.campaign.measure.stage import Stage
+from layline.campaign.values.describe import describe_shape
+from layline.campaign.values.operator import Arrays, Operator, Pass, Shape, Snapshot
+
+MANNERS = (
+    ("child", "in a child of the process that loaded it"),
+    ("thread", "in a thread with a stack of 512 KiB"),
+    ("line", "from another line of the program"),
+    ("alias", "with one array as two of its inputs"),
+    ("mode", "with a rounding mode of the caller's own"),
+)
+"""In this order: children are made before the first call, because threads do not live on in them."""
+TIMEOUT_S = 60.0
+CUBE = 33
+"""Every extent, where two inputs are to be of one size."""
+_SCRIPTS = Path(__file__).parent.parent / "worker"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One call, and the manner it is made in."""
+
+    step: Pass
+    shape: Shape
+    manner: int
+    inputs: Arrays
+    alias: int = -1
+    """Which input's array stands for the one after it as well."""
+
+    @property
+    def told(self) -> str:
+        return f"{self.step.symbol} on {describe_shape(self.shape)}, called {MANNERS[self.manner][1]},"
+
+
+def show_callers(on: Trial) -> Shown:
+    """Claimed where our program ran; where it could not, the reason is told."""
+    stage = on.stage
+    asked = tuple(find_asked(stage))
+    wrong = try_callers(stage, on.snapshot, asked)
+    if isinstance(wrong, str):
+        on.left_out["other callers"] = wrong
+        return
+    if wrong and on.start is not None:
+        own = try_callers(stage, on.start, tuple(one for one, _fault in wrong))
+        lost = [one for one, _fault in own] if not isinstance(own, str) else [one for one, _fault in wrong]
+        wrong = [(one, fault) for one, fault in wrong if one not in lost]
+    if wrong:
+        raise wrong[0][1]
+    manners = ", ".join(dict.fromkeys(MANNERS[one.manner][1] for one in asked))
+    yield "keeps-contract", f"right as the starting kernel is {manners}"
+
+
+def find_asked(stage: Stage) -> Iterator[Asked]:
+    """Every pass in every manner, on the smallest shape."""
+    operator, rng = stage.operator, stage.rng
+    smallest = stage.by_work[0]
+    for manner, (name, _told) in enumerate(MANNERS):
+        for step in operator.passes:
+            if name != "alias":
+                inputs = operator.draw(smallest, rng, operator.distributions[0])
+                yield Asked(step=step, shape=smallest, manner=manner, inputs=inputs)
+                continue
+            cube = find_cube(operator)
+            at = find_alias(operator, step, cube) if cube is not None else -1
+            if cube is not None and at >= 0:
+                drawn = operator.draw(cube, rng, operator.distributions[0])
+                same = {**drawn, step.inputs[at + 1]: drawn[step.inputs[at]]}
+                yield Asked(step=step, shape=cube, manner=manner, inputs=same, alias=at)
+
+
+def find_cube(operator: Operator) -> Shape | None:
+    """All extents equal, where the operator allows it."""
+    like = operator.shapes[0]
+    if like.groups:
+        return None
+    cube = Shape(label="cube", sizes=tuple((name, CUBE) for name, _value in like.sizes))
+    return operator.fit(cube) if operator.fit else cube
+
+
+def find_alias(operator: Operator, step: Pass, shape: Shape) -> int:
+    """The first of two inputs that follow each other, are only read, and have one type and size; -1 for none."""
+    for at, (first, second) in enumerate(zip(step.inputs, step.inputs[1:], strict=False)):
+        one, two = operator.buffer(first), operator.buffer(second)
+        is_alike = one.dtype == two.dtype and one.extent(shape) == two.extent(shape)
+        if is_alike and not {first, second} & {*step.outputs, *operator.steady}:
+            return at
+    return -1
+
+
+def try_callers(stage: Stage, snapshot: Snapshot, asked: tuple[Asked, ...]) -> list[tuple[Asked, Fault]] | str:
+    """Calls that went wrong, each with what it is; or why they could not be made."""
+    folder = Path(tempfile.mkdtemp(dir=stage.shop))
+    units = lay_out(snapshot, folder)
+    (folder / "layline_caller_.c").write_text(write_caller(stage.operator), "utf-8")
+    library = ("cc", *FLAGS, "-o", "kernel.so", *units, *LIBRARIES)
+    program = ("cc", "-O1", "-frounding-math", "-o", "calling", "layline_caller_.c", "./kernel.so", *LIBRARIES)
+    failure = compile_confined(chain(library, program), folder, stage.shop, 120.0, made="calling")
+    if failure:
+        return f"no program of ours: {failure.splitlines()[-1][:120]}"
+    found, left = [], asked
+    while left:  # one that ends the program is told, and the others are asked by another
+        with (folder / "calls").open("wb") as file:
+            file.writelines(data for one in left for data in _describe(stage.operator, one))
+        code = _run(folder, stage)
+        if code is None:
+            return f"no program of ours: it did not finish within {TIMEOUT_S:g} s"
+        answered, faults = _read_answers(stage, left, (folder / "answers").read_bytes())
+        found += faults
+        if answered == len(left):
+            break
+        one = left[answered]
+        found.append((one, Fault("keeps-contract", f"{one.told} the process dies: {describe_ending(code)}.")))
+        left = left[answered + 1 :]
+    return found
+
+
+def _run(folder: Path, stage: Stage) -> int | None:
+    root = tempfile.mkdtemp(dir=stage.shop)
+    python = getattr(sys, "_base_executable", sys.executable)
+    wrapped = (python, "-I", "-S", str(_SCRIPTS / "confine.py"), root, str(folder), "./calling")
+    environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "OMP_NUM_THREADS": "1"}
+    try:
+        done = subprocess.run(wrapped, cwd=folder, env=environment, capture_output=True, timeout=TIMEOUT_S, check=False)
+    except subprocess.TimeoutExpired:
+        return None
+    return done.returncode
+
+
+def _describe(operator: Operator, one: Asked) -> Iterator[bytes]:
+    import numpy as np
+
+    step = one.step
+    sizes = [value for _name, value in one.shape.sizes]
+    written = sum(1 << at for at, name in enumerate(step.buffers) if name in step.outputs)
+    head = (operator.passes.index(step), len(step.buffers), len(sizes), written, one.manner, one.alias)
+    yield struct.pack(f"<{len(head) + len(sizes)}q", *head, *sizes)
+    for name in step.buffers:
+        data = np.ascontiguousarray(one.inputs[name]).tobytes() if name in step.inputs else b""
+        yield struct.pack("<2q", count_bytes(operator, name, one.shape), len(data)) + data
+
+
+def _read_answers(stage: Stage, asked: tuple[Asked, ...], data: bytes) -> tuple[int, list[tuple[Asked, Fault]]]:
+    """How many calls were answered, and those that were answered wrongly."""
+    at = 0
+    found: list[tuple[Asked, Fault]] = []
+    for number, one in enumerate(asked):
+        sizes = {name: count_bytes(stage.operator, name, one.shape) for name in one.step.buffers}
+        names = [name for name in one.step.buffers if name in one.step.outputs]
+        if at + 16 + sum(sizes[name] for name in names) > len(data):
+            return number, found
+        status, mode = struct.unpack_from("<2q", data, at)
+        at += 16
+        outputs: dict[str, Any] = {}
+        for name in names:
+            outputs[name] = _view(stage.operator, name, one.shape, data[at : at + sizes[name]])
+            at += sizes[name]
+        fault = _judge(stage, one, (status, mode), outputs)
+        found += [(one, fault)] if fault else []
+    return len(asked), found
+
+
+def _view(operator: Operator, name: str, shape: Shape, data: bytes) -> Any:
+    import numpy as np
+
+    buffer = operator.buffer(name)
+    return np.frombuffer(data, dtype=buffer.dtype).reshape(buffer.extent(shape))
+
+
+def _judge(stage: Stage, one: Asked, said: tuple[int, int], outputs: Arrays) -> Fault | None:
+    status, mode = said
+    if MANNERS[one.manner][0] == "mode":  # what is rounded otherwise is no longer the same, and is not looked at
+        if mode == 0:
+            return None
+        told = f"{one.told} comes back with another one: whatever its caller does next is rounded otherwise."
+        return Fault("floating-point-mode", told, "it was put to the default, or to what it was at another time")
+    if status:
+        return Fault("keeps-contract", f"{one.told} returns {status}.")
+    right = stage.operator.oracle(one.step.name, one.shape, one.inputs)
+    for name, got in outputs.items():
+        wrong = stage.device.values.check(stage.operator, name, got, right[name], is_exact=False, poison=-1)
+        if isinstance(wrong, Wrong):
+            return Fault("keeps-contract", f"{one.told} is wrong: {wrong.reason}", *wrong.evidence)
+    return None
+
+
+def write_caller(operator: Operator) -> str:
+    """A program that reads calls from a file, makes each in its manner, and writes what came of it into another."""
+    declared, chosen = [], "-1"
+    for at, step in enumerate(operator.passes):
+        buffers, sizes = len(step.buffers), len(operator.shapes[0].sizes)
+        declared.append(f"int {step.symbol}({', '.join(['void *'] * buffers + ['int64_t'] * sizes)});")
+        arguments = [f"b[{i}]" for i in range(buffers)] + [f"n[{i}]" for i in range(sizes)]
+        chosen = f"head[0] == {at} ? {step.symbol}({', '.join(arguments)}) : {chosen}"
+    return "\n".join((_HEAD, *declared, f"#define CALL ({chosen})", _BODY))
+
+
+_HEAD = """#include <fenv.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>"""
+_BODY = """static int64_t head[6], n[16], bytes[16][2], said[2];
+static void *b[16];
+static void *alone(void *none) { said[0] = CALL; return none; }
+static void ask(void) {
+    pthread_attr_t few; pthread_t thread; int status = 0;
+    said[0] = said[1] = 0;
+    if (head[4] == 0) {
+        pid_t child = fork();
+        if (child == 0) _exit(CALL != 0);
+        if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) exit(4);
+        said[0] = WEXITSTATUS(status);
+    } else if (head[4] == 1) {
+        pthread_attr_init(&few); pthread_attr_setstacksize(&few, 512 << 10);
+        if (pthread_create(&thread, &few, alone, 0) || pthread_join(thread, 0)) exit(5);
+    } else if (head[4] == 2) {
+        said[0] = CALL;
+    } else if (head[4] == 3) {
+        said[0] = CALL;
+    } else {
+        fesetround(FE_UPWARD);
+        said[0] = CALL;
+        said[1] = fegetround() != FE_UPWARD;
+        fesetround(FE_TONEAREST);
+    }
+}
+int main(void) {
+    FILE *f = fopen("calls", "rb"), *to = fopen("answers", "wb");
+    while (f && to && fread(head, 8, 6, f) == 6) {
+        if (fread(n, 8, head[2], f) != (size_t)head[2]) return 3;
+        for (int64_t i = 0; i < head[1]; i++) {
+            if (fread(bytes[i], 8, 2, f) != 2) return 3;
+            b[i] = mmap(0, bytes[i][0] + 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+            if (b[i] == MAP_FAILED) return 3;
+            if (bytes[i][1] ? fread(b[i], 1, bytes[i][1], f) != (size_t)bytes[i][1] : !memset(b[i], 255, bytes[i][0])) return 3;
+        }
+        if (head[5] >= 0) { munmap(b[head[5] + 1], bytes[head[5] + 1][0] + 1); b[head[5] + 1] = b[head[5]]; }
+        ask();
+        fwrite(said, 8, 2, to);
+        for (int64_t i = 0; i < head[1]; i++) if (head[3] >> i & 1) fwrite(b[i], 1, bytes[i][0], to);
+        fflush(to);
+        for (int64_t i = 0; i < head[1]; i++) if (i != head[5] + 1 || head[5] < 0) munmap(b[i], bytes[i][0] + 1);
+    }
+    _Exit(0);
+}
+"""
