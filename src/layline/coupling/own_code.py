@@ -9,9 +9,9 @@ from layline.coupling.own_uses import find_roots, read_uses
 from layline.coupling.reading import Finder
 from layline.coupling.uses import ANALYSER
 from layline.coupling.version_guards import Running, VersionGuards
-from layline.history import read_version
 from layline.interpreter.modules import Modules
 from layline.source import Index, Part, Tree, build_indexes, open_cache
+from layline.source.declared_version import read_version
 
 if TYPE_CHECKING:
     from collections.abc import Container

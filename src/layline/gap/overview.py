@@ -12,7 +12,8 @@ from layline.gap.dependencies import Kind, Rank
 from layline.gap.dependencies.bounds import Change as BoundChange
 from layline.gap.model import Footprint, Side
 from layline.gap.reach import find_beyond
-from layline.history import nearest_tag, read_commit, read_version
+from layline.history import nearest_tag, read_commit
+from layline.source.declared_version import read_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

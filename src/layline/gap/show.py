@@ -10,7 +10,8 @@ from layline.core.report import Cell, Paragraph, Report, Section, Table
 from layline.errors import ConfigError
 from layline.gap.endpoints import Endpoints
 from layline.git import DIFF_RULE, DIFF_SETTINGS
-from layline.history import compare_commits, nearest_tag, read_commit, read_diff, read_version
+from layline.history import compare_commits, nearest_tag, read_commit, read_diff
+from layline.source.declared_version import read_version
 
 if TYPE_CHECKING:
     from layline.config import Backend

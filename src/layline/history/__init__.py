@@ -13,14 +13,12 @@ from layline.history.commits import (
 from layline.history.pins import PinnedCommit, find_pin_moves, read_pin
 from layline.history.tags import find_other_tags, find_releases, is_version, nearest_tag
 from layline.history.touched import read_touched_files
-from layline.history.versions import Version, read_version
 
 __all__ = [
     "Diff",
     "Distance",
     "FileChange",
     "PinnedCommit",
-    "Version",
     "compare_commits",
     "find_other_tags",
     "find_pin_moves",
@@ -35,5 +33,4 @@ __all__ = [
     "read_log",
     "read_pin",
     "read_touched_files",
-    "read_version",
 ]

@@ -21,13 +21,13 @@ class SetupScript:
         """What a name of the file stands for; any other expression is itself."""
         return self.names.get(value.id, value) if isinstance(value, ast.Name) else value
 
-    def read_text(self, key: str) -> str | None:
-        """The literal text of a keyword: its first one decides."""
+    def find_text(self, key: str) -> tuple[str, int] | None:
+        """The literal text of a keyword, and its line: the first of that name decides."""
         for keyword in self.keywords:
             if keyword.arg == key:
                 match self.look_up(keyword.value):
-                    case ast.Constant(value=str() as text):
-                        return text
+                    case ast.Constant(value=str() as text, lineno=line):
+                        return text, line
                 return None
         return None
 
@@ -50,9 +50,10 @@ def parse_setup_script(text: str) -> SetupScript:
 def read_setup_name(text: str) -> str | None:
     """What a setup.py calls its distribution; extensions and the like have names, too."""
     try:
-        return parse_setup_script(text).read_text("name")
+        found = parse_setup_script(text).find_text("name")
     except (SyntaxError, ValueError, RecursionError):
         return None
+    return found[0] if found is not None else None
 
 
 def _spread(call: ast.Call, names: dict[str, ast.expr]) -> Iterator[ast.keyword]:

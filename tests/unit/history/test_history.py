@@ -24,7 +24,6 @@ from layline.history import (
     read_diff,
     read_log,
     read_pin,
-    read_version,
 )
 from layline.history.tags import find_newest_release, is_final
 
@@ -160,42 +159,6 @@ def test_tags(tmp_path: Path) -> None:
     assert find_releases(repository, commits[0], commits[4]) == (("v2", commits[3]),)
 
 
-VERSIONS = [
-    ({"pyproject.toml": '[project]\nname = "k"\nversion = "1.2"\n'}, "1.2", "pyproject.toml", (3, 3)),
-    (
-        {"pyproject.toml": '[project]\ndynamic = ["version"]\n', "version.txt": "0.3.0\n"},
-        "0.3.0",
-        "version.txt",
-        (1, 1),
-    ),
-    ({"setup.cfg": "[metadata]\nversion = 2.0\n"}, "2.0", "setup.cfg", (2, 2)),
-    ({"setup.py": 'setup(\n    version="3.1",\n)\n'}, "3.1", "setup.py", (2, 2)),
-    ({"keel/__init__.py": '"""Keel."""\n__version__ = "4.0"  # x\n'}, "4.0", "keel/__init__.py", (2, 2)),
-    ({"keel/_version.py": '__version__ = ".".join(parts)\n'}, None, "", (0, 0)),
-    (
-        {"keel/package_info.py": "MAJOR = 0\nMINOR = 16\nPATCH = 0\nPRE_RELEASE = 'rc0'\n__version__ = '.'.join(x)\n"},
-        "0.16.0rc0",
-        "keel/package_info.py",
-        (1, 4),
-    ),
-    ({"README.md": "version 9\n"}, None, "", (0, 0)),
-]
-
-
-@pytest.mark.parametrize(("files", "text", "path", "lines"), VERSIONS)
-def test_declared_versions(
-    tmp_path: Path, files: dict[str, str | bytes | None], text: str | None, path: str, lines: tuple[int, int]
-) -> None:
-    history = History.start(tmp_path / "r")
-    commit = history.commit("one", files)
-    version = read_version(open_repository(history.path), commit, ("keel",))
-    if text is None:
-        assert version is None
-    else:
-        assert version is not None
-        assert (version.text, version.evidence.path, version.evidence.lines) == (text, path, lines)
-
-
 A, B = "a" * 40, "b" * 40
 MANIFEST = f"""{{
   "image": "keel:ref",
@@ -280,15 +243,3 @@ def test_pin_moves(tmp_path: Path) -> None:
         )
     ]
     assert moves == [("Bump keel (#5)", layered.pin, layered.tip), ("Layer over keel", None, layered.pin)]
-
-
-def test_versions_are_found_without_configured_packages(tmp_path: Path) -> None:
-    history = History.start(tmp_path / "r")
-    files: dict[str, str | bytes | None] = {
-        "mega/core/package_info.py": "MAJOR = 1\nMINOR = 2\nPATCH = 3\n",
-        "tests/version.py": '__version__ = "9"\n',
-    }
-    commit = history.commit("one", files)
-    version = read_version(open_repository(history.path), commit)
-    assert version is not None
-    assert version.text == "1.2.3"

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from layline.gap.dependencies import compare_declarations, read_declarations
 from layline.git import DIFF_SETTINGS
-from layline.history import compare_commits, read_commit, read_diff, read_version
+from layline.history import compare_commits, read_commit, read_diff
+from layline.source.declared_version import read_version
 from layline.source.tree import Tree
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from layline.core.revision import Commit
     from layline.gap.dependencies import Declaration, Declarations, Difference
     from layline.git import Repository
-    from layline.history import Diff, Distance, Version
+    from layline.history import Diff, Distance
+    from layline.source.declared_version import Version
 
 
 @dataclass(eq=False)

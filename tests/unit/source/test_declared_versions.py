@@ -8,7 +8,7 @@ import pytest
 
 from histories import History
 from layline.git import open_repository
-from layline.history import read_version
+from layline.source.declared_version import read_version
 
 DYNAMIC = '[project]\nname = "x"\ndynamic = ["version"]\n[tool.setuptools.dynamic]\nversion = {attr = "ns.core.package_info.__version__"}\n'
 PARTS = "MAJOR = 0\nMINOR = 16\nPATCH = 1\nPRE_RELEASE = 'rc0'\nVERSION = (MAJOR, MINOR, PATCH, PRE_RELEASE)\n__version__ = '.'.join(map(str, VERSION[:3]))\n"
@@ -80,3 +80,64 @@ def test_declared_versions(tmp_path: Path, name: str, files: dict[str, str], ver
     found = read_version(open_repository(history.path), commit, ("ns",))
     assert found is not None
     assert (found.text, found.evidence.path) == (version, path)
+
+
+VERSIONS = [
+    ({"pyproject.toml": '[project]\nname = "k"\nversion = "1.2"\n'}, "1.2", "pyproject.toml", (3, 3)),
+    (
+        {"pyproject.toml": '[project]\ndynamic = ["version"]\n', "version.txt": "0.3.0\n"},
+        "0.3.0",
+        "version.txt",
+        (1, 1),
+    ),
+    ({"setup.cfg": "[metadata]\nversion = 2.0\n"}, "2.0", "setup.cfg", (2, 2)),
+    ({"setup.py": 'setup(\n    version="3.1",\n)\n'}, "3.1", "setup.py", (2, 2)),
+    ({"keel/__init__.py": '"""Keel."""\n__version__ = "4.0"  # x\n'}, "4.0", "keel/__init__.py", (2, 2)),
+    ({"keel/_version.py": '__version__ = ".".join(parts)\n'}, None, "", (0, 0)),
+    (
+        {"keel/package_info.py": "MAJOR = 0\nMINOR = 16\nPATCH = 0\nPRE_RELEASE = 'rc0'\n__version__ = '.'.join(x)\n"},
+        "0.16.0rc0",
+        "keel/package_info.py",
+        (1, 4),
+    ),
+    ({"README.md": "version 9\n"}, None, "", (0, 0)),
+    (  # another call, and the version by a name
+        {"setup.py": 'need(version="12.1")\nVERSION = "3.2"\nsetup(name="k", version=VERSION)\n'},
+        "3.2",
+        "setup.py",
+        (2, 2),
+    ),
+    (
+        {"keel/__init__.py": '"""As in\n__version__ = "9.9"\n"""\n__version__ = "4.1"\n'},
+        "4.1",
+        "keel/__init__.py",
+        (4, 4),
+    ),
+    ({"setup.cfg": "[metadata]\nversion: 2.1\n[tool]\nversion = 9.9\n"}, "2.1", "setup.cfg", (2, 2)),
+]
+
+
+@pytest.mark.parametrize(("files", "text", "path", "lines"), VERSIONS)
+def test_declared_versions_and_their_lines(
+    tmp_path: Path, files: dict[str, str | bytes | None], text: str | None, path: str, lines: tuple[int, int]
+) -> None:
+    history = History.start(tmp_path / "r")
+    commit = history.commit("one", files)
+    version = read_version(open_repository(history.path), commit, ("keel",))
+    if text is None:
+        assert version is None
+    else:
+        assert version is not None
+        assert (version.text, version.evidence.path, version.evidence.lines) == (text, path, lines)
+
+
+def test_versions_are_found_without_configured_packages(tmp_path: Path) -> None:
+    history = History.start(tmp_path / "r")
+    files: dict[str, str | bytes | None] = {
+        "mega/core/package_info.py": "MAJOR = 1\nMINOR = 2\nPATCH = 3\n",
+        "tests/version.py": '__version__ = "9"\n',
+    }
+    commit = history.commit("one", files)
+    version = read_version(open_repository(history.path), commit)
+    assert version is not None
+    assert version.text == "1.2.3"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import configparser
 import re
 import tomllib
 from collections.abc import Callable, Iterator
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from layline.core.evidence import Evidence
 from layline.core.ours import is_packaged
+from layline.source.parsing import PARSING
+from layline.source.setup_script import parse_setup_script
 
 if TYPE_CHECKING:
     from layline.git import Repository
@@ -55,6 +58,7 @@ def _build(repository: Repository, commit: str, path: str, found: Found) -> Vers
 
 
 Found = tuple[str, int, int]
+_NUMBER = re.compile(r"[0-9][\w.!+-]*")
 _MODULES = ("package_info.py", "_version.py", "version.py", "__about__.py", "__init__.py")
 
 
@@ -106,8 +110,18 @@ def _read_pointers(text: str) -> Pointers:
 
 
 def _read_cfg_pointers(text: str) -> Pointers:
-    found = re.search(r"(?m)^\s*version\s*=\s*(attr|file)\s*:\s*([\w./]+)\s*$", text)
-    return [(found.group(1), found.group(2))] if found else []
+    kind, _, target = (_read_cfg(text) or "").partition(":")
+    return [(kind.strip(), target.strip())] if kind.strip() in {"attr", "file"} and target.strip() else []
+
+
+def _read_cfg(text: str) -> str | None:
+    """`version` of `[metadata]` in a setup.cfg."""
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    try:
+        parser.read_string(text)
+    except configparser.Error:
+        return None
+    return parser.get("metadata", "version", fallback=None)
 
 
 def _find_pointed(pointers: Pointers, read: Reader) -> Iterator[tuple[str, Callable[[str], Found | None]]]:
@@ -130,16 +144,21 @@ def _find_files(module: str) -> Iterator[str]:
 
 def _find_source(path: str, text: str, name: str) -> Iterator[str]:
     """The module from which a package takes its version: `from .package_info import __version__`."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):
-        return
-    for node in tree.body:
+    for node in _parse(text):
         match node:
             case ast.ImportFrom(module=str(module), level=level, names=names):
                 if any((item.asname or item.name) == name for item in names):
                     base = path.rsplit("/", level)[0].replace("/", ".") if level else ""
                     yield from _find_files(f"{base}.{module}" if base else module)
+
+
+def _parse(text: str) -> list[ast.stmt]:
+    """The statements of a module; none where it is no Python."""
+    try:
+        with PARSING:
+            return ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError):
+        return []
 
 
 def _load_toml(text: str) -> dict[str, Any]:
@@ -161,42 +180,53 @@ def _from_pyproject(text: str) -> Found | None:
 
 
 def _from_setup_cfg(text: str) -> Found | None:
-    found = re.search(r"(?m)^\s*version\s*=\s*([0-9][\w.!+-]*)\s*$", text)
-    return _at_line(text, r"^\s*version\s*=", found.group(1)) if found else None
+    version = _read_cfg(text) or ""
+    return _at_line(text, r"^\s*version\s*[=:]", version) if _NUMBER.fullmatch(version) else None
 
 
 def _from_setup_py(text: str) -> Found | None:
-    found = re.search(r"(?m)^[^#\n]*\bversion\s*=\s*[\"']([0-9][\w.!+-]*)[\"']", text)
-    return _at_line(text, r"\bversion\s*=\s*[\"']", found.group(1)) if found else None
+    try:
+        found = parse_setup_script(text).find_text("version")
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    return (found[0], found[1], found[1]) if found is not None and _NUMBER.fullmatch(found[0]) else None
 
 
 def _from_plain_file(text: str) -> Found | None:
     first = text.strip().splitlines()[:1]
-    return (first[0].strip(), 1, 1) if first and re.fullmatch(r"v?[0-9][\w.!+-]*", first[0].strip()) else None
+    return (first[0].strip(), 1, 1) if first and _NUMBER.fullmatch(first[0].strip().removeprefix("v")) else None
 
 
 def _from_module(text: str) -> Found | None:
-    # to the end of the line: `__version__ = ".".join(parts)` declares nothing
-    found = re.search(
-        r"(?m)^(?:__)?(?:version|VERSION)(?:__)?\s*(?::\s*\w+\s*)?=\s*[\"']([^\"']+)[\"']\s*(?:#.*)?$", text
-    )
-    if found:
-        return _at_line(text, r"^(?:__)?(?:version|VERSION)(?:__)?\s*[:=]", found.group(1))
-    return _from_parts(text)
+    """A text that a module gives to `__version__`; `".".join(parts)` declares nothing."""
+    body = _parse(text)
+    for name, value in _find_assigned(body):
+        if name.strip("_") in {"version", "VERSION"} and isinstance(value.value, str) and value.value:
+            return value.value, value.lineno, value.end_lineno or value.lineno
+    return _from_parts(body)
 
 
-def _from_parts(text: str) -> Found | None:
+def _from_parts(body: list[ast.stmt]) -> Found | None:
     """MAJOR, MINOR, PATCH, PRE_RELEASE on lines of their own, as NVIDIA writes it."""
     parts: dict[str, tuple[str, int]] = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        found = re.match(r"(MAJOR|MINOR|PATCH|PRE_RELEASE)\s*=\s*[\"']?([\w.]*)[\"']?\s*(?:#.*)?$", line)
-        if found:
-            parts.setdefault(found.group(1), (found.group(2), number))
+    for name, value in _find_assigned(body):
+        if name in {"MAJOR", "MINOR", "PATCH", "PRE_RELEASE"} and isinstance(value.value, str | int):
+            parts.setdefault(name, (str(value.value), value.lineno))
     if not {"MAJOR", "MINOR", "PATCH"} <= parts.keys():
         return None
     version = ".".join(parts[name][0] for name in ("MAJOR", "MINOR", "PATCH")) + parts.get("PRE_RELEASE", ("", 0))[0]
     lines = [number for _, number in parts.values()]
     return version, min(lines), max(lines)
+
+
+def _find_assigned(body: list[ast.stmt]) -> Iterator[tuple[str, ast.Constant]]:
+    """Names that a module gives a literal at its top."""
+    for node in body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant() as value):
+                yield name, value
+            case ast.AnnAssign(target=ast.Name(id=name), value=ast.Constant() as value):
+                yield name, value
 
 
 def _at_line(text: str, pattern: str, version: str) -> Found | None:
