@@ -17,7 +17,7 @@ from layline.change.comparison import Comparison
 from layline.change.homes import MOVE, Homes, needs_more
 from layline.change.signatures import SignatureChange, compare_decorators, compare_signatures
 from layline.change.trace import Tracer, Trail, is_followable
-from layline.core.drift import DriftKind
+from layline.core.drift import DriftKind, Fate
 from layline.core.finding import Suggestion
 from layline.core.why import Reason, Why
 from layline.source.definitions import Definition, DefinitionKind
@@ -27,8 +27,6 @@ from layline.source.slices import binds
 from layline.source.symbols import Symbol, SymbolKind
 
 __all__ = ["Comparer", "Comparison"]
-
-_STAYED = {DriftKind.UNCHANGED, DriftKind.BODY_CHANGED, DriftKind.SIGNATURE_CHANGED}
 
 
 class Comparer:
@@ -197,7 +195,7 @@ class Comparer:
     def _find_lost_member(self, start: Comparison, module: str, definition: Definition) -> Comparison:
         """A method or field: follow its class first; its own name proves nothing."""
         owner = self.compare(f"{module}.{definition.owner}")
-        if owner.kind in _STAYED and owner.after.home is not None:
+        if owner.kind.facts.fate is Fate.STAYS and owner.after.home is not None:
             trail = self._trail(module, definition)
             start = replace(start, commits=_commits(trail))
             followed = [item for item in self._follow(module, trail) if self._can_replace(definition, item.target)]
@@ -281,7 +279,7 @@ class Comparer:
             users = tuple(self._find_with_users(start.before, holder, last))
             return replace(start, kind=DriftKind.BINDING_LOST, why=why, suggestions=users[:1])
         origin = self.compare(before.home or start.name)
-        if origin.kind in _STAYED and before.home is not None:
+        if origin.kind.facts.fate is Fate.STAYS and before.home is not None:
             lives = Suggestion(before.home, 1.0, "it is still defined there")
             still = (Why(Reason.UNBOUND, str(holder), last), Why(Reason.STILL_THERE, before.home))
             return replace(

@@ -1,8 +1,11 @@
-"""Drift kinds: what became of a symbol between pin and tip."""
+"""Drift kinds: what became of a symbol between pin and tip, and all that is known of each."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
+
+from layline.core.evidence import Severity
 
 
 class DriftKind(StrEnum):
@@ -25,6 +28,140 @@ class DriftKind(StrEnum):
     """Not this upstream."""
     UNRESOLVED = "unresolved"
     """Cannot be decided by reading; the detail says why."""
+
+    @property
+    def facts(self) -> KindFacts:
+        return KINDS[self]
+
+
+class Fate(StrEnum):
+    """Where a name is at the tip."""
+
+    STAYS = "stays"
+    """Where it was."""
+    GONE = "gone"
+    """Not there; perhaps elsewhere."""
+    OPEN = "open"
+    """Nothing to compare: of another package, not there at the pin, or not decided by reading."""
+
+
+@dataclass(frozen=True, slots=True)
+class KindFacts:
+    """What every judge and every page needs to know of a kind: a new one is one row here, and a judge that gives it."""
+
+    fate: Fate
+    severity: Severity
+    """How bad it is by itself for what we put in the place of the name."""
+    message: str
+    """The sentence a row begins with."""
+    rule: tuple[int, str, str]
+    """Number, name and text for tools that annotate code; an id never changes its meaning."""
+    rank: int = 3
+    """Of several kinds found for one effect the highest is told."""
+
+
+KINDS = {
+    DriftKind.UNCHANGED: KindFacts(
+        Fate.STAYS,
+        Severity.OK,
+        "{target} is unchanged",
+        (100, "TargetUnchanged", "The target has the same signature and the same body at the tip."),
+        rank=0,
+    ),
+    DriftKind.BODY_CHANGED: KindFacts(
+        Fate.STAYS,
+        Severity.LOOK,
+        "the body of {target} changed",
+        (
+            101,
+            "TargetBodyChanged",
+            (
+                "The target keeps its signature and has another body at the tip. A replacement made from the old body "
+                "misses what upstream changed."
+            ),
+        ),
+        rank=1,
+    ),
+    DriftKind.SIGNATURE_CHANGED: KindFacts(
+        Fate.STAYS,
+        Severity.LOOK,
+        "the signature of {target} changed",
+        (
+            102,
+            "TargetSignatureChanged",
+            (
+                "Parameters, defaults, decorators or sync/async of the target differ at the tip. A replacement that does "
+                "not take what upstream passes raises TypeError."
+            ),
+        ),
+        rank=2,
+    ),
+    DriftKind.MOVED: KindFacts(
+        Fate.GONE,
+        Severity.BREAKS,
+        "{target} moved",
+        (
+            103,
+            "TargetMoved",
+            (
+                "The target lives in another module at the tip. Assigning to the old address raises nothing and does "
+                "nothing."
+            ),
+        ),
+    ),
+    DriftKind.RENAMED: KindFacts(
+        Fate.GONE,
+        Severity.BREAKS,
+        "{target} was renamed",
+        (
+            104,
+            "TargetRenamed",
+            "The target has another name at the tip. Assigning to the old name raises nothing and does nothing.",
+        ),
+    ),
+    DriftKind.REMOVED: KindFacts(
+        Fate.GONE,
+        Severity.BREAKS,
+        "{target} was removed",
+        (105, "TargetRemoved", "Nothing at the tip is the target. Assigning to it raises nothing and does nothing."),
+    ),
+    DriftKind.DEAD_AT_PIN: KindFacts(
+        Fate.OPEN,
+        Severity.LOOK,
+        "dead patch: {target} does not exist at the pin",
+        (106, "TargetAbsentAtPin", "Upstream does not have the target at the pin either."),
+        rank=11,
+    ),
+    DriftKind.BINDING_LOST: KindFacts(
+        Fate.GONE,
+        Severity.BREAKS,
+        "{target} no longer exists: its module stopped importing it",
+        (
+            107,
+            "BindingLost",
+            "The module no longer imports the name that we rebind, though the object lives elsewhere.",
+        ),
+    ),
+    DriftKind.ANCHOR_LOST: KindFacts(
+        Fate.GONE,
+        Severity.BREAKS,
+        "the text that we rewrite is gone from {target}",
+        (108, "AnchorLost", "A source rewrite searches for a text that is gone from upstream's source."),
+        rank=10,
+    ),
+    DriftKind.EXTERNAL: KindFacts(
+        Fate.OPEN,
+        Severity.OK,
+        "{target} is not code of this upstream",
+        (109, "TargetExternal", "The target does not belong to this upstream."),
+    ),
+    DriftKind.UNRESOLVED: KindFacts(
+        Fate.OPEN,
+        Severity.LOOK,
+        "{target} cannot be decided without running the code",
+        (110, "TargetUnresolved", "Reading cannot decide what the target is; the message says why."),
+    ),
+}
 
 
 class Uncompared(StrEnum):

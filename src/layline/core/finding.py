@@ -10,8 +10,6 @@ from layline.core.evidence import Severity
 from layline.core.why import Why
 
 WORST_FIRST = (Severity.BREAKS, Severity.LOOK, Severity.OK)
-_TELLING = (DriftKind.UNCHANGED, DriftKind.BODY_CHANGED, DriftKind.SIGNATURE_CHANGED)
-_DECISIVE = (DriftKind.ANCHOR_LOST, DriftKind.DEAD_AT_PIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +48,4 @@ def weigh(findings: Iterable[Finding]) -> Severity:
 def name_kind(findings: Iterable[Finding]) -> DriftKind:
     """The kind that tells most: that it is dead, then that its text is lost, then what became of the name."""
     kinds = [one.kind for one in findings if one.kind is not None]
-    return max(kinds, key=_rank) if kinds else DriftKind.UNCHANGED
-
-
-def _rank(kind: DriftKind) -> int:
-    if kind in _DECISIVE:
-        return 10 + _DECISIVE.index(kind)
-    return _TELLING.index(kind) if kind in _TELLING else len(_TELLING)
+    return max(kinds, key=lambda kind: kind.facts.rank) if kinds else DriftKind.UNCHANGED

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from layline.core.drift import DriftKind
+from layline.core.drift import DriftKind, Fate
 from layline.core.evidence import Location, Severity
 from layline.core.finding import WORST_FIRST
 from layline.coupling.drift_model import Drift
@@ -24,7 +24,6 @@ _STATES = {
     DriftKind.BODY_CHANGED: State.BODY,
     DriftKind.UNCHANGED: State.OK,
 }
-_UNDECIDED = frozenset({DriftKind.EXTERNAL, DriftKind.UNRESOLVED, DriftKind.DEAD_AT_PIN})
 
 
 def agree_on_patches(couplings: Iterable[Coupling], patches: Iterable[Drift]) -> tuple[Coupling, ...]:
@@ -37,7 +36,7 @@ def agree_on_patches(couplings: Iterable[Coupling], patches: Iterable[Drift]) ->
 
 def _agree(one: Coupling, rows: dict[tuple[Location, str | None], Drift]) -> Coupling:
     row = rows.get((one.location, one.target)) if one.touch is Touch.PATCH else None
-    if row is None or row.kind in _UNDECIDED:
+    if row is None or row.kind.facts.fate is Fate.OPEN:
         return one
     breaks = row.severity is Severity.BREAKS
     state = _STATES.get(row.kind)

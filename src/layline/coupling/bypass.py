@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layline.change.binding import read_modules
-from layline.core.drift import DriftKind
+from layline.core.drift import DriftKind, Fate
 from layline.core.evidence import Severity
 from layline.core.finding import Finding, Suggestion
 from layline.core.patch import Style
@@ -19,7 +19,6 @@ from layline.source import Resolver, absolute_name
 from layline.source.usage import find_calls, mentions
 
 _REBINDS = frozenset({Style.BINDING_REPLACEMENT, Style.FUNCTION_WRAPPING})
-_STAYS = frozenset({DriftKind.UNCHANGED, DriftKind.BODY_CHANGED, DriftKind.SIGNATURE_CHANGED, DriftKind.MOVED})
 
 
 def judge_bypass(question: Question) -> Iterator[Finding]:
@@ -27,7 +26,7 @@ def judge_bypass(question: Question) -> Iterator[Finding]:
     tip.
     """
     comparison, sides = question.comparison, question.sides
-    if question.effect.style not in _REBINDS or question.kind not in _STAYS or not comparison.after.exists:
+    if question.effect.style not in _REBINDS or question.kind.facts.fate is Fate.OPEN or not comparison.after.exists:
         return
     holder, _, name = comparison.name.rpartition(".")
     if question.dead is not None or any(question.lost_texts):

@@ -6,19 +6,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layline.core.drift import DriftKind
+from layline.core.drift import Fate
 from layline.core.evidence import Severity
 from layline.core.finding import Finding
 from layline.core.why import Reason, Why
 from layline.coupling.fit import Refused
 from layline.coupling.question import Question
 
-_STAYS = frozenset({DriftKind.UNCHANGED, DriftKind.BODY_CHANGED, DriftKind.SIGNATURE_CHANGED})
-
 
 def judge_calls(question: Question) -> Iterator[Finding]:
     """What calls that surely reach us pass and ours does not take: today already, or only at the tip."""
-    if not question.is_decided or question.kind not in _STAYS:
+    if not question.is_decided or question.kind.facts.fate is not Fate.STAYS:
         return
     then, now = (question.fitter.find_refused(question.comparison, question.ours, side) for side in (0, 1))
     if then:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from layline.change.compare import Comparison
 from layline.change.similarity import SMALL, compare_shingles, read_shingles
 from layline.core.condition import ConditionKind, asks_about
-from layline.core.drift import DriftKind, Uncompared
+from layline.core.drift import DriftKind, Fate, Uncompared
 from layline.core.evidence import Evidence, Severity
 from layline.core.finding import Finding, weigh
 from layline.core.patch import Effect, Inventory, Patch, Style
@@ -37,7 +37,6 @@ from layline.source.names import longest_root, parents
 COPIED = 0.5
 """A replacement this alike to the upstream body at the pin is an edited copy of it."""
 STARS = frozenset({ParameterKind.VARIADIC, ParameterKind.KEYWORDS})
-_THERE = frozenset({DriftKind.UNCHANGED, DriftKind.BODY_CHANGED, DriftKind.SIGNATURE_CHANGED})
 
 
 def find_drifts(inventory: Inventory, sides: Sides) -> Iterator[Drift]:
@@ -85,7 +84,7 @@ def _find_doubts(subjects: Iterable[Subject], sides: Sides) -> tuple[tuple[set[s
         found = sides.comparer.compare(effect.target) if effect.target else None
         if found is None:
             continue
-        ours = sides.replacements.read(effect.replacement_at) if found.kind in _THERE else None
+        ours = sides.replacements.read(effect.replacement_at) if found.kind.facts.fate is Fate.STAYS else None
         if refuse(found.after, ours) and found.after.home:
             names.add(called_name(found))
         if refuse(found.before, ours) and found.before.home:
@@ -162,7 +161,7 @@ def judge_texts(question: Question) -> Iterator[Finding]:
     elif now:
         why = Why(Reason.TEXT_GONE, text=quote(now[0]))
         yield Finding(kind=DriftKind.ANCHOR_LOST, severity=Severity.BREAKS, why=why, suggestion=question.text_home)
-    elif anchors and question.kind in _THERE:
+    elif anchors and question.kind.facts.fate is Fate.STAYS:
         yield Finding(severity=Severity.OK, why=Why(Reason.TEXT_STAYS))
 
 
@@ -182,17 +181,13 @@ def judge_target(question: Question) -> Iterator[Finding]:
 def _weigh_kind(question: Question) -> Severity:
     """How bad the news about the target is by itself; the other judges may find worse."""
     match question.kind:
-        case DriftKind.UNCHANGED | DriftKind.EXTERNAL:
-            return Severity.OK
         case DriftKind.SIGNATURE_CHANGED if _hands_on(question):
             return Severity.OK
-        case DriftKind.DEAD_AT_PIN | DriftKind.UNRESOLVED | DriftKind.SIGNATURE_CHANGED:
-            return Severity.LOOK
-        case DriftKind.BODY_CHANGED:
-            return Severity.OK if _wraps(question) is Reason.CALLS_ORIGINAL else Severity.LOOK
+        case DriftKind.BODY_CHANGED if _wraps(question) is Reason.CALLS_ORIGINAL:
+            return Severity.OK
         case DriftKind.MOVED if question.comparison.after.exists and not question.effect.anchors:
             return Severity.LOOK
-    return Severity.BREAKS
+    return question.kind.facts.severity
 
 
 def judge_fit(question: Question) -> Iterator[Finding]:

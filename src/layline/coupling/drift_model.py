@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from layline.change.comparison import Comparison
-from layline.core.drift import DriftKind
+from layline.core.drift import DriftKind, Fate
 from layline.core.evidence import Evidence, Location, Severity
 from layline.core.finding import WORST_FIRST, Finding, Suggestion, name_kind, weigh
 from layline.core.patch import Effect, Style
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from layline.coupling.version_guards import Running
     from layline.source import Resolver
 
-LOST = frozenset({DriftKind.MOVED, DriftKind.RENAMED, DriftKind.REMOVED, DriftKind.BINDING_LOST, DriftKind.ANCHOR_LOST})
+LOST = frozenset(kind for kind in DriftKind if kind.facts.fate is Fate.GONE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from layline.change.binding import CallShape, CallSite, Problem, check_call, fin
 from layline.change.compare import Comparer, Comparison
 from layline.change.signatures import returns_another
 from layline.change.slots import find_refusing, find_slot_calls
-from layline.core.drift import DriftKind
+from layline.core.drift import DriftKind, Fate
 from layline.core.evidence import Evidence, Location
 from layline.core.why import Reason, Why
 from layline.coupling.binding_kind import compare_returns
@@ -137,7 +137,7 @@ class Judge:
         if place.instance:
             return self._judge_attribute(place)
         found = self._comparer.compare(place.target)
-        if found.kind in {DriftKind.EXTERNAL, DriftKind.DEAD_AT_PIN, DriftKind.UNRESOLVED}:
+        if found.kind.facts.fate is Fate.OPEN:
             return self._judge_unknown(place, found)
         if not found.after.exists and not self._is_inherited_anew(place):
             return self._judge_gone(place, found)
@@ -238,7 +238,7 @@ class Judge:
     def _judge_override(self, place: Place, ours: Definition, found: Comparison) -> Verdict:
         before, after = found.before.definition, found.after.definition
         if before is None or after is None or after.kind is not DefinitionKind.FUNCTION:
-            return Verdict(state=_STATES[found.kind], consequence=Consequence.LOOK, why=found.why)
+            return Verdict(state=_find_state(found.kind), consequence=Consequence.LOOK, why=found.why)
         problems = find_refused(ours, found)
         if problems:
             # who constructs our class is mostly our own code: a constructor is certain only where upstream is seen to
@@ -259,7 +259,7 @@ class Judge:
         if returns_another(before.returns, after.returns):
             returns = Why(Reason.METHOD_RETURNS, str(before.returns), str(after.returns))
             return Verdict(state=State.SIGNATURE, consequence=Consequence.MAY_BREAK, why=(returns,))
-        state = _STATES[found.kind]
+        state = _find_state(found.kind)
         changes = Why(Reason.SIGNATURE, names=tuple(map(str, found.changes[:4])))
         consequence = Consequence.OK if state is State.OK else Consequence.LOOK
         return Verdict(state=state, consequence=consequence, why=(changes,) if state is State.SIGNATURE else ())
@@ -301,7 +301,7 @@ class Judge:
 
     def _judge_present(self, place: Place, found: Comparison) -> Verdict:
         """The name is still there; how much that matters depends on how deep we rely on it."""
-        state = _STATES[found.kind]
+        state = _find_state(found.kind)
         if place.touch in {Touch.IMPORT, Touch.SUBCLASS} and _is_class_no_more(found):
             consequence = Consequence.WILL_BREAK if place.touch is Touch.SUBCLASS else Consequence.MAY_BREAK
             return Verdict(state=State.SIGNATURE, consequence=consequence, why=(Why(Reason.CLASS_NO_MORE),))
@@ -361,6 +361,10 @@ class Judge:
         return _place_of(self._comparer.pin, before), _place_of(self._comparer.tip, after)
 
 
+def _find_state(kind: DriftKind) -> State:
+    return _STATES.get(kind, State.SIGNATURE if kind.facts.fate is Fate.STAYS else State.REMOVED)
+
+
 def _find_gone_state(found: Comparison) -> State:
     """`renamed` where the last word changed, whatever else did; a module that stopped importing a name moved
     nothing.
@@ -370,7 +374,7 @@ def _find_gone_state(found: Comparison) -> State:
     new = found.new_home
     if new is not None and new.rpartition(".")[2] != found.name.rpartition(".")[2]:
         return State.RENAMED
-    return _STATES[found.kind]
+    return _find_state(found.kind)
 
 
 def build_couplings(judge: Judge, places: Iterable[Place]) -> tuple[Coupling, ...]:

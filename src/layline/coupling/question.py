@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from layline.change.compare import Comparison
-from layline.core.drift import DriftKind
+from layline.core.drift import DriftKind, Fate
 from layline.core.finding import Suggestion
 from layline.core.patch import Effect, Patch, Style
 from layline.core.why import Why
@@ -16,8 +16,6 @@ from layline.coupling.drift_model import LOST, Sides
 from layline.coupling.fit import Fit, Fitter, find_new_problems
 from layline.coupling.replacements import Replacement
 from layline.coupling.row_parts import LostRead
-
-_OPEN = frozenset({DriftKind.EXTERNAL, DriftKind.DEAD_AT_PIN, DriftKind.UNRESOLVED})
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +71,7 @@ class Question:
     @cached_property
     def is_decided(self) -> bool:
         """True where how our replacement reads and returns can still make a difference."""
-        return not self.effect.anchors and self.kind not in _OPEN and self.dead is None
+        return not self.effect.anchors and self.kind.facts.fate is not Fate.OPEN and self.dead is None
 
     @cached_property
     def lost(self) -> tuple[LostRead, ...]:
@@ -92,7 +90,7 @@ class Question:
     @cached_property
     def lost_texts(self) -> tuple[list[str], list[str]]:
         """Of a source rewrite: texts that are not in upstream's source at the pin, and at the tip."""
-        if not self.effect.anchors or self.kind in LOST or self.kind in _OPEN:
+        if not self.effect.anchors or self.kind.facts.fate is not Fate.STAYS:
             return [], []
         sides = (self.sides.pin, self.comparison.before), (self.sides.tip, self.comparison.after)
         then, now = (read_source(side, symbol) for side, symbol in sides)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from layline.change.binding import read_modules
 from layline.change.compare import Comparer, Comparison
-from layline.core.drift import DriftKind
+from layline.core.drift import Fate
 from layline.core.evidence import Location
 from layline.core.why import Reason, Why, say
 from layline.coupling.own_imports import OwnImports
@@ -25,8 +25,6 @@ from layline.source.instances import Instances, bare_annotation
 from layline.source.names import is_within, longest_root
 from layline.source.slices import slice_definition
 from layline.source.usage import sets_attribute
-
-_GONE = frozenset({DriftKind.MOVED, DriftKind.RENAMED, DriftKind.REMOVED, DriftKind.BINDING_LOST})
 
 
 class Reader:
@@ -133,7 +131,7 @@ class Reader:
                 continue
             name = self._find_known(imported, chain.words[1:])
             found = self._comparer.compare(name) if name is not None else None
-            if name is None or found is None or found.kind not in _GONE or found.after.exists:
+            if name is None or found is None or found.kind.facts.fate is not Fate.GONE or found.after.exists:
                 continue
             if is_within(comparison.name, name) or is_within(name, comparison.name):
                 continue  # what became of the target is the row itself
@@ -167,7 +165,7 @@ class Reader:
         for imported in find_steps(tree, at.line) if tree is not None else ():
             name = self._find_known(imported, ())
             found = self._comparer.compare(name) if name is not None else None
-            if name is None or found is None or found.kind not in _GONE or found.after.exists:
+            if name is None or found is None or found.kind.facts.fate is not Fate.GONE or found.after.exists:
                 continue
             if is_within(comparison.name, name):
                 continue

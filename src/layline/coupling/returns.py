@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from layline.change.signatures import returns_another
-from layline.core.drift import DriftKind
+from layline.core.drift import DriftKind, Fate
 from layline.core.evidence import Severity
 from layline.core.finding import Finding
 from layline.core.why import Reason, Why
@@ -15,14 +15,12 @@ from layline.coupling.question import Question
 from layline.coupling.surroundings import find_held, find_originals
 from layline.source import DefinitionKind
 
-_STAYS = frozenset({DriftKind.UNCHANGED, DriftKind.BODY_CHANGED, DriftKind.SIGNATURE_CHANGED})
-
 
 def judge_returns(question: Question) -> Iterator[Finding]:
     """Of a function whose declared return type, or number of returned values, became another."""
     comparison, ours = question.comparison, question.ours
     before, after = comparison.before.definition, comparison.after.definition
-    if not question.is_decided or question.kind not in _STAYS:
+    if not question.is_decided or question.kind.facts.fate is not Fate.STAYS:
         return
     if before is None or after is None or before.kind is not DefinitionKind.FUNCTION:
         return

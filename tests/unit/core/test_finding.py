@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from layline.core import drift
 from layline.core.drift import DriftKind
 from layline.core.evidence import Location, Severity
 from layline.core.finding import Finding, name_kind, weigh
@@ -79,3 +80,9 @@ def test_every_reason_can_be_said() -> None:
     for reason in Reason:
         said = say(Why(reason, parts=(PART,), **full))  # type: ignore[arg-type]
         assert "{" not in said
+
+
+def test_every_kind_has_its_row() -> None:
+    assert set(drift.KINDS) == set(DriftKind)
+    assert len({facts.rule[0] for facts in drift.KINDS.values()}) == len(drift.KINDS)
+    assert all("{target}" in facts.message for facts in drift.KINDS.values())

@@ -23,19 +23,6 @@ DOES_NOT_FIT = "does-not-fit"
 _TOGETHER = 3
 """So many rows with one reason are one cause with several places."""
 _HOLDERS = 3
-_MESSAGES = {
-    DriftKind.UNCHANGED: "{target} is unchanged",
-    DriftKind.BODY_CHANGED: "the body of {target} changed",
-    DriftKind.SIGNATURE_CHANGED: "the signature of {target} changed",
-    DriftKind.MOVED: "{target} moved",
-    DriftKind.RENAMED: "{target} was renamed",
-    DriftKind.REMOVED: "{target} was removed",
-    DriftKind.DEAD_AT_PIN: "dead patch: {target} does not exist at the pin",
-    DriftKind.BINDING_LOST: "{target} no longer exists: its module stopped importing it",
-    DriftKind.ANCHOR_LOST: "the text that we rewrite is gone from {target}",
-    DriftKind.EXTERNAL: "{target} is not code of this upstream",
-    DriftKind.UNRESOLVED: "{target} cannot be decided without running the code",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +154,7 @@ def _name_kind(row: Drift) -> str:
 def say_row(row: Drift) -> str:
     """One sentence about the target; the reason stands below it."""
     target = row.target or row.patch
-    said = _MESSAGES[row.kind].format(target=target)
+    said = row.kind.facts.message.format(target=target)
     if row.kind in {DriftKind.MOVED, DriftKind.RENAMED} and row.suggestion is not None:
         said += f" to {row.suggestion.target}"
     meant = row.suggestion.target if row.suggestion is not None else row.effect and row.effect.suggestion
