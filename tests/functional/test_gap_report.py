@@ -96,6 +96,7 @@ def test_sections_stand_in_the_published_order(tmp_path: Path) -> None:
     headings = [line for line in (tmp_path / SUMMARY).read_text().splitlines() if line.startswith("## ")]
     assert headings == [
         "## High level",
+        "## Recommendation",
         "## Key dependency differences",
         "## Representative upstream changes",
         "## Integration layer",

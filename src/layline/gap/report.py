@@ -71,7 +71,14 @@ def build_summary(gap: Gap, *, day: date, evidence_path: str = "", before: Befor
     return Report(
         title=f"{title_of(gap)}: summary",
         meta=_meta(gap, day)[:2],
-        sections=(_high_level(gap, before), _key_dependencies(gap), _representative(gap), _integration(gap), *sources),
+        sections=(
+            _high_level(gap, before),
+            _recommendation(gap),
+            _key_dependencies(gap),
+            _representative(gap),
+            _integration(gap),
+            *sources,
+        ),
     )
 
 
@@ -117,16 +124,20 @@ def _high_level(gap: Gap, before: Before | None) -> Section:
             f"{count(files, 'file')} of ours, {count(len(gap.stale_keys), 'YAML key')} unknown to the tip",
         ),
     )
-    advice = f"Recommendation: {gap.recommendation}, by the rule: {gap.recommendation.rule}."
     told = [statements.headline(gap), since_sentence(gap, before), cost_sentence(gap)]
     return Section(
         title="High level",
         blocks=(
             Paragraph(" ".join(part for part in told if part)),
             Table(columns=("", "pin", f"tip ({gap.ref})", "impact"), rows=rows),
-            Paragraph(f"{advice} {_tell_plan(gap)}".rstrip()),
         ),
     )
+
+
+def _recommendation(gap: Gap) -> Section:
+    advice = f"{gap.recommendation}, by the rule: {gap.recommendation.rule}."
+    text = f"{advice[:1].upper()}{advice[1:]} {_tell_plan(gap)}".rstrip()
+    return Section(title="Recommendation", blocks=(Paragraph(text),))
 
 
 def _tell_plan(gap: Gap) -> str:

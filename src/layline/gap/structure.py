@@ -10,6 +10,7 @@ _HEADING = re.compile(r"(?m)^## +(.+?)[ \t]*$")
 _FENCE = re.compile(r"(?m)^(```|~~~)")
 _MEANINGS = (
     ("In short", re.compile(r"\bin short\b|executive|tl;?dr", re.IGNORECASE)),
+    ("Recommendation", re.compile(r"recommendation", re.IGNORECASE)),
     ("Key dependency differences", re.compile(r"dependenc", re.IGNORECASE)),
     ("Dependencies", re.compile(r"dependenc", re.IGNORECASE)),
     ("Evidence sources", re.compile(r"evidence|\bsources\b|references", re.IGNORECASE)),
