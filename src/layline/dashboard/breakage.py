@@ -98,6 +98,7 @@ def find_breakage(record: GapRecord, plain: Mapping[str, Any]) -> Breakage | Non
         touched=len({_place_of(fact) for fact in (*couplings, *patches)}),
         look=len(
             {_place_of(fact) for fact in couplings if fact["value"].get("consequence") in ("may break", "look at")}
+            - {(path, int(line)) for path, _, line in (one.place.rpartition(":") for one in places) if line.isdigit()}
         ),
         plan=tuple(_read_plan(facts)),
         upstream=record.upstream.repo,

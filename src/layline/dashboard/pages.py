@@ -15,7 +15,7 @@ from layline import __version__
 from layline.dashboard.backend_status import Standing, web_address
 from layline.dashboard.cache import Cache, code_digest, digest
 from layline.dashboard.campaigns import draw_gains, draw_lineage, draw_roof, draw_shapes, list_kernels, percent
-from layline.dashboard.prose import day_words, signed
+from layline.dashboard.prose import Addresses, day_words, set_reason, set_words, signed
 from layline.render.charts import Mark, trend
 from layline.render.html import breakable, render_sections
 
@@ -109,6 +109,8 @@ def _environment() -> Environment:
         "thousands": lambda value: f"{value:,}",
         "web": web_address,
         "short_address": lambda address: web_address(address).removeprefix("https://").removeprefix("github.com/"),
+        "reason": set_reason,
+        "words": lambda text: set_words(text, Addresses()),
         "breakable": lambda text: _markup(breakable(text)),
         "gains": lambda view, width: _markup(draw_gains(view, width)),
         "lineage": lambda view, width: _markup(draw_lineage(view, width)),

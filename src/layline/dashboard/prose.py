@@ -89,15 +89,21 @@ def _linked(shown: str, address: str | None) -> str:
     return f'<a href="{escape(address)}" rel="noopener">{shown}</a>' if address else shown
 
 
-def _fold(text: str) -> tuple[str, str]:
+def _fold(text: str, most: int = SHOWN) -> tuple[str, str]:
     """Cut after a sentence or clause near the limit; a short rest stays open."""
-    if len(text) <= SHOWN + 80:
+    if len(text) <= most + 80:
         return text, ""
-    ends = [found.start() for found in _STOP.finditer(text) if 80 <= found.start() <= SHOWN]
-    cut = ends[-1] if ends else text.rfind(" ", 0, SHOWN)
-    cut = cut if cut > 0 else SHOWN
+    ends = [found.start() for found in _STOP.finditer(text) if min(80, most // 2) <= found.start() <= most]
+    cut = ends[-1] if ends else text.rfind(" ", 0, most)
+    cut = cut if cut > 0 else most
     shown = text[:cut].rstrip(" ,:(")
     return shown if ends else f"{shown} …", text[len(shown) :].lstrip()
+
+
+def set_reason(text: str) -> Finding:
+    """Why a place breaks: the first clauses open, the rest in a fold."""
+    shown, folded = _fold(text, 110)
+    return Finding("", Markup(breakable(shown.rstrip(";"))), Markup(breakable(folded)))  # noqa: S704  both escaped
 
 
 def brief_words(text: str, most: int = BRIEF) -> str:

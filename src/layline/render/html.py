@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from layline.core.report import Block, Cell, Inline, Report, Section
 
 _HASH = re.compile(r"[0-9a-f]{7,40}\Z")
-_BREAK = re.compile(r"((?<=\w)(?:[/_-](?=[^\W\d])|/(?=\d)|\.(?=[^\W\d])(?!\w{1,4}(?![\w.])))|,(?=\S))")
+_BREAK = re.compile(
+    r"((?<=\w)(?:/(?=\w)|-(?=[^\W\d_])|\.(?=[^\W\d])(?!\w{1,4}(?![\w.])))|(?<=[^\W_])_(?=[^\W\d_])|,(?=\S))"
+)
 _SIMPLE = {"paragraph": "p", "blockquote": "blockquote", "bullet_list": "ul", "list_item": "li"}
 _INLINE = {"strong": "strong", "em": "em", "s": "s"}
 

@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from layline.dashboard.prose import BRIEF, Addresses, brief_words, set_finding, set_words, signed, window_words
+from layline.dashboard.prose import (
+    BRIEF,
+    Addresses,
+    brief_words,
+    set_finding,
+    set_reason,
+    set_words,
+    signed,
+    window_words,
+)
 
 KNOWN = Addresses(
     "https://example.org/harbor", (("d3528a21301db2d1", "https://example.org/engine/commit/d3528a21301db2d1"),)
@@ -68,6 +77,15 @@ def test_no_word_of_a_finding_is_lost_or_becomes_markup(text: str) -> None:
 def test_the_first_screen_holds_findings_whole(text: str, shown: str) -> None:
     assert brief_words(text) == shown
     assert len(brief_words(text)) <= BRIEF + 2
+
+
+def test_a_long_reason_opens_with_its_first_clause() -> None:
+    reason = set_reason("moved: now up.new.Attention; " + "our replacement needs up.old.Name, which is gone; " * 6)
+    assert (
+        reason.shown == "moved: now up.<wbr>new.<wbr>Attention; our replacement needs up.<wbr>old.Name, which is gone"
+    )
+    assert reason.folded.startswith("our replacement needs")
+    assert set_reason("removed: up has no name x").folded == ""
 
 
 def test_long_findings_are_folded_at_a_sentence() -> None:

@@ -21,6 +21,7 @@ SHOWN: list[tuple[str, str]] = [
     ("![secret](https://example.org/x.png)", '<p><em class="image">[image: secret]</em></p>'),
     ("*a* **b** ~~c~~ `d|e`", "<p><em>a</em> <strong>b</strong> <s>c</s> <code>d|e</code></p>"),
     ("`a/b_c.py`", "<p><code>a/<wbr>b_<wbr>c.py</code></p>"),
+    ("`a_b/__init__.py`", "<p><code>a_<wbr>b/<wbr>__init__.py</code></p>"),
     (
         "`kit.core.Layer, 2026-06-30 0.9.0 a.py:38`",
         "<p><code>kit.<wbr>core.<wbr>Layer, 2026-06-30 0.9.0 a.py:38</code></p>",
