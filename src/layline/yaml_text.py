@@ -9,15 +9,27 @@ import yaml
 from layline.errors import ConfigError
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_DEEPEST = 100
+"""Levels of nesting. People write five; a text of brackets alone costs the reader time with the square of its length."""
 
 
 class NotYaml(Exception):
     """The text is no YAML, or none that can be read."""
 
 
+def _check_depth(text: str) -> None:
+    """Events come one at a time and need no stack; what is built of them does."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEEPEST:
+            raise ValueError(f"more than {_DEEPEST} levels of nesting at line {event.start_mark.line + 1}")
+
+
 def compose_yaml(text: str) -> Any:
     """The nodes of a text, each with the line it stands on; None for an empty one."""
     try:
+        _check_depth(text)
         return yaml.compose(text, Loader=_LOADER)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise NotYaml(str(error).splitlines()[0]) from None
@@ -26,6 +38,7 @@ def compose_yaml(text: str) -> Any:
 def load_yaml(text: str) -> Any:
     """The values of a text that others wrote: aliases may stand in it."""
     try:
+        _check_depth(text)
         return yaml.load(text, Loader=_LOADER)  # noqa: S506  the safe loader
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise NotYaml(" ".join(str(error).split())) from None
@@ -55,6 +68,7 @@ def parse_yaml(text: str, *, where: str) -> Any:
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
     try:
+        _check_depth(text)
         return yaml.load(text, Loader=Strict)  # noqa: S506  a subclass of SafeLoader
     except yaml.YAMLError as error:
         raise ConfigError(f"{where} is not YAML: {' '.join(str(error).split())}.") from None

@@ -36,6 +36,14 @@ def test_what_is_no_yaml_is_said(text: str) -> None:
         parse_yaml(text, where="x")
 
 
+def test_a_text_of_brackets_costs_little_and_is_told() -> None:
+    """Composing it would take time with the square of its length."""
+    for read in (compose_yaml, load_yaml):
+        with pytest.raises(NotYaml, match="more than 100 levels of nesting at line 1"):
+            read("[" * 1_000_000)
+    assert load_yaml("[" * 100 + "]" * 100)
+
+
 def test_a_text_of_others_may_use_aliases_and_ours_may_not() -> None:
     text = "a: &one {b: 1}\nc: *one\n"
     assert load_yaml(text) == {"a": {"b": 1}, "c": {"b": 1}}
