@@ -32,7 +32,7 @@ BESIDES = {
     ),
     "periodic": ("functional/test_periodic*.py",),
     "render": ("functional/test_pdf.py", "properties/test_render.py"),
-    "sample": ("functional/sample/test_answers.py", "functional/sample/test_demo.py", "functional/sample/test_docs.py", "functional/sample/test_world.py"),
+    "sample": ("functional/sample/test_answers.py", "functional/sample/test_demo.py", "functional/sample/test_world.py"),
     "source": ("properties/test_source.py",),
     "timing": (
         "unit/campaign/devices", "unit/campaign/measure", "unit/campaign/proposers", "functional/test_campaign*.py", "unit/executors", "unit/source/test_index.py", "functional/test_cache_commands.py",
