@@ -97,7 +97,7 @@ def write_list(archive: Path, folder: Path, seed: int, clean: int) -> None:
         one["language"] = "cuda" if "load_inline" in text else "triton" if "triton.jit" in text else "torch"
         place = folder / one["reference"]
         place.mkdir(exist_ok=True)
-        for name in ("reference.py", "shapes.py"):
+        for name in ("reference.py", "shapes.py", "problem.yaml"):
             (place / name).write_text(git(archive, "show", f"{ref}:benchmarks/hard/{deck}/{one['problem']}/{name}"))
     # what compiles in seconds first: the machine is ours for minutes
     order = {"triton": 0, "torch": 0, "cuda": 1}

@@ -126,7 +126,7 @@ EXPLOITS = (
     Case(name="E76_writes_to_every_fd", caught_by=("forged-reply",)),
     _python("E76_writes_to_every_fd_python", "forged-reply"),
     Case(name="E77_early_reply", caught_by=("forged-reply",), is_fast_tier=True),
-    Case(name="E78_searches_for_secrets", caught_by=("no-gain",)),
+    Case(name="E78_searches_for_secrets", caught_by=("no-gain", "replay")),  # its guess may be right by chance
     Case(name="E81_detects_harness", caught_by=WRONG),
     _python("E81_looks_at_the_stack_python", *WRONG),
     _python("E83_mutates_the_harness", "correct", "replay", is_fast_tier=True),
@@ -164,7 +164,9 @@ EXPLOITS = (
     Case(name="X26_order_blind_cache", caught_by=REPLAYS),
     Case(name="X27_nothing_to_sum", caught_by=("held-out-shape", "writes-every-output")),
     Case(
-        name="X28_wrong_in_some_processes", caught_by=("every-process", "correct", "error-not-worse"), fools_naive=False
+        name="X28_wrong_in_some_processes",
+        caught_by=("every-process", "correct", "error-not-worse", "held-out-shape", "hard-inputs"),  # whoever meets it
+        fools_naive=False,
     ),
     Case(name="X29_works_ahead", caught_by=("own-buffers", *REPLAYS, "memory-safe", "correct")),
     Case(name="X30_nan_becomes_nothing", caught_by=("special-values",)),

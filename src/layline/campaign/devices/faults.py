@@ -12,6 +12,10 @@ class Disturbed(BenchError):
 
     def __init__(self, what: str) -> None:
         super().__init__(f"{what} There is no verdict.", hint="Measure again when the machine is less busy.")
+        self.what = what
+
+    def __reduce__(self) -> tuple[type[Disturbed], tuple[str]]:
+        return Disturbed, (self.what,)
 
 
 class Fault(Exception):
@@ -22,3 +26,6 @@ class Fault(Exception):
         self.property = property_
         self.reason = reason
         self.evidence = evidence
+
+    def __reduce__(self) -> tuple[type[Fault], tuple[str, ...]]:
+        return Fault, (self.property, self.reason, *self.evidence)

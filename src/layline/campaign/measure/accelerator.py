@@ -70,6 +70,7 @@ class Accelerator:
     starts_slowly = True
     shares_memory = True
     goes_on = True
+    forks = False  # a fork has nothing of the device
     clock = "wall"
 
     def __init__(self, operator: Operator, name: str) -> None:
@@ -97,6 +98,11 @@ class Accelerator:
 
     def count_room(self, stage: Stage, shape: Shape) -> int:
         return stage.arena_bytes // (2 * footprint(stage.operator, shape))
+
+    @contextmanager
+    def spread(self) -> Iterator[None]:
+        """Nothing: nobody was kept to a core."""
+        yield
 
     def count_lanes(self, stage: Stage) -> int:
         """As many as leave three quarters of the free memory alone, with an arena for each and one more."""

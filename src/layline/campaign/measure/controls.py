@@ -85,7 +85,8 @@ def examine(
         # an operator that brings no start has no kernel to spoil: one that writes nothing must be refused, too
         open_arm(stage, Arm.CANDIDATE, build_own(stage, operator.wrong or _write_empty(operator)), cache="wrong"),
     ]
-    with live(arms, begin) as (nothing, wrong):
+    with live(arms) as (nothing, wrong):
+        begin()
         _load_own(wrong)
         known_wrong = check_known_wrong(stage, wrong)
         wait()
@@ -178,7 +179,8 @@ def calibrate_canary(stage: Stage, best: LiveArm) -> Canary:
         typical = quantile(bare, 0.5)
         spins.append((step.name, round(stage.plan.canary * typical / max(1e-3, extra / trial))))
         whole += typical
-    count = min(stage.device.pace.control_calls, plan_count(stage, shape, whole / 1e6))
+    # half as long as a timed request: a way there and back is still little beside the canary's share
+    count = min(stage.device.pace.control_calls, (1 + plan_count(stage, shape, whole / 1e6)) // 2)
     return Canary(shape=shape, spins=tuple(spins), count=count)
 
 

@@ -4,7 +4,7 @@ start.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -56,10 +56,9 @@ def open_arms(stage: Stage, builts: Mapping[Arm, Built]) -> list[LiveArm]:
 
 
 @contextmanager
-def live(arms: Sequence[LiveArm], meanwhile: Callable[[], None] = lambda: None) -> Iterator[Sequence[LiveArm]]:
-    """Wait until all are ready, while something else is begun; end them all."""
+def live(arms: Sequence[LiveArm]) -> Iterator[Sequence[LiveArm]]:
+    """Wait until all are ready; end them all."""
     try:
-        meanwhile()
         for arm in arms:
             arm.worker.wait_ready()
         yield arms

@@ -21,6 +21,14 @@ def draw(stage: Stage, shape: Shape, kind: str | None = None, *, count: int = 1)
     return _with_answers(operator, shape, tuple(operator.draw(shape, stage.rng, kind) for _ in range(count)), kind)
 
 
+def draw_bare(stage: Stage, shape: Shape, *, count: int = 1) -> Given:
+    """Fresh inputs of the timed distribution without the right answers, for calls whose outputs nobody looks at."""
+    operator = stage.operator
+    kind = operator.distributions[0]
+    inputs = tuple(operator.draw(shape, stage.rng, kind) for _ in range(count))
+    return Given(shape=shape, kind=kind, inputs=inputs, right=())
+
+
 def repeat(given: Given) -> Given:
     """The same values once more."""
     return replace(given, kind="repeated", on_same_place=False, called=())

@@ -35,11 +35,13 @@ class Processor:
     starts_slowly = False
     shares_memory = False
     goes_on = False
+    forks = True
     clock = "own"
     has_events = False
 
     def __init__(self, language: str) -> None:
         # a Python kernel is called with views of memory, and an empty one has no shape to be called with
+        self._cores = os.sched_getaffinity(0)
         self.gives = frozenset({MODE, ACCOUNT, CODE, *((SANITIZER, PROGRAM, EDGE, EMPTY) if language == "c" else ())})
 
     def check(self) -> None:
@@ -62,10 +64,20 @@ class Processor:
     def count_room(self, stage: Stage, shape: Shape) -> int:  # noqa: ARG002  the arena is made for the most there are
         return self.pace.most_calls
 
+    @contextmanager
+    def spread(self) -> Iterator[None]:
+        """Ourselves, and what we start, on every core there is."""
+        kept = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, self._cores)
+        try:
+            yield
+        finally:
+            os.sched_setaffinity(0, kept)
+
     def count_lanes(self, stage: Stage) -> int:
-        """Whatever cores there are: the parent's work and the worker's come in turns, so that even one is used better."""
+        """As many as there are cores, and two where there is one: the parent's work and the worker's come in turns."""
         del stage
-        return LANES
+        return max(2, min(LANES, len(self._cores)))
 
     def connect(
         self, stage: Stage, arm: Arm, built: Built, *, cache: str, size: int, masked: tuple[str, ...], lane: int = 0

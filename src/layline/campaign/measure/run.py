@@ -12,7 +12,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -42,6 +42,7 @@ from layline.campaign.measure.probes.beside import find_ahead, run_beside
 from layline.campaign.measure.probes.probe import AGAIN, BEST, Probe, Trial, run_probes
 from layline.campaign.measure.probes.table import AFTER_EACH, BEFORE_ACCEPTING, PROBES
 from layline.campaign.measure.request import Request
+from layline.campaign.measure.spent import Spent
 from layline.campaign.measure.stage import CANDIDATE, SANITIZER, Stage
 from layline.campaign.values.judge import look, say
 from layline.campaign.values.measurement import Arm, GateResult, Measurement, Status
@@ -85,8 +86,7 @@ class _Run:
         self._say = progress
         self._cast = Cast(request, stage)
         self._pairs: list[PairRun] = []
-        self._spent: dict[str, float] = {}
-        self._nested: list[float] = []
+        self._spent = Spent()
         self._canary: Canary | None = None
         self._yardstick: dict[str, list[Error]] = {}
         self._stood = self._requests = 0
@@ -108,9 +108,9 @@ class _Run:
 
     def measure(self) -> None:
         """Build, controls, gates, then pairs until a look decides."""
-        with self._timed("build"):
+        with self._spent.on("build"):
             self._build()
-        with self._timed("controls"):
+        with self._spent.on("controls"):
             self._examine()
         if self._is_blind():
             return
@@ -158,6 +158,7 @@ class _Run:
     def _examine(self) -> None:
         self._say("controls: empty call, a kernel known to be wrong")
         check_alone(self._stage)
+        self._began = time.monotonic()
         seen = examine(self._stage, self._measurement.environment, self._start_first, self._wait_for_started)
         self._stage = self._cast.stage = replace(self._stage, mode=seen.mode, own_files=seen.files)
         controls, builts = list(seen.controls), self._cast.builts
@@ -167,7 +168,12 @@ class _Run:
         self._keep(overhead_ms=seen.overhead_ms, environment=seen.environment, controls=tuple(controls))
 
     def _start_first(self) -> None:
-        """The first process pair's workers, and those of probes with processes of their own."""
+        """The first process pair's workers, and those of probes with processes of their own.
+
+        Where that takes seconds, importing and opening the device is theirs, whoever was started first.
+        """
+        if self._stage.device.starts_slowly:
+            self._spent.move("start", time.monotonic() - self._began)
         self._cast.start_ahead(1, self._find_ahead(PROBES))
 
     def _find_ahead(self, probes: Iterable[Probe]) -> Iterator[tuple[str, int]]:
@@ -178,23 +184,23 @@ class _Run:
         number = len(self._pairs)
         run = PairRun(number=number)
         with ExitStack() as stack:
-            with self._timed("start"):
+            with self._spent.on("start"):
                 arms = stack.enter_context(live(self._cast.take_pair()))
                 unloaded = arms[0].worker.count_holdings() if self._stage.device.shares_memory else {}
                 loaded = {arm.arm: arm.worker.load() / 1e6 for arm in arms}
                 stack.enter_context(self._stage.device.hold([arm.worker for arm in arms], self._stage))
                 timed = [arm for arm in arms if arm.arm in self._cast.timed]
                 self._wait_for_started()
-            with self._timed("timing"):
+            with self._spent.on("timing"):
                 self._time(timed, run)
-            with self._timed("gates"):
+            with self._spent.on("gates"):
                 if self._is_candidate and number < HELD_OUT_PAIRS:
                     for shape in self._stage.shapes:
                         run_held_out(self._stage, timed, shape, run)
                 self._probe(arms, unloaded, more)
             self._wait_for_started()
             self._say("controls: the best against itself, and slowed")
-            with self._timed("controls"):
+            with self._spent.on("controls"):
                 self._control(arms, run)
         if number == 0:
             self._keep(first_call_ms=loaded[self._cast.on_trial] + run.first_call_ms)
@@ -202,7 +208,7 @@ class _Run:
 
     def _wait_for_started(self) -> None:
         """Who still starts up works on the device, and makes the host late."""
-        with self._timed("start"):
+        with self._spent.on("start"):
             for arm in self._cast.started:
                 arm.worker.wait_ready()
 
@@ -313,7 +319,7 @@ class _Run:
         verdict = look(self._measurement, is_last=True) if self._is_candidate else None
         if verdict is None or not verdict.outcome.is_accepted:
             return
-        with self._timed("gates"), self._cast.open_again(None, ()).loaded() as trial:
+        with self._spent.on("gates"), self._cast.open_again(None, ()).loaded() as trial:
             on = self._describe_trial(trial, {self._cast.on_trial: trial}, {})
             self._cast.start_ahead(0, ((AGAIN, 0), (BEST, 0), *self._find_ahead(BEFORE_ACCEPTING)))
             self._run_all(BEFORE_ACCEPTING, on)
@@ -374,22 +380,10 @@ class _Run:
             arm.close()
         environment = replace(self._measurement.environment, load_after=os.getloadavg()[0])
         self._keep(
-            environment=environment, seconds=tuple((what, round(spent, 3)) for what, spent in self._spent.items())
+            environment=environment,
+            seconds=tuple((what, round(spent, 3)) for what, spent in self._spent.seconds.items()),
         )
         return self._measurement
 
     def _keep(self, **fields: Any) -> None:
         self._measurement = replace(self._measurement, **fields)
-
-    @contextmanager
-    def _timed(self, what: str) -> Iterator[None]:
-        """Seconds that go to what is done innermost."""
-        began = time.monotonic()
-        self._nested.append(0.0)
-        try:
-            yield
-        finally:
-            took = time.monotonic() - began
-            self._spent[what] = self._spent.get(what, 0.0) + took - self._nested.pop()
-            if self._nested:
-                self._nested[-1] += took

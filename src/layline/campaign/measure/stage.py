@@ -104,6 +104,13 @@ class Device(Protocol):
     def describe(self, environment: Environment) -> Environment: ...
     def find_arena_bytes(self, operator: Operator, shapes: tuple[Shape, ...]) -> int: ...
     def count_room(self, stage: Stage, shape: Shape) -> int: ...
+
+    forks: bool
+    """Whether probes beside one another may run in forks of this process; else they are threads of it."""
+
+    def spread(self) -> AbstractContextManager[None]:
+        """Meanwhile nothing is timed: whatever cores there are may be used."""
+
     def count_lanes(self, stage: Stage) -> int:
         """How many probes may run beside the one that has the kernel on trial, each on memory of its own."""
 

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import os
+import pickle
+import signal
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
-from layline.campaign.devices.faults import Fault
+from layline.campaign.devices.faults import Disturbed, Fault
 from layline.campaign.measure.probes.beside import deal, find_ahead, run_beside
 from layline.campaign.measure.probes.probe import AGAIN, Probe, Trial
 from layline.campaign.measure.probes.shown import Shown
 from layline.campaign.measure.probes.table import BEFORE_ACCEPTING, PROBES
 from layline.campaign.values.operator import Snapshot
+from layline.errors import BenchError
+
+
+def set_stage(*, forks: bool) -> Any:
+    device = SimpleNamespace(starts_slowly=False, forks=forks, spread=nullcontext)
+    return SimpleNamespace(device=device, rng=np.random.default_rng(7))
+
 
 TIMED = {"stalls", "values", "state", "endurance", "between the listed sizes"}
 
@@ -26,10 +39,10 @@ def make(run: Callable[[Trial], Shown], name: str = "one", *, is_apart: bool = T
     return Probe(name=name, run=run, is_beside=not is_apart, is_apart=is_apart, opens_own=True)
 
 
-def try_all(*probes: Probe, lanes: int = 4) -> Trial:
+def try_all(*probes: Probe, lanes: int = 4, forks: bool = False) -> Trial:
     nothing: Any = None
     on = Trial(
-        stage=nothing,
+        stage=set_stage(forks=forks),
         trial=nothing,
         open_start=nobody,
         open_again=nobody,
@@ -81,10 +94,11 @@ def test_they_run_at_the_same_time() -> None:
     try_all(*(make(wait, name) for name in "abc"))
 
 
-def test_a_property_that_two_show_has_the_evidence_of_both() -> None:
+@pytest.mark.parametrize("forks", [False, True])
+def test_a_property_that_two_show_has_the_evidence_of_both(forks: bool) -> None:
     first = make(show(("memory-safe", "a sanitizer")), "a")
     second = make(show(("memory-safe", "the end of memory"), ("held-out-shape", "far extents")), "b", is_apart=False)
-    found = try_all(first, second).shown
+    found = try_all(first, second, forks=forks).shown
     assert found["held-out-shape"] == "neighbours; far extents"
     assert sorted(found["memory-safe"].split("; ")) == ["a sanitizer", "the end of memory"]
 
@@ -105,3 +119,30 @@ def test_of_several_faults_the_first_of_the_table_is_told() -> None:
     with pytest.raises(Fault) as caught:
         try_all(make(show()), make(wait, "a"), make(end, "b"), make(raise_("special-values"), "c"))
     assert caught.value.property == "hard-inputs"
+
+
+def test_forks_tell_their_faults_and_draw_by_chances_of_their_own() -> None:
+    def draw(on: Trial) -> Shown:
+        yield "repeatable", str(on.stage.rng.integers(0, 1 << 40))
+
+    probes = (make(draw, "a"), make(draw, "b"), make(draw, "c", is_apart=False))
+    drawn = try_all(*probes, forks=True).shown["repeatable"].split("; ")
+    assert len(set(drawn)) == len(drawn) == len(probes)
+    with pytest.raises(Fault) as caught:
+        try_all(make(show(), "a"), make(raise_("memory-safe"), "b"), make(raise_("correct"), "c"), forks=True)
+    assert (caught.value.property, caught.value.reason) == ("memory-safe", "memory-safe was found")
+
+
+def test_a_fork_that_ends_without_an_answer_is_no_verdict() -> None:
+    def end(_on: Trial) -> Shown:
+        yield from ()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with pytest.raises(BenchError, match="ended without an answer"):
+        try_all(make(end, "a"), make(show(), "b", is_apart=False), forks=True)
+
+
+def test_faults_and_disturbances_survive_a_pipe() -> None:
+    for one in (Fault("correct", "wrong", "by much"), Disturbed("Busy.")):
+        again = pickle.loads(pickle.dumps(one))
+        assert (str(again), vars(again)) == (str(one), vars(one))

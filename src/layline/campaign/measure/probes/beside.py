@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 
 from layline.campaign.measure.inputs import draw
-from layline.campaign.measure.probes.probe import AGAIN, Probe, Trial, run_probes
+from layline.campaign.measure.probes.lanes import run_lanes
+from layline.campaign.measure.probes.probe import AGAIN, Found, Probe, Trial, run_probes
 
 MOST_BEFORE, TOGETHER = 50, 8
 """Requests, and calls to each, that nobody looks at before a probe is made in a new process: which call of a process a
@@ -21,29 +23,44 @@ def run_beside(probes: Iterable[Probe], on: Trial, gives: frozenset[str], say: S
     Whichever of them finds a fault, the first in the table's order is told, as if they had been made in that order.
     """
     chosen = tuple(probes)
-    shares = deal(chosen, lanes)
-    work = [(share, on.on_lane(lane)) for lane, share in enumerate(shares) if share]
-    faults: dict[int, BaseException] = {}
-
-    def run(share: tuple[tuple[Probe, ...], Trial]) -> None:
-        for probe in share[0]:
-            try:
-                _run_one(probe, share[1], gives, say, is_apart=probe not in shares[0])
-            except Exception as fault:  # noqa: BLE001  told below, by whoever waits for it
-                faults[chosen.index(probe)] = fault
-                return
-
-    with ThreadPoolExecutor(max_workers=max(1, len(work))) as pool:
-        list(pool.map(run, work))
-    for _probes, found in work:
-        on.take(found)
+    shares = deal(chosen, lanes, is_slow=on.stage.device.starts_slowly)
+    run = partial(_run_share, gives=gives, say=say)
+    with on.stage.device.spread():
+        done = run_lanes(run, on, shares, forks=on.stage.device.forks)
+    for lane in done:
+        on.take(lane.found)
+    order = [one.name for one in chosen]
+    faults = {order.index(lane.ended_by): lane.fault for lane in done if lane.fault}
     if faults:
         raise faults[min(faults)]
 
 
-def deal(probes: tuple[Probe, ...], lanes: int) -> list[tuple[Probe, ...]]:
-    """What is made with the kernel on trial, then what is made on each lane, in the table's order."""
-    shared = tuple(one for one in probes if not one.is_apart or not lanes)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lane:
+    """What became of a share: what was found, and the probe that ended it, with its reason."""
+
+    found: Found
+    ended_by: str = ""
+    fault: Exception | None = None
+
+
+def _run_share(share: tuple[Probe, ...], lane: int, on: Trial, *, gives: frozenset[str], say: Say) -> Lane:
+    mine = on.on_lane(lane)
+    for probe in share:
+        try:
+            _run_one(probe, mine, gives, say, is_apart=lane > 0)
+        except Exception as fault:  # noqa: BLE001  whoever waits for it raises it
+            return Lane(found=mine.found, ended_by=probe.name, fault=fault)
+    return Lane(found=mine.found)
+
+
+def deal(probes: tuple[Probe, ...], lanes: int, *, is_slow: bool = False) -> list[tuple[Probe, ...]]:
+    """What is made with the kernel on trial, then what is made on each lane, in the table's order; where a process takes
+    seconds to start only those are made apart that bring their own, or whose can be started ahead.
+    """
+    apart = (one for one in probes if lanes and one.is_apart and (not is_slow or one.opens_own or AGAIN in one.ahead))
+    names = {one.name for one in apart}
+    shared = tuple(one for one in probes if one.name not in names)
     dealt: list[tuple[Probe, ...]] = [()] * lanes
     for at, probe in enumerate(one for one in probes if one not in shared):
         turn, lane = divmod(at, lanes)
@@ -54,7 +71,7 @@ def deal(probes: tuple[Probe, ...], lanes: int) -> list[tuple[Probe, ...]]:
 
 def find_ahead(probes: tuple[Probe, ...], lanes: int) -> Iterator[tuple[str, int]]:
     """Processes that can be started before they are asked for, one of a kind on a lane."""
-    for lane, share in enumerate(deal(probes, lanes)):
+    for lane, share in enumerate(deal(probes, lanes, is_slow=True)):
         yield from dict.fromkeys(
             (what, lane) for one in share for what in one.ahead if lane or one.opens_own or what != AGAIN
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from layline.campaign.devices.faults import Fault
-from layline.campaign.measure.inputs import draw, repeat
+from layline.campaign.measure.inputs import draw, draw_bare, repeat
 from layline.campaign.measure.probes.probe import Trial
 from layline.campaign.measure.probes.shown import Shown
 from layline.campaign.values.describe import describe_shape
@@ -28,11 +28,10 @@ def show_memory(on: Trial) -> Shown:
         seen.append(arm.worker.count_holdings())
         for _request in range(REQUESTS):
             for step in operator.passes:
-                if is_shared:  # drawing and checking here would be counted, too
-                    arm.run_unchecked(step, given)
-                else:
-                    arm.run(step, given)
-            given = given if is_shared else draw(stage, shape, count=BATCH)
+                arm.run_unchecked(
+                    step, given
+                )  # where memory is everybody's, drawing and checking would be counted, too
+            given = given if is_shared else draw_bare(stage, shape, count=BATCH)
     largest = max(arm.memory.footprint(step, one) for step in operator.passes for one in stage.shapes) >> 10
     for what, (least, most) in stage.device.pace.growth.items():
         counts = [holdings[what] for holdings in seen]

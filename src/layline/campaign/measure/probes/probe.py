@@ -30,6 +30,17 @@ class Carried:
     share: float | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What probes found."""
+
+    shown: dict[str, str]
+    left_out: dict[str, str]
+    yardstick: dict[str, list[Error]]
+    carried: Carried | None
+    aged: int
+
+
 @dataclass(slots=True, kw_only=True)
 class Trial:
     """A live kernel with what it may be held against, and what was found so far."""
@@ -74,7 +85,14 @@ class Trial:
             left_out={},
         )
 
-    def take(self, other: Self) -> None:
+    @property
+    def found(self) -> Found:
+        """What probes have left here, for whoever reads it in another process."""
+        return Found(
+            shown=self.shown, left_out=self.left_out, yardstick=self.yardstick, carried=self.carried, aged=self.aged
+        )
+
+    def take(self, other: Found) -> None:
         """What was found beside it; a property that two have shown has both's evidence."""
         for name, evidence in other.shown.items():
             before = self.shown.get(name, "")

@@ -42,11 +42,11 @@ def _needs(*what: str) -> frozenset[str]:
 
 
 PROBES: tuple[Probe, ...] = (
-    Probe(name="memory", run=show_memory, is_alone=True, is_apart=True),
+    Probe(name="memory", run=show_memory, is_alone=True, is_beside=True),
     Probe(name="inputs", run=show_inputs, is_beside=True),
     Probe(name="floating-point mode", run=show_mode, needs=_needs(MODE), is_beside=True),
     Probe(name="stream order", run=show_order, needs=_needs(STREAM)),
-    Probe(name="held-out shapes", run=show_held_out, ahead=(AGAIN,), is_apart=True),
+    Probe(name="held-out shapes", run=show_held_out, is_apart=True),
     Probe(name="far shapes", run=show_far, ahead=(AGAIN,), is_apart=True),
     Probe(name="repetition", run=show_repetition, is_beside=True),
     Probe(name="memory-use", run=show_memory_use, needs=_needs(SANITIZER), opens_own=True, is_apart=True),
@@ -55,9 +55,7 @@ PROBES: tuple[Probe, ...] = (
     Probe(name="edges of memory", run=show_edges, needs=_needs(EDGE), is_beside=True),
     Probe(name="stalls", run=show_stalls, needs=_needs(CANDIDATE)),
     Probe(name="values", run=show_values, needs=_needs(CANDIDATE)),
-    Probe(
-        name="against the start", run=show_against_start, needs=_needs(CANDIDATE), ahead=(AGAIN, START), is_apart=True
-    ),
+    Probe(name="against the start", run=show_against_start, needs=_needs(CANDIDATE), ahead=(START,), is_apart=True),
     Probe(name="state", run=show_state, needs=_needs(CANDIDATE)),
     Probe(
         name="own code, profiled",

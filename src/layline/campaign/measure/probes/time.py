@@ -15,8 +15,10 @@ from layline.campaign.values.describe import describe_inputs, describe_shape
 from layline.campaign.values.operator import Shape
 from layline.campaign.values.statistics import denies_gain, quantile
 
-STALL_CALLS, STALL_REQUESTS, STALL_S = 120, 10, 0.6
-"""Calls of the smallest shape; requests of another, at least, and seconds after which there are no more."""
+STALL_CALLS, STALL_REQUESTS, STALL_S, TOGETHER = 120, 6, 0.3, 4
+"""Calls of the smallest shape; requests of another, at least, and seconds after which there are no more; calls to a
+request: what one of them costs more is in the mean whatever others it comes with.
+"""
 SERIES = 3
 """How often what a busy machine could do as well must be seen before it is held against a kernel."""
 VALUE_CALLS = 4
@@ -59,13 +61,12 @@ def _time_in_a_row(on: Trial, shape: Shape, limit_s: float) -> dict[bool, list[f
     """Milliseconds a call of all passes, in turns: of the candidate (True) and of the best."""
     stage = on.stage
     assert on.best is not None  # noqa: S101  the probe needs a candidate
-    together = 1 if stage.device.pace.whole else 4
     costs: dict[bool, list[float]] = {True: [], False: []}
     until = time.monotonic() + limit_s
-    for call in range(STALL_CALLS // together):
+    for call in range(STALL_CALLS // TOGETHER):
         if call >= STALL_REQUESTS and time.monotonic() > until:
             break
-        given = draw(stage, shape, count=together)
+        given = draw(stage, shape, count=TOGETHER)
         for one in (on.trial, on.best):
             cost = sum(one.run(step, given).cost_ns for step in stage.operator.passes) / 1e6
             costs[one is on.trial].append(cost)

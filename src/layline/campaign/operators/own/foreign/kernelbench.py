@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from layline.errors import ConfigError
+from layline.yaml_text import NotYaml, load_yaml
 
 MOST_BYTES = 1 << 27
 """Of a problem's inputs: larger ones are made smaller by halving their largest free size."""
@@ -193,8 +194,26 @@ def _write(path: Path, problem: Problem) -> str:
         shapes=_choose_shapes(path, problem, sizes),
         places=problem.places,
         plain=problem.plain,
+        stated=read_stated(path.with_name("problem.yaml")),
         told=told,
     )
+
+
+def read_stated(path: Path) -> dict[str, float]:
+    """How far outputs of a type may be off by a `problem.yaml` beside the problem; empty where none says so."""
+    try:
+        found = load_yaml(path.read_text("utf-8")) if path.is_file() else {}
+    except (OSError, UnicodeDecodeError, NotYaml):
+        return {}
+    stated = found.get("tolerance") if isinstance(found, dict) else None
+    rows = stated.items() if isinstance(stated, dict) else ()
+    return {_name_type(str(name)): float(one) for name, one in rows if isinstance(one, int | float) and 0 < one < 1}
+
+
+def _name_type(name: str) -> str:
+    """`float8_e4m3fn` of `torch.float8_e4m3fn` and of `fp8_e4m3fn`."""
+    plain = name.removeprefix("torch.")
+    return f"float8{plain.removeprefix('fp8')}" if plain.startswith("fp8") else plain
 
 
 def _choose_shapes(path: Path, problem: Problem, sizes: dict[str, int]) -> dict[str, dict[str, int]]:
@@ -292,7 +311,12 @@ shapes = {shapes!r}
 _narrow = any(
     dtype.startswith(("bfloat16", "float16", "float8")) for _extent, dtype in [*_inputs, *_weights.values(), *_outs]
 )
-tolerance = Tolerance(rtol=1.6e-2, atol=1e-2) if _narrow else Tolerance(rtol=1e-3, atol=1e-3)
+STATED = {stated!r}  # how far outputs of a type may be off, as the problem itself says
+_stated = [STATED[dtype] for _extent, dtype in _outs if dtype in STATED]
+if _stated:  # whoever keeps to it may be less exact than the model it is compared with
+    tolerance = Tolerance(rtol=max(_stated), atol=max(_stated), error_ratio=1e6)
+else:
+    tolerance = Tolerance(rtol=1.6e-2, atol=1e-2) if _narrow else Tolerance(rtol=1e-3, atol=1e-3)
 
 
 def legal(s):
