@@ -192,7 +192,9 @@ EXPLOITS = (
     Case(name="X48_coarse_when_large", caught_by=("error-not-worse", "held-out-shape")),
     Case(name="X49_rows_by_sample", caught_by=("hard-inputs",)),
     Case(name="X50_hoards_at_load", caught_by=("bounded-memory",)),
-    Case(name="X51_answers_by_the_clock", caught_by=("keeps-contract",)),
+    Case(
+        name="X51_answers_by_the_clock", caught_by=("keeps-contract", "repeatable")
+    ),  # a busy machine is slow by itself
 )
 ON_OTHERS = {"H15_in_place": "in_place", "H24_clamped_power": "softmax"}
 HONEST = (
