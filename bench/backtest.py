@@ -94,7 +94,7 @@ def score(chosen: argparse.Namespace, config: Path, commit: str, new: str) -> di
     rows = [row for row in find_drifts(opened.inventory, opened.sides) if row.severity is Severity.BREAKS]
     hits = [
         item
-        for item in judge_ours(read_ours(workspace, sides.pin.index.parts[sides.part])[0], sides.comparer)
+        for item in judge_ours(read_ours(workspace, sides.pin.index.parts[sides.part])[0], sides.comparer).couplings
         if item.consequence in {Consequence.WILL_BREAK, Consequence.MAY_BREAK}
     ]
     universe = {

@@ -115,8 +115,8 @@ class _Flat(Index):
 
     def __init__(self, entries: list[ModuleEntry], world: dict[str, str]) -> None:
         super().__init__([], [], {name: encode_module(text.encode()) for name, text in world.items()})
-        self.read_blob = lambda module: world[module].encode()  # type: ignore[assignment]
-        self.entries = {entry.name: entry for entry in entries}
+        self.read_blob = lambda module: world[module].encode()  # type: ignore[method-assign]
+        self.entries = self.every = {entry.name: entry for entry in entries}
         self.namespaces = frozenset({"p"})
 
 

@@ -5,7 +5,7 @@
     is supplied
     check_replacement(ours.parameters, theirs.parameters)          # → problems of calls that upstream's signature
     allows
-    sites = find_call_sites(tip, {"pkg.m.f", "pkg.m.C.step"})      # upstream's own calls of these names at the tip
+    sites = find_call_sites(tip, {"pkg.m.f", "pkg.m.C.step"})      # `change.call_sites`: upstream's own calls at the tip
     [p for site in sites["pkg.m.f"] for p in check_call(site.shape, ours.parameters, bound=False)]
 
 A problem names the argument that breaks. `certain` problems break every call; the others break the calls that pass the
@@ -15,29 +15,15 @@ optional argument, which `find_call_sites` can show.
 from __future__ import annotations
 
 import ast
-import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
-from layline.core.evidence import Location, Skipped
+from layline.core.evidence import Location
 from layline.core.why import Reason, Why, say
-from layline.git import Blob
 from layline.source.definitions import (
-    ROW_FIRST,
-    ROW_KIND,
-    ROW_LAST,
-    ROW_QUALNAME,
-    DefinitionKind,
-    Module,
     Parameter,
     ParameterKind,
 )
-from layline.source.excerpts import parse_around
-from layline.source.fingerprint import dotted_text
-from layline.source.resolve import Resolver
-from layline.source.walking import walk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,191 +196,3 @@ def _find_swapped(ours: list[Parameter], theirs: tuple[Parameter, ...]) -> Itera
 
 def _without_self(parameters: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
     return parameters[1:] if parameters and parameters[0].kind in _BY_POSITION else parameters
-
-
-def find_call_sites(resolver: Resolver, names: Iterable[str]) -> dict[str, list[CallSite]]:
-    """Every call in the index of these dotted names: functions and classes by meaning, methods by name.
-
-    Only modules whose text holds `name(`, or that import it under another name, are parsed. A method call counts as
-    certain only where no other class of
-    the index has a method of that name; names that many classes share (`forward`) say nothing and are not searched.
-    """
-    wanted = _Wanted(resolver, names)
-    found: dict[str, list[CallSite]] = {name: [] for name in wanted.homes}
-    if not wanted.by_last and not wanted.in_home:
-        return found
-    words = [word.encode() for word in sorted(wanted.by_last)]
-    pattern = re.compile(rb"\b(?:" + (b"|".join(map(re.escape, words)) or rb"(?!)") + rb")\s*\(")
-    for name, data in read_modules(resolver):
-        # a plain search first: it is many times faster than the pattern, and mostly in vain
-        spelled = any(word in data for word in words) and pattern.search(data)
-        if spelled or name in wanted.in_home or wanted.has_alias(name):
-            for dotted, site in wanted.find(name, data):
-                found[dotted].append(site)
-    for sites in found.values():
-        sites.sort(key=lambda site: (site.location.path, site.location.line))
-    return found
-
-
-def read_modules(resolver: Resolver) -> Iterator[tuple[str, bytes]]:
-    """Every module with its blob, each repository streamed once."""
-    index = resolver.index
-    for number, part in enumerate(index.parts):
-        names: dict[str, list[str]] = defaultdict(list)
-        for entry in index.entries.values():
-            if entry.part == number:
-                names[entry.blob].append(entry.name)
-        for blob in part.tree.repository.stream_blobs(names):
-            if isinstance(blob, Blob):
-                yield from ((name, blob.data) for name in names[blob.oid])
-
-
-def _receiver(tree: ast.Module, call: ast.Call, holder: Module | None, offset: int) -> str | None:
-    """The class that the receiver of a method call is known to have: of `self`, or of an annotated or constructed
-    variable.
-    """
-    match call.func:
-        case ast.Attribute(value=ast.Name(id="self")):
-            line = call.lineno + offset
-            around = (
-                [one for one in holder.rows if one[ROW_KIND] == _CLASS and one[ROW_FIRST] <= line <= one[ROW_LAST]]
-                if holder
-                else []
-            )
-            return str(max(around, key=lambda row: row[ROW_FIRST])[ROW_QUALNAME]) if around else None
-        case ast.Attribute(value=ast.Name(id=name)):
-            kinds = {kind for function in _find_functions(tree, call) for kind in _find_kinds(function, name)}
-            return kinds.pop() if len(kinds) == 1 else None  # several makers: only a run knows
-    return None
-
-
-def _find_functions(tree: ast.Module, call: ast.Call) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """The functions around a call."""
-    for node in _list_functions(tree):
-        if node.lineno <= call.lineno <= (node.end_lineno or 0):
-            yield node
-
-
-@lru_cache(maxsize=4)
-def _list_functions(tree: ast.Module) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return [node for node in walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-
-
-def _find_kinds(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> Iterator[str | None]:
-    """What a variable of a function is annotated with or made by; None for anything else it is given."""
-    for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs):
-        if one.arg == name:
-            yield dotted_text(one.annotation) if one.annotation is not None else None
-    for node in walk(function):
-        match node:
-            case ast.Assign(targets=[ast.Name(id=given)], value=value) if given == name:
-                yield dotted_text(value.func) if isinstance(value, ast.Call) else None
-
-
-_CLASS = tuple(DefinitionKind).index(DefinitionKind.CLASS)
-_MAKERS = ("__init__", "__new__")
-_SHARED = 4
-
-
-class _Wanted:
-    """The names asked for, and how a call may spell them."""
-
-    def __init__(self, resolver: Resolver, names: Iterable[str]) -> None:
-        self._resolver = resolver
-        self.homes = {name: resolver.resolve(name) for name in sorted(set(names))}
-        self.by_last: dict[str, list[str]] = defaultdict(list)
-        self.in_home: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-        """Methods whose name many classes share: only receivers whose class is known, in their own module, tell whose
-        they are."""
-        self._owners: dict[str, int] = defaultdict(int)
-        for _, module in resolver.index.modules():
-            for qualname in module.names():
-                self._owners[qualname.rpartition(".")[2]] += "." in qualname
-        for name, symbol in self.homes.items():
-            last = name.rpartition(".")[2]
-            if (
-                symbol.definition is not None
-                and symbol.definition.owner
-                and self._owners[last] > _SHARED
-                and last not in _MAKERS
-            ):
-                self.in_home[str(symbol.module)][last].append(name)
-                continue
-            dunder = last in _MAKERS and symbol.definition is not None
-            self.by_last[symbol.definition.owner.rpartition(".")[2] if dunder and symbol.definition else last].append(
-                name
-            )
-
-    def find(self, module: str, data: bytes) -> Iterator[tuple[str, CallSite]]:
-        path, holder = self._resolver.index.entries[module].path, self._resolver.index.module(module)
-        words, own = self._spellings(module), self.in_home.get(module, {})
-        spelled = b"|".join(re.escape(word.encode()) for word in (*words, *own))
-        # between a name and the bracket that calls it there may be closing brackets, line ends and comments
-        pattern = re.compile(rb"\b(?:" + spelled + rb")\b[\s\\)]*[(#]")
-        parts = parse_around(data, holder, pattern) if holder is not None else ()
-        for tree, offset in () if isinstance(parts, Skipped) else parts:
-            for node in walk(tree):
-                match node:
-                    case ast.Call(func=ast.Name(id=last) | ast.Attribute(attr=last)) if last in words or last in own:
-                        klass = _receiver(tree, node, holder, offset)
-                        for dotted in (*words.get(last, ()), *(own.get(last, ()) if klass else ())):
-                            certain = self._is_call_of(module, node, dotted, klass)
-                            if certain is not None:
-                                yield (
-                                    dotted,
-                                    CallSite(
-                                        module=module,
-                                        location=Location(path, node.lineno + offset),
-                                        shape=read_call(node),
-                                        certain=certain,
-                                        on_self=(dotted_text(node.func) or "").startswith("self."),
-                                    ),
-                                )
-
-    def has_alias(self, module: str) -> bool:
-        holder = self._resolver.index.module(module)
-        imports = holder.imports if holder is not None else ()
-        return any(item.name in self.by_last and item.alias != item.name for item in imports)
-
-    def _spellings(self, module: str) -> dict[str, list[str]]:
-        """The last word of a call → the names it may mean; `from m import f as g` makes `g` another word for `f`."""
-        words = {last: list(names) for last, names in self.by_last.items()}
-        holder = self._resolver.index.module(module)
-        for item in holder.imports if holder is not None else ():
-            if item.name in self.by_last and item.alias != item.name:
-                words[item.alias] = [*words.get(item.alias, ()), *self.by_last[item.name]]
-        return words
-
-    def _is_call_of(self, module: str, node: ast.Call, dotted: str, klass: str | None) -> bool | None:
-        """True: it is; None: it is not; False: it may be, on a value only a run knows."""
-        symbol = self.homes[dotted]
-        definition = symbol.definition
-        is_method = definition is not None and bool(definition.owner) and definition.kind is DefinitionKind.FUNCTION
-        is_made = is_method and definition is not None and definition.name in _MAKERS
-        text = dotted_text(node.func)
-        if klass is not None and is_method and definition is not None and not is_made:
-            # the receiver may be an object of any subclass, ours too: certain where its class has this very method
-            owner = self._resolver.resolve_in(module, klass)
-            if owner.definition is not None and owner.definition.kind is DefinitionKind.CLASS:
-                home = self._resolver.resolve(f"{owner.home}.{definition.name}").home
-                return True if home == symbol.home else None
-        if text is not None:
-            home = self._meaning(module, text)
-            wanted = symbol.home.rpartition(".")[0] if is_made and symbol.home else symbol.home
-            if home is not None:
-                return True if home == wanted else None
-        if not is_method or is_made or not isinstance(node.func, ast.Attribute) or definition is None:
-            return None
-        return self._owners[definition.name] == 1
-
-    def _meaning(self, module: str, text: str) -> str | None:
-        symbol = self._resolver.resolve_in(module, text)
-        if symbol.home is not None:
-            return symbol.home
-        first, _, rest = text.partition(".")
-        holder = self._resolver.index.module(module)
-        for item in holder.imports if holder is not None else ():
-            if item.scope and item.alias == first:
-                base = self._resolver.follow_import(module, item).home
-                return self._resolver.resolve(f"{base}.{rest}" if rest else str(base)).home if base else None
-        return None

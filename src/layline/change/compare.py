@@ -10,7 +10,7 @@ found.before, found.after   # Symbols with locations; index.evidence(...) makes 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from layline.change.comparison import Comparison
@@ -23,6 +23,7 @@ from layline.core.why import Reason, Why
 from layline.source.definitions import Definition, DefinitionKind
 from layline.source.names import module_name
 from layline.source.resolve import Resolver
+from layline.source.seen import Read, Seen
 from layline.source.slices import binds
 from layline.source.symbols import Symbol, SymbolKind
 
@@ -37,15 +38,19 @@ class Comparer:
         self.tip = tip
         self._tracers = tuple(tracers)
         self.homes = Homes(pin.index, tip.index)
-        self._known: dict[str, Comparison] = {}
+        self._known: dict[str, tuple[Comparison, Collection[Read]]] = {}
 
     def compare(self, name: str) -> Comparison:
-        if name not in self._known:
-            before, after = self.pin.resolve(name), self.tip.resolve(name)
-            self._known[name] = self._compare(name, before, after)
-        return self._known[name]
+        return self.seen.remember(self._known, name, lambda: self._compare(name))
 
-    def _compare(self, name: str, before: Symbol, after: Symbol) -> Comparison:
+    @property
+    def seen(self) -> Seen:
+        """Notes what is read of the tip."""
+        return self.tip.index.seen
+
+    def _compare(self, name: str) -> Comparison:
+        before, after = self.pin.resolve(name), self.tip.resolve(name)
+
         def answer(kind: DriftKind, *why: Why) -> Comparison:
             return Comparison(name=name, kind=kind, before=before, after=after, why=why)
 

@@ -4,6 +4,8 @@ is most of what a drift answer costs. A commit of ours asks about the same names
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -16,6 +18,7 @@ from layline.core.finding import Suggestion
 from layline.core.why import Why
 from layline.source import Index, Resolver
 from layline.source.memos import Memos
+from layline.source.seen import Asked
 from layline.workspace.kept import open_memos
 
 if TYPE_CHECKING:
@@ -42,12 +45,24 @@ class KeptComparer(Comparer):
         self._memos = memos
 
     def find_lost(self, start: Comparison) -> Comparison:
+        with self.seen.within(set()):
+            found = self._recall_lost(start)
+        self.seen.add(Asked.LOST, f"{start.name}={_digest(found)}")
+        return found
+
+    def stays_lost(self, told: str) -> bool:
+        """Whether what became of a name is what was noted of it: `name=digest`."""
+        name, _, digest = told.rpartition("=")
+        with self.seen.within(set()):
+            return _digest(self.compare(name)) == digest
+
+    def _recall_lost(self, start: Comparison) -> Comparison:
         key = self._memos.key("lost", start.name)
         kept = codec.decode_kept(Lost, self._memos.recall([key]).get(key))
         if kept is not None and self._memos.compare is None:
             return replace(start, **{name: getattr(kept, name) for name in Lost.__slots__})
         found = super().find_lost(start)
-        fresh = Lost(**{name: getattr(found, name) for name in Lost.__slots__})
+        fresh = _describe(found)
         if kept is not None and self._memos.compare is not None:
             self._memos.compare(f"lost {start.name}", codec.encode(kept), codec.encode(fresh))
         self._memos.keep(key, codec.encode(fresh))
@@ -58,9 +73,21 @@ class KeptComparer(Comparer):
         self._memos.save()
 
 
+def _describe(found: Comparison) -> Lost:
+    return Lost(**{name: getattr(found, name) for name in Lost.__slots__})
+
+
+def _digest(found: Comparison) -> str:
+    text = json.dumps(codec.encode(_describe(found)), sort_keys=True)
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
 def open_comparer(kind: str, pin: Index, tip: Index, tracers: Sequence[Tracer | None]) -> KeptComparer:
     """`kind` tells apart questions that see other files of the same commits."""
     parts = [[[part.tree.commit, part.packages, part.source_roots] for part in side.parts] for side in (pin, tip)]
     shallow = any(part.tree.repository.is_shallow for side in (pin, tip) for part in side.parts)
     memos = Memos() if shallow else open_memos("lost", kind, parts)  # more history may come to a shallow clone
+    for tracer in tracers:
+        if tracer is not None:
+            tracer.seen = tip.seen
     return KeptComparer(Resolver(pin), Resolver(tip), tracers, memos)

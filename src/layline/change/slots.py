@@ -13,7 +13,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from layline.change.binding import CallShape, CallSite, check_call, read_call, read_modules
+from layline.change.binding import CallShape, CallSite, check_call, read_call
+from layline.change.call_sites import read_modules
 from layline.core.evidence import Location, Skipped
 from layline.core.ours import is_test_module
 from layline.source.definitions import Parameter
@@ -58,8 +59,8 @@ def find_slot_calls(resolver: Resolver, arguments: frozenset[str]) -> list[CallS
     pattern = re.compile(rb"\b(?:" + words + rb")\s*=(?!=)")
     found = [
         site
-        for module, data in read_modules(resolver)
-        if resolver.index.entries[module].part == 0 and not is_test_module(module) and pattern.search(data)
+        for module, data in read_modules(resolver, sorted(arguments))
+        if resolver.index.every[module].part == 0 and not is_test_module(module) and pattern.search(data)
         for site in _find_in(resolver, module, data, pattern)
         if not arguments.isdisjoint(site.shape.keywords)
     ]

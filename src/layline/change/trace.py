@@ -29,6 +29,7 @@ from layline.git import Repository
 from layline.history.timeline import BlobChange, TimelineCommit, read_timeline
 from layline.source.definitions import Definition, DefinitionKind, Module
 from layline.source.parsing import parse_module, parse_tree
+from layline.source.seen import Asked, Seen
 from layline.source.slices import read_definition, slice_definition
 from layline.source.versions import Versions
 from layline.source.walking import walk
@@ -103,6 +104,7 @@ class Tracer:
 
     def __init__(self, repository: Repository, pin: str, tip: str, versions: Versions | None = None) -> None:
         self.repository = repository
+        self.seen = Seen()
         self._versions = versions or Versions(repository)
         self.timeline = read_timeline(repository, pin, tip)
         self._data = lru_cache(maxsize=_VERSIONS)(repository.read_blob)
@@ -110,6 +112,10 @@ class Tracer:
         self._tree = lru_cache(maxsize=64)(self._parse_tree)
         self._shingles = lru_cache(maxsize=8192)(self._read_shingles)
         self._definition = lru_cache(maxsize=8192)(self._read_definition)
+
+    def _changes(self, path: str) -> tuple[tuple[int, BlobChange], ...]:
+        self.seen.add(Asked.HISTORY, path)
+        return self.timeline.by_path.get(path, ())
 
     def follow(self, path: str, qualname: str) -> Trail:
         """Where the definition went, commit by commit. Members are followed with their class."""
@@ -133,7 +139,7 @@ class Tracer:
         """
         start = 0
         while True:
-            losses = [(number, change) for number, change in self.timeline.by_path.get(path, ()) if number >= start]
+            losses = [(number, change) for number, change in self._changes(path) if number >= start]
             if not losses or losses[-1][1].after is not None:
                 return path
             number, change = losses[-1]
@@ -160,7 +166,7 @@ class Tracer:
 
     def find_first_change(self, path: str, qualname: str, pin: Definition) -> str | None:
         """The first commit since whose version the body has never again been written as it was at the pin."""
-        changes = self.timeline.by_path.get(path, ())
+        changes = self._changes(path)
         if not changes:
             return None
         origin = slice_definition(self.read_text(changes[0][1].before), qualname)
@@ -175,7 +181,7 @@ class Tracer:
     def find_first_text(self, path: str, holds: Callable[[str], bool]) -> str | None:
         """The same for a claim about the text of a file (empty where the file is not there)."""
         culprit: str | None = None
-        for number, change in reversed(self.timeline.by_path.get(path, ())):
+        for number, change in reversed(self._changes(path)):
             if not holds(self.read_text(change.after)):
                 break
             culprit = self.timeline.steps[number].commit
@@ -183,7 +189,7 @@ class Tracer:
 
     def find_all(self, path: str, qualname: str) -> Iterator[str]:
         """Commits that changed the text of the definition at `path`, oldest first."""
-        for number, change in self.timeline.by_path.get(path, ()):
+        for number, change in self._changes(path):
             before, after = self.read_text(change.before), self.read_text(change.after)
             if slice_definition(before, qualname) != slice_definition(after, qualname):
                 yield self.timeline.steps[number].commit
@@ -191,7 +197,7 @@ class Tracer:
     def _find_loss(self, place: TracedDefinition, start: int) -> tuple[int, BlobChange] | None:
         """The last time, from step `start` on, that a commit took the definition out of its file."""
         loss: tuple[int, BlobChange] | None = None
-        for number, change in self.timeline.by_path.get(place.path, ()):
+        for number, change in self._changes(place.path):
             if number < start:
                 continue
             if self._has(change.after, place.qualname):

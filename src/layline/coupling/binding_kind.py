@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 from layline.change.binding import Problem
 from layline.change.compare import Comparison
+from layline.core.evidence import Skipped
 from layline.core.why import Reason, Why
-from layline.source import Definition, DefinitionKind, Resolver, Symbol, parse_tree
+from layline.source import Definition, DefinitionKind, Resolver, Symbol
+from layline.source.excerpts import parse_around
 from layline.source.walking import find_children, walk
 
 _NATURES = frozenset(
@@ -67,12 +69,14 @@ def _taken(side: Resolver, symbol: Symbol) -> int | None:
         or definition.kind is not DefinitionKind.FUNCTION
     ):
         return None
-    text = side.index.read_text(symbol.module)
-    if not re.search(rf"=\s*{re.escape(definition.name)}\(", text):
+    data, holder = side.index.read_blob(symbol.module), side.index.module(symbol.module)
+    word = re.escape(definition.name.encode())
+    if holder is None or not re.search(rb"=\s*" + word + rb"\(", data):
         return None
-    tree = parse_tree(symbol.module, text.encode("utf-8", "surrogatepass"))
+    parts = parse_around(data, holder, re.compile(rb"\b" + word + rb"\b"))
     found: set[int] = set()
-    for item in walk(tree) if isinstance(tree, ast.Module) else ():
+    trees = () if isinstance(parts, Skipped) else parts
+    for item in (node for tree, _ in trees for node in walk(tree)):
         match item:
             case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Call(func=ast.Name(id=name))):
                 if name == definition.name and not any(isinstance(one, ast.Starred) for one in names):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from layline.change.binding import read_modules
+from layline.change.call_sites import read_modules
 from layline.core.drift import DriftKind, Fate
 from layline.core.evidence import Severity
 from layline.core.finding import Finding, Suggestion
@@ -87,8 +87,8 @@ def _search(spelled: str, sides: Sides, only: frozenset[str]) -> list[str]:
     index = sides.tip.index
     return sorted(
         str(index.location(module, line))
-        for module, data in read_modules(sides.tip)
-        if index.entries[module].part == sides.part
+        for module, data in read_modules(sides.tip, [spelled])
+        if index.every[module].part == sides.part
         and (not only or module in only)
         and word in data
         and not module.startswith("tests.")
@@ -98,7 +98,7 @@ def _search(spelled: str, sides: Sides, only: frozenset[str]) -> list[str]:
 
 def _is_used(side: Resolver, module: str, name: str) -> bool:
     """True if code of a module, other than its imports, names it."""
-    return module in side.index.entries and mentions(side.index.read_blob(module), name)
+    return module in side.index.entries and mentions(side.index.read_blob(module), name, side.index.module(module))
 
 
 def _find_stars(tip: Resolver, module: str, name: str) -> Iterator[Suggestion]:

@@ -6,8 +6,9 @@ All rows share one pass over the history (`source.trace`); only versions of the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from layline.change.signatures import compare_signatures, returns_another
 from layline.change.trace import Tracer
@@ -23,6 +24,7 @@ from layline.history import read_commits
 from layline.history.timeline import Timeline, read_timeline
 from layline.source import DefinitionKind, Module, parse_module
 from layline.source.names import parents
+from layline.source.seen import Read
 from layline.source.slices import read_signature, slice_definition
 from layline.source.usage import mentions
 
@@ -37,17 +39,24 @@ def find_unheard(rows: Iterable[Drift]) -> frozenset[str]:
 def find_culprits(rows: Iterable[Drift], sides: Sides, upstream: Repository) -> Iterator[Drift]:
     """The same rows, with the commit that made them so where it can be told."""
     listed = list(rows)
-    known: dict[tuple[object, ...], str | None] = {}
-    hashes: list[str | None] = []
-    for row in listed:
+    yield from name_culprits(listed, list(find_hashes(listed, sides)), upstream)
+
+
+def find_hashes(rows: Iterable[Drift], sides: Sides) -> Iterator[str | None]:
+    """Of each row the hash of that commit."""
+    known: dict[tuple[object, ...], tuple[str | None, Collection[Read]]] = {}
+    for row in rows:
         anchors = row.effect.anchors if row.effect is not None else ()
         # all that it depends on: of two rows about one target the first must not decide for the other
         key = (row.target, row.kind, anchors, row.problems, row.style, row.lost, row.passed, row.has(Reason.BYPASSED))
-        if key not in known and _asks_for_work(row):
-            known[key] = _find_culprit(row, sides)
-        hashes.append(known.get(key) if _asks_for_work(row) else None)
+        find = partial(_find_culprit, row, sides)
+        yield sides.comparer.seen.remember(known, key, find) if _asks_for_work(row) else None
+
+
+def name_culprits(rows: Sequence[Drift], hashes: Sequence[str | None], upstream: Repository) -> Iterator[Drift]:
+    """The same rows with the commits of these hashes."""
     commits = {item.hash: item for item in read_commits(upstream, sorted({name for name in hashes if name}))}
-    for row, name in zip(listed, hashes, strict=True):
+    for row, name in zip(rows, hashes, strict=True):
         yield replace(row, culprit=commits.get(name)) if name else row
 
 

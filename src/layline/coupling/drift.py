@@ -47,7 +47,8 @@ def find_drifts(inventory: Inventory, sides: Sides) -> Iterator[Drift]:
 
 def judge_subjects(subjects: Sequence[Subject], sides: Sides) -> Iterator[Judged]:
     """Each by itself: what is said of one does not depend on which others are asked about."""
-    fitter = Fitter(sides.comparer, *_find_doubts(subjects, sides))
+    with sides.comparer.seen.within(set()):  # of all: what each depends on it reads itself
+        fitter = Fitter(sides.comparer, *_find_doubts(subjects, sides))
     for one in subjects:
         obstacle = None if one.registered or one.effect is None else _find_obstacle(one.effect, sides)
         if one.effect is None:

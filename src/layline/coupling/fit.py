@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from layline.change.binding import (
@@ -11,9 +11,8 @@ from layline.change.binding import (
     Problem,
     check_call,
     check_replacement,
-    find_call_sites,
-    read_modules,
 )
+from layline.change.call_sites import CallSites, read_modules
 from layline.change.compare import Comparer, Comparison
 from layline.change.signatures import ParameterChange
 from layline.change.slots import find_refusing, find_slot_calls
@@ -24,6 +23,7 @@ from layline.coupling.binding_kind import find_nature_problems
 from layline.coupling.replacements import Replacement
 from layline.coupling.row_parts import Passed
 from layline.source import Definition, DefinitionKind, Parameter, Resolver, Symbol
+from layline.source.seen import Read
 
 _NEEDS = frozenset({Reason.NOT_PASSED, Reason.NEEDS_EXTRA, Reason.NEEDS_RENAMED, Reason.NEEDS_REMOVED})
 """What ours needs and callers do not give, as against what ours refuses."""
@@ -64,9 +64,8 @@ class Fitter:
         self._tip = comparer.tip
         self._names = frozenset(names[0]), frozenset(names[1])
         self._arguments = frozenset(arguments)
-        self._all_sites: tuple[dict[str, list[CallSite]], dict[str, list[CallSite]]] = ({}, {})
-        """Of pin and tip."""
-        self._slots: list[CallSite] | None = None
+        self._sites = CallSites(comparer.pin), CallSites(comparer.tip)
+        self._slots: dict[frozenset[str], tuple[list[CallSite], Collection[Read]]] = {}
 
     def check(self, comparison: Comparison, ours: Replacement | None) -> Fit:
         """Certain problems break; optional arguments break where upstream passes them."""
@@ -125,11 +124,7 @@ class Fitter:
 
     def _read_sites(self, side: int, name: str) -> list[CallSite]:
         """Upstream's calls of a name at one ref; those of all names that may decide are read together."""
-        known = self._all_sites[side]
-        if name not in known:
-            resolver = (self.comparer.pin, self._tip)[side]
-            known.update(find_call_sites(resolver, self._names[side] | {name}))
-        return known[name]
+        return self._sites[side].find(name, self._names[side])
 
     def _find_uncalled(self, comparison: Comparison) -> Iterator[Why]:
         """Of a function that nothing at the tip calls or imports: what we put in its place does nothing there."""
@@ -147,15 +142,14 @@ class Fitter:
         word = re.compile(rb"(?<!\w)(def )?" + re.escape(plain) + rb"(?!\w)")
         return any(
             found[1] is None
-            for module, data in read_modules(self._tip)
+            for module, data in read_modules(self._tip, [name])
             if plain in data and not is_test_module(module)
             for found in word.finditer(data)
         )
 
     def _read_slots(self) -> list[CallSite]:
-        if self._slots is None:
-            self._slots = find_slot_calls(self._tip, self._arguments)
-        return self._slots
+        asked = self._arguments
+        return self.comparer.seen.remember(self._slots, asked, lambda: find_slot_calls(self._tip, asked))
 
     def _find_refused(
         self, comparison: Comparison, ours: tuple[Parameter, ...], replacement: Replacement

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from layline.change.binding import CallShape, CallSite, Problem, check_call, find_call_sites, find_shifted
+from layline.change.binding import CallShape, CallSite, Problem, check_call, find_shifted
+from layline.change.call_sites import CallSites
 from layline.change.compare import Comparer, Comparison
 from layline.change.signatures import returns_another
 from layline.change.slots import find_refusing, find_slot_calls
@@ -20,6 +22,7 @@ from layline.coupling.version_guards import Running
 from layline.source import Definition, DefinitionKind, Resolver, Symbol
 from layline.source.instances import Instances
 from layline.source.names import parents
+from layline.source.seen import Read
 
 _STATES = {
     DriftKind.UNCHANGED: State.OK,
@@ -56,11 +59,15 @@ class Judge:
         self._comparer = comparer
         self._running = running
         self._instances = Instances(comparer.pin), Instances(comparer.tip)
-        self._sites: dict[str, list[CallSite]] = {}
-        """Upstream's own calls at the tip of the methods that an override of ours may not fit."""
-        self._slots: list[CallSite] = []
-        """Upstream's calls at the tip that build what stands in a slot, with arguments that a class of ours does not
-        take."""
+        self._sites = CallSites(comparer.tip)
+        self._doubtful: frozenset[str] = frozenset()
+        """Methods that an override of ours may not fit: upstream's own calls at the tip decide."""
+        self._refused: frozenset[str] = frozenset()
+        """Arguments that a class of ours does not take, and that upstream's calls at the tip may pass to what stands in
+        a slot."""
+        self._slots: dict[frozenset[str], tuple[list[CallSite], Collection[Read]]] = {}
+        self.reads: dict[str, set[Read]] = defaultdict(set)
+        """What was read of the tip for each file of ours."""
 
     def _find_doubtful(self, places: Iterable[Place]) -> Iterator[str]:
         """Methods of the tip with parameters that an override of ours does not take: upstream's calls decide."""
@@ -76,17 +83,19 @@ class Judge:
         groups: dict[tuple[object, ...], list[tuple[Place, Verdict]]] = {}
         broken: set[tuple[str, str]] = set()
         listed = [follow_apply(place, self._comparer.pin) for place in places]
-        self._sites = find_call_sites(self._comparer.tip, set(self._find_doubtful(listed)))
-        self._slots = find_slot_calls(self._comparer.tip, frozenset(self._find_refused_arguments(listed)))
+        with self._comparer.seen.within(set()):
+            self._doubtful = frozenset(self._find_doubtful(listed))
+            self._refused = frozenset(self._find_refused_arguments(listed))
         for place in listed:
             target = self._shorten(place)
             if target is None:
                 continue
             judged = replace(place, target=target)
-            verdict = self._judge(judged)
+            with self._comparer.seen.within(self.reads[place.location.path]):
+                verdict = self._judge(judged)
+                verdict = self._limit(judged, verdict) if verdict is not None else None
             if verdict is None:
                 continue
-            verdict = self._limit(judged, verdict)
             if verdict.state in _GONE and self._is_known_broken(judged, broken):
                 continue  # the import fails first; what follows it is the same trouble
             if verdict.state in _GONE and place.touch in _NAMES and verdict.consequence in _BREAKING:
@@ -96,7 +105,9 @@ class Judge:
             key = (place.location.path, place.touch, target, verdict, place.guarded, certain)
             groups.setdefault(key, []).append((judged, verdict))
         for items in groups.values():
-            yield self._couple(items)
+            with self._comparer.seen.within(self.reads[items[0][0].location.path]):
+                coupling = self._couple(items)
+            yield coupling
 
     def _limit(self, place: Place, verdict: Verdict) -> Verdict:
         """What does not run at the tip's version cannot break there."""
@@ -271,7 +282,7 @@ class Judge:
         arguments = {problem.argument for problem in problems}
         return tuple(
             site.location
-            for site in self._sites.get(found.after.home or found.name, ())
+            for site in self._find_sites(found.after.home or found.name)
             if site.certain
             and reaches(site, place, self._comparer.tip)
             and not site.module.startswith("tests.")
@@ -280,6 +291,9 @@ class Judge:
                 for one in check_call(site.shape, ours.parameters or (), bound=True)
             )
         )
+
+    def _find_sites(self, name: str) -> list[CallSite]:
+        return self._sites.find(name, self._doubtful) if name in self._doubtful else []
 
     def _find_refused_arguments(self, places: Iterable[Place]) -> Iterator[str]:
         """What constructors of classes that upstream may build refuse of the tip's signature."""
@@ -296,7 +310,9 @@ class Judge:
         if ours.name != "__init__" or not place.handed or theirs is None or ours.parameters is None:
             return ()
         refused = {problem.argument for problem in find_refused(ours, found)}
-        sites = find_refusing(self._slots, ours.parameters, theirs.parameters or (), refused)
+        asked, tip = self._refused, self._comparer.tip
+        slots = self._comparer.seen.remember(self._slots, asked, lambda: find_slot_calls(tip, asked))
+        sites = find_refusing(slots, ours.parameters, theirs.parameters or (), refused)
         return tuple(site.location for site in sites)
 
     def _judge_present(self, place: Place, found: Comparison) -> Verdict:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from layline.coupling.judge import Judge, build_couplings
@@ -21,7 +22,16 @@ if TYPE_CHECKING:
     from layline.coupling.decide import RefKnowledge
     from layline.coupling.model import Coupling
     from layline.git import Repository
+    from layline.source.seen import Read
     from layline.workspace.open import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedPlaces:
+    """What becomes of places of ours, and for each file what was read of the tip to say it."""
+
+    couplings: tuple[Coupling, ...]
+    reads: dict[str, set[Read]]
 
 
 def read_ours(
@@ -39,9 +49,10 @@ def read_ours(
 
 def judge_ours(
     finder: Finder, comparer: Comparer, running: Running | None = None, paths: Container[str] | None = None
-) -> tuple[Coupling, ...]:
+) -> JudgedPlaces:
     """What becomes of every such place between the two commits, apart from patches; of all files, or of these."""
-    return build_couplings(Judge(comparer, running), finder.find_places(paths))
+    judge = Judge(comparer, running)
+    return JudgedPlaces(build_couplings(judge, finder.find_places(paths)), judge.reads)
 
 
 def read_running(ours: Tree, roots: tuple[str, ...], ground: RefKnowledge) -> Running:

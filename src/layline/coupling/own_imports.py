@@ -8,11 +8,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from layline.core.evidence import Location, Skipped
-from layline.source import Import, Module, Resolver, SymbolKind, Tree, absolute_name, module_name, parse_module
+from layline.core.evidence import Location
+from layline.git import Blob
+from layline.source import Import, Module, Resolver, SymbolKind, Tree, absolute_name, module_name, open_cache
 from layline.source.names import is_package, longest_root, parents
+from layline.source.parsing import decode_module
+from layline.source.workers import encode_blobs
 
 _DEEPEST = 12
+_AT_ONCE = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,22 +29,14 @@ class FailingImport:
     """Our line that imports it."""
 
 
-class OwnImports:
-    """Answers for one downstream commit and one side of the upstream; each file is read once."""
+class OwnModules:
+    """What our modules import when they are loaded, from what is kept of their files; each is read once."""
 
-    def __init__(
-        self, ours: Tree, roots: tuple[str, ...], packages: tuple[str, ...], side: Resolver, *, trusted: bool
-    ) -> None:
-        """`trusted`: a module that is not there is missing, because the other side had it."""
+    def __init__(self, ours: Tree, roots: tuple[str, ...]) -> None:
         self._ours = ours
-        self._trusted = trusted
         self._roots = roots
-        self._packages = packages
-        self._side = side
-        self.asked: set[str] = set()
-        """Modules that were asked about, for whoever keeps the answer."""
-        self._known: dict[str, FailingImport | None] = {}
-        self._read: dict[str, list[FailingImport | str]] = {}
+        self._cache = open_cache()
+        self._read: dict[str, tuple[tuple[int, str], ...]] = {}
 
     @cached_property
     def paths(self) -> dict[str, str]:
@@ -52,13 +48,66 @@ class OwnImports:
     def names(self) -> dict[str, str]:
         return {path: name for name, path in self.paths.items()}
 
+    def find_imported(self, module: str) -> tuple[tuple[int, str], ...]:
+        """Lines with the dotted names that they need: modules, and names taken from them."""
+        if module not in self._read:
+            path = self.paths[module]
+            found = self._parse(path)
+            items = found.imports if found is not None else ()
+            # not in a function, for types only, or one of several ways
+            plain = (item for item in items if not (item.scope or item.type_checking or item.group))
+            self._read[module] = tuple(
+                (item.line, name) for item in plain for name in _find_names(module, is_package(path), item)
+            )
+        return self._read[module]
+
+    def _parse(self, path: str) -> Module | None:
+        entry = self._ours.find(path)
+        if entry is None:
+            return None
+        text = self._cache.load([entry.oid]).get(entry.oid) or self._made.get(entry.oid)
+        found = decode_module(text) if text is not None else None
+        return found if isinstance(found, Module) else None
+
+    @cached_property
+    def _made(self) -> dict[str, str]:
+        """All our files that are not kept, read on all cores: one that is missing is rarely alone."""
+        blobs = sorted({entry.oid for path in self.paths.values() if (entry := self._ours.find(path)) is not None})
+        missing: list[str] = []
+        for start in range(0, len(blobs), _AT_ONCE):
+            some = blobs[start : start + _AT_ONCE]
+            kept = self._cache.load(some)
+            missing += [blob for blob in some if blob not in kept]
+        streamed = self._ours.repository.stream_blobs(missing)
+        made = dict(encode_blobs(blob for blob in streamed if isinstance(blob, Blob)))
+        self._cache.store(made.items())
+        return made
+
+
+class OwnImports:
+    """Answers for one downstream commit and one side of the upstream."""
+
+    def __init__(self, ours: OwnModules, packages: tuple[str, ...], side: Resolver, *, trusted: bool) -> None:
+        """`trusted`: a module that is not there is missing, because the other side had it."""
+        self._ours = ours
+        self._trusted = trusted
+        self._packages = packages
+        self._side = side
+        self.paths = ours.paths
+        self.names = ours.names
+        self.asked: set[str] = set()
+        """Modules that were asked about, for whoever keeps the answer."""
+        self._known: dict[str, FailingImport | None] = {}
+        self._read: dict[str, list[FailingImport | str]] = {}
+
     def find_failing(self, module: str) -> FailingImport | None:
         """The first import that fails when a module of ours is loaded, the packages around it first; None where all
         work. What was asked before changes nothing: each time circles are walked from here.
         """
         self.asked.add(module)
         if module not in self._known:
-            self._known[module] = self._follow(module, set(), 0)
+            with self._side.index.seen.within(set()):  # who keeps the answer asks again, by `asked`
+                self._known[module] = self._follow(module, set(), 0)
         return self._known[module]
 
     def _follow(self, module: str, met: set[str], depth: int) -> FailingImport | None:
@@ -79,18 +128,12 @@ class OwnImports:
         return self._read[module]
 
     def _find_steps(self, module: str) -> Iterator[FailingImport | str]:
-        path = self.paths[module]
-        text = self._ours.read_text(path)
-        parsed = parse_module(path, text.encode("utf-8", "surrogatepass")) if not isinstance(text, Skipped) else None
-        for item in parsed.imports if isinstance(parsed, Module) else ():
-            if item.scope or item.type_checking or item.group:
-                continue  # in a function, for types only, or one of several ways
-            for name in self._find_names(module, path, item):
-                if longest_root(name, self._packages):
-                    if self._is_missing(name):
-                        yield FailingImport(name, Location(path, item.line))
-                elif name in self.paths:
-                    yield name
+        for line, name in self._ours.find_imported(module):
+            if longest_root(name, self._packages):
+                if self._is_missing(name):
+                    yield FailingImport(name, Location(self.paths[module], line))
+            elif name in self.paths:
+                yield name
 
     def _is_missing(self, name: str) -> bool:
         """True if upstream's code does not bind it; a whole module that is not there may be compiled or generated."""
@@ -100,11 +143,12 @@ class OwnImports:
         entry = self._side.index.entries.get(holder)
         return self._trusted or (entry is not None and not entry.is_package and not last.startswith("_"))
 
-    def _find_names(self, module: str, path: str, item: Import) -> Iterator[str]:
-        """What the statement needs: the module, and the name taken from it (which may be a module itself)."""
-        source = absolute_name(module, package=is_package(path), level=item.level, name=item.module)
-        if source is None:
-            return
-        yield source
-        if item.name not in {None, "*"}:
-            yield f"{source}.{item.name}"
+
+def _find_names(module: str, package: bool, item: Import) -> Iterator[str]:
+    """What the statement needs: the module, and the name taken from it (which may be a module itself)."""
+    source = absolute_name(module, package=package, level=item.level, name=item.module)
+    if source is None:
+        return
+    yield source
+    if item.name not in {None, "*"}:
+        yield f"{source}.{item.name}"

@@ -19,11 +19,16 @@ from layline.coupling.own_code import find_version, judge_ours, read_indexes, re
 from layline.coupling.places import KeptPlaces, PlaceKeeper
 from layline.errors import Error
 from layline.executors.ahead import begin
+from layline.history.timeline import read_touched
 from layline.interpreter.modules import find_project_roots
-from layline.source import Part, Tree, open_cache
+from layline.source import Index, Part, Tree, open_cache
+from layline.source.at_tips import AtTips
 from layline.source.facts import ANALYSER as FACTS
+from layline.source.index import find_entries
 from layline.source.memos import Memos
 from layline.source.names import longest_root, module_name
+from layline.source.seen import Asked, Read
+from layline.source.shift import Shift
 from layline.source.sight import Sight
 from layline.source.versions import Versions
 from layline.workspace.kept import find_pins, open_memos
@@ -32,7 +37,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from layline.coupling.version_guards import Running
-    from layline.source import Index
     from layline.workspace.open import Workspace
 
 
@@ -61,6 +65,9 @@ class Pair:
         self._others = _other_parts(self.workspace, self.backend)
         commits = [[one.tree.commit, one.packages, one.source_roots] for one in (self.part, *self._others)]
         self.memos = open_memos("pair", commits, self.tip)
+        self._shifts: dict[tuple[str, str], Shift] = {}
+        self.ask_key: Callable[[str, str], bool] = lambda _key, _told: False
+        """Whether a config key is mentioned as it was noted; who notes keys says so."""
         self.recalled = (0, 0)
         """Of how many files the places were recalled, and of how many they were judged now."""
         self._ahead: Callable[[], list[Index]] = self._read
@@ -71,8 +78,36 @@ class Pair:
             self._ahead = begin(self._read)
 
     def _read(self) -> list[Index]:
-        tip = replace(self.part, tree=Tree(self.upstream, self.tip))
-        return read_indexes([self.part, *self._others], [tip, *self._others])
+        return read_indexes(self._find_parts(self.pin), self._find_parts(self.tip))
+
+    def _find_parts(self, commit: str) -> list[Part]:
+        if commit == self.pin:
+            return [self.part, *self._others]
+        return [replace(self.part, tree=Tree(self.upstream, commit)), *self._others]
+
+    def at_tips(self, memos: Memos, tip: str | None = None) -> AtTips:
+        """What is kept in these memos with what it read of upstream, at the tip or at another commit."""
+        now = tip or self.tip
+        return AtTips(memos, now, lambda other: self._open_shift(other, now), self._ask)
+
+    def _open_shift(self, other: str, tip: str) -> Shift:
+        if (other, tip) not in self._shifts:
+            touched = read_touched(self.upstream, other, tip)
+            versions = Versions(self.upstream, (), open_cache())
+            self._shifts[other, tip] = Shift(self.list_modules(other), self.list_modules(tip), touched, versions)
+        return self._shifts[other, tip]
+
+    def list_modules(self, commit: str) -> Index:
+        """The modules of a commit, none of them read."""
+        parts = self._find_parts(commit)
+        return Index(parts, [entry for number, part in enumerate(parts) for entry in find_entries(number, part)], {})
+
+    def _ask(self, read: Read) -> bool:
+        asked, what = read
+        if asked is Asked.LOST:
+            return self.comparer.stays_lost(what)
+        key, _, told = what.rpartition("=")
+        return self.ask_key(key, told)
 
     @cached_property
     def _known(self) -> Unread | None:
@@ -88,6 +123,7 @@ class Pair:
     @cached_property
     def comparer(self) -> KeptComparer:
         then, now = self.indexes
+        now.watch()  # what is said is kept with what it read of the tip
         versions = Versions(self.upstream, (then, now), open_cache())
         return open_comparer("drift", then, now, (Tracer(self.upstream, self.pin, self.tip, versions),))
 
@@ -109,7 +145,9 @@ class Pair:
         return Sight(tree, roots, open_cache(analyser=FACTS))
 
     def open_memos(self, kind: str, *inputs: object) -> Memos:
-        """What is kept of our files depends on our settings, every pin and the two commits; each part says what else."""
+        """What is kept of our files depends on our settings, every pin, the pin's commit and the version at the tip; each
+        part says what else, and notes what it reads of the tip.
+        """
         workspace, tree = self.workspace, self.workspace.tree
         names = {path: module_name(path, workspace.settings.project.source_roots) for path in tree.paths(suffix=".py")}
         tops = sorted({name for name in names.values() if name and "." not in name})
@@ -119,7 +157,7 @@ class Pair:
             for path, name in names.items()
             if name and longest_root(name, self.settings.packages)
         ]
-        given = (workspace.settings, find_pins(workspace), self.backend, self.pin, self.tip, *inputs)
+        given = (workspace.settings, find_pins(workspace), self.backend, self.pin, self.versions[1], *inputs)
         # more history may come to a shallow clone, and with it other culprits
         return Memos() if self.upstream.is_shallow else open_memos(kind, *given, tops, shared, own)
 
@@ -128,14 +166,15 @@ class Pair:
         """Every place of ours that touches this upstream, with what becomes of it; what did not change is recalled."""
         self.progress("reading our overrides and calls", 0, 0)
         memos = self.open_memos("places")
-        found = PlaceKeeper(memos, self.sight).find(self.sight.paths, self._judge)
+        found = PlaceKeeper(self.at_tips(memos), self.sight).find(self.sight.paths, self._judge)
         memos.save()
         self.recalled = (memos.recalled, memos.made)
         return found
 
-    def _judge(self, paths: list[str]) -> KeptPlaces:
+    def _judge(self, paths: list[str]) -> tuple[KeptPlaces, dict[str, set[Read]]]:
         finder, skipped = read_ours(self.workspace, self.part, self.sight.see(paths))
-        return KeptPlaces(couplings=judge_ours(finder, self.comparer, self.running, frozenset(paths)), skipped=skipped)
+        judged = judge_ours(finder, self.comparer, self.running, frozenset(paths))
+        return KeptPlaces(couplings=judged.couplings, skipped=skipped), judged.reads
 
     def read_skipped(self) -> tuple[Skipped, ...]:
         """Files of upstream that could not be read at either commit."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from layline import codec
 from layline.core.evidence import Skipped
 from layline.coupling.model import Coupling, breaks_first
+from layline.source.at_tips import stamp
 
 if TYPE_CHECKING:
-    from layline.source.memos import Memos
+    from layline.source.at_tips import AtTips
+    from layline.source.seen import Read
     from layline.source.sight import Sight
 
 
@@ -27,33 +29,48 @@ class KeptPlaces:
 class PlaceKeeper:
     """Recalls what was said of files, and keeps what is said now."""
 
-    memos: Memos
+    tips: AtTips
     sight: Sight
 
-    def find(self, paths: Collection[str], judge: Callable[[list[str]], KeptPlaces]) -> KeptPlaces:
-        """The couplings of these files, what breaks first in front; `judge` is asked for files that are not kept."""
+    def find(
+        self,
+        paths: Collection[str],
+        judge: Callable[[list[str]], tuple[KeptPlaces, Mapping[str, Collection[Read]]]],
+    ) -> KeptPlaces:
+        """The couplings of these files, what breaks first in front; `judge` is asked for files that are not kept, and
+        says what it read of the tip for each.
+        """
+        memos = self.tips.memos
         keys = {path: self._key(path) for path in sorted(paths)}
-        rows = self.memos.recall(keys.values())
-        kept = {path: codec.decode_kept(KeptPlaces, rows.get(key)) for path, key in keys.items()}
-        missing = [path for path, one in kept.items() if one is None or self.memos.compare is not None]
-        judged = judge(missing) if missing else KeptPlaces()
+        self.tips.load(keys.values())
+        kept = {path: self.tips.find(key, self._decode) for path, key in keys.items()}
+        missing = [path for path, one in kept.items() if one is None or memos.compare is not None]
+        judged, reads = judge(missing) if missing else (KeptPlaces(), {})
         fresh: dict[str, list[Coupling]] = {path: [] for path in missing}
         for one in judged.couplings:
             fresh[one.location.path].append(one)
         for path, listed in fresh.items():
             unread = tuple(one for one in judged.skipped if one.path == path)
             found, known = KeptPlaces(couplings=tuple(listed), skipped=unread), kept[path]
-            if known is not None and self.memos.compare is not None:
-                self.memos.compare(f"places of {path}", codec.encode(known), codec.encode(found))
+            if known is not None and memos.compare is not None:
+                memos.compare(f"places of {path}", codec.encode(known), codec.encode(found))
             kept[path] = found
-            self.memos.keep(keys[path], codec.encode(found))
-        self.memos.recalled += len(keys) - len(missing)
-        self.memos.made += len(missing)
+            self.tips.keep(keys[path], codec.encode(found), reads.get(path, ()))
+        memos.recalled += len(keys) - len(missing)
+        memos.made += len(missing)
         read = [found for found in kept.values() if found is not None]
         return KeptPlaces(
             couplings=tuple(sorted((one for found in read for one in found.couplings), key=breaks_first)),
             skipped=tuple(one for found in read for one in found.skipped),
         )
 
+    def _decode(self, plain: dict[str, Any], tip: str) -> KeptPlaces | None:
+        found = codec.decode_kept(KeptPlaces, plain)
+        if found is None:
+            return None
+        now = self.tips.tip
+        couplings = (replace(one, tip_evidence=stamp(one.tip_evidence, tip, now)) for one in found.couplings)
+        return replace(found, couplings=tuple(couplings))
+
     def _key(self, path: str) -> str:
-        return self.memos.key("places", path, self.sight.digest([path]), self.sight.find_handed(path))
+        return self.tips.memos.key("places", path, self.sight.digest([path]), self.sight.find_handed(path))

@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from layline.change.binding import read_modules
+from layline.change.call_sites import read_modules
 from layline.change.compare import Comparer, Comparison
 from layline.core.drift import Fate
 from layline.core.evidence import Location
 from layline.core.why import Reason, Why, say
-from layline.coupling.own_imports import OwnImports
+from layline.coupling.own_imports import OwnImports, OwnModules
 from layline.coupling.replacements import Replacement, Replacements
 from layline.coupling.row_parts import LostRead
 from layline.coupling.surroundings import Chain, Imported, find_chains, find_imports, find_set, find_steps
@@ -34,9 +34,10 @@ class Reader:
         self, comparer: Comparer, replacements: Replacements, packages: tuple[str, ...], roots: tuple[str, ...] = (".",)
     ) -> None:
         self._comparer = comparer
+        ours = OwnModules(replacements.ours, roots)
         self.imports = (
-            OwnImports(replacements.ours, roots, packages, comparer.pin, trusted=False),
-            OwnImports(replacements.ours, roots, packages, comparer.tip, trusted=True),
+            OwnImports(ours, packages, comparer.pin, trusted=False),
+            OwnImports(ours, packages, comparer.tip, trusted=True),
         )
         self._replacements = replacements
         self._packages = packages
@@ -117,7 +118,7 @@ class Reader:
 
     def _is_set_elsewhere(self, word: str) -> bool:
         """True if some code of the tip sets it on an object from outside (`trainer.metrics.word = …`)."""
-        return any(sets_attribute(data, word) for _, data in read_modules(self._comparer.tip))
+        return any(sets_attribute(data, word) for _, data in read_modules(self._comparer.tip, [word]))
 
     def _find_names(self, comparison: Comparison, ours: Replacement) -> Iterator[LostRead]:
         """Upstream names that the replacement reaches through imports around or in it."""

@@ -21,18 +21,21 @@ def find_keys(inventory: Inventory) -> frozenset[str]:
     return frozenset(key for key in found if key)
 
 
-def read_mentions(indexes: tuple[Index, Index], part: int, keys: frozenset[str]) -> dict[str, tuple[bool, bool]]:
-    """Key → whether the backend's Python code mentions it at pin and at tip (`a_b` and `--a-b` are the same key)."""
-    spellings = {key: frozenset(_spellings(key)) for key in sorted(keys)}
-    blobs = [_find_blobs(index, part) for index in indexes]
-    mentions = dict(_read_mentions(indexes[0].parts[part].tree.repository, blobs[0] | blobs[1], spellings))
-    at_pin, at_tip = (frozenset().union(*(mentions.get(blob, ()) for blob in side)) for side in blobs)
-    return {key: (not words.isdisjoint(at_pin), not words.isdisjoint(at_tip)) for key, words in spellings.items()}
+def read_mentions(index: Index, part: int, keys: Iterable[str]) -> dict[str, str | None]:
+    """Key → a module of the backend that mentions it, if one does (`a_b` and `--a-b` are the same key)."""
+    words = {key: frozenset(_spellings(key)) for key in sorted(set(keys))}
+    entries = (entry for entry in index.every.values() if entry.part == part and is_own(entry.path))
+    modules = {entry.blob: entry.name for entry in entries}
+    there: dict[bytes, str] = {}
+    for blob, found in _read_mentions(index.parts[part].tree.repository, modules, words):
+        for word in found:
+            there.setdefault(word, modules[blob])
+    return {key: next((there[word] for word in sorted(listed) if word in there), None) for key, listed in words.items()}
 
 
-def _find_blobs(index: Index, part: int) -> frozenset[str]:
-    entries = (entry for entry in index.entries.values() if entry.part == part)
-    return frozenset(entry.blob for entry in entries if is_own(entry.path))
+def find_spellings(key: str) -> list[str]:
+    """How upstream may write a key."""
+    return [word.decode() for word in _spellings(key)]
 
 
 def _read_mentions(

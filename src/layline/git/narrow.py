@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from layline.git.objects import TreeEntry
+from layline.git.objects import Blob, TreeEntry
 from layline.git.overlay import Overlay, hash_blob
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Protocol
 
     from layline.git.repository import Repository
@@ -54,3 +54,8 @@ class Narrow(Overlay):
 
     def read_blob(self, oid: str) -> bytes:
         return self._blobs[oid] if oid in self._blobs else self._inner.read_blob(oid)
+
+    def stream_blobs(self, oids: Iterable[str]) -> Iterator[Blob | str]:
+        listed = list(oids)
+        yield from (Blob(oid, self._blobs[oid]) for oid in listed if oid in self._blobs)
+        yield from self._inner.stream_blobs(oid for oid in listed if oid not in self._blobs)

@@ -72,6 +72,17 @@ def read_timeline(
     return Timeline(tuple(_parse(out.decode("utf-8", "surrogateescape"))))
 
 
+def read_touched(repository: Repository, one: str, two: str) -> frozenset[str] | None:
+    """Paths that were changed on the way along first parents from one commit to the other, whichever is the older; None
+    where neither follows the other.
+    """
+    for old, new in ((one, two), (two, one)):
+        chain = repository.git("rev-list", "--first-parent", "--parents", f"{old}..{new}").decode().splitlines()
+        if one == two or (chain and chain[-1].split()[1:2] == [old]):
+            return frozenset(read_timeline(repository, old, new).by_path)
+    return None
+
+
 def _parse(out: str) -> Iterator[TimelineCommit]:
     for block in out.split("\x01")[1:]:
         commit, _, rest = block.partition("\0")

@@ -12,6 +12,9 @@ CONTAINERS = frozenset(
 )
 GIVES_CONFIG = re.compile(r"(?:^|\.)get_(?:args|config|cfg|global_args|full_args|settings|current_\w*config)$")
 
+_CHAINED = frozenset({Argument, Called, Member, Element})
+"""What a chain of names may end in: most values are nothing of the kind, and all are asked."""
+
 
 @dataclass(frozen=True, slots=True)
 class Roots:
@@ -59,6 +62,8 @@ def read_chain(value: Value) -> tuple[str, ...] | None:
 
 def find_root(value: Value) -> tuple[Value, tuple[str, ...]] | None:
     """The config-like object a chain of names begins at, and the names; None for any other value."""
+    if value.__class__ not in _CHAINED:
+        return None
     parts: list[str] = []
     while True:
         match value:

@@ -29,6 +29,20 @@ def parse_around(data: bytes, module: Module, words: re.Pattern[bytes]) -> list[
     return whole if isinstance(whole, Skipped) else [(whole, 0)]
 
 
+def find_around(data: bytes, module: Module, words: re.Pattern[bytes]) -> Iterator[ast.Module]:
+    """The same trees, the smallest first, each parsed when it is asked for: the first mostly answers."""
+    spans = find_spans(data, module, words)
+    lines = data.decode("utf-8-sig").split("\n") if spans is not None else []
+    for item in _parse_spans(lines, sorted(spans, key=lambda span: span[1] - span[0])) if spans is not None else [None]:
+        if item is not None:
+            yield item[0]
+            continue
+        whole = parse_tree("", data)
+        if not isinstance(whole, Skipped):
+            yield whole
+        return
+
+
 def find_spans(data: bytes, module: Module, words: re.Pattern[bytes]) -> list[tuple[int, int]] | None:
     """First and last lines of the definitions that hold a word, none inside another; None where that is not enough."""
     if b"\r" in data or not _has_plain_names(data):

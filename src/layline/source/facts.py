@@ -104,14 +104,26 @@ class Facts:
 
 def read_facts(tree: Tree, paths: dict[str, str], cache: Cache | None = None) -> dict[str, Facts]:
     """Path → facts of the files whose blob ids are given; those that are no Python have none."""
-    texts = cache.load(paths.values()) if cache is not None else {}
-    missing = sorted(set(paths.values()) - texts.keys())
+    known = {blob: decode_facts(text) for blob, text in read_rows(tree, paths.values(), cache).items()}
+    found = ((path, known.get(blob)) for path, blob in paths.items())
+    return {path: facts for path, facts in found if facts is not None}
+
+
+def read_rows(tree: Tree, blobs: Iterable[str], cache: Cache | None = None) -> dict[str, str]:
+    """Blob → its rows as JSON, from the cache, else made on all cores and kept; those that are not here have none."""
+    wanted = {blob for blob in blobs if blob}
+    texts = cache.load(wanted) if cache is not None else {}
+    missing = sorted(wanted - texts.keys())
     made = dict(encode_blobs(_keep_present(tree.repository.stream_blobs(missing)), encode_facts)) if missing else {}
     if cache is not None and made:
         cache.store(made.items())
-    known = {blob: decode_facts(text) for blob, text in (texts | made).items()}
-    found = ((path, known.get(blob)) for path, blob in paths.items())
-    return {path: facts for path, facts in found if facts is not None}
+    return texts | made
+
+
+def read_handed(tree: Tree, blobs: Iterable[str], cache: Cache | None = None) -> frozenset[str]:
+    """Capitalised names that some of these files hand on as values."""
+    rows = (json.loads(text) for text in read_rows(tree, blobs, cache).values())
+    return frozenset(name for row in rows if isinstance(row, dict) for name in row["h"])
 
 
 def _keep_present(found: Iterable[Blob | str]) -> Iterator[Blob]:

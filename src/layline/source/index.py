@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -16,6 +16,7 @@ from layline.source.cache import Cache, cache_directory
 from layline.source.definitions import Definition, Module
 from layline.source.names import is_package, is_within, longest_root, module_name, parents
 from layline.source.parsing import ANALYSER, decode_module, parse_tree
+from layline.source.seen import Asked, Noting, Seen, SeenEntries, SeenNames
 from layline.source.tree import Tree
 from layline.source.workers import encode_blobs
 
@@ -65,11 +66,28 @@ class Index:
         self._modules: dict[str, Module | str] = {} if decoded is None else decoded
         self.namespaces = frozenset(above for name in self.entries for above in parents(name))
         """Dotted names that something stands below: packages, with or without `__init__.py`."""
-        self.read_blob = lru_cache(maxsize=256)(self._read_blob)
+        self.every: Mapping[str, ModuleEntry] = self.entries
+        """The same entries, for searches that note themselves what they look for."""
+        self.seen = Seen()
+        self._blobs = lru_cache(maxsize=256)(self._read_blob)
+
+    def watch(self) -> None:
+        """From here on note what is read (`seen`)."""
+        seen = self.seen = Noting()
+        self.entries = SeenEntries(self.entries, seen)
+        names = SeenNames(self.namespaces)
+        names.seen = seen
+        self.namespaces = names
+
+    def read_blob(self, module: str) -> bytes:
+        """The bytes of a module."""
+        self.seen.add(Asked.MODULE, module)
+        return self._blobs(module)
 
     def module(self, name: str) -> Module | None:
         """What the module binds; None where there is none or it cannot be read (see `skipped`)."""
-        entry = self.entries.get(name)
+        self.seen.add(Asked.MODULE, name)
+        entry = self.every.get(name)
         if entry is None:
             return None
         found = self._decode(entry.blob)
@@ -85,7 +103,8 @@ class Index:
     def skipped(self) -> Iterator[Skipped]:
         """What could not be read, and why; in order of path."""
         for entry in sorted(self.entries.values(), key=lambda entry: (entry.part, entry.path)):
-            found = self._decode(entry.blob)
+            # a module is a JSON object, the reason why there is none a JSON string: most need not be decoded
+            found = self._decode(entry.blob) if self._texts[entry.blob].startswith('"') else None
             if isinstance(found, str):
                 yield Skipped.at(entry.path, None, found)
 
@@ -132,7 +151,7 @@ class Index:
         return None
 
     def _read_blob(self, module: str) -> bytes:
-        entry = self.entries[module]
+        entry = self.every[module]
         return self.parts[entry.part].tree.repository.read_blob(entry.blob)
 
     def _rank(self, entry: ModuleEntry) -> tuple[int, int, bool]:
@@ -143,12 +162,13 @@ class Index:
 
     def mentions(self, module: str, word: str) -> bool:
         """True if the word stands in what is known of a module, or, where nobody has read it yet, in its text."""
-        entry = self.entries.get(module)
+        self.seen.add(Asked.WORD, word)
+        entry = self.every.get(module)
         text = self._texts.get(entry.blob) if entry is not None else None
         if text is not None or entry is None:
             return word in (text or "")
         try:
-            return word.encode() in self.read_blob(module)
+            return word.encode() in self._blobs(module)
         except MissingObject:
             return False
 

@@ -6,13 +6,13 @@ A subclass of ours lives on them as on methods, yet no definition stands for the
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 from layline.core.evidence import Evidence
 from layline.source.definitions import DefinitionKind
 from layline.source.resolve import Resolver
+from layline.source.seen import Read
 from layline.source.symbols import Symbol
 from layline.source.walking import walk
 
@@ -35,11 +35,17 @@ class Instances:
 
     def __init__(self, resolver: Resolver) -> None:
         self._resolver = resolver
-        self.find = lru_cache(maxsize=1024)(self._find)
-        self._read = lru_cache(maxsize=1024)(self._read_class)
+        self._found: dict[str, tuple[dict[str, Attribute], Collection[Read]]] = {}
+        self._own: dict[str, tuple[dict[str, Attribute], Collection[Read]]] = {}
+
+    def find(self, home: str) -> dict[str, Attribute]:
+        """Name → attribute, for a class and all its bases in the index; the class itself wins."""
+        return self._resolver.index.seen.remember(self._found, home, lambda: self._find(home))
+
+    def _read(self, home: str) -> dict[str, Attribute]:
+        return self._resolver.index.seen.remember(self._own, home, lambda: self._read_class(home))
 
     def _find(self, home: str) -> dict[str, Attribute]:
-        """Name → attribute, for a class and all its bases in the index; the class itself wins."""
         found: dict[str, Attribute] = {}
         for symbol in self._lineage(self._resolver.resolve(home), 0):
             for name, attribute in self._read(str(symbol.home)).items():

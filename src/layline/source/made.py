@@ -7,12 +7,13 @@ that may write to it: what such a constructor takes only a run knows.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from layline.source.definitions import Definition, DefinitionKind, Parameter, ParameterKind
 from layline.source.index import Index
+from layline.source.seen import Read
 
 MEMBERS = frozenset({"__init__", "__repr__", "__eq__", "__dataclass_fields__", "__match_args__"})
 """What a class may have without anybody writing it."""
@@ -62,17 +63,24 @@ class Makers:
         self._index = index
         self._find_bases = find_bases
         """The classes that a class names as its bases, as far as they can be read."""
-        self._find = find
-        self._known: dict[tuple[str, str], Making | None] = {}
+        self._name = find
+        self._known: dict[tuple[str, str], tuple[Making | None, Collection[Read]]] = {}
+        self._under_way: set[tuple[str, str]] = set()
 
     def find(self, owner: Owned) -> Making | None:
         """Who makes the constructor of a class that writes none: its decorator, or the hook of a base; None: nobody."""
         key = (owner.module, owner.definition.qualname)
-        if key not in self._known:
-            self._known[key] = None  # a circle of bases makes nothing
-            hooked = next(self._find_hooked(owner), None)
-            self._known[key] = hooked if hooked is not None and not hooked.is_known else _decorated(owner) or hooked
-        return self._known[key]
+        if key in self._under_way:
+            return None  # a circle of bases makes nothing
+        self._under_way.add(key)
+        try:
+            return self._index.seen.remember(self._known, key, lambda: self._find(owner))
+        finally:
+            self._under_way.discard(key)
+
+    def _find(self, owner: Owned) -> Making | None:
+        hooked = next(self._find_hooked(owner), None)
+        return hooked if hooked is not None and not hooked.is_known else _decorated(owner) or hooked
 
     def find_fields(self, owner: Owned) -> Iterator[Parameter]:
         """The parameters that a class's fields make, those of its bases first."""
@@ -98,7 +106,7 @@ class Makers:
                 continue
             node = self._index.read_node(base.module, hook)
             named = Named(hook.qualname, base.module, node if isinstance(node, ast.FunctionDef) else None)
-            made = read_making(named, self._find)
+            made = read_making(named, self._name)
             if made is not None:
                 yield made
 

@@ -15,6 +15,7 @@ from itertools import takewhile
 from layline.errors import MissingObject
 from layline.source.definitions import DefinitionKind, Import, Module
 from layline.source.index import Index
+from layline.source.seen import Asked
 
 _MADE = frozenset({DefinitionKind.CLASS, DefinitionKind.FUNCTION})
 
@@ -55,26 +56,28 @@ class Replaced:
 
     def tells(self, module: str, name: str) -> bool:
         """True if a replaced module has the name as a text, in a table of what it hands on."""
+        tree = self._read(module)
         if module not in self._texts:
-            tree = self._read(module)
             held = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)] if tree is not None else []
             self._texts[module] = frozenset(text for text in held if isinstance(text, str))
         return name in self._texts[module]
 
     def _find_below(self, module: str, name: str) -> Iterator[tuple[str, Module]]:
+        self._index.seen.add(Asked.WORD, name)
         start = bisect_left(self._names, f"{module}.")
         for below in takewhile(lambda one: one.startswith(f"{module}."), self._names[start:]):
-            if not self._index.entries[below].is_package and self._index.mentions(below, name):
+            if not self._index.every[below].is_package and self._index.mentions(below, name):
                 holder = self._index.module(below)
                 if holder is not None:
                     yield below, holder
 
     @cached_property
     def _names(self) -> list[str]:
-        return sorted(self._index.entries)
+        return sorted(self._index.every)
 
     def _read(self, module: str) -> ast.Module | None:
         """The source of a module that replaces itself; None of any other."""
+        self._index.seen.add(Asked.MODULE, module)
         if module not in self._trees:
             self._trees[module] = self._find_replacing(module)
         return self._trees[module]

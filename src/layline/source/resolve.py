@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -13,6 +13,7 @@ from layline.source.index import Index
 from layline.source.made import MEMBERS, Makers, Making, Named, Owned
 from layline.source.names import absolute_name, parents
 from layline.source.replaced import Replaced
+from layline.source.seen import Asked, Read
 from layline.source.stars import StarWords
 from layline.source.symbols import Symbol, SymbolKind
 
@@ -60,7 +61,7 @@ class Resolver:
 
     def __init__(self, index: Index) -> None:
         self.index = index
-        self._known: dict[str, Symbol] = {}
+        self._known: dict[str, tuple[Symbol, Collection[Read]]] = {}
         self._steps: dict[tuple[str, str, str], _Binding | None] = {}
         """The steps of the question under way; None: being worked out, so asking again is a cycle."""
         self._stars: dict[str, list[tuple[Import, str | None]]] = {}
@@ -72,10 +73,7 @@ class Resolver:
 
     def resolve(self, dotted: str) -> Symbol:
         """What `dotted` is, seen as `import` statements see it: the longest module first, then attributes."""
-        if dotted not in self._known:
-            self._steps.clear()
-            self._known[dotted] = self._resolve(dotted)
-        return self._known[dotted]
+        return self.index.seen.remember(self._known, dotted, lambda: self._resolve(dotted))
 
     def resolve_in(self, module: str, dotted: str) -> Symbol:
         """What `dotted` means when written at module level in `module`."""
@@ -93,6 +91,7 @@ class Resolver:
         home = self.resolve(dotted).home
         words = {dotted.rpartition(".")[2], (home or "").rpartition(".")[2]}
         for word in sorted(words):
+            self.index.seen.add(Asked.IMPORTERS, word)
             for module, item in self._imports_by_name.get(word, ()):
                 if home == self.follow_import(module, item).home:
                     yield module, item
@@ -101,13 +100,15 @@ class Resolver:
     def _imports_by_name(self) -> dict[str, list[tuple[str, Import]]]:
         """Name taken → every module-level import that takes it at run time; read once for the whole index."""
         found: dict[str, list[tuple[str, Import]]] = {}
-        for entry, module in self.index.modules():
-            for item in module.imports:
-                if item.name and not item.scope and not item.type_checking:
-                    found.setdefault(item.name, []).append((entry.name, item))
+        with self.index.seen.within(set()):
+            for entry, module in self.index.modules():
+                for item in module.imports:
+                    if is_taken(item):
+                        found.setdefault(str(item.name), []).append((entry.name, item))
         return found
 
     def _resolve(self, dotted: str) -> Symbol:
+        self._steps.clear()
         prefix = next((name for name in (dotted, *parents(dotted)) if self._is_module(name)), None)
         if prefix is None:
             kind = SymbolKind.ABSENT if self.index.owns(dotted) else SymbolKind.EXTERNAL
@@ -392,6 +393,11 @@ class Resolver:
             returns=None,
         )
         return _Binding(SymbolKind.DEFINITION, replace(_thing(module, made), is_implicit=True), module, owner.line)
+
+
+def is_taken(item: Import) -> bool:
+    """True of an import that copies a name when its module is loaded."""
+    return bool(item.name) and not item.scope and not item.type_checking
 
 
 def _wins(best: Definition, imports: list[Import]) -> bool:

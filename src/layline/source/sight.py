@@ -15,10 +15,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from layline.git import Blob
-from layline.source.facts import ImportLine, decode_imports, encode_facts
+from layline.source.facts import ImportLine, decode_imports, read_rows
 from layline.source.names import module_name
-from layline.source.workers import encode_blobs
 
 if TYPE_CHECKING:
     from layline.source.cache import Cache
@@ -129,15 +127,7 @@ class Sight:
         oids = {path: self._oid(path) for path in paths if path not in self._looks}
         if not oids:
             return
-        texts = self._cache.load(oids.values()) if self._cache is not None else {}
-        missing = sorted({oid for oid in oids.values() if oid} - texts.keys())
-        streamed = self._tree.repository.stream_blobs(missing) if missing else ()
-        made = (
-            dict(encode_blobs((blob for blob in streamed if isinstance(blob, Blob)), encode_facts)) if missing else {}
-        )
-        if self._cache is not None and made:
-            self._cache.store(made.items())
-        texts |= made
+        texts = read_rows(self._tree, oids.values(), self._cache)
         self._looks.update({path: _decode(texts.get(oid, '""')) for path, oid in oids.items()})
 
 

@@ -3,22 +3,43 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from layline.core.evidence import Skipped
+from layline.source.definitions import Module
+from layline.source.excerpts import find_around
 from layline.source.fingerprint import dotted_text
 from layline.source.parsing import parse_tree
 from layline.source.walking import walk
 
+_NAMING = frozenset(
+    {ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Global, ast.Nonlocal, ast.Call, ast.Subscript}
+)
 _ASKS = frozenset({"getattr", "hasattr", "setattr", "delattr"})
 
 
-def mentions(data: bytes, name: str) -> bool:
+def mentions(data: bytes, name: str, module: Module | None = None) -> bool:
     """True if code outside imports names it: a name, an attribute, a definition, or the text that `getattr` asks
-    for.
+    for. Where it is known what the file defines, only definitions around the word are parsed.
     """
-    return name.encode() in data and name in _find_words(data)
+    if name.encode() not in data:
+        return False
+    if module is None:
+        return name in _find_words(data)
+    around = find_around(data, module, re.compile(rb"\b" + re.escape(name.encode()) + rb"\b"))
+    return any(_names(node, name) for tree in around for node in walk(tree))
+
+
+def _names(node: ast.AST, name: str) -> bool:
+    """Whether a node names it; the two kinds that are most of every tree first."""
+    kind = node.__class__
+    if kind is ast.Name:
+        return bool(node.id == name)  # type: ignore[attr-defined]
+    if kind is ast.Attribute:
+        return bool(node.attr == name)  # type: ignore[attr-defined]
+    return kind in _NAMING and name in _words_of(node)
 
 
 def binds(data: bytes, name: str) -> bool:
@@ -100,22 +121,23 @@ def _is_binding(node: ast.AST, name: str) -> bool:
 
 @lru_cache(maxsize=512)
 def _find_words(data: bytes) -> frozenset[str]:
-    found: set[str] = set()
-    for node in _find_nodes(data):
-        match node:
-            case ast.Name(id=name) | ast.Attribute(attr=name):
-                found.add(name)
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                found.add(name)
-            case ast.Global(names=names) | ast.Nonlocal(names=names):
-                found.update(names)
-            case ast.Call(func=ast.Name(id=asked), args=[_, ast.Constant(value=str(text)), *_]) if asked in _ASKS:
-                found.add(text)
-            case ast.Subscript(
-                value=ast.Call(func=ast.Name(id="globals" | "vars")), slice=ast.Constant(value=str(text))
-            ):
-                found.add(text)
-    return frozenset(found)
+    return frozenset(word for node in _find_nodes(data) for word in _words_of(node))
+
+
+def _words_of(node: ast.AST) -> Sequence[str]:
+    """What one node names."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return (name,)
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return (name,)
+        case ast.Global(names=names) | ast.Nonlocal(names=names):
+            return names
+        case ast.Call(func=ast.Name(id=asked), args=[_, ast.Constant(value=str(text)), *_]) if asked in _ASKS:
+            return (text,)
+        case ast.Subscript(value=ast.Call(func=ast.Name(id="globals" | "vars")), slice=ast.Constant(value=str(text))):
+            return (text,)
+    return ()
 
 
 def _find_nodes(data: bytes) -> Iterator[ast.AST]:

@@ -11,7 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from layline.change.binding import CallSite, check_call, find_call_sites
+from layline.change.binding import CallSite, check_call
+from layline.change.call_sites import find_call_sites
 from layline.core.evidence import Evidence, Location, Skipped
 from layline.core.ours import is_packaged
 from layline.coupling.callee import find_callee

@@ -229,7 +229,7 @@ def judge_between(workspace: Workspace, key: str, to: str, progress: Progress = 
     rows = sorted(find_culprits(rows, opened.sides, opened.upstream), key=lambda row: row.order)
     sides = opened.sides
     ours, _ = read_ours(known, sides.pin.index.parts[sides.part])
-    return Between(opened, tuple(rows), judge_ours(ours, sides.comparer, sides.running))
+    return Between(opened, tuple(rows), judge_ours(ours, sides.comparer, sides.running).couplings)
 
 
 def pin_of(workspace: Workspace, key: str) -> tuple[Repository, str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from histories import History
-from layline.change.binding import find_call_sites
+from layline.change.call_sites import find_call_sites
 from layline.change.compare import Comparer
 from layline.git import open_repository
 from layline.source import Part, Resolver, Tree, build_index

@@ -9,7 +9,7 @@ import gc
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from typing import TYPE_CHECKING
 
 from layline.change.kept import KeptComparer
@@ -19,7 +19,7 @@ from layline.core.finding import Finding
 from layline.core.progress import Progress, silent
 from layline.core.why import Reason, Why
 from layline.coupling.additions import accept_additions
-from layline.coupling.culprit import find_culprits, find_last_seen, find_unheard
+from layline.coupling.culprit import find_hashes, find_last_seen, find_unheard, name_culprits
 from layline.coupling.decide import RefKnowledge
 from layline.coupling.drift import judge_subjects
 from layline.coupling.drift_model import Drift, Sides
@@ -28,11 +28,12 @@ from layline.coupling.pair import Pair
 from layline.coupling.reads import Reader
 from layline.coupling.replacements import Replacements
 from layline.coupling.subjects import Judged, Subject, count_uncompared, find_subjects
-from layline.coupling.upstream_keys import find_keys, read_mentions
+from layline.coupling.upstream_keys import find_keys
 from layline.patches.declared_keys import Schema, read_schema
 from layline.patches.drift.ask import Asked, DriftOptions
 from layline.patches.drift.imports import find_failing_imports
 from layline.patches.drift.kept import KEPT, KeptDrift
+from layline.patches.drift.mentions import Mentions, find_mentions
 from layline.patches.drift.report import IMPORTS, TOUCHES, Elsewhere, number_repeats, tells_elsewhere
 from layline.patches.drift.rows import Asked as AskedFor
 from layline.patches.drift.rows import RowKeeper, note_names
@@ -40,11 +41,13 @@ from layline.patches.kept import read_inventories
 from layline.source import Tree
 from layline.source.memos import Memos
 from layline.source.names import module_name
+from layline.workspace.kept import find_pins, open_memos
 from layline.workspace.open import know_packages
 
 if TYPE_CHECKING:
     from layline.core.patch import Inventory
     from layline.git import Repository
+    from layline.source.seen import Read
     from layline.workspace.open import Workspace
 
 
@@ -100,29 +103,54 @@ def _judge_anew(
     subjects: list[Subject], opening: Opening, keeper: RowKeeper, options: DriftOptions
 ) -> Iterator[Judged]:
     """Rows of these subjects, with their culprits where they are asked for, kept for the next commit."""
-    opened, said, asked = opening.opened, list[Judged](), list[AskedFor]()
+    opened, said = opening.opened, list[_Said]()
     sides = replace(opened.sides, targets=keeper.targets)
     keeper.note()
-    for number, judged in enumerate(judge_subjects(subjects, sides), 1):
+    judging = judge_subjects(subjects, sides)
+    for number, subject in enumerate(subjects, 1):
+        reads: set[Read] = set()
+        with sides.comparer.seen.within(reads):
+            judged = next(judging)
         opening.progress("comparing targets", number, len(subjects))
-        said.append(judged)
-        asked.append(keeper.note())
-    rows = [row for judged in said for row in judged.rows]
+        said.append(_Said(subject, judged, keeper.note(), reads))
+    rows = [row for one in said for row in one.judged.rows]
     if options.since is not None:
         rows = [_accept_new(row) for row in rows]
     rows = list(find_last_seen(rows, sides, opened.upstream, opened.pin))
     if options.culprits:
         opening.progress("looking for culprits", 0, 0)
-        rows = list(find_culprits(rows, sides, opened.upstream))
+        rows = list(name_culprits(rows, _find_hashes(rows, said, sides), opened.upstream))
     found = iter(rows)
-    for subject, judged, names in zip(subjects, said, asked, strict=True):
-        settled = replace(judged, rows=tuple(next(found) for _ in judged.rows))
-        yield keeper.keep(subject, settled, names)
+    for one in said:
+        settled = replace(one.judged, rows=tuple(next(found) for _ in one.judged.rows))
+        yield keeper.keep(one.subject, settled, one.asked, one.reads)
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What was said of a subject, and what it was read from."""
+
+    subject: Subject
+    judged: Judged
+    asked: AskedFor
+    reads: set[Read]
+
+
+def _find_hashes(rows: list[Drift], said: list[_Said], sides: Sides) -> list[str | None]:
+    """Of each row the commit that made it so; what is read for it is noted with its subject."""
+    finding, found = find_hashes(rows, sides), list[str | None]()
+    for one in said:
+        for _ in one.judged.rows:
+            with sides.comparer.seen.within(one.reads):
+                found.append(next(finding))
+    return found
 
 
 def open_keeper(opening: Opening, memos: Memos) -> RowKeeper:
     targets = note_names(opening.targets)
-    return RowKeeper(memos, opening.pair.sight, targets, opening.describe_key, lambda: opening.opened.sides.reader)
+    pair = opening.pair
+    tips = pair.at_tips(memos)
+    return RowKeeper(tips, pair.sight, targets, opening.describe_key, lambda: opening.opened.sides.reader)
 
 
 def accept_ours(rows: list[Drift], workspace: Workspace) -> list[Drift]:
@@ -161,7 +189,13 @@ class Opening:
     progress: Progress
 
     def __post_init__(self) -> None:
-        self.pair.begin()
+        pair = self.pair
+        pair.begin()
+        pair.ask_key = lambda key, told: str(dict.get(self.mentions, key)) == told
+        given = [pair.settings.source_roots, pair.settings.packages, find_pins(pair.workspace)]
+        # at the pin, and at one tip after the other
+        memos = open_memos("mentions", *given, pair.pin), open_memos("mentions", *given)
+        self._mentioned = pair.at_tips(memos[0], pair.pin), pair.at_tips(memos[1])
 
     @cached_property
     def inventory(self) -> Inventory:
@@ -175,17 +209,11 @@ class Opening:
         return frozenset(effect.target for patch in self.inventory.patches for effect in patch.effects if effect.target)
 
     @cached_property
-    def mentions(self) -> dict[str, tuple[bool, bool]]:
+    def mentions(self) -> Mentions:
         """Config keys of the inventory → whether upstream's text knows them at pin and tip."""
-        memos = self.pair.memos
-        keys = {key: memos.key("mention", key) for key in sorted(find_keys(self.inventory))}
-        kept = memos.recall(keys.values()) if memos.compare is None else {}
-        known = {key: kept[name]["there"] for key, name in keys.items() if name in kept}
-        missing = frozenset(keys) - known.keys()
-        fresh = read_mentions(self.pair.indexes, 0, missing) if missing else {}
-        for key, there in fresh.items():
-            memos.keep(keys[key], {"there": list(there)})
-        return {key: (bool(then), bool(now)) for key, (then, now) in (known | fresh).items()}
+        keys, pair = find_keys(self.inventory), self.pair
+        then, now = (find_mentions(keys, tips, partial(pair.list_modules, tips.tip)) for tips in self._mentioned)
+        return Mentions({key: (then[key], now[key]) for key in keys})
 
     @cached_property
     def declares(self) -> Callable[[str], bool]:
@@ -199,11 +227,14 @@ class Opening:
     def save(self) -> None:
         """Keep what was found for the next commit."""
         self.pair.save()
+        for tips in self._mentioned:
+            tips.memos.save()
 
     @cached_property
     def opened(self) -> OpenedDrift:
         pair, inventory = self.pair, self.inventory
         settings, workspace, comparer = pair.settings, pair.workspace, pair.comparer
+        self.mentions.seen = comparer.seen
         replacements = _open_replacements(workspace.downstream, workspace.commit)
         words = (pair.backend, *settings.packages)
         ground = RefKnowledge(

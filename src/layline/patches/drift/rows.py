@@ -2,7 +2,7 @@
 
 The key of a row holds its effect and patch, everything that its files can see (`source.sight`), and what upstream and
 our config files say of the keys it asks for. Names that are looked for among the targets of other patches are noted and
-looked up again.
+looked up again; so is what it reads of the tip (`source.at_tips`).
 """
 
 from __future__ import annotations
@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING, Any
 from layline import codec
 from layline.core.condition import find_keys
 from layline.coupling.subjects import Judged, Subject
+from layline.source.at_tips import stamp
 
 if TYPE_CHECKING:
     from layline.coupling.reads import Reader
+    from layline.source.at_tips import AtTips
     from layline.source.memos import Memos
+    from layline.source.seen import Read
     from layline.source.sight import Sight
 
 
@@ -59,7 +62,7 @@ class KeptRow:
 class RowKeeper:
     """Recalls what was said of subjects, and keeps what is said now."""
 
-    memos: Memos
+    tips: AtTips
     sight: Sight
     targets: NotedNames
     describe_key: Callable[[str], object]
@@ -70,11 +73,16 @@ class RowKeeper:
     _patches: dict[int, object] = field(default_factory=dict)
     _keys: dict[int, str] = field(default_factory=dict)
 
+    @property
+    def memos(self) -> Memos:
+        return self.tips.memos
+
     def recall(self, subjects: Sequence[Subject]) -> list[Judged | None]:
         """What is kept of each; None where it has to be judged."""
         keys = [self._key(one) for one in subjects]
-        rows = self.memos.recall(keys)
-        found = [None if self.memos.compare is not None else self._decode(rows.get(key)) for key in keys]
+        self.tips.load(keys)
+        checking = self.memos.compare is not None
+        found = [None if checking else self.tips.find(key, self._decode) for key in keys]
         self.memos.recalled += sum(one is not None for one in found)
         self.memos.made += sum(one is None for one in found)
         return found
@@ -89,23 +97,26 @@ class RowKeeper:
         targets = {name: frozenset.__contains__(self.targets, name) for name in sorted(names)}
         return Asked(targets=targets, loads={module: self._describe_load(module) for module in sorted(loaded)})
 
-    def keep(self, subject: Subject, judged: Judged, asked: Asked) -> Judged:
+    def keep(self, subject: Subject, judged: Judged, asked: Asked, reads: Iterable[Read]) -> Judged:
         """The same without comparisons, which nobody reads afterwards; with `compare`, held against what was kept."""
         plain = replace(judged, rows=tuple(replace(row, comparison=None) for row in judged.rows))
         key = self._key(subject)
-        kept = self._decode(self.memos.recall([key]).get(key)) if self.memos.compare is not None else None
+        kept = self.tips.find(key, self._decode) if self.memos.compare is not None else None
         if kept is not None and self.memos.compare is not None:
             self.memos.compare(f"row {subject.patch.id}", codec.encode(kept), codec.encode(plain))
-        self.memos.keep(key, codec.encode(KeptRow(judged=plain, asked=asked)))
+        self.tips.keep(key, codec.encode(KeptRow(judged=plain, asked=asked)), reads)
         return plain
 
-    def _decode(self, row: dict[str, Any] | None) -> Judged | None:
+    def _decode(self, row: dict[str, Any], tip: str) -> Judged | None:
         kept = codec.decode_kept(KeptRow, row)
         if kept is None:
             return None
         stays = all(frozenset.__contains__(self.targets, name) == there for name, there in kept.asked.targets.items())
         loads = kept.asked.loads.items()
-        return kept.judged if stays and all(self._describe_load(module) == told for module, told in loads) else None
+        if not stays or any(self._describe_load(module) != told for module, told in loads):
+            return None
+        rows = (replace(one, tip_evidence=stamp(one.tip_evidence, tip, self.tips.tip)) for one in kept.judged.rows)
+        return replace(kept.judged, rows=tuple(rows))
 
     def _describe_load(self, module: str) -> str:
         """Which imports fail when a module of ours is loaded beside pin and tip: told anew where something that is
@@ -113,7 +124,7 @@ class RowKeeper:
         """
         if module not in self._loads:
             paths = self.sight.names.get(module, [])
-            key = self.memos.key("load", module, paths, self.sight.digest(paths, loaded=True))
+            key = self.memos.key("load", self.tips.tip, module, paths, self.sight.digest(paths, loaded=True))
             kept = self.memos.recall([key]).get(key) if self.memos.compare is None else None
             if kept is None:
                 sides = self.find_reader().imports

@@ -1,0 +1,204 @@
+"""Upstream goes on, our code stays: rows kept at one tip are believed at another that says the same to all they read.
+
+Each case is one edit of upstream. It is asked about after the tip before it, from the same cache, and with every kept
+row found anew beside it (`LAYLINE_CHECK`); then the edit is taken back, which is one more tip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from histories import History
+from layline.patches.drift.ask import DriftOptions, find_drift
+from layline.patches.drift.kept import KEPT, KeptDrift
+from layline.workspace.open import open_workspace
+
+LOOP = "    total = 0\n    for step in range(x):\n        total += step * x\n    return total\n"
+PIN: dict[str, str | None] = {
+    "pyproject.toml": '[project]\nname = "keel"\nversion = "1.4.0"\n',
+    "keel/__init__.py": "",
+    "keel/run.py": f"def run(x):\n{LOOP}\n\ndef walk(x, pace=1):\n    return x\n\n\ndef lost(x):\n{LOOP}",
+    "keel/hull/__init__.py": "from keel.hull.plank import saw\n",
+    "keel/hull/plank.py": "def saw(wood):\n    return wood\n",
+    "keel/deck.py": "from keel.cabin import *\n",
+    "keel/cabin.py": "from keel.berth import *\n\n\ndef bunk():\n    return 1\n",
+    "keel/berth.py": "def lamp():\n    return 1\n",
+    "keel/base.py": "class Base:\n    def sail(self, wind):\n        self.rig = wind\n        return wind\n",
+    "keel/boat.py": "from keel.base import Base\n\n\nclass Boat(Base):\n    pass\n",
+    "keel/use.py": "from keel.run import walk\n\n\ndef go():\n    return walk(1)\n",
+    "keel/args.py": "def add(parser):\n    parser.add_argument('--kept')\n",
+    "keel/idle.py": "def idle():\n    return 1\n",
+}
+BASE: dict[str, str | None] = {"keel/run.py": f"def run(x):\n{LOOP}\n\ndef walk(x, pace=1, gait=None):\n    return x\n"}
+"""What upstream has at every tip, before the edit of a case."""
+CASES: dict[str, dict[str, str | None]] = {
+    "nothing that anybody reads": {"keel/idle.py": "def idle():\n    return 2\n"},
+    "lines move": {"keel/run.py": f"# new\n\n\n{BASE['keel/run.py']}"},
+    "another body": {"keel/run.py": str(BASE["keel/run.py"]).replace("step * x", "step + x")},
+    "a name vanishes": {"keel/run.py": f"def run(x):\n{LOOP}"},
+    "a lost name comes back elsewhere": {"keel/idle.py": f"def lost(x):\n{LOOP}"},
+    "a lost name comes back where it was": {"keel/run.py": f"{BASE['keel/run.py']}\n\ndef lost(x):\n{LOOP}"},
+    "a module vanishes": {"keel/hull/plank.py": None},
+    "a module appears that hides a name": {"keel/hull/saw.py": "def saw(wood, iron):\n    return wood\n"},
+    "a package binds another thing": {"keel/hull/__init__.py": "from keel.idle import idle as saw\n"},
+    "a package takes the place of a module": {"keel/hull/plank.py": None, "keel/hull/plank/__init__.py": "saw = 3\n"},
+    "a starred name vanishes": {"keel/berth.py": "def candle():\n    return 1\n"},
+    "a star is taken away": {"keel/cabin.py": "def bunk():\n    return 1\n"},
+    "a star is added far away": {"keel/berth.py": "from keel.idle import *\n\n\ndef lamp(oil):\n    return oil\n"},
+    "a method is no longer inherited": {"keel/boat.py": "class Boat:\n    pass\n"},
+    "a base gets another method": {"keel/base.py": "class Base:\n    def sail(self, wind, gust):\n        return wind\n"},
+    "a base keeps no attribute": {"keel/base.py": "class Base:\n    def sail(self, wind):\n        return wind\n"},
+    "a call passes more": {"keel/use.py": "from keel.run import walk\n\n\ndef go():\n    return walk(1, gait=2)\n"},
+    "a call appears": {"keel/idle.py": "from keel.run import walk\n\n\ndef idle():\n    return walk(1, gait=2)\n"},
+    "a module imports a target": {"keel/idle.py": "from keel.run import run as hurry\n\n\ndef idle():\n    return hurry(1)\n"},
+    "a config key goes": {"keel/args.py": "def add(parser):\n    pass\n"},
+    "a config key comes": {"keel/idle.py": "def idle(args):\n    return args.unheard\n"},
+    "another version": {"pyproject.toml": '[project]\nname = "keel"\nversion = "2.0.0"\n'},
+    "no longer Python": {"keel/run.py": "def run(:\n"},
+}  # fmt: skip
+OURS = """\
+import keel.boat
+import keel.deck
+import keel.hull
+import keel.run
+from harbour.engine import register_patch
+
+
+def our_sail(self, wind):
+    return self.rig
+
+
+@register_patch("run", backend="keel", backend_versions=["<1.9"])
+def patch_run(ctx):
+    keel.run.run = lambda x: x
+
+
+@register_patch("walk", backend="keel", condition=lambda ctx: getattr(ctx.args, "kept", False))
+def patch_walk(ctx):
+    keel.run.walk = lambda x, pace=1: x
+
+
+@register_patch("lost", backend="keel", condition=lambda ctx: getattr(ctx.args, "unheard", False))
+def patch_lost(ctx):
+    keel.run.lost = lambda x: x
+
+
+@register_patch("hull", backend="keel")
+def patch_hull(ctx):
+    keel.hull.saw = lambda wood: wood
+    keel.deck.bunk = lambda: 2
+    keel.deck.lamp = lambda: 2
+
+
+@register_patch("boat", backend="keel")
+def patch_boat(ctx):
+    keel.boat.Boat.sail = our_sail
+"""
+USES = """\
+from keel.boat import Boat
+from keel.hull import saw
+from keel.run import walk
+
+
+class Dinghy(Boat):
+    def sail(self, wind):
+        return self.rig
+
+
+def go():
+    return walk(saw(1), pace=2)
+"""
+ENGINE = """\
+def register_patch(patch_id, backend=None, backend_versions=None, condition=None):
+    def register(handler):
+        return handler
+
+    return register
+"""
+CONFIG = """\
+[project]
+name = "harbour"
+git = "downstream"
+
+[backends.keel]
+path = "third_party/keel"
+objects = "upstream"
+packages = ["keel"]
+patches = ["harbour/patches"]
+"""
+
+
+class Days:
+    """One project, whose upstream goes on."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.upstream = History.start(root / "upstream")
+        pin = self.upstream.commit("pin", dict(PIN))
+        self.base = self.upstream.commit("base", dict(BASE))
+        ours = History.start(root / "downstream")
+        ours.gitlink("third_party/keel", pin)
+        files = {"harbour/__init__.py": "import harbour.patches.all_patches\n", "harbour/patches/__init__.py": ""}
+        files |= {"harbour/engine.py": ENGINE, "harbour/patches/all_patches.py": OURS, "harbour/use.py": USES}
+        ours.commit("ours", dict(files))
+        (root / "layline.toml").write_text(CONFIG)
+
+    def edit(self, files: Mapping[str, str | None]) -> str:
+        """One more tip: the base with these files."""
+        whole = {**PIN, **BASE}
+        held = {path.relative_to(self.upstream.path).as_posix() for path in self.upstream.path.rglob("*.*")}
+        gone = {path: None for path in held if path not in whole and not path.startswith(".git")}
+        return self.upstream.commit("edit", {**gone, **whole, **files})
+
+    def ask(self, tip: str) -> tuple[KeptDrift, int]:
+        """The rows at a tip, and how many of them and of our files were recalled."""
+        told: list[int] = []
+        workspace = open_workspace(self.root / "layline.toml")
+        options = DriftOptions(to=tip, culprits=True)
+
+        def count(what: str, done: int, total: int) -> None:
+            told.extend([done] if what == KEPT else [])
+
+        _, found = find_drift(workspace, "keel", options, count)
+        return found, sum(told)
+
+
+@pytest.fixture(scope="module")
+def days(tmp_path_factory: pytest.TempPathFactory) -> Days:
+    return Days(tmp_path_factory.mktemp("days"))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_rows_of_an_earlier_tip(name: str, days: Days, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Believed from the base, and where that was checked; the answer is the one that is found with nothing kept."""
+    monkeypatch.setenv("LAYLINE_CACHE", str(days.root / "cache"))
+    days.ask(days.base)
+    tip = days.edit(CASES[name])
+    warm, _ = days.ask(tip)
+    monkeypatch.setenv("LAYLINE_CACHE", str(days.root / f"cold {name}"))
+    cold, kept = days.ask(tip)
+    assert kept == 0
+    assert warm == cold
+
+
+def test_most_rows_stay(days: Days, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAYLINE_CACHE", str(days.root / "few"))
+    first, _ = days.ask(days.base)
+    tip = days.edit(CASES["nothing that anybody reads"])
+    found, kept = days.ask(tip)
+    assert kept >= len(first.rows)
+    assert replace(found, rows=(), tip="") == replace(first, rows=(), tip="")
+    assert {row.tip_evidence.commit for row in found.rows if row.tip_evidence is not None} == {tip}
+
+
+def test_tips_in_a_row_are_checked(days: Days, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each tip from the caches of all before it, a branch that leaves the first parents among them."""
+    monkeypatch.setenv("LAYLINE_CACHE", str(days.root / "checked"))
+    monkeypatch.setenv("LAYLINE_CHECK", "1")
+    for name in ("another body", "a call appears", "a module vanishes", "a star is taken away"):
+        days.ask(days.edit(CASES[name]))
+    days.ask(days.base)
