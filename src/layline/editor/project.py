@@ -1,7 +1,8 @@
 """What an editor asks while one types: which of a file's patches are dead or break, and what stands behind a name.
 
-The project is read once, as it lies on disk. After an edit only that file and what it imports are read again, against
-the upstream that is open already; a patch whose replacement did not change keeps its verdict.
+The project is read once, as it lies on disk. After an edit only that file and what it imports are read again, of the
+file only functions that differ and those that name them, against the upstream that is open already; a patch whose
+replacement did not change keeps its verdict.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from layline.coupling.culprit import find_culprits
 from layline.coupling.drift import find_drifts
 from layline.coupling.reads import Reader
 from layline.coupling.replacements import Replacements
+from layline.editor.edits import Edit, compare_texts, parse_body
 from layline.errors import Error
 from layline.git.narrow import Narrow
 from layline.patches.drift.lines import say_commit, tell_row
@@ -66,6 +68,8 @@ class EditorProject:
     """Path → text as it stands in the editor."""
     known: dict[str, list[Patched]] = field(default_factory=dict)
     """Path → what was said of it last."""
+    told: dict[str, tuple[str, dict[str, bytes]]] = field(default_factory=dict)
+    """Path → its text then, and what stood in the editor of other files."""
 
     @property
     def root(self) -> Path:
@@ -73,17 +77,38 @@ class EditorProject:
 
     def read(self, path: str, text: str) -> list[Patched]:
         """The patches of one file with the text it has in the editor."""
+        before, others = self.told.get(path) or (self._read_text(path), {})
         self.buffers[path] = text.encode("utf-8", "surrogatepass")
+        now = {name: data for name, data in self.buffers.items() if name != path}
+        if parse_body(text) is None:
+            return []  # between two keystrokes; what was said last is not forgotten
+        edit = compare_texts(before, text) if others == now else None
+        found = list(self._move_known(path, edit)) if edit is not None else []
+        if edit is None or edit.names:
+            fresh = self._read_anew(path, edit)
+            places = {_place(one) for one in fresh}
+            found = [*fresh, *(one for one in found if _place(one) not in places)]
+        self.known[path] = found
+        self.told[path] = text, now
+        return found
+
+    def _move_known(self, path: str, edit: Edit) -> Iterator[Patched]:
+        for one in self.known.get(path, ()):
+            effect = edit.move(one.effect, path)
+            if effect is not None:
+                yield Patched(one.backend, replace(one.row, location=effect.location, effect=effect), effect)
+
+    def _read_anew(self, path: str, edit: Edit | None) -> list[Patched]:
         tree = self._narrow(path)
         settings = self.reading.workspace.settings
         reading = read_downstream(tree, settings, open_cache(analyser=FACTS))
+        reading.only = {path: edit.names} if edit is not None else None
         found: list[Patched] = []
         for key, opened in self.opened.items():
             pin = self.reading.upstreams.pins.get(key)
             ups = self.reading.upstreams
             whole = name_effects(read_inventory(reading, key, ups.look_up, pin, ups.find_members))
             found += self._judge(key, opened, _keep_file(whole, path), tree)
-        self.known[path] = found
         return found
 
     def _judge(self, key: str, opened: OpenedDrift, inventory: Inventory, tree: Tree) -> Iterator[Patched]:
@@ -197,6 +222,10 @@ def write_pinned(opened: OpenedDrift, where: Evidence, backend: str) -> tuple[Pa
         file.write_bytes(data)
         file.chmod(0o444)
     return file, where.lines[0] if where.lines is not None else 1
+
+
+def _place(one: Patched) -> tuple[object, ...]:
+    return one.backend, one.effect.location, one.effect.target, one.effect.mutates
 
 
 def _keep_file(inventory: Inventory, path: str) -> Inventory:

@@ -72,6 +72,8 @@ class Reading:
     """Where patches keep originals on upstream."""
     silent: dict[str, Fate] = field(default_factory=dict)
     """Lines of installers that make no row: `path:line` → why."""
+    only: dict[str, frozenset[str]] | None = None
+    """Path → functions and classes outside registrations that are read; None: all. Nothing of it may be kept."""
 
     @cached_property
     def texts(self) -> dict[str, bytes]:
@@ -184,7 +186,7 @@ def read_inventory(
             given = [*_find_given(reading), sorted(reading.stashes.items())]
             packages = _all_packages(reading.settings)
             reading.machine.stashes = dict(reading.stashes)
-            reading.strays = find_unregistered(installer, reading.units, reading.facts, packages, given)
+            reading.strays = find_unregistered(installer, reading.units, reading.facts, packages, given, reading.only)
     patches = [_judge_activity(patch, backend, key, reading) for patch in _find_mine(reading, key)]
     settled = tuple(_settle_duplicates(patches, reading))
     effects = [effect for patch in settled for effect in patch.effects]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -62,11 +62,16 @@ class Strays:
 
 
 def find_unregistered(
-    installer: Installer, units: Units, facts: dict[str, Facts], packages: tuple[str, ...], given: list[object]
+    installer: Installer,
+    units: Units,
+    facts: dict[str, Facts],
+    packages: tuple[str, ...],
+    given: list[object],
+    only: Mapping[str, frozenset[str]] | None = None,
 ) -> Strays:
     """Every effect of the downstream that no handler has run, by place; read once for all backends.
 
-    `given` is what all readings depend on beside the files.
+    `given` is what all readings depend on beside the files; `only` some functions of some files are read (`Read`).
     """
     modules, configured = installer.machine.modules, installer.machine.registries.configured
     ours = {path: one for path, one in facts.items() if path in modules.names_by_path}
@@ -81,7 +86,7 @@ def find_unregistered(
             break
     helpers = frozenset(name for outline in outlines.values() for name in outline.helpers)
     paths = [*outlines, *(path for path in ours if path not in outlines and not helpers.isdisjoint(ours[path].called))]
-    read = Read(helpers | configured, find_hooked(modules, facts), packages)
+    read = Read(helpers | configured, find_hooked(modules, facts), packages, only)
     leaks = tuple(dict.fromkeys(leak for outline in outlines.values() for leak in outline.leaks))
     shared = [*given, packages, read.hooked]
     subjects = {

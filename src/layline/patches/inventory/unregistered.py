@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -78,6 +78,15 @@ class Read:
     """Functions of ours and the modules they are handed once these are imported."""
     packages: tuple[str, ...]
     """Those of all backends; empty: everything."""
+    only: Mapping[str, frozenset[str]] | None = None
+    """Path → functions and classes that are read; None: all of every file."""
+
+    def wants(self, function: Function, path: str | None) -> bool:
+        if self.only is None:
+            return True
+        heir = function.bound.of if isinstance(function.bound, Instance) else function.bound
+        names = {function.name.partition(".")[0], heir.name if isinstance(heir, Class) else ""}
+        return not names.isdisjoint(self.only.get(path or "", ()))
 
 
 def select(items: Iterable[Unregistered], scope: Scope, known: Iterable[Effect]) -> list[Unregistered]:
@@ -176,6 +185,8 @@ def find_in_module(
     for function in functions:
         seen = look_at(function.node)
         if function.node in handlers or not (seen.writes or seen.calls & read.calls):
+            continue
+        if not read.wants(function, module.path):
             continue
         for given in hand_over(read.hooked.get(function.dotted, [])):
             machine.begin()

@@ -1,0 +1,95 @@
+"""What one edit of a file touches: functions and classes that differ, and where everything else stands now."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from layline.core.evidence import Location
+from layline.source.walking import walk
+
+if TYPE_CHECKING:
+    from layline.core.patch import Effect
+
+_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """The difference between two texts of one file."""
+
+    names: frozenset[str]
+    """Functions and classes at the top level that differ, and those that name one of them, directly or by others."""
+    moved: tuple[tuple[int, int, int], ...]
+    """First and last line of each other statement as it was, and by how many lines it moved."""
+
+    def move(self, effect: Effect, path: str) -> Effect | None:
+        """An effect of the file where it stands now; None where its own lines, or those that it names, differ."""
+        places = (effect.location, effect.replacement_at, effect.helper, effect.called_at)
+        now = [self._move(place, path) if place is not None else None for place in places]
+        if any(one is None for place, one in zip(places, now, strict=True) if place is not None) or now[0] is None:
+            return None
+        return replace(effect, location=now[0], replacement_at=now[1], helper=now[2], called_at=now[3])
+
+    def _move(self, place: Location, path: str) -> Location | None:
+        if place.path != path:
+            return place
+        for first, last, lines in self.moved:
+            if first <= place.line <= last:
+                return Location(path, place.line + lines)
+        return None
+
+
+def compare_texts(before: str, after: str) -> Edit | None:
+    """None where a statement differs that is no function or class: then all of the file has to be read."""
+    then, now = parse_body(before), parse_body(after)
+    if then is None or now is None:
+        return None
+    old, new = ({node.name: ast.dump(node) for node in side if isinstance(node, _NAMED)} for side in (then, now))
+    differ = {name for name in {*old, *new} if old.get(name) != new.get(name)}
+    kept = [[node for node in side if getattr(node, "name", None) not in differ] for side in (then, now)]
+    if [ast.dump(node) for node in kept[0]] != [ast.dump(node) for node in kept[1]] or _repeats(then) or _repeats(now):
+        return None
+    names = _find_users(differ, now)
+    moved = (
+        (_first(one), one.end_lineno or one.lineno, _first(two) - _first(one))
+        for one, two in zip(*kept, strict=True)
+        if getattr(one, "name", None) not in names
+    )
+    return Edit(names, tuple(moved))
+
+
+def _find_users(names: set[str], body: list[ast.stmt]) -> frozenset[str]:
+    """These, and all functions and classes that name one of them."""
+    words = {node.name: set(_find_words(node)) for node in body if isinstance(node, _NAMED)}
+    found, fresh = set(names), set(names)
+    while fresh:
+        fresh = {name for name, said in words.items() if name not in found and said & fresh}
+        found |= fresh
+    return frozenset(found)
+
+
+def _find_words(node: ast.AST) -> Iterator[str]:
+    for inner in walk(node):
+        match inner:
+            case ast.Name(id=name) | ast.Attribute(attr=name):
+                yield name
+
+
+def parse_body(text: str) -> list[ast.stmt] | None:
+    """The statements of a text; None where it is no Python."""
+    try:
+        return ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def _repeats(body: list[ast.stmt]) -> bool:
+    names = [node.name for node in body if isinstance(node, _NAMED)]
+    return len(names) != len(set(names))
+
+
+def _first(node: ast.stmt) -> int:
+    return min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", ()))])
