@@ -193,6 +193,9 @@ class Drift(OfCommit):
     totals: dict[str, int]
     listed: int
     not_compared: list[NotCompared]
+    read_keys: int
+    """Rows about a config key that a patch reads and upstream dropped; the others are the listed effects that were
+    compared."""
     rows: list[DriftRow]
     elsewhere: list[Elsewhere]
     stale: list[Stale]

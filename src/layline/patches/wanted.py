@@ -14,7 +14,7 @@ from layline.core.patch import Style, TargetKind
 if TYPE_CHECKING:
     from layline.core.patch import Effect, Inventory, Patch
     from layline.coupling.drift_model import Drift
-    from layline.patches.drift.report import Elsewhere
+    from layline.patches.drift.elsewhere import Elsewhere
 
 DEAD, NEVER_ACTIVE, STATE = "dead", "never-active", "state"
 """Kinds of a list beside the styles."""

@@ -1,14 +1,17 @@
 """Markdown → PDF: tagged, fonts embedded, links live, the same bytes for the same input.
 
 A document can read no file and reach no network: the default engine (Typst) gets strings alone and an empty root; the
-alternative (WeasyPrint) gets escaped HTML and a fetcher that refuses every address.
+alternative (WeasyPrint) gets escaped HTML and a fetcher that refuses every address. Another engine is a name in
+`core.environment` and a module of that name here.
 """
 
 from __future__ import annotations
 
+import importlib
 import re
 import tempfile
 import unicodedata
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
@@ -21,7 +24,6 @@ from layline.errors import ConfigError, Error
 from layline.render.markup import Document, parse_document
 from layline.render.sheet import Sheet
 from layline.render.typst import breakable_title, quote, render_typst
-from layline.render.weasyprint import render_weasyprint
 
 ENGINES: tuple[str, ...] = get_args(PdfEngine)
 _DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})")
@@ -112,7 +114,9 @@ def print_pdf(markdown: str, sheet: Sheet, engine: Engine = TYPST) -> Printed:
     document = parse_document(markdown)
     if engine.name == "typst":
         return _typst(document, sheet, engine.fonts)
-    made = render_weasyprint(markdown, sheet, style=engine.style, sizes=_SIZES)
+    module = importlib.import_module(f"layline.render.{engine.name}")  # only who asks for it loads it
+    render: Callable[..., bytes | None] = getattr(module, f"render_{engine.name}")
+    made = render(markdown, sheet, style=engine.style, sizes=_SIZES)
     if made is None:
         raise TooLong(document.title or sheet.title)
     return Printed(made)

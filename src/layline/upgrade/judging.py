@@ -21,9 +21,9 @@ from layline.coupling.model import Consequence, Coupling, Touch
 from layline.coupling.own_code import judge_ours, read_indexes, read_ours
 from layline.coupling.reading import Finder
 from layline.git.overlay import Overlay
+from layline.patches.drift.elsewhere import TOUCHES, Elsewhere
 from layline.patches.drift.imports import find_failing_imports
 from layline.patches.drift.read import OpenedDrift, open_drift, settle
-from layline.patches.drift.report import TOUCHES, Elsewhere
 from layline.source import Definition, DefinitionKind, Resolver, Tree
 from layline.upgrade.absolute import Judged, OwnGround, Standing, find_judged
 from layline.upgrade.patched import find_judged_effects

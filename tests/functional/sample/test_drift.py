@@ -84,3 +84,13 @@ def test_bad_input_is_one_sentence(sample: Sample, words: tuple[str, ...], compl
     assert result.code == 2, result.out
     assert complaint in result.err
     assert "Traceback" not in result.err
+
+
+@pytest.mark.parametrize("backend", ["keel", "spar"])
+def test_totals_of_list_and_drift_agree_or_say_why(sample: Sample, backend: str) -> None:
+    listed = layline("patches", "list", backend, "--format", "json", cwd=sample.harbor).json
+    found = layline("patches", "drift", backend, "--date", "2026-06-30", "--format", "json", cwd=sample.harbor).json
+    effects = sum(len(patch["effects"]) for patch in listed["patches"]) + len(listed["unregistered"])
+    left_out = sum(item["effects"] for item in found["not_compared"])
+    assert found["listed"] == effects
+    assert len(found["rows"]) == effects - left_out + found["read_keys"]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib
 import io
 import re
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import Any
 import pypdf
 import pytest
 
+from layline.core.environment import install
 from layline.errors import ConfigError, Error
 from layline.render.pdf import ENGINES, Engine, TooLong, print_pdf, print_somehow, render_pdf
 from layline.render.sheet import Sheet
@@ -235,3 +237,9 @@ def test_no_word_is_printed_over_another_or_off_the_page(engine: str, name: str)
     assert words
     assert find_overlaps(words) == []
     assert find_outside(words, MARGIN, A4_WIDTH - MARGIN) == []
+
+
+@pytest.mark.parametrize("name", ENGINES[1:])
+def test_another_engine_is_a_module_of_its_name(name: str) -> None:
+    assert callable(getattr(importlib.import_module(f"layline.render.{name}"), f"render_{name}"))
+    assert name in install(name)

@@ -9,7 +9,7 @@ from layline.core.prose import count
 from layline.core.why import Reason, Why, say
 from layline.coupling.drift_model import Drift
 from layline.coupling.roots import explain, find_roots
-from layline.patches.drift.report import IMPORTS, Elsewhere
+from layline.patches.drift.elsewhere import IMPORTS, Elsewhere
 
 
 def find_failing_imports(rows: Iterable[Drift]) -> Iterator[Elsewhere]:

@@ -9,7 +9,7 @@ from layline import codec
 from layline.core.drift import Uncompared
 from layline.core.evidence import Skipped
 from layline.coupling.drift_model import Drift
-from layline.patches.drift.report import Elsewhere
+from layline.patches.drift.elsewhere import Elsewhere
 from layline.workspace.kept import Results, result_key
 
 if TYPE_CHECKING:

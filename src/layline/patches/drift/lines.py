@@ -17,7 +17,8 @@ from layline.coupling.roots import Root, explain
 from layline.patches.drift.report import UNCOMPARED
 
 if TYPE_CHECKING:
-    from layline.patches.drift.report import DriftReport, Elsewhere
+    from layline.patches.drift.elsewhere import Elsewhere
+    from layline.patches.drift.report import DriftReport
 
 DOES_NOT_FIT = "does-not-fit"
 _TOGETHER = 3
@@ -242,6 +243,9 @@ def _close(drift: DriftReport, *, listed: bool) -> Iterator[str]:
     if fits:
         how = "." if listed else ": list with `--severity note`."
         yield f"{count(fits, 'effect')} still {'fits' if fits == 1 else 'fit'}{how}"
+    if drift.read_keys:
+        what = f"{count(drift.read_keys, 'config key')} that a patch reads"
+        yield f"Beside the {count(drift.listed, 'listed effect')}, {what} {verb(drift.read_keys, 'has')} a row."
     for reason, number in drift.uncompared.items():
         if reason is not Uncompared.FILTERED:
             whole = count(drift.listed, "listed effect")

@@ -31,10 +31,11 @@ from layline.coupling.subjects import Judged, Subject, count_uncompared, find_su
 from layline.coupling.upstream_keys import find_keys
 from layline.patches.declared_keys import Schema, read_schema
 from layline.patches.drift.ask import Asked, DriftOptions
+from layline.patches.drift.elsewhere import IMPORTS, TOUCHES, Elsewhere, tells_elsewhere
 from layline.patches.drift.imports import find_failing_imports
 from layline.patches.drift.kept import KEPT, KeptDrift
 from layline.patches.drift.mentions import Mentions, find_mentions
-from layline.patches.drift.report import IMPORTS, TOUCHES, Elsewhere, number_repeats, tells_elsewhere
+from layline.patches.drift.report import number_repeats
 from layline.patches.drift.rows import Asked as AskedFor
 from layline.patches.drift.rows import RowKeeper, note_names
 from layline.patches.kept import read_inventories

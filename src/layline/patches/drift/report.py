@@ -8,34 +8,28 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from layline.core.drift import DriftKind, Uncompared
-from layline.core.evidence import Alert, Evidence, Location, Severity, Skipped, encode_skipped
+from layline.core.evidence import Alert, Evidence, Severity, Skipped, encode_skipped
+from layline.core.prose import count
 from layline.core.report import Annotation, Bullets, Cell, Inline, Paragraph, Report, Section, Table
 from layline.core.revision import Commit
 from layline.core.why import say
-from layline.coupling.drift_model import Drift, finding_id
-from layline.coupling.model import Consequence, Coupling, Touch
+from layline.coupling.drift_model import Drift
 from layline.coupling.roots import explain
 from layline.patches.drift.baseline import Accepted
+from layline.patches.drift.elsewhere import (
+    Elsewhere,
+    annotate_elsewhere,
+    encode_accepted,
+    encode_elsewhere,
+    encode_evidence,
+)
 from layline.patches.drift.rules import RULES
 
 if TYPE_CHECKING:
-    from layline.core.answers import NamedCommit, Place
+    from layline.core.answers import NamedCommit
     from layline.patches import answers
 
 SCHEMA: Literal["layline.drift/1"] = "layline.drift/1"
-IMPORTS = "imports"
-TOUCHES = {
-    Touch.IMPORT: IMPORTS,
-    Touch.MODULE: IMPORTS,
-    Touch.SCRIPT: IMPORTS,
-    Touch.ATTRIBUTE: "reads",
-    Touch.FIELD: "reads",
-    Touch.SUBCLASS: "subclasses",
-    Touch.OVERRIDE: "overrides",
-    Touch.CALL: "calls",
-}
-"""What our code does with a name outside patches, in a word; patches have rows of their own."""
-"""How an import that fails is called among places outside patches."""
 _TITLES = {
     Severity.BREAKS: "Breaks at the tip",
     Severity.LOOK: "Worth a look",
@@ -57,32 +51,6 @@ _RISK = (
     "Modules that imported the object by value before a patch rebinds it keep the old one; other risks are "
     "told in words."
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Elsewhere:
-    """A place outside patches that no longer fits upstream: an import, a base, an override, a call, a field."""
-
-    touch: str
-    target: str
-    location: Location
-    severity: Severity
-    detail: str
-    new_target: str | None = None
-    tip_evidence: Evidence | None = None
-    culprit: str | None = None
-
-    @property
-    def id(self) -> str:
-        """Stable while file, target, what we do with it and severity stay the same; lines may move."""
-        return finding_id(self.touch, self.target, self.location.path, self.severity.value)
-
-
-def tells_elsewhere(item: Coupling) -> bool:
-    """Whether a place outside patches is told: what surely breaks; of overrides and calls also what may."""
-    if item.consequence is Consequence.WILL_BREAK:
-        return item.touch in TOUCHES
-    return item.consequence is Consequence.MAY_BREAK and item.touch in {Touch.OVERRIDE, Touch.CALL}
 
 
 def count_kinds(rows: list[Drift]) -> dict[str, int]:
@@ -120,10 +88,15 @@ class DriftReport:
     elsewhere: tuple[Elsewhere, ...] = ()
     elsewhere_accepted: tuple[tuple[Elsewhere, Accepted], ...] = ()
 
+    @property
+    def read_keys(self) -> int:
+        """Rows about a config key that a patch reads and upstream dropped: no effect of the list."""
+        return sum(row.effect is None for row in self.rows)
+
 
 def build_report(drift: DriftReport) -> Report:
     return Report(
-        title=f"{drift.label}: drift of {len(drift.rows)} effects",
+        title=f"{drift.label}: drift of {_say_rows(drift)}",
         meta=(
             ("downstream", f"{drift.downstream.repo} at {drift.downstream.commit}"),
             ("pin", f"{drift.pin.hash} ({drift.pin.date})"),
@@ -133,6 +106,11 @@ def build_report(drift: DriftReport) -> Report:
         alerts=tuple(_alerts(drift)),
         skipped=drift.skipped,
     )
+
+
+def _say_rows(drift: DriftReport) -> str:
+    keys = f" and {count(drift.read_keys, 'config key')} that a patch reads" if drift.read_keys else ""
+    return f"{count(len(drift.rows) - drift.read_keys, 'effect')}{keys}"
 
 
 def _sections(drift: DriftReport) -> Iterator[Section]:
@@ -280,24 +258,11 @@ def _find_findings(drift: DriftReport) -> Iterator[Annotation]:
     for row in drift.rows:
         yield _finding(row, None)
     for item in drift.elsewhere:
-        yield _finding_elsewhere(item, None)
+        yield annotate_elsewhere(item, None)
     for row, reason in drift.accepted:
         yield _finding(row, f"{reason.reason} (until {reason.until})")
     for item, reason in drift.elsewhere_accepted:
-        yield _finding_elsewhere(item, f"{reason.reason} (until {reason.until})")
-
-
-def _finding_elsewhere(item: Elsewhere, accepted: str | None) -> Annotation:
-    return Annotation(
-        id=item.id,
-        rule=RULES[item.touch],
-        severity=item.severity,
-        path=item.location.path,
-        line=item.location.line,
-        upstream=item.tip_evidence,
-        message=f"{item.touch} {item.target}: {item.detail}",
-        accepted=accepted,
-    )
+        yield annotate_elsewhere(item, f"{reason.reason} (until {reason.until})")
 
 
 def _finding(row: Drift, accepted: str | None) -> Annotation:
@@ -332,33 +297,15 @@ def encode_drift(drift: DriftReport) -> answers.Drift:
             {"reason": reason.value, "effects": number, "why": UNCOMPARED[reason]}
             for reason, number in drift.uncompared.items()
         ],
+        "read_keys": sum(row.effect is None for row in rows),
         "rows": [encode_row(row, accepted.get(id(row))) for row in rows],
         "elsewhere": [
-            *(_encode_elsewhere(item, None) for item in drift.elsewhere),
-            *(_encode_elsewhere(item, accepted) for item, accepted in drift.elsewhere_accepted),
+            *(encode_elsewhere(item, None) for item in drift.elsewhere),
+            *(encode_elsewhere(item, accepted) for item, accepted in drift.elsewhere_accepted),
         ],
         "stale": [{"id": item.id, "reason": item.reason, "until": item.until.isoformat()} for item in drift.stale],
         "skipped": encode_skipped(drift.skipped),
     }
-
-
-def _encode_elsewhere(item: Elsewhere, accepted: Accepted | None) -> answers.Elsewhere:
-    return {
-        "id": item.id,
-        "touch": item.touch,
-        "target": item.target,
-        "location": str(item.location),
-        "severity": item.severity.value,
-        "detail": item.detail,
-        "new_target": item.new_target,
-        "tip_evidence": encode_evidence(item.tip_evidence),
-        "culprit": item.culprit,
-        "accepted": _encode_accepted(accepted),
-    }
-
-
-def _encode_accepted(accepted: Accepted | None) -> answers.Accepted | None:
-    return None if accepted is None else {"reason": accepted.reason, "until": accepted.until.isoformat()}
 
 
 def encode_row(row: Drift, accepted: Accepted | None = None) -> answers.DriftRow:
@@ -392,7 +339,7 @@ def encode_row(row: Drift, accepted: Accepted | None = None) -> answers.DriftRow
         "risks": [say(item) for item in row.risks],
         "copied": row.copied,
         "retire": say(row.retire) if row.retire is not None else None,
-        "accepted": _encode_accepted(accepted),
+        "accepted": encode_accepted(accepted),
     }
 
 
@@ -404,16 +351,4 @@ def encode_commit(commit: Commit | None) -> NamedCommit | None:
         "date": commit.date,
         "pull_request": commit.pull_request,
         "subject": commit.subject,
-    }
-
-
-def encode_evidence(evidence: Evidence | None) -> Place | None:
-    if evidence is None:
-        return None
-    return {
-        "repo": evidence.repo,
-        "commit": evidence.commit,
-        "path": evidence.path,
-        "lines": list(evidence.lines) if evidence.lines else None,
-        "link": evidence.permalink,
     }
