@@ -48,6 +48,6 @@ def cache_clear() -> Answer:
     for path in files:
         with suppress(FileNotFoundError):  # another process was faster
             path.unlink()
-    data = {"schema": "layline.cache-clear/1", "folder": str(folder), "freed_bytes": freed}
+    data: answers.CacheClear = {"schema": "layline.cache-clear/1", "folder": str(folder), "freed_bytes": freed}
     title = f"Deleted {show_size(freed)} below {folder}" if files else f"There is nothing to delete below {folder}"
     return Answer(report=Report(title=title, sections=()), data=data)

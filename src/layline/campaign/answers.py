@@ -253,7 +253,7 @@ class Judged(TypedDict):
     failed: list[GateResult]
     left_out: list[str]
     environment: Environment
-    seed: int
+    seed: str
 
 
 class Brief(TypedDict):

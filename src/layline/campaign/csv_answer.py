@@ -21,6 +21,7 @@ from layline.errors import RecordError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from layline.campaign import answers
     from layline.campaign.values.bench_csv import BenchTable, Cell
     from layline.campaign.values.scores import Difference
 
@@ -82,7 +83,7 @@ def _judge(item: Difference) -> str:
     return "within the files' own noise" if item.within_noise else "beyond the files' own noise"
 
 
-def encode_table(table: BenchTable, snr_db: float | None) -> dict[str, Any]:
+def encode_table(table: BenchTable, snr_db: float | None) -> answers.Bench:
     return {
         "schema": "layline.bench/1",
         "rows": [{name: encode_cell(value) for name, value in row.cells.items()} for row in table.rows],
@@ -111,7 +112,7 @@ def encode_cell(value: Cell) -> Any:
     return value
 
 
-def encode_difference(item: Difference) -> dict[str, Any]:
+def encode_difference(item: Difference) -> answers.BenchDifference:
     return {
         "label": item.label,
         "before": item.before,

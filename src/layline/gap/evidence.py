@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from layline.core.evidence import encode_skipped
 from layline.gap.facts import find_facts
@@ -15,10 +15,11 @@ from layline.gap.short import Before
 
 if TYPE_CHECKING:
     from layline.core.evidence import Evidence, Fact
+    from layline.gap import answers
     from layline.gap.model import Gap
 
 
-SCHEMA = "layline.evidence/1"
+SCHEMA: Literal["layline.evidence/1"] = "layline.evidence/1"
 
 
 def find_before(places: Places, today: date) -> Before | None:
@@ -47,7 +48,7 @@ def read_before(evidence: Path) -> Before | None:
         return None
 
 
-def build_evidence(gap: Gap, id_: str, day: date, before: Before | None = None) -> dict[str, Any]:
+def build_evidence(gap: Gap, id_: str, day: date, before: Before | None = None) -> answers.EvidenceFile:
     """Every fact with its evidence; repositories and commits are named once and referred to by number."""
     commits: dict[tuple[str, str], int] = {}
     facts = [encode_fact(fact, commits) for fact in find_facts(gap)]
@@ -68,17 +69,17 @@ def build_evidence(gap: Gap, id_: str, day: date, before: Before | None = None) 
     }
 
 
-def render_evidence(evidence: dict[str, Any]) -> str:
+def render_evidence(evidence: answers.EvidenceFile) -> str:
     """JSON with one line per fact: it compares well in a diff, and is quick to write."""
     head = {key: value for key, value in evidence.items() if key not in {"facts", "skipped"}}
     lines = [f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}," for key, value in head.items()]
-    for name in ("facts", "skipped"):
-        rows = ",\n".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in evidence[name])
+    for name, listed in (("facts", evidence["facts"]), ("skipped", evidence["skipped"])):
+        rows = ",\n".join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in listed)
         lines.append(f'"{name}": [\n{rows}\n]' + ("," if name == "facts" else ""))
     return "{\n" + "\n".join(lines) + "\n}\n"
 
 
-def encode_fact(fact: Fact[Any], commits: dict[tuple[str, str], int]) -> dict[str, Any]:
+def encode_fact(fact: Fact[Any], commits: dict[tuple[str, str], int]) -> answers.Fact:
     return {
         "name": fact.name,
         "value": fact.value,
@@ -86,8 +87,8 @@ def encode_fact(fact: Fact[Any], commits: dict[tuple[str, str], int]) -> dict[st
     }
 
 
-def _encode_place(evidence: Evidence, commits: dict[tuple[str, str], int]) -> dict[str, Any]:
-    place: dict[str, Any] = {"at": commits.setdefault((evidence.repo, evidence.commit), len(commits))}
+def _encode_place(evidence: Evidence, commits: dict[tuple[str, str], int]) -> answers.FactPlace:
+    place: answers.FactPlace = {"at": commits.setdefault((evidence.repo, evidence.commit), len(commits))}
     if evidence.path is not None:
         place["path"] = evidence.path
     if evidence.lines is not None:

@@ -24,6 +24,7 @@ from layline.workspace.kept import Results, result_key
 
 if TYPE_CHECKING:
     from layline.core.evidence import Alert
+    from layline.gap import answers
     from layline.gap.model import Gap
     from layline.git import Repository
     from layline.workspace.open import Workspace
@@ -111,7 +112,7 @@ def _result_key(
 
 def build_texts(
     workspace: Workspace, gap: Gap, places: Places, day: date, before: Before | None, render: Callable[[Report], str]
-) -> tuple[tuple[str, str], dict[str, Any], dict[str, Any]]:
+) -> tuple[tuple[str, str], dict[str, Any], answers.EvidenceFile]:
     """Report and summary as Markdown, the record and the evidence as plain data: a pure function of the gap."""
     where = places.evidence.relative_to(workspace.root).as_posix()
     texts = (

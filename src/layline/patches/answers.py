@@ -327,7 +327,7 @@ class Seen(TypedDict):
     target: str
     how: str
     value: str
-    at: str
+    at: str | None
     effect: NotRequired[str]
 
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
 from layline.errors import Error
 from layline.patches.declared_keys import Schema, read_schema
-from layline.patches.find import find_word
+from layline.patches.find import Hit, find_word
 from layline.patches.named import as_patch
 from layline.patches.notes import Claim, Verdict, check_notes
 
 if TYPE_CHECKING:
     from layline.core.patch import Inventory
     from layline.core.report import Inline
+    from layline.patches import answers
     from layline.patches.opened import OpenedInventory
     from layline.source import Tree
     from layline.workspace.open import Workspace
@@ -41,13 +42,36 @@ def build_found(opened: OpenedInventory, inventories: list[Inventory], word: str
         title=f"{len(hits)} match{'' if len(hits) == 1 else 'es'} for {word!r}",
         sections=(Section(title="", blocks=blocks),),
     )
-    data = {
+    data: answers.Found = {
         "schema": "layline.patches-find/1",
         "word": word,
         "commit": workspace.commit,
-        "hits": [asdict(hit) for hit in hits],
+        "hits": [_encode_hit(hit) for hit in hits],
     }
     return Answer(report=report, data=data)
+
+
+def _encode_hit(hit: Hit) -> answers.Hit:
+    return {
+        "backend": hit.backend,
+        "patch": hit.patch,
+        "where": hit.where,
+        "text": hit.text,
+        "location": hit.location,
+        "rank": hit.rank,
+    }
+
+
+def _encode_claim(claim: Claim) -> answers.Claim:
+    return {
+        "line": claim.line,
+        "flag": claim.flag,
+        "kind": claim.kind,
+        "said": claim.said,
+        "verdict": claim.verdict.value,
+        "reason": claim.reason,
+        "evidence": claim.evidence,
+    }
 
 
 def build_noted(opened: OpenedInventory, inventories: list[Inventory], file: Path, text: str) -> Answer:
@@ -56,17 +80,18 @@ def build_noted(opened: OpenedInventory, inventories: list[Inventory], file: Pat
     schemas = {key: _schema(workspace, opened.tree, key) for key in workspace.settings.backends}
     claims = check_notes(text, [_with_strays(one) for one in inventories], schemas, opened.reading.texts)
     counts = Counter(claim.verdict.value for claim in claims)
-    data = {
+    data: answers.Notes = {
         "schema": "layline.patches-notes/1",
         "file": str(file),
         "commit": workspace.commit,
         "counts": {verdict.value: counts.get(verdict.value, 0) for verdict in Verdict},
-        "claims": [{**asdict(claim), "verdict": claim.verdict.value} for claim in claims],
+        "claims": [_encode_claim(claim) for claim in claims],
+        "searched": sorted(opened.reading.texts),
     }
     report = _report(file, claims, counts)
     searched = f"{len(opened.reading.texts)} Python files, without tests and vendored code"
     meta = (("downstream", f"{workspace.downstream.name} at {workspace.commit}"), ("searched", searched))
-    return Answer(report=replace(report, meta=meta), data={**data, "searched": sorted(opened.reading.texts)})
+    return Answer(report=replace(report, meta=meta), data=data)
 
 
 def _with_strays(inventory: Inventory) -> Inventory:

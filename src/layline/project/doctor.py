@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from layline.config import Backend
+    from layline.project import answers
     from layline.workspace.open import Workspace
 
 
@@ -52,15 +53,24 @@ def build_answer(title: str, meta: tuple[tuple[str, str], ...], summary: str, fi
             *_say_remedies("Optional", [item for item in findings if item.state == "absent"]),
         ),
     )
-    data = {
+    data: answers.Doctor = {
         "schema": "layline.doctor/1",
-        "findings": [
-            {"subject": i.subject, "what": i.what, "state": i.state, "detail": i.detail, "remedy": i.remedy}
-            | ({"value": i.value} if i.value else {})
-            for i in findings
-        ],
+        "findings": [_encode(item) for item in findings],
     }
     return Answer(report=report, data=data)
+
+
+def _encode(item: Finding) -> answers.Finding:
+    told: answers.Finding = {
+        "subject": item.subject,
+        "what": item.what,
+        "state": item.state,
+        "detail": item.detail,
+        "remedy": item.remedy,
+    }
+    if item.value:
+        told["value"] = item.value
+    return told
 
 
 def _say_remedies(title: str, findings: list[Finding]) -> Iterator[Section]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from layline.core.evidence import Severity
 from layline.core.listing import Diagnostic, Group, Listing
@@ -20,9 +20,10 @@ from layline.upgrade.refs import Ref, date_refs, find_listed, find_span, find_ta
 
 if TYPE_CHECKING:
     from layline.git import Repository
+    from layline.upgrade import answers
     from layline.workspace.open import Workspace
 
-SCHEMA = "layline.matrix/1"
+SCHEMA: Literal["layline.matrix/1"] = "layline.matrix/1"
 _HEAT = {Fit.OK: 0.0, Fit.LOOK: 1.0, Fit.ABSENT: 2.0, Fit.BREAKS: 3.0}
 _SHOWN = 6
 
@@ -34,11 +35,11 @@ def ask_matrix(
     upstream, pin = pin_of(workspace, key)
     refs, every = wanted
     chosen = choose_refs(upstream, refs, (pin, workspace.settings.backend(key).ref), every)
-    answers = []
+    judged = []
     for number, ref in enumerate(chosen, 1):
         progress(f"judging {ref.name}", number, len(chosen))
-        answers.append(judge_cells(workspace, key, ref.commit))
-    return build_matrix(chosen, answers)
+        judged.append(judge_cells(workspace, key, ref.commit))
+    return build_matrix(chosen, judged)
 
 
 def build_matrix_answer(workspace: Workspace, key: str, matrix: Matrix) -> Answer:
@@ -92,7 +93,7 @@ def _dated(upstream: Repository, named: list[tuple[str, str]]) -> list[tuple[str
     return [(name, commit, dates[commit]) for name, commit in named]
 
 
-def _find_safe(upstream: Repository, pin: str, matrix: Matrix) -> dict[str, Any] | None:
+def _find_safe(upstream: Repository, pin: str, matrix: Matrix) -> answers.SafeRef | None:
     """The newest of these commits that comes after the pin and breaks nothing."""
     for ref in reversed(matrix.usable):
         ahead = upstream.git("rev-list", "--left-right", "--count", f"{pin}...{ref.commit}").split()
@@ -168,7 +169,7 @@ def _since(row: Row) -> str:
     return f"{row.first_break.name}{f': {row.culprit.subject}' if row.culprit is not None else ''}"
 
 
-def _encode(matrix: Matrix, key: str, safe: dict[str, Any] | None) -> dict[str, Any]:
+def _encode(matrix: Matrix, key: str, safe: answers.SafeRef | None) -> answers.Matrix:
     return {
         "schema": SCHEMA,
         "backend": key,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Literal
 
 from layline.core.evidence import Location, Severity
 from layline.core.listing import Diagnostic, Group, Listing
@@ -11,9 +11,10 @@ from layline.core.prose import count, verb
 from layline.core.report import Answer, Block, Bullets, Code, Paragraph, Report, Section
 from layline.core.revision import Commit
 from layline.patches.drift.report import encode_commit
+from layline.upgrade import answers
 from layline.upgrade.values import SETTINGS, Break, Mend, Plan, Step
 
-SCHEMA = "layline.upgrade/1"
+SCHEMA: Literal["layline.upgrade/1"] = "layline.upgrade/1"
 
 
 def build_answer(plan: Plan, label: str) -> Answer:
@@ -124,7 +125,7 @@ def _build_report(plan: Plan, title: str) -> Report:
     return Report(title=title, sections=tuple(sections))
 
 
-def encode_plan(plan: Plan) -> dict[str, Any]:
+def encode_plan(plan: Plan) -> answers.Plan:
     return {
         "schema": SCHEMA,
         "backend": plan.backend,
@@ -140,7 +141,7 @@ def encode_plan(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _encode_step(step: Step) -> dict[str, Any]:
+def _encode_step(step: Step) -> answers.Step:
     return {
         "to": step.to,
         "date": step.date,
@@ -152,7 +153,7 @@ def _encode_step(step: Step) -> dict[str, Any]:
     }
 
 
-def _encode_mend(mend: Mend) -> dict[str, Any]:
+def _encode_mend(mend: Mend) -> answers.Mend:
     return {
         "file": mend.file,
         "lines": list(mend.lines),
@@ -166,5 +167,5 @@ def _encode_mend(mend: Mend) -> dict[str, Any]:
     }
 
 
-def _encode_break(one: Break) -> dict[str, Any]:
+def _encode_break(one: Break) -> answers.Broken:
     return {"file": one.location.path, "line": one.location.line, "target": one.target, "way": one.way, "why": one.why}

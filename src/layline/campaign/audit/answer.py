@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from layline.campaign import answers
 from layline.campaign.audit import RULES, CampaignFolder, Violation
 from layline.core.evidence import Alert, Severity
 from layline.core.report import Bullets, Cell, Paragraph, Report, Section, Table
@@ -53,7 +54,7 @@ def build_report(folder: CampaignFolder, place: str, violations: tuple[Violation
     )
 
 
-def encode_audit(folder: CampaignFolder, place: str, violations: tuple[Violation, ...]) -> dict[str, object]:
+def encode_audit(folder: CampaignFolder, place: str, violations: tuple[Violation, ...]) -> answers.CampaignAudit:
     return {
         "schema": "layline.campaign-audit/1",
         "campaign": folder.name,

@@ -10,6 +10,7 @@ from layline.campaign.measure.final_checks import describe_trace
 from layline.core.report import Answer, Bullets, Report, Section, Table
 
 if TYPE_CHECKING:
+    from layline.campaign import answers
     from layline.campaign.ledger.state import Round
     from layline.campaign.values.measurement import GateResult, Measurement
     from layline.campaign.values.verdict import Verdict
@@ -33,7 +34,7 @@ def build_explained(item: Round, measurement: Measurement, verdict: Verdict, pla
         Section(title="Accuracy", blocks=(_tell_accuracy(measurement),)),
         Section(title="Confinement", blocks=(Bullets(tuple(_tell_confinement(measurement))),)),
     )
-    data = {
+    data: answers.Explained = {
         "schema": "layline.campaign-explain/1",
         "round": item.number,
         "recorded": codec.encode(item.verdict) if item.verdict else None,

@@ -13,6 +13,7 @@ from layline.errors import BenchError, ConfigError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from layline.campaign import answers
     from layline.campaign.check_operator import Finding as OperatorFinding
     from layline.campaign.values.measurement import GateResult, Measurement
     from layline.campaign.values.operator import Operator, Shape
@@ -39,7 +40,7 @@ def build_checked(name: str, operator: Operator, findings: Sequence[OperatorFind
             "one verdict."
         )
         sections.append(Section(title="Next", blocks=(Bullets((more,)),)))
-    data = {
+    data: answers.CheckedOperator = {
         "schema": "layline.check-operator/1",
         "operator": name,
         "passed": not failed,
@@ -84,7 +85,7 @@ def build_judged(candidate: Path, against: str, measurement: Measurement, verdic
     sections.append(Section(title="Properties", blocks=(Table(columns=("", "property", "evidence"), rows=gates),)))
     if measurement.left_out:
         sections.append(Section(title="Not looked at", blocks=(Bullets(measurement.left_out),)))
-    data = {
+    data: answers.Judged = {
         "schema": "layline.judge/1",
         "candidate": str(candidate),
         "against": against,

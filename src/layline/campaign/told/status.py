@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from layline import codec
 from layline.campaign.ledger.rules import find_duties, read_score
@@ -16,6 +16,7 @@ from layline.core.report import Answer, Bullets, Paragraph, Report, Section, Tab
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from layline.campaign import answers
     from layline.campaign.ledger.state import Round, State
     from layline.campaign.values.verdict import Verdict
 
@@ -156,7 +157,7 @@ def _gain(item: Round) -> str:
     return f"{interval.estimate:+.2%} (≥ {interval.lower:+.2%})" if interval else "–"
 
 
-def encode_state(state: State) -> dict[str, Any]:
+def encode_state(state: State) -> answers.Campaign:
     return {
         "schema": "layline.campaign/1",
         "name": state.manifest.name,
@@ -172,7 +173,7 @@ def encode_state(state: State) -> dict[str, Any]:
     }
 
 
-def encode_round(state: State, item: Round) -> dict[str, Any]:
+def encode_round(state: State, item: Round) -> answers.Round:
     verdict = codec.encode(item.verdict) if item.verdict else None
     return {
         "schema": "layline.round/1",

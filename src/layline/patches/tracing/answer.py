@@ -9,6 +9,7 @@ from layline.core.report import Answer, Cell, Paragraph, Report, Section, Table
 
 if TYPE_CHECKING:
     from layline.core.report import Block
+    from layline.patches import answers
     from layline.patches.tracing.compare import Traced
 
 _LIMITS = (
@@ -65,7 +66,7 @@ def _tables(columns: tuple[str, ...], rows: list[Any]) -> tuple[Block, ...]:
     return (Table(columns=columns, rows=tuple(rows)),) if rows else (Paragraph("None."),)
 
 
-def _encode(traced: Traced, commit: str, words: tuple[str, ...], code: int) -> dict[str, Any]:
+def _encode(traced: Traced, commit: str, words: tuple[str, ...], code: int) -> answers.Trace:
     return {
         "schema": "layline.patches-trace/1",
         "command": list(words),
