@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from layline.campaign.operators import NAMES
 from layline.campaign.operators.find import find_operator
 from layline.core.report import Answer, Bullets, Code, Report, Section, Table
 from layline.errors import ConfigError
+
+if TYPE_CHECKING:
+    from layline.campaign import answers
 
 
 def campaign_operators(name: str | None = None, start: str | None = None) -> Answer:
@@ -17,13 +22,14 @@ def campaign_operators(name: str | None = None, start: str | None = None) -> Ans
         )
         table = Table(columns=("operator", "what", "metric", "starting kernels"), rows=rows)
         report = Report(title="Operators", sections=(Section(title="", blocks=(table,)),))
-        return Answer(report=report, data={"schema": "layline.operators/1", "operators": [item.name for item in found]})
+        names: answers.Operators = {"schema": "layline.operators/1", "operators": [item.name for item in found]}
+        return Answer(report=report, data=names)
     operator = find_operator(name).operator
     shapes = tuple(
         f"{shape.label}: " + ", ".join(f"{key}={value}" for key, value in shape.sizes) for shape in operator.shapes
     )
     sections = [Section(title="Shapes", blocks=(Bullets(shapes),))]
-    data = {
+    data: answers.Operator = {
         "schema": "layline.operators/1",
         "operator": operator.name,
         "shapes": [shape.label for shape in operator.shapes],

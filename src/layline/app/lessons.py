@@ -19,6 +19,8 @@ from layline.git.write import open_work_tree
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from layline.campaign import answers
+
 
 def lessons_list(root: Path | None = None, *, withdrawn: bool = False) -> Answer:
     """Every lesson of the project, newest file order kept; withdrawn ones only on request."""
@@ -43,7 +45,8 @@ def lessons_list(root: Path | None = None, *, withdrawn: bool = False) -> Answer
         else Paragraph("No lesson yet.")
     )
     report = Report(title="Lessons", sections=(Section(title="", blocks=(block,)),))
-    return Answer(report=report, data={"schema": "layline.lessons/1", "lessons": data})
+    told: answers.Lessons = {"schema": "layline.lessons/1", "lessons": data}
+    return Answer(report=report, data=told)
 
 
 def lessons_show(lesson_id: str, root: Path | None = None) -> Answer:
@@ -54,10 +57,8 @@ def lessons_show(lesson_id: str, root: Path | None = None) -> Answer:
     section = Section(
         title=lesson.origin, blocks=(Bullets(tuple(lines)), Paragraph(Cell(f"{file}:{lesson.line}", code=True)))
     )
-    return Answer(
-        report=Report(title=f"Lesson {lesson.id}", sections=(section,)),
-        data={"schema": "layline.lessons/1", "lessons": [encode_lesson(lesson, str(file))]},
-    )
+    told: answers.Lessons = {"schema": "layline.lessons/1", "lessons": [encode_lesson(lesson, str(file))]}
+    return Answer(report=Report(title=f"Lesson {lesson.id}", sections=(section,)), data=told)
 
 
 def lessons_add(

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from layline.core.report import Answer, Paragraph, Report, Section, Table
 from layline.project.skills import find_places, find_skills, plan_copy, write_copy
+
+if TYPE_CHECKING:
+    from layline.project import answers
 
 
 def skills_list() -> Answer:
@@ -16,7 +20,10 @@ def skills_list() -> Answer:
         title="Agent skills",
         sections=(Section(title="", blocks=(Table(columns=("skill", "when to use it"), rows=rows),)),),
     )
-    data = {"schema": "layline.skills/1", "skills": [{"name": name, "description": text} for name, text in rows]}
+    data: answers.Skills = {
+        "schema": "layline.skills/1",
+        "skills": [{"name": name, "description": text} for name, text in rows],
+    }
     return Answer(report=report, data=data)
 
 
@@ -37,4 +44,5 @@ def skills_install(root: Path, *, places: tuple[str, ...] = ()) -> Answer:
     if renamed:
         said.append(f"The project has its own {' and '.join(renamed)}: they stay as they are.")
     report = Report(title="Agent skills", sections=(Section(title="", blocks=tuple(map(Paragraph, said))),))
-    return Answer(report=report, data={"schema": "layline.skills/1", "written": written, "skills": names})
+    data: answers.WrittenSkills = {"schema": "layline.skills/1", "written": written, "skills": names}
+    return Answer(report=report, data=data)

@@ -130,7 +130,8 @@ def build_answer(
     problems: dict[str, list[tuple[Path, str]]],
     today: date,
 ) -> Answer:
-    sections, reports = [], []
+    sections = []
+    reports: list[answers.WrittenReport] = []
     for one in made:
         changed = set(written[one.places.id])
         items = tuple(
@@ -145,13 +146,16 @@ def build_answer(
         sections[-1] = replace(
             sections[-1], blocks=(*sections[-1].blocks, Paragraph(told), *([Bullets(tuple(found))] if found else []))
         )
-        files = [{"path": _relative(workspace, path), "changed": path in changed} for path in one.places.all]
+        files: list[answers.WrittenFile] = [
+            {"path": _relative(workspace, path), "changed": path in changed} for path in one.places.all
+        ]
         reports.append(
             {"backend": one.key, "id": one.places.id, "files": files, "problems": found, "record": one.record}
         )
     alerts = tuple(alert for one in made for alert in one.alerts)
     report = Report(title="Gap reports", sections=tuple(sections), alerts=alerts)
-    return Answer(report=report, data={"schema": "layline.gap-report/1", "date": today.isoformat(), "reports": reports})
+    data: answers.GapReport = {"schema": "layline.gap-report/1", "date": today.isoformat(), "reports": reports}
+    return Answer(report=report, data=data)
 
 
 def _relative(workspace: Workspace, path: Path) -> str:

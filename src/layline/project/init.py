@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from layline.git import Repository
+    from layline.project import answers
     from layline.source.checkouts import Checkout
     from layline.source.survey import Submodule, WrittenPin
 
@@ -351,7 +352,8 @@ def build_answer(file: Path, proposed: ProposedSettings) -> Answer:
         alerts=alerts,
         sections=(Section(title="", blocks=blocks), Section(title="Next", blocks=(Bullets(steps),))),
     )
-    backends = [{"key": draft.key, "remarks": list(draft.remarks), "choices": list(draft.choices)} for draft in drafts]
-    return Answer(
-        report=report, data={"schema": "layline.init/1", "file": str(file), "backends": backends, "text": text}
-    )
+    backends: list[answers.Draft] = [
+        {"key": draft.key, "remarks": list(draft.remarks), "choices": list(draft.choices)} for draft in drafts
+    ]
+    data: answers.Init = {"schema": "layline.init/1", "file": str(file), "backends": backends, "text": text}
+    return Answer(report=report, data=data)

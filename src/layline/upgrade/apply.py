@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from layline.core.progress import Progress, silent
 from layline.core.prose import count
@@ -23,9 +23,10 @@ from layline.upgrade.values import Plan, Step, digest_text
 
 if TYPE_CHECKING:
     from layline.git import Repository
+    from layline.upgrade import answers
     from layline.workspace.open import Workspace
 
-SCHEMA = "layline.upgrade-apply/1"
+SCHEMA: Literal["layline.upgrade-apply/1"] = "layline.upgrade-apply/1"
 _TAIL = 2000
 
 
@@ -259,7 +260,7 @@ def _answer(plan: Plan, label: str, name: str, done: int, made: list[Made]) -> A
             f"Look at it: git log --reverse -p HEAD..{name}; then `layline upgrade check {plan.backend} --at {name}`."
         ),
     )
-    data: dict[str, Any] = {
+    data: answers.Applied = {
         "schema": SCHEMA,
         "backend": plan.backend,
         "branch": name,

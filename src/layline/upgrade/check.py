@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Literal
 
 from layline.core.evidence import Severity
 from layline.core.listing import Diagnostic, Group, Listing
@@ -15,9 +16,10 @@ from layline.upgrade.judging import find_lines
 from layline.upgrade.trailers import Promise, parse_promise
 
 if TYPE_CHECKING:
+    from layline.upgrade import answers
     from layline.workspace.open import Workspace
 
-SCHEMA = "layline.upgrade-check/1"
+SCHEMA: Literal["layline.upgrade-check/1"] = "layline.upgrade-check/1"
 _RULE = Rule(
     id="UPGRADE101",
     name="DoesNotFit",
@@ -36,12 +38,12 @@ def build_check_answer(
     label = workspace.label(key)
     there = read_commit(workspace.open_backend(key), commit)
     title = _say(label, standing, f"{commit[:8]} ({there.date})", promise, len(find_lines(today)))
-    data: dict[str, Any] = {
+    data: answers.Checked = {
         "schema": SCHEMA,
         "backend": key,
         "commit": workspace.commit,
         "pin": commit,
-        "places": [{**encode_judged(one), "misfit_today": one in today} for one in standing.places],
+        "places": [encode_judged(one, today) for one in standing.places],
         "does_not_fit": len(standing.bad_lines),
         "does_not_fit_today": len(find_lines(today)),
         "planned": promise.left if promise is not None else None,
@@ -69,7 +71,7 @@ def read_promise(workspace: Workspace) -> Promise | None:
     return parse_promise(text.decode("utf-8", "replace"))
 
 
-def encode_judged(one: Judged) -> dict[str, Any]:
+def encode_judged(one: Judged, today: Collection[Judged] = ()) -> answers.Judged:
     return {
         "file": one.location.path,
         "line": one.location.line,
@@ -78,6 +80,7 @@ def encode_judged(one: Judged) -> dict[str, Any]:
         "fits": one.fits,
         "why": one.why,
         "evidence": str(one.evidence) if one.evidence is not None else None,
+        "misfit_today": one in today,
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Literal
 
 from layline.core.evidence import Severity, Skipped, encode_skipped
 from layline.core.listing import Diagnostic, Group, Listing
@@ -20,7 +20,10 @@ from layline.patches.drift.lines import count_places, tell_row
 from layline.upgrade.fleet_file import FleetProject, read_fleet
 from layline.workspace.open import Workspace
 
-SCHEMA = "layline.fleet/1"
+if TYPE_CHECKING:
+    from layline.upgrade import answers
+
+SCHEMA: Literal["layline.fleet/1"] = "layline.fleet/1"
 OPTIONS = DriftOptions(culprits=True)
 _SHOWN = 20
 """Places of one project that the page names."""
@@ -63,7 +66,7 @@ def find_members(file: Path, progress: Progress = silent) -> tuple[list[Member],
 
 def build_fleet_answer(members: list[Member], skipped: list[Skipped]) -> Answer:
     title = _say(members)
-    data: dict[str, Any] = {
+    data: answers.Fleet = {
         "schema": SCHEMA,
         "projects": [_encode(one) for one in members],
         "skipped": encode_skipped(skipped),
@@ -157,7 +160,7 @@ def _build_report(title: str, members: list[Member], skipped: tuple[Skipped, ...
     return Report(title=title, sections=tuple(sections), skipped=skipped)
 
 
-def _encode(one: Member) -> dict[str, Any]:
+def _encode(one: Member) -> answers.Member:
     return {
         "project": one.project,
         "backend": one.backend,

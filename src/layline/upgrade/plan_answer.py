@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from layline.core.evidence import Location, Severity
 from layline.core.listing import Diagnostic, Group, Listing
@@ -11,8 +11,10 @@ from layline.core.prose import count, verb
 from layline.core.report import Answer, Block, Bullets, Code, Paragraph, Report, Section
 from layline.core.revision import Commit
 from layline.patches.drift.report import encode_commit
-from layline.upgrade import answers
 from layline.upgrade.values import SETTINGS, Break, Mend, Plan, Step
+
+if TYPE_CHECKING:
+    from layline.upgrade import answers
 
 SCHEMA: Literal["layline.upgrade/1"] = "layline.upgrade/1"
 

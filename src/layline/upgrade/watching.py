@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from layline import codec
 from layline.core.evidence import Location, Severity, Skipped
@@ -24,9 +24,10 @@ from layline.upgrade.judging import judge_between, pin_of
 from layline.upgrade.news import Event, News, Place, Remembered, find_news
 
 if TYPE_CHECKING:
+    from layline.upgrade import answers
     from layline.workspace.open import Workspace
 
-SCHEMA = "layline.news/1"
+SCHEMA: Literal["layline.news/1"] = "layline.news/1"
 _WORDS = {
     News.BROKE: "breaks at the tip now",
     News.MENDED: "does not break any more",
@@ -122,7 +123,7 @@ def say_badge(seen: Seen) -> str:
 def build_news_answer(workspace: Workspace, seen: Seen, today: date) -> Answer:
     events, last, now, skipped = seen.events, seen.last, seen.now, seen.skipped
     title = _say(events, last, now)
-    data: dict[str, Any] = {
+    data: answers.News = {
         "schema": SCHEMA,
         "since": last.date if last is not None else None,
         "upto": today.isoformat(),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,50 @@ _FILES = {
     "layline.watch-state/1",
 }
 """What is written beside answers and read by Layline alone, or a copy of records."""
+
+
+_MADE_ELSEWHERE = {
+    "app/doctor_executor.py",
+    "campaign/audit/answer.py",
+    "campaign/loop/finish.py",
+    "campaign/told/brief.py",
+    "gap/show.py",
+    "patches/drift/answer.py",
+    "patches/port/ported.py",
+    "periodic/run.py",
+}
+"""Joined from dictionaries that the codec made, by the names of facts, or below the room that declares them; a run holds
+each against its schema."""
+_NO_ANSWERS = ("cli/", "dashboard/")
+"""Examples of the help, and files of the site."""
+
+
+def test_answers_are_typed_where_they_are_built() -> None:
+    root = Path(package.__file__).parent
+    untyped = {
+        path.relative_to(root).as_posix()
+        for path in root.rglob("*.py")
+        if '"schema"' in (text := path.read_text(encoding="utf-8")) and path.name != "answers.py"
+        for _ in find_untyped(ast.parse(text))
+    }
+    assert {path for path in untyped if not path.startswith(_NO_ANSWERS)} == _MADE_ELSEWHERE
+
+
+def find_untyped(tree: ast.AST) -> Iterator[ast.Dict]:
+    """Dictionaries with a schema that neither their variable nor their function declares as an answer."""
+    typed: list[ast.Dict] = []
+    for node in ast.walk(tree):
+        match node:
+            case ast.AnnAssign(annotation=kind, value=ast.Dict() as made) if "answers." in ast.unparse(kind):
+                typed.append(made)
+            case ast.FunctionDef(returns=ast.expr() as kind) if "answers." in ast.unparse(kind):
+                inner = (one.value for one in ast.walk(node) if isinstance(one, ast.Return))
+                typed += [made for made in inner if isinstance(made, ast.Dict)]
+    for node in ast.walk(tree):
+        keys = node.keys if isinstance(node, ast.Dict) else []
+        has_schema = any(isinstance(key, ast.Constant) and key.value == "schema" for key in keys)
+        if isinstance(node, ast.Dict) and has_schema and not any(node is one for one in typed):
+            yield node
 
 
 def test_every_schema_that_the_code_names_is_declared() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from layline.campaign import answers
 from layline.campaign.audit import RULES, CampaignFolder, Violation
 from layline.core.evidence import Alert, Severity
 from layline.core.report import Bullets, Cell, Paragraph, Report, Section, Table
@@ -54,7 +53,7 @@ def build_report(folder: CampaignFolder, place: str, violations: tuple[Violation
     )
 
 
-def encode_audit(folder: CampaignFolder, place: str, violations: tuple[Violation, ...]) -> answers.CampaignAudit:
+def encode_audit(folder: CampaignFolder, place: str, violations: tuple[Violation, ...]) -> dict[str, object]:
     return {
         "schema": "layline.campaign-audit/1",
         "campaign": folder.name,
