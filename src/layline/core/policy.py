@@ -83,7 +83,7 @@ def _fire(inputs: Inputs, policy: Policy) -> Iterator[tuple[Label, str]]:
     for label, what, value, limit in limits:
         if limit and value is not None and value >= limit:
             one, many = what.split("|")
-            yield label, f"{value} {one if value == 1 else many} (threshold of {label}: {limit})"
+            yield label, f"{value} {one if value == 1 else many} (our rule: {label} from {limit} on)"
     if inputs.dependency_floor is not None:
         yield Label.PLAN, f"the tip needs {inputs.dependency_floor}"
     yield Label.MONITOR, "no threshold is reached"

@@ -11,6 +11,7 @@ from layline.core.evidence import Severity
 from layline.core.why import say
 from layline.coupling.drift_model import find_breaking
 from layline.coupling.model import Consequence, State
+from layline.gap.causes import find_culprit
 from layline.gap.overview import find_broken_places
 
 if TYPE_CHECKING:
@@ -73,13 +74,12 @@ def group_broken(gap: Gap) -> list[BrokenName]:
         if one.consequence is Consequence.WILL_BREAK
     ]
     rows += [
-        (row.target or row.patch, str(row.location), _say_patch(row), row.culprit.hash if row.culprit else None)
+        (row.target or row.patch, str(row.location), _say_patch(row), find_culprit(gap.couplings, row))
         for row in find_further_patches(gap)
     ]
-    first = {place: cause.commit for cause in gap.causes for place in cause.places}
     groups: dict[str, list[tuple[str, tuple[int, str], str | None]]] = {}
     for target, place, said, culprit in rows:
-        groups.setdefault(target, []).append((place, said, first.get(place, culprit)))
+        groups.setdefault(target, []).append((place, said, culprit))
     found = [
         BrokenName(
             target=target,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from layline.coupling.drift_model import find_breaking
 from layline.coupling.model import Consequence
+from layline.coupling.roots import explain
 from layline.gap.model import Cause
 
 if TYPE_CHECKING:
@@ -17,13 +18,14 @@ if TYPE_CHECKING:
 
 def find_causes(log: Iterable[Commit], couplings: Iterable[Coupling], patches: Iterable[Drift]) -> tuple[Cause, ...]:
     """Causes, the weightiest first; the log is newest first. A place whose commit nobody found has no cause."""
-    commits = list(log)
+    commits, couplings = list(log), list(couplings)
     order = {commit.hash: index for index, commit in enumerate(reversed(commits))}
     numbers = {commit.hash: commit.pull_request for commit in commits}
     first: dict[str, tuple[int, str]] = {}
-    targets: dict[str, list[str]] = {}
+    broken: dict[str, list[str]] = {}
+    unknown: dict[str, list[str]] = {}
     for place, target, culprit in _find_broken(couplings, patches):
-        targets.setdefault(place, []).append(target)
+        (unknown.setdefault(place, []) if culprit is None else broken.setdefault(culprit, [])).append(target)
         if culprit is not None:
             found = (order.get(culprit, len(order)), culprit)
             first[place] = min(first.get(place, found), found)
@@ -35,7 +37,9 @@ def find_causes(log: Iterable[Commit], couplings: Iterable[Coupling], patches: I
             commit=culprit,
             number=numbers.get(culprit),
             places=tuple(places),
-            targets=tuple(dict.fromkeys(target for place in places for target in targets[place])),
+            targets=tuple(
+                dict.fromkeys([*broken[culprit], *(name for place in places for name in unknown.get(place, ()))])
+            ),
         )
         for culprit, places in grouped.items()
     )
@@ -47,4 +51,14 @@ def _find_broken(couplings: Iterable[Coupling], patches: Iterable[Drift]) -> Ite
         if one.consequence is Consequence.WILL_BREAK:
             yield str(one.location), one.target, one.culprit
     for row in find_breaking(patches):
-        yield str(row.location), row.target or row.patch, row.culprit.hash if row.culprit is not None else None
+        yield str(row.location), row.target or row.patch, find_culprit(couplings, row)
+
+
+def find_culprit(couplings: Iterable[Coupling], row: Drift) -> str | None:
+    """What broke a patch: of one that stands behind a failing import alone, what broke the import."""
+    root = explain(row)
+    if root is not None:
+        at = next((one.culprit for one in couplings if one.location == root.location and one.culprit), None)
+        if at is not None:
+            return at
+    return row.culprit.hash if row.culprit is not None else None

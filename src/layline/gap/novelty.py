@@ -37,11 +37,25 @@ def build_novelties(gap: Gap) -> tuple[Inline, ...]:
         items.append(f"New models: {listed(models, most=8)}.")
     if packages:
         beside = " beside models" if models else ""
-        items.append(f"New packages{beside}: {listed(packages, most=4)}.")
+        items.append(f"New packages{beside}: {listed(packages, most=3)}.")
     areas = [(area, changes) for area, changes in find_novelties(gap) if area not in _UNTOLD]
     areas.sort(key=lambda pair: pair[0] in _ASIDE)
     items += [_area_item(gap, area, changes) for area, changes in areas[:_MOST_AREAS]]
     return tuple(items)
+
+
+def tell_gone(gap: Gap) -> str:
+    """Packages that upstream deleted or moved away although code of ours uses them; empty where there are none."""
+    used = [(one.target, str(one.location)) for one in gap.couplings]
+    used += [(row.target or "", str(row.location)) for row in gap.patches or ()]
+    found: list[tuple[int, str]] = []
+    for package in gap.packages:
+        name = package.path.removeprefix("src/").replace("/", ".")
+        places = {place for target, place in used if target == name or target.startswith(f"{name}.")}
+        if package.kind == "removed" and places:
+            found.append((len(places), f"{package.path} ({len(places)})"))
+    named = [text for _, text in sorted(found, key=lambda pair: (-pair[0], pair[1]))]
+    return f"Gone upstream although we use them (places of ours): {listed(named, most=4)}." if named else ""
 
 
 def tell_classes(gap: Gap) -> str | None:

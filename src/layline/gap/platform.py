@@ -41,16 +41,13 @@ class PlatformChange:
         more = f" and {self.files - 1} more {'file' if self.files == 2 else 'files'}" if self.files > 1 else ""
         was, now = listed(list(self.pin), most=4), listed(list(self.tip), most=4)
         if self.is_lost and self.commented:
-            idle = (
-                ""
-                if set(self.commented) <= set(self.pin)
-                else f"; the comment has {listed(list(self.commented), most=4)}"
-            )
-            return f"{self.what}: {was} is gone, commented out{idle} (", f"{more})."
+            idle = "" if set(self.commented) <= set(self.pin) else f": {listed(list(self.commented), most=4)}"
+            left = f"only a comment is left{idle}"
+            return f"{self.what}: switched off in upstream's CI, {was} is gone ({left}; ", f"{more})."
         if self.is_lost:
             return f"{self.what}: {was} is gone (", f"{'' if self.at_tip else ' at the pin'}{more})."
         one = len(self.pin) == len(self.tip) == 1
-        said = (f"{was} → {now}" if one else f"gone {was}; new {now}") if self.pin else f"{now} is new"
+        said = (f"{was} → {now}" if one else f"from {was} to {now}") if self.pin else f"{now} is new"
         return f"{self.what}: {said} (", f"{'' if self.at_tip else ' at the pin'}{more})."
 
     def sentence(self) -> str:

@@ -9,7 +9,7 @@ from layline.core.report import Bullets, Paragraph, Report, Section, Table
 from layline.gap import statements
 from layline.gap.breaks import BrokenName, count_touched, find_places, group_broken
 from layline.gap.cells import commit_cell, own_place
-from layline.gap.novelty import build_novelties
+from layline.gap.novelty import build_novelties, tell_gone
 from layline.gap.report_coupling import (
     build_folded_integration,
     build_folded_sources,
@@ -60,7 +60,7 @@ def build_report(gap: Gap, *, day: date, evidence_path: str, before: Before | No
         build_representative(gap),
         build_integration(gap),
         build_sources(evidence_path),
-        Section(title="Appendix", blocks=(Paragraph("Open a line to see its rows."),), sections=folded),
+        Section(title="Appendix", blocks=(Paragraph("The rows behind the report."),), sections=folded),
     )
     return Report(title=title_of(gap), sections=sections, meta=_meta(gap, day), skipped=gap.skipped[:MOST_SKIPPED])
 
@@ -135,7 +135,7 @@ def _high_level(gap: Gap, before: Before | None) -> Section:
 
 
 def _recommendation(gap: Gap) -> Section:
-    advice = f"{gap.recommendation}, by the rule: {gap.recommendation.rule}."
+    advice = f"{gap.recommendation}: {gap.recommendation.rule}."
     text = f"{advice[:1].upper()}{advice[1:]} {_tell_plan(gap)}".rstrip()
     return Section(title="Recommendation", blocks=(Paragraph(text),))
 
@@ -153,7 +153,7 @@ def _tell_plan(gap: Gap) -> str:
     ]
     rest = len(breaking) - len(stops)
     lighter = f" and at {count(rest, 'lighter stop')} of the detailed report" if rest else ""
-    return f"Plan: stop at {listed(stops)}{lighter}; then the tip. Each break was found at the tip: test at every stop."
+    return f"Plan: stop at {listed(stops)}{lighter}; then the tip. Test at every stop."
 
 
 def _key_dependencies(gap: Gap) -> Section:
@@ -168,10 +168,13 @@ def _key_dependencies(gap: Gap) -> Section:
 
 def _representative(gap: Gap) -> Section:
     touching = [change for change in gap.changes.kept if change.ours]
-    shown = (*build_novelties(gap)[:2], *(change_item(gap, change) for change in weighty_changes(gap)[:3]))
-    text = (
-        f"{count(len(gap.changes.kept), 'change')} of code, {len(touching) or 'none'} in files we import or patch (●)."
+    gone = tell_gone(gap)
+    shown = (
+        *((gone,) if gone else ()),
+        *build_novelties(gap)[:2],
+        *(change_item(gap, change) for change in weighty_changes(gap)[:2]),
     )
+    text = f"{count(len(gap.changes.kept), 'change')} of code, {len(touching) or 'none'} in files we import or patch."
     blocks = (Paragraph(text[:1].upper() + text[1:]), Bullets(shown)) if shown else (Paragraph("No change of code."),)
     return Section(title="Representative upstream changes", blocks=blocks)
 
@@ -180,7 +183,7 @@ def _integration(gap: Gap) -> Section:
     foot = gap.footprint
     where = listed(list(foot.folders), most=3)
     beyond = statements.beyond_sentence(gap)
-    text = f"{count(foot.tracked, 'tracked file')} ({foot.non_empty} non-empty, {foot.python} Python) in {where}."
+    text = f"{count(foot.tracked, 'tracked file')} ({foot.tracked - foot.non_empty} empty, {foot.python} Python) in {where}."
     lines = [f"{text} {shorten(beyond, 110)}" if beyond else text] if foot.folders else []
     if gap.stale_keys:
         keys = listed([stale.written or stale.key for stale in gap.stale_keys], most=3)

@@ -62,7 +62,7 @@ def _footprint(gap: Gap) -> list[Block]:
     if not foot.folders:
         return [Paragraph("No integration folder is configured for this backend.")]
     where = listed(list(foot.folders), most=6)
-    text = f"{count(foot.tracked, 'tracked file')} ({foot.non_empty} non-empty, {foot.python} Python) in {where}."
+    text = f"{count(foot.tracked, 'tracked file')} ({foot.tracked - foot.non_empty} empty, {foot.python} Python) in {where}."
     more = [told for told in (statements.outside_sentence(gap), statements.beyond_sentence(gap)) if told]
     return [Paragraph(" ".join([text, *more]))]
 
@@ -188,7 +188,9 @@ def _files(gap: Gap) -> Section:
     table = Table(
         columns=("file", "places that break", "to look at", "that fit"), rows=rows, numeric=frozenset({1, 2, 3})
     )
-    return Section(title=f"Files of ours: {len(hurt)} affected", blocks=(table,) if rows else ())
+    errors = sum(1 for path in hurt if counted[path]["break"])
+    title = f"Files of ours: {errors} with errors, {len(hurt) - errors} with warnings only"
+    return Section(title=title, blocks=(table,) if rows else ())
 
 
 def _definitions(gap: Gap) -> Section:

@@ -248,9 +248,9 @@ def build_representative(gap: Gap) -> Section:
     changes = gap.changes
     intro = (
         f"{count(len(changes.kept), 'change')} of code by pull request, "
-        f"{len([one for one in changes.kept if one.ours]) or 'none'} of them in files we import or patch (●). Left "
+        f"{len([one for one in changes.kept if one.ours]) or 'none'} of them in files we import or patch. Left "
         "out: "
-        f"{count(changes.reverted, 'commit')} that cancel out and {changes.housekeeping} of bots, CI, builds, docs and "
+        f"{count(changes.reverted, 'commit')} (reverted ones with their reverts) and {changes.housekeeping} of bots, CI, builds, docs and "
         "tests."
     )
     blocks: list[Block] = [Paragraph(intro[:1].upper() + intro[1:])]
@@ -276,7 +276,7 @@ def _changes_by_area(gap: Gap) -> Section:
 
 
 def change_item(gap: Gap, change: UpstreamChange) -> Inline:
-    mark = "● " if change.ours else ""
+    ours = f", {count(len(change.ours), 'file')} we use" if change.ours else ""
     link = change_link(gap, change)
     cell = link if isinstance(link, Cell) else Cell(str(link))
-    return (f"{mark}{shorten(change.title, 110)} (", cell, f", {change.date}, {count(change.files, 'code file')})")
+    return (f"{shorten(change.title, 110)} (", cell, f", {change.date}, {count(change.files, 'code file')}{ours})")

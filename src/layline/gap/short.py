@@ -14,17 +14,14 @@ from layline.coupling.model import Touch
 from layline.gap import statements
 from layline.gap.breaks import find_places
 from layline.gap.cells import commit_cell
-from layline.gap.novelty import build_novelties
+from layline.gap.novelty import build_novelties, tell_gone
 
 if TYPE_CHECKING:
     from layline.core.report import Block, Inline
     from layline.gap.model import Cause, Gap
 
 
-_JUDGED = (
-    "Each break was found at the tip and is dated by the commit behind it; what breaks only in between is not seen: "
-    "test at every stop."
-)
+_JUDGED = "We compared only pin and tip; breaks that exist only in between are not listed, so test at every stop."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,9 +39,8 @@ def build_short(gap: Gap, before: Before | None) -> Section:
     blocks: list[Block] = [Paragraph(statements.headline(gap))]
     blocks += [Paragraph(text) for text in (since_sentence(gap, before), cost_sentence(gap)) if text]
     blocks += [Paragraph(root) for root in _root_cause(gap)]
-    blocks += [
-        Paragraph(f"Recommendation: {gap.recommendation}, by the rule: {gap.recommendation.rule}. {_first_step(gap)}")
-    ]
+    blocks += [Paragraph(gone)] if (gone := tell_gone(gap)) else []
+    blocks += [Paragraph(f"Recommendation: {gap.recommendation}: {gap.recommendation.rule}. {_first_step(gap)}")]
     found = build_novelties(gap)
     if found:
         blocks += [Paragraph("What became possible upstream:"), Bullets(found)]
@@ -61,9 +57,8 @@ def since_sentence(gap: Gap, before: Before | None) -> str:
         if gap.pin.commit.hash.startswith(before.pin[:12])
         else f"the pin moved from {before.pin[:8]} to {gap.pin.commit.hash[:8]}"
     )
-    change = gap.distance.behind - before.behind
-    more = f"{abs(change)} {'more' if change > 0 else 'fewer'} than then" if change else "as many as then"
-    return f"Since the last report ({before.date}) {moved}; we are {gap.distance.behind} commits behind, {more}."
+    then = f"At the last report ({before.date}) we were {count(before.behind, 'commit')} behind"
+    return f"{then}; since then {moved}, and we are {gap.distance.behind} behind."
 
 
 def cost_sentence(gap: Gap) -> str:
@@ -74,9 +69,11 @@ def cost_sentence(gap: Gap) -> str:
     if not places:
         return "Nothing of ours breaks at the tip; the upgrade is a move of the pin and a run of the tests."
     files = len({place.rpartition(":")[0] for place in places})
-    size = f"Work: {count(len(places), 'place')} to fix in {count(files, 'file')} ({_how(gap, places)})"
-    lines = f", at least {count(gap.effort.lines, 'line')} with every use of what they import" if gap.effort else ""
-    return f"{size}{lines}. A place is one file:line of ours.{_causes(gap, len(places))}"
+    fix = f"{count(len(places), 'place')} (file:line of ours) to fix in {count(files, 'file')}"
+    change = "changes" if gap.effort and gap.effort.lines == 1 else "change"
+    later = "Counting every later use of the broken names, at least"
+    lines = f" {later} {count(gap.effort.lines, 'line')} {change}." if gap.effort else ""
+    return f"Work: {fix}: {_how(gap, places)}.{lines}{_causes(gap, len(places))}"
 
 
 def _how(gap: Gap, places: tuple[str, ...]) -> str:

@@ -116,7 +116,7 @@ def dependency_sentence(gap: Gap) -> str:
     python = [row for row in metadata if row.kind is Kind.PYTHON]
     runtime = [row for row in metadata if _is_need(row)]
     rest = len(metadata) - len(python) - len(runtime)
-    kinds = [f"{len(runtime)} of the run time"] if runtime else []
+    kinds = [f"{len(runtime)} at run time"] if runtime else []
     kinds += [f"{rest} of extras, builds and groups"] if rest else []
     parts = [f"{count(len(runtime) + rest, 'requirement')} ({listed(kinds)})"] if kinds else []
     parts += [f"the range of Python{f' ({len(python)} files)' if len(python) > 1 else ''}"] if python else []
@@ -169,9 +169,10 @@ def plan_sentence(gap: Gap) -> str:
     """What the stops are, and how many of the broken places they account for."""
     told = sum(step.places for step in gap.plan)
     total = gap.recommendation.inputs.will_break or 0
+    releases = "releases and " if gap.releases and any(is_version(name) for name, _ in gap.releases) else ""
     text = (
-        "Stops are releases and the last commits before changes that break a place of ours. Places were judged at the "
-        "tip only, so test at every stop."
+        f"Stops are {releases}the last commits before changes that break a place of ours. Only pin and tip were "
+        "compared, so test at every stop."
     )
     rest = total - told
     return f"{text} For {rest} of the {count(total, 'place')} the change was not found." if total and rest > 0 else text
@@ -232,7 +233,7 @@ def dependency_items(
     """Dependency shifts: what a run needs in one line, platforms and CI, then the rest; the same rank on both sides."""
     needs = [row for row in gap.dependencies.differences if _is_need(row)]
     told: list[Inline] = [f"Needed at run time: {_tell_needs(needs)}."] if needs else []
-    told += [_platform_item(gap, change) for change in gap.dependencies.platform[: max(2, most // 2)]]
+    told += [_platform_item(gap, change) for change in _find_platforms(gap)[: max(2, most // 2)]]
     rows = [row for row in gap.dependencies.differences if not is_platform(row) and row not in needs]
     found = [*told, *(difference_item(gap, row) for row in sorted(rows, key=_dependency_weight)[: most - len(told)])]
     if len(told) + len(rows) > most:
@@ -331,6 +332,13 @@ def count_surface(gap: Gap, rows: str) -> Counter[SurfaceChange]:
 def is_runtime(row: Difference) -> bool:
     sides = [side for side in (row.was, row.now) if side is not None]
     return row.kind is Kind.PYTHON or any(side.scope == "runtime" for side in sides)
+
+
+def _find_platforms(gap: Gap) -> list[PlatformChange]:
+    """Without rows of a CI matrix and images that only repeat which wheels are installed."""
+    wheels = any(change.what.endswith(" wheels") for change in gap.dependencies.platform)
+    repeat = ("CI gpu-arch", "container images")
+    return [one for one in gap.dependencies.platform if not (wheels and one.what.startswith(repeat))]
 
 
 def _is_need(row: Difference) -> bool:

@@ -38,6 +38,16 @@ def test_a_target_is_followed_to_the_tip(rows: Rows, patch: truth.ExpectedPatch,
         assert row["culprit"]["pull_request"] == effect.culprit
 
 
+def test_an_import_that_fails_is_told_with_the_change_that_broke_it(sample: Sample) -> None:
+    """Not with what else happened to the patch that stands behind it."""
+    told = layline("patches", "drift", "keel", "--culprits", "--format", "json", cwd=sample.harbor).json["elsewhere"]
+    found = {item["location"]: item["culprit"] for item in told if item["touch"] == "imports"}
+    moved = found["harbor/backends/keel/patches/core/layer_patches.py:27"]
+
+    assert moved.startswith("ca951c60")
+    assert found["harbor/backends/keel/patches/core/phase_patches.py:14"] == moved
+
+
 def test_what_is_dead_today_is_kept_apart(rows: Rows) -> None:
     dead = {patch for (patch, _), row in rows.items() if row["dead_today"]}
 

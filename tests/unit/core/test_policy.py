@@ -30,7 +30,7 @@ def test_the_first_rule_that_fires_gives_the_label(
 
 def test_the_rule_names_value_and_threshold() -> None:
     inputs = Inputs(behind=610, age_days=204)
-    assert recommend(inputs).rule == "204 days between pin and tip (threshold of urgent sync: 180)"
+    assert recommend(inputs).rule == "204 days between pin and tip (our rule: urgent sync from 180 on)"
 
 
 def test_zero_switches_a_rule_off() -> None:

@@ -292,7 +292,9 @@ def _declares(tree: Tree, configs: tuple[str, ...]) -> Callable[[str], bool]:
 
 def _find_places(rows: list[Drift], pair: Pair) -> Iterator[Elsewhere]:
     """Imports that keep patches from being installed first; then every other place, each once."""
-    causes = tuple(find_failing_imports(rows))
+    since = {item.location: item.culprit for item in pair.places.couplings if item.culprit}
+    # what broke the import, not what else happened to the patch behind it
+    causes = [replace(one, culprit=since.get(one.location, one.culprit)) for one in find_failing_imports(rows)]
     told = {item.location for item in causes}
     yield from causes
     for one in _find_elsewhere(pair):
