@@ -75,9 +75,9 @@ class Processor:
             os.sched_setaffinity(0, kept)
 
     def count_lanes(self, stage: Stage) -> int:
-        """As many as there are cores, and two where there is one: the parent's work and the worker's come in turns."""
+        """Two for a core: the parent's work and the worker's come in turns, and a compiler's beside them."""
         del stage
-        return max(2, min(LANES, len(self._cores)))
+        return min(LANES, 2 * len(self._cores))
 
     def connect(
         self, stage: Stage, arm: Arm, built: Built, *, cache: str, size: int, masked: tuple[str, ...], lane: int = 0
