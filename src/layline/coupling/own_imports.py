@@ -66,12 +66,16 @@ class OwnModules:
         if entry is None:
             return None
         text = self._cache.load([entry.oid]).get(entry.oid) or self._made.get(entry.oid)
+        if text is None:
+            text = self._cache.load([entry.oid]).get(entry.oid)
         found = decode_module(text) if text is not None else None
         return found if isinstance(found, Module) else None
 
     @cached_property
     def _made(self) -> dict[str, str]:
-        """All our files that are not kept, read on all cores: one that is missing is rarely alone."""
+        """All our files that are not kept, read on all cores: one that is missing is rarely alone. Nothing where they
+        can be kept: then they are read from there.
+        """
         blobs = sorted({entry.oid for path in self.paths.values() if (entry := self._ours.find(path)) is not None})
         missing: list[str] = []
         for start in range(0, len(blobs), _AT_ONCE):
@@ -81,7 +85,7 @@ class OwnModules:
         streamed = self._ours.repository.stream_blobs(missing)
         made = dict(encode_blobs(blob for blob in streamed if isinstance(blob, Blob)))
         self._cache.store(made.items())
-        return made
+        return {} if made and self._cache.load([next(iter(made))]) else made
 
 
 class OwnImports:
