@@ -29,6 +29,8 @@ class PlatformChange:
     files: int
     at_pin: Location | None
     at_tip: Location | None
+    keeps: bool = False
+    """True where other values of the pin are still there."""
     commented: tuple[str, ...] = ()
     """What the tip holds in comments, where all that the pin had is gone."""
 
@@ -47,7 +49,11 @@ class PlatformChange:
         if self.is_lost:
             return f"{self.what}: {was} is gone (", f"{'' if self.at_tip else ' at the pin'}{more})."
         one = len(self.pin) == len(self.tip) == 1
-        said = (f"{was} → {now}" if one else f"from {was} to {now}") if self.pin else f"{now} is new"
+        said = (
+            (f"{was} → {now}" if one else f"gone {was}; new {now}" if self.keeps else f"from {was} to {now}")
+            if self.pin
+            else f"{now} is new"
+        )
         return f"{self.what}: {said} (", f"{'' if self.at_tip else ' at the pin'}{more})."
 
     def sentence(self) -> str:
@@ -95,6 +101,7 @@ def _compare(name: str, before: list[Declaration], after: list[Declaration]) -> 
         files=len({item.place.path for item in (new or gone)}),
         at_pin=gone[0].place if gone else None,
         at_tip=new[0].place if new else None,
+        keeps=bool(was & now),
     )
 
 

@@ -92,6 +92,15 @@ def test_platforms_come_first_and_what_left_ci_is_told() -> None:
     ]
 
 
+def test_values_that_stay_are_not_told_as_replaced() -> None:
+    versions = [declared("python-version", spec, Kind.SETTING) for spec in ("3.9", "3.10", "3.12", "3.13")]
+    told = find_platform_changes(versions[:2], versions[1:])
+    assert [change.sentence() for change in told] == [
+        "CI python-version: gone 3.9; new 3.12 and 3.13 (.github/workflows/ci.yaml:1)."
+    ]
+    assert "from 3.10 and 3.9 to 3.12 and 3.13" in find_platform_changes(versions[:2], versions[2:])[0].sentence()
+
+
 def test_a_platform_that_is_commented_out_is_told_so() -> None:
     text = """
 jobs:
