@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.backtest import find_moves as find_pin_moves
-from layline.source import Resolver
+from layline.source.resolve import Resolver
 from layline.upgrade.planning import make_plan
 from layline.upgrade.question import ask
 from layline.upgrade.values import Mend, Plan

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from layline.source import Module, Resolver, Symbol, parse_module
+from layline.source import Module, Symbol, parse_module
 from layline.source.index import Index, ModuleEntry
 from layline.source.parsing import encode_module
+from layline.source.resolve import Resolver
 
 NAMES = st.sampled_from(["a", "b", "c", "total", "item"])
 

@@ -16,8 +16,9 @@ from layline.change.signatures import SignatureChange
 from layline.core.drift import DriftKind
 from layline.core.finding import Suggestion
 from layline.core.why import Why
-from layline.source import Index, Resolver
+from layline.source import Index
 from layline.source.memos import Memos
+from layline.source.resolve import Resolver
 from layline.source.seen import Asked
 from layline.workspace.kept import open_memos
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from layline.core.finding import Suggestion
-from layline.source import Resolver, Symbol
+from layline.source import Symbol
+from layline.source.resolve import Resolver
 
 
 def read_source(side: Resolver, symbol: Symbol) -> str:

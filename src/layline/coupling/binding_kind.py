@@ -11,8 +11,9 @@ from layline.change.binding import Problem
 from layline.change.compare import Comparison
 from layline.core.evidence import Skipped
 from layline.core.why import Reason, Why
-from layline.source import Definition, DefinitionKind, Resolver, Symbol
+from layline.source import Definition, DefinitionKind, Symbol
 from layline.source.excerpts import parse_around
+from layline.source.resolve import Resolver
 from layline.source.walking import find_children, walk
 
 _NATURES = frozenset(

@@ -11,7 +11,8 @@ from layline.core.evidence import Severity
 from layline.core.finding import Finding
 from layline.core.why import Reason, Why
 from layline.coupling.question import Question
-from layline.source import Resolver, Symbol
+from layline.source import Symbol
+from layline.source.resolve import Resolver
 from layline.source.walking import walk
 
 

@@ -15,7 +15,8 @@ from layline.core.patch import Style
 from layline.core.why import Reason, Why
 from layline.coupling.drift_model import Sides
 from layline.coupling.question import Question
-from layline.source import Resolver, absolute_name
+from layline.source import absolute_name
+from layline.source.resolve import Resolver
 from layline.source.usage import find_calls, mentions
 
 _REBINDS = frozenset({Style.BINDING_REPLACEMENT, Style.FUNCTION_WRAPPING})

@@ -8,8 +8,9 @@ from dataclasses import replace
 from layline.change.binding import CallSite, Problem, check_call, check_replacement, find_shifted
 from layline.change.compare import Comparer, Comparison
 from layline.coupling.reading import Place
-from layline.source import Definition, DefinitionKind, Resolver, Symbol
+from layline.source import Definition, DefinitionKind, Symbol
 from layline.source.definitions import ROW_FIRST, ROW_KIND, ROW_LAST, ROW_QUALNAME
+from layline.source.resolve import Resolver
 from layline.source.slices import read_signature
 
 _HARMLESS = frozenset(

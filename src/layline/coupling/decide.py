@@ -15,8 +15,8 @@ from layline.core.condition import Condition, ConditionKind, VersionGate, is_dec
 from layline.core.drift import DriftKind
 from layline.core.patch import Patch
 from layline.core.why import Reason, Why
-from layline.source import Resolver
 from layline.source.names import longest_root
+from layline.source.resolve import Resolver
 from layline.source.symbols import SymbolKind
 
 _ABOUT_UPSTREAM = frozenset({"backend", "upstream", "target", "base"})

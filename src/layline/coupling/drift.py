@@ -30,9 +30,10 @@ from layline.coupling.question import Question
 from layline.coupling.returns import judge_returns
 from layline.coupling.subjects import Judged, Subject, find_subjects
 from layline.coupling.surroundings import find_held
-from layline.source import ParameterKind, Resolver, Symbol
+from layline.source import ParameterKind, Symbol
 from layline.source.definitions import DefinitionKind
 from layline.source.names import longest_root, parents
+from layline.source.resolve import Resolver
 
 COPIED = 0.5
 """A replacement this alike to the upstream body at the pin is an edited copy of it."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from layline.coupling.reads import Reader
     from layline.coupling.replacements import Replacements
     from layline.coupling.version_guards import Running
-    from layline.source import Resolver
+    from layline.source.resolve import Resolver
 
 LOST = frozenset(kind for kind in DriftKind if kind.facts.fate is Fate.GONE)
 

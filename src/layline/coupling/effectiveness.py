@@ -10,7 +10,8 @@ from layline.change.compare import Comparison
 from layline.core.drift import DriftKind
 from layline.core.patch import Effect, Style
 from layline.core.why import Reason, Why
-from layline.source import DefinitionKind, Resolver, Symbol, SymbolKind
+from layline.source import DefinitionKind, Symbol, SymbolKind
+from layline.source.resolve import Resolver
 
 _REBINDS = frozenset({Style.BINDING_REPLACEMENT, Style.FUNCTION_WRAPPING})
 _DEEPEST = 6

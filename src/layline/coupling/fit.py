@@ -22,7 +22,8 @@ from layline.core.why import Reason, Why
 from layline.coupling.binding_kind import find_nature_problems
 from layline.coupling.replacements import Replacement
 from layline.coupling.row_parts import Passed
-from layline.source import Definition, DefinitionKind, Parameter, Resolver, Symbol
+from layline.source import Definition, DefinitionKind, Parameter, Symbol
+from layline.source.resolve import Resolver
 from layline.source.seen import Read
 
 _NEEDS = frozenset({Reason.NOT_PASSED, Reason.NEEDS_EXTRA, Reason.NEEDS_RENAMED, Reason.NEEDS_REMOVED})

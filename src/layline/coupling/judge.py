@@ -19,9 +19,10 @@ from layline.coupling.callee import find_callee, find_misfits, find_refusal, fin
 from layline.coupling.model import Consequence, Coupling, State, Touch, breaks_first, is_flag
 from layline.coupling.reading import Place
 from layline.coupling.version_guards import Running
-from layline.source import Definition, DefinitionKind, Resolver, Symbol
+from layline.source import Definition, DefinitionKind, Symbol
 from layline.source.instances import Instances
 from layline.source.names import parents
+from layline.source.resolve import Resolver
 from layline.source.seen import Read
 
 _STATES = {

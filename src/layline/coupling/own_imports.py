@@ -10,9 +10,10 @@ from functools import cached_property
 
 from layline.core.evidence import Location
 from layline.git import Blob
-from layline.source import Import, Module, Resolver, SymbolKind, Tree, absolute_name, module_name, open_cache
+from layline.source import Import, Module, SymbolKind, Tree, absolute_name, module_name, open_cache
 from layline.source.names import is_package, longest_root, parents
 from layline.source.parsing import decode_module
+from layline.source.resolve import Resolver
 from layline.source.workers import encode_blobs
 
 _DEEPEST = 12

@@ -11,8 +11,9 @@ from layline.coupling.handing import Handing
 from layline.coupling.model import Touch
 from layline.coupling.own_uses import is_ours, names_package
 from layline.coupling.uses import FieldRead, Use, Uses
-from layline.source import Definition, DefinitionKind, Import, Index, ModuleEntry, Resolver, is_within
+from layline.source import Definition, DefinitionKind, Import, Index, ModuleEntry, is_within
 from layline.source.instances import Instances
+from layline.source.resolve import Resolver
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,8 +11,9 @@ from layline.core.patch import TargetKind
 from layline.coupling.pair import read_pinned_part
 from layline.errors import Error, GitError
 from layline.patches.installer import Known, MemberKind
-from layline.source import DefinitionKind, Index, Part, Resolver, SymbolKind, open_cache
+from layline.source import DefinitionKind, Index, Part, SymbolKind, open_cache
 from layline.source.lazy import LazyTexts, open_index
+from layline.source.resolve import Resolver
 
 if TYPE_CHECKING:
     from layline.source import Symbol

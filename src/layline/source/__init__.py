@@ -2,7 +2,7 @@
 
     cache = open_cache()                                  # in LAYLINE_CACHE, or where caches lie
     index = build_index([Part(tree=Tree(repository, commit), packages=backend.packages)], cache)
-    symbols = Resolver(index)
+    symbols = Resolver(index)                             # layline.source.resolve
     symbol = symbols.resolve("megatron.training.training.get_model")   # → Symbol(kind, home, definition, location, …)
     symbols.resolve_in("pkg.module", "mpu.get_rank")      # a name as written inside a module of the index
     symbols.find_importers("pkg.f")                       # `from pkg import f`: who copies the object
@@ -23,7 +23,6 @@ from layline.source.definitions import Definition, DefinitionKind, Import, Modul
 from layline.source.index import Index, ModuleEntry, Part, build_index, build_indexes, open_cache
 from layline.source.names import absolute_name, is_within, module_name
 from layline.source.parsing import parse_module, parse_tree
-from layline.source.resolve import Resolver
 from layline.source.symbols import Symbol, SymbolKind
 from layline.source.tree import Tree
 
@@ -38,7 +37,6 @@ __all__ = [
     "Parameter",
     "ParameterKind",
     "Part",
-    "Resolver",
     "Symbol",
     "SymbolKind",
     "Tree",

@@ -18,8 +18,9 @@ from layline.core.ours import is_packaged
 from layline.coupling.callee import find_callee
 from layline.coupling.model import Touch
 from layline.coupling.reading import Place
-from layline.source import DefinitionKind, Resolver, Symbol, SymbolKind
+from layline.source import DefinitionKind, Symbol, SymbolKind
 from layline.source.names import parents
+from layline.source.resolve import Resolver
 
 _ENUMS = {"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"}
 _IMPORTS = {Touch.IMPORT, Touch.MODULE, Touch.SCRIPT}

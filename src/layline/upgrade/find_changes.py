@@ -11,8 +11,9 @@ from layline.change.comparison import Comparison
 from layline.coupling.anchors import read_source
 from layline.coupling.model import Touch
 from layline.coupling.surroundings import find_held
-from layline.source import Definition, DefinitionKind, Resolver, Symbol
+from layline.source import Definition, DefinitionKind, Symbol
 from layline.source.definitions import ParameterKind
+from layline.source.resolve import Resolver
 from layline.upgrade.changes import Change, Handed
 from layline.upgrade.renamed import Renamed, find_renamed
 from layline.upgrade.texts import find_new_text

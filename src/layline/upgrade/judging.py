@@ -24,7 +24,8 @@ from layline.git.overlay import Overlay
 from layline.patches.drift.elsewhere import TOUCHES, Elsewhere
 from layline.patches.drift.imports import find_failing_imports
 from layline.patches.drift.read import OpenedDrift, open_drift, settle
-from layline.source import Definition, DefinitionKind, Resolver, Tree
+from layline.source import Definition, DefinitionKind, Tree
+from layline.source.resolve import Resolver
 from layline.upgrade.absolute import Judged, OwnGround, Standing, find_judged
 from layline.upgrade.patched import find_judged_effects
 from layline.upgrade.values import Break

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from layline.change.compare import Comparer, Comparison
 from layline.change.similarity import SMALL, compare_names, read_shingles
 from layline.core.drift import DriftKind
-from layline.source import DefinitionKind, Resolver, Symbol, SymbolKind
+from layline.source import DefinitionKind, Symbol, SymbolKind
+from layline.source.resolve import Resolver
 from layline.upgrade.followers import are_alike, can_follow
 
 _ALIKE = 0.4

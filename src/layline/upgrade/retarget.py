@@ -15,9 +15,10 @@ from layline.core.drift import DriftKind
 from layline.core.evidence import Skipped
 from layline.core.patch import Effect
 from layline.coupling.drift_model import Drift
-from layline.source import Resolver, Tree, parse_tree
+from layline.source import Tree, parse_tree
 from layline.source.fingerprint import dotted_text
 from layline.source.names import parents
+from layline.source.resolve import Resolver
 from layline.upgrade.edits import Edit, apply_edits, render_patch
 
 

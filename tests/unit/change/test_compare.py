@@ -8,7 +8,8 @@ from histories import History
 from layline.change.call_sites import find_call_sites
 from layline.change.compare import Comparer
 from layline.git import open_repository
-from layline.source import Part, Resolver, Tree, build_index
+from layline.source import Part, Tree, build_index
+from layline.source.resolve import Resolver
 
 LONG = """
     total = 0

@@ -24,7 +24,8 @@ from layline.coupling.version_guards import Running, VersionGuards
 from layline.gap.surface.compare import compare_surface, read_options
 from layline.git import open_repository
 from layline.interpreter.modules import Modules
-from layline.source import Part, Resolver, Tree, build_index
+from layline.source import Part, Tree, build_index
+from layline.source.resolve import Resolver
 
 PACKAGES = ("keel",)
 

@@ -23,7 +23,8 @@ from layline.coupling.version_guards import Running, VersionGuards
 from layline.git import open_repository
 from layline.interpreter.modules import Modules
 from layline.patches.drift.imports import find_failing_imports
-from layline.source import Part, Resolver, Tree, build_index
+from layline.source import Part, Tree, build_index
+from layline.source.resolve import Resolver
 
 PACKAGES = ("keel",)
 BODY = "    total = 0\n    for step in range(x):\n        total += step * x\n    return total\n"

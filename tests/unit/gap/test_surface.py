@@ -13,7 +13,8 @@ from layline.core.evidence import Evidence, Location
 from layline.gap.surface.compare import compare_surface, read_options
 from layline.gap.surface.yaml_keys import find_stale_keys, read_yaml_keys, spell_out
 from layline.git import open_repository
-from layline.source import Part, Resolver, Tree, build_index
+from layline.source import Part, Tree, build_index
+from layline.source.resolve import Resolver
 
 PACKAGES = ("keel",)
 FACTORY = """\

@@ -6,7 +6,8 @@ import pytest
 
 from histories import History
 from layline.git import open_repository
-from layline.source import Part, Resolver, Symbol, SymbolKind, Tree, build_index
+from layline.source import Part, Symbol, SymbolKind, Tree, build_index
+from layline.source.resolve import Resolver
 
 FILES = {
     "pkg/__init__.py": "from .impl import f\nfrom . import state as mpu\nfrom .stars import *\nfrom pkg.shadow "

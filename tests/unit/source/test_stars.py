@@ -8,8 +8,9 @@ import pytest
 
 from histories import History
 from layline.git import open_repository
-from layline.source import Part, Resolver, Tree
+from layline.source import Part, Tree
 from layline.source.lazy import open_index
+from layline.source.resolve import Resolver
 
 PARTS = tuple(f"part{number}" for number in range(9))
 FILES = {

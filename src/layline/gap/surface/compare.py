@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from layline.change.compare import Comparer
     from layline.core.evidence import Evidence
     from layline.gap.surface.fields import ConfigField
-    from layline.source import Resolver
+    from layline.source.resolve import Resolver
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

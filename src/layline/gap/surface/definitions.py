@@ -9,8 +9,9 @@ from typing import Any
 from layline.change.surface import SurfaceChange, SurfaceRow
 from layline.core.evidence import Evidence
 from layline.core.ours import is_test_module
-from layline.source import Index, Resolver, is_within
+from layline.source import Index, is_within
 from layline.source.definitions import ROW_FINGERPRINT, ROW_KIND, ROW_LINE, ROW_QUALNAME
+from layline.source.resolve import Resolver
 
 _FUNCTION, _CLASS = 0, 1
 _PARAMETERS = 9

@@ -10,7 +10,8 @@ from layline.change.compare import Comparer
 from layline.change.surface import SurfaceChange, SurfaceRow
 from layline.core.evidence import Evidence
 from layline.core.ours import is_test_module
-from layline.source import Definition, DefinitionKind, Index, Resolver, is_within
+from layline.source import Definition, DefinitionKind, Index, is_within
+from layline.source.resolve import Resolver
 
 _CUT = 200
 """How long a value the index keeps."""

@@ -17,8 +17,9 @@ from layline.core.evidence import Evidence, Skipped
 from layline.core.ours import is_test_module
 from layline.errors import SilentGitError
 from layline.gap.surface.fields import ConfigField, all_fields
-from layline.source import Index, Resolver, Tree, is_within, parse_tree
+from layline.source import Index, Tree, is_within, parse_tree
 from layline.source.parsing import PARSING
+from layline.source.resolve import Resolver
 
 _WALKS_FIELDS = re.compile(rb"\bfields\(")
 _STARRED = re.compile(rb"add_argument\(\s*\*")

@@ -15,7 +15,8 @@ from layline.core.evidence import Skipped
 from layline.core.ours import is_test_module
 from layline.gap.surface.fields import ConfigField, all_fields
 from layline.gap.surface.flags import Flag, field_default, find_files_with
-from layline.source import DefinitionKind, Resolver, parse_tree
+from layline.source import DefinitionKind, parse_tree
+from layline.source.resolve import Resolver
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from layline.interpreter.modules import Modules
     from layline.patches.declared_keys import Schema
     from layline.patches.port.slicing import Slice
-    from layline.source import Index, Resolver
+    from layline.source import Index
+    from layline.source.resolve import Resolver
 
 _MOST = 12
 
