@@ -18,6 +18,7 @@ from layline.coupling.binding_kind import compare_returns
 from layline.coupling.callee import find_callee, find_misfits, find_refusal, find_refused, follow_apply, reaches
 from layline.coupling.model import Consequence, Coupling, State, Touch, breaks_first, is_flag
 from layline.coupling.reading import Place
+from layline.coupling.states import find_gone_state, find_state
 from layline.coupling.version_guards import Running
 from layline.source import Definition, DefinitionKind, Symbol
 from layline.source.instances import Instances
@@ -25,15 +26,6 @@ from layline.source.names import parents
 from layline.source.resolve import Resolver
 from layline.source.seen import Read
 
-_STATES = {
-    DriftKind.UNCHANGED: State.OK,
-    DriftKind.BODY_CHANGED: State.BODY,
-    DriftKind.SIGNATURE_CHANGED: State.SIGNATURE,
-    DriftKind.MOVED: State.MOVED,
-    DriftKind.RENAMED: State.RENAMED,
-    DriftKind.REMOVED: State.REMOVED,
-    DriftKind.BINDING_LOST: State.MOVED,
-}
 _GONE = {State.MOVED, State.RENAMED, State.REMOVED, State.UNBOUND}
 _NAMES = {Touch.IMPORT, Touch.MODULE, Touch.SCRIPT, Touch.SUBCLASS}
 """Touches that fail for the whole file when their name is gone."""
@@ -193,7 +185,7 @@ class Judge:
         return Verdict(state=State.UNDECIDED, consequence=Consequence.OK, why=why)
 
     def _judge_gone(self, place: Place, found: Comparison) -> Verdict:
-        state = _find_gone_state(found)
+        state = find_gone_state(found)
         new = found.new_home
         why = () if new else found.why
         if place.touch is Touch.OVERRIDE:
@@ -250,7 +242,7 @@ class Judge:
     def _judge_override(self, place: Place, ours: Definition, found: Comparison) -> Verdict:
         before, after = found.before.definition, found.after.definition
         if before is None or after is None or after.kind is not DefinitionKind.FUNCTION:
-            return Verdict(state=_find_state(found.kind), consequence=Consequence.LOOK, why=found.why)
+            return Verdict(state=find_state(found.kind), consequence=Consequence.LOOK, why=found.why)
         problems = find_refused(ours, found)
         if problems:
             # who constructs our class is mostly our own code: a constructor is certain only where upstream is seen to
@@ -271,7 +263,7 @@ class Judge:
         if returns_another(before.returns, after.returns):
             returns = Why(Reason.METHOD_RETURNS, str(before.returns), str(after.returns))
             return Verdict(state=State.SIGNATURE, consequence=Consequence.MAY_BREAK, why=(returns,))
-        state = _find_state(found.kind)
+        state = find_state(found.kind)
         changes = Why(Reason.SIGNATURE, names=tuple(map(str, found.changes[:4])))
         consequence = Consequence.OK if state is State.OK else Consequence.LOOK
         return Verdict(state=state, consequence=consequence, why=(changes,) if state is State.SIGNATURE else ())
@@ -318,7 +310,7 @@ class Judge:
 
     def _judge_present(self, place: Place, found: Comparison) -> Verdict:
         """The name is still there; how much that matters depends on how deep we rely on it."""
-        state = _find_state(found.kind)
+        state = find_state(found.kind)
         if place.touch in {Touch.IMPORT, Touch.SUBCLASS} and _is_class_no_more(found):
             consequence = Consequence.WILL_BREAK if place.touch is Touch.SUBCLASS else Consequence.MAY_BREAK
             return Verdict(state=State.SIGNATURE, consequence=consequence, why=(Why(Reason.CLASS_NO_MORE),))
@@ -376,22 +368,6 @@ class Judge:
         before = self._comparer.pin.resolve(target)
         after = self._comparer.tip.resolve(verdict.new_target or target)
         return _place_of(self._comparer.pin, before), _place_of(self._comparer.tip, after)
-
-
-def _find_state(kind: DriftKind) -> State:
-    return _STATES.get(kind, State.SIGNATURE if kind.facts.fate is Fate.STAYS else State.REMOVED)
-
-
-def _find_gone_state(found: Comparison) -> State:
-    """`renamed` where the last word changed, whatever else did; a module that stopped importing a name moved
-    nothing.
-    """
-    if found.kind is DriftKind.BINDING_LOST and found.new_home == found.before.home:
-        return State.UNBOUND
-    new = found.new_home
-    if new is not None and new.rpartition(".")[2] != found.name.rpartition(".")[2]:
-        return State.RENAMED
-    return _find_state(found.kind)
 
 
 def build_couplings(judge: Judge, places: Iterable[Place]) -> tuple[Coupling, ...]:

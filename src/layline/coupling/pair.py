@@ -16,6 +16,7 @@ from layline.core.evidence import Skipped
 from layline.core.progress import Progress, silent
 from layline.coupling.decide import RefKnowledge
 from layline.coupling.own_code import find_version, judge_ours, read_indexes, read_ours, read_running
+from layline.coupling.pinned import read_pinned_part
 from layline.coupling.places import KeptPlaces, PlaceKeeper
 from layline.errors import Error
 from layline.executors.ahead import begin
@@ -190,16 +191,6 @@ class Pair:
         self.memos.save()
         if "comparer" in self.__dict__:
             self.comparer.save()
-
-
-def read_pinned_part(workspace: Workspace, key: str) -> Part:
-    """A backend's upstream at its pin, as a part of an index."""
-    pinned = workspace.find_pinned(key)
-    return Part(
-        tree=Tree(pinned.repository, pinned.commit),
-        source_roots=pinned.backend.source_roots,
-        packages=pinned.backend.packages,
-    )
 
 
 def _other_parts(workspace: Workspace, backend: str) -> list[Part]:

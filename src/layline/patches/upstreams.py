@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from layline.core.evidence import Skipped
 from layline.core.patch import TargetKind
-from layline.coupling.pair import read_pinned_part
+from layline.coupling.pinned import read_pinned_part
 from layline.errors import Error, GitError
 from layline.patches.installer import Known, MemberKind
 from layline.source import DefinitionKind, Index, Part, SymbolKind, open_cache
