@@ -41,6 +41,8 @@ PdfEngine = Literal["typst", "weasyprint"]
 """The first is the usual one."""
 _ALTERNATIVES = {"weasyprint": "weasyprint"}
 """Not in any extra: another engine for PDFs."""
+_BROUGHT = {"lsprotocol": "pygls", "cattrs": "pygls"}
+"""A module that we import → the package of ours that brings it."""
 _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM})
 
 
@@ -68,7 +70,7 @@ def _explain_module(name: str) -> Error | None:
     if name in REQUIRED:
         return Error(f"The Python package {name} is not installed; Layline needs it.", hint=install(*REQUIRED))
     for extra, modules in OPTIONAL.items():
-        if name in modules:
+        if _BROUGHT.get(name, name) in modules:
             return Error(
                 f"The Python package {name} is not installed; it is needed for {_USED_FOR[extra]}.",
                 hint=install_extra(extra),

@@ -89,7 +89,11 @@ def _read_written_pin(downstream: Repository, commit: str, key: str, pin: Pin) -
     values = {value for _, value in found}
     what = pin.variable or pin.requirement or "a commit"
     if not found:
-        raise ConfigError(f"backends.{key}.pin: {pin.file} at {commit[:12]} does not name {what}.")
+        said = f"gives no single version of {pin.requirement}" if pin.requirement else f"does not name {what}"
+        hint = 'A range has no commit: say which one you test with, `pin = { revision = "v4.57.0" }`.'
+        raise ConfigError(
+            f"backends.{key}.pin: {pin.file} at {commit[:12]} {said}.", hint=hint if pin.requirement else None
+        )
     if len(values) > 1:
         listed = ", ".join(f"line {line}: {value}" for line, value in found)
         raise ConfigError(

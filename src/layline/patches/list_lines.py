@@ -97,6 +97,9 @@ def _find_part(effect: Effect) -> str:
 
 def _say_overlaps(effects: list[Effect]) -> str:
     single, unsure = sum(map(is_on_object, effects)), sum(not effect.certain for effect in effects)
+    if len(effects) == 1:
+        said = ["set on a single object"] * single + ["uncertain"] * unsure
+        return f" It is {' and '.join(said)}." if said else ""
     said = [f"{single} {verb(single, 'is')} set on single objects"] if single else []
     said += [f"{unsure} {verb(unsure, 'is')} uncertain"] if unsure else []
     return f" Of all {len(effects)}, {' and '.join(said)}." if said else ""

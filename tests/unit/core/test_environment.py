@@ -27,6 +27,7 @@ def test_the_table_says_what_the_packaging_says() -> None:
         ("yaml", "yaml is not installed; Layline needs it", "'pyyaml>=6.0'"),
         ("numpy.linalg", "numpy is not installed; it is needed for campaigns", "'numpy>=1.26' 'scipy>=1.11'"),
         ("mcp.server", "mcp is not installed; it is needed for the server for agents", "'mcp>=2'"),
+        ("lsprotocol", "lsprotocol is not installed; it is needed for the server for editors", "'pygls>=2'"),
         ("weasyprint", "weasyprint is not installed", "pip install weasyprint"),
         ("pydantic_core", "pydantic_core is not installed", "--force-reinstall"),
         ("_sqlite3", "This Python was built without its module _sqlite3", "another Python"),

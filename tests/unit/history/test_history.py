@@ -216,6 +216,14 @@ def test_written_pins(tmp_path: Path, name: str, text: str, pin: Pin, expected: 
         assert read_pin(repository, commit, "keel", Backend(pin=pin)).revision == expected
 
 
+def test_a_range_is_no_pin_and_the_next_step_is_told(tmp_path: Path) -> None:
+    history = History.start(tmp_path / "r")
+    commit = history.commit("one", {"r.txt": "keel>=2.0\n"})
+    with pytest.raises(ConfigError, match="gives no single version of keel") as error:
+        read_pin(open_repository(history.path), commit, "keel", Backend(pin=Pin(file="r.txt", requirement="keel")))
+    assert "A range has no commit" in (error.value.hint or "")
+
+
 def test_a_pin_inside_json_says_its_line_and_which_keys_may_be_meant(tmp_path: Path) -> None:
     history = History.start(tmp_path / "r")
     commit = history.commit("one", {"deps.json": MANIFEST})

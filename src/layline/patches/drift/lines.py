@@ -95,8 +95,16 @@ def _title(drift: DriftReport, rows: Iterable[Drift]) -> str:
     more += [f"{places.look} {further}{verb(places.look, 'needs')} a look"] if places.look else []
     other = len({item.location for item in drift.elsewhere if item.severity is Severity.BREAKS})
     more += [f"{count(other, 'place')} outside patches {verb(other, 'breaks')}"] if other else []
-    first = f"{places.broken or 'none'} of {count(places.total, 'patched place')} {verb(places.broken, 'breaks')}"
-    return f"{drift.label}: {first} at {drift.tip.hash[:8]}" + "".join(f"; {part}" for part in more) + "."
+    return f"{drift.label}: {say_broken(places)} at {drift.tip.hash[:8]}" + "".join(f"; {part}" for part in more) + "."
+
+
+def say_broken(places: Places) -> str:
+    match places.total:
+        case 0:
+            return "no patched place can be judged"
+        case 1:
+            return "the one patched place breaks" if places.broken else "the one patched place does not break"
+    return f"{places.broken or 'none'} of {places.total} patched places {verb(places.broken, 'breaks')}"
 
 
 def _group_causes(rows: list[Drift]) -> Iterator[Group]:
@@ -159,7 +167,7 @@ def say_row(row: Drift) -> str:
     if row.kind in {DriftKind.MOVED, DriftKind.RENAMED} and row.suggestion is not None:
         said += f" to {row.suggestion.target}"
     meant = row.suggestion.target if row.suggestion is not None else row.effect and row.effect.suggestion
-    if row.kind is DriftKind.DEAD_AT_PIN and meant:
+    if row.kind is DriftKind.DEAD_AT_PIN and meant and meant != target:
         said += f". Did you mean {meant}?"
     if row.severity is Severity.BREAKS and row.kind is DriftKind.UNCHANGED:
         said += ", but our replacement no longer fits"
@@ -249,4 +257,5 @@ def _close(drift: DriftReport, *, listed: bool) -> Iterator[str]:
     for reason, number in drift.uncompared.items():
         if reason is not Uncompared.FILTERED:
             whole = count(drift.listed, "listed effect")
-            yield f"{number} of {whole} {verb(number, 'is')} not compared: {UNCOMPARED[reason]}."
+            part = f"{number} of {whole}" if drift.listed > 1 else "The one listed effect"
+            yield f"{part} {verb(number, 'is')} not compared: {UNCOMPARED[reason]}."
