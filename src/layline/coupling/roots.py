@@ -9,6 +9,8 @@ from layline.core.drift import DriftKind
 from layline.core.evidence import Location
 from layline.core.why import Reason, Why
 from layline.coupling.drift_model import Drift
+from layline.coupling.model import Consequence, Coupling
+from layline.source.names import is_within
 
 _IMPORTS = frozenset({Reason.NEEDS_GONE, Reason.NOT_REACHED})
 _STAYS = frozenset({DriftKind.UNCHANGED, DriftKind.BODY_CHANGED})
@@ -40,6 +42,20 @@ def explain(row: Drift) -> Root | None:
     if row.kind not in _STAYS or not parts or any(part.reason not in _IMPORTS for part in parts):
         return None
     return _read(parts[0], row)
+
+
+def find_since(name: str, location: Location, couplings: Iterable[Coupling]) -> str | None:
+    """The commit that broke an import: what happened to this name (or, of a module, to what we take from it), not to
+    another name of the same statement. None where that is not one commit.
+    """
+    broken = [
+        one
+        for one in couplings
+        if one.location == location and one.culprit and one.consequence is Consequence.WILL_BREAK
+    ]
+    exact = {one.culprit for one in broken if one.target == name}
+    found = exact or {one.culprit for one in broken if is_within(one.target, name)}
+    return found.pop() if len(found) == 1 else None
 
 
 def _read(part: Why, row: Drift) -> Root:

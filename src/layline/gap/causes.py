@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from layline.coupling.drift_model import find_breaking
 from layline.coupling.model import Consequence
-from layline.coupling.roots import explain
+from layline.coupling.roots import explain, find_since
 from layline.gap.model import Cause
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def find_culprit(couplings: Iterable[Coupling], row: Drift) -> str | None:
     """What broke a patch: of one that stands behind a failing import alone, what broke the import."""
     root = explain(row)
     if root is not None:
-        at = next((one.culprit for one in couplings if one.location == root.location and one.culprit), None)
-        if at is not None:
-            return at
+        since = find_since(root.name, root.location, couplings)
+        if since is not None:
+            return since
     return row.culprit.hash if row.culprit is not None else None

@@ -27,6 +27,7 @@ from layline.coupling.model import Consequence
 from layline.coupling.pair import Pair
 from layline.coupling.reads import Reader
 from layline.coupling.replacements import Replacements
+from layline.coupling.roots import find_since
 from layline.coupling.subjects import Judged, Subject, count_uncompared, find_subjects
 from layline.coupling.upstream_keys import find_keys
 from layline.patches.declared_keys import Schema, read_schema
@@ -292,9 +293,11 @@ def _declares(tree: Tree, configs: tuple[str, ...]) -> Callable[[str], bool]:
 
 def _find_places(rows: list[Drift], pair: Pair) -> Iterator[Elsewhere]:
     """Imports that keep patches from being installed first; then every other place, each once."""
-    since = {item.location: item.culprit for item in pair.places.couplings if item.culprit}
     # what broke the import, not what else happened to the patch behind it
-    causes = [replace(one, culprit=since.get(one.location, one.culprit)) for one in find_failing_imports(rows)]
+    causes = [
+        replace(one, culprit=find_since(one.target, one.location, pair.places.couplings) or one.culprit)
+        for one in find_failing_imports(rows)
+    ]
     told = {item.location for item in causes}
     yield from causes
     for one in _find_elsewhere(pair):
