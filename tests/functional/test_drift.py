@@ -171,7 +171,7 @@ def data(project: Path) -> Any:
 
 RETIRED = [
     # (patch, what is said; None: nothing)
-    ("gate.old", "its version gate <1.9 is false at the tip (2.0.0): the patch can go"),
+    ("gate.old", "its version pattern <1.9 is false at the tip (2.0.0): the patch can go"),
     ("gate.new", None),
     (
         "gate.torch",

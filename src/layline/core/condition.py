@@ -75,7 +75,7 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class VersionGate:
+class VersionPattern:
     """A version pattern that a registration carries: patterns of one parameter are alternatives."""
 
     parameter: str

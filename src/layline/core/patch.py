@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from layline.core.condition import ALWAYS, Condition, VersionGate, find_keys, find_needs
+from layline.core.condition import ALWAYS, Condition, VersionPattern, find_keys, find_needs
 from layline.core.evidence import Location, Skipped
 
 
@@ -171,13 +171,13 @@ class Patch:
     """First and last line of the handler, decorators included."""
     description: str = ""
     tags: tuple[str, ...] = ()
-    version_gates: tuple[VersionGate, ...] = ()
+    version_patterns: tuple[VersionPattern, ...] = ()
     active: bool = True
     """False: the registration never happens, or another of the same id takes its place."""
     active_reason: str = ""
     guard: Guard = Guard()
     body_keys: tuple[str, ...] = ()
-    """Config keys that gate inside the handler by an early return."""
+    """Config keys that end the handler by an early return."""
     effects: tuple[Effect, ...] = ()
     implementation: tuple[str, ...] = ()
     """Downstream files where the real logic lives."""

@@ -181,9 +181,9 @@ class Reason(Enum):
     GUARD_OVER_UNLESS = (
         "{name} can no longer be true: {parts:;}; the patch can go, unless what it changed happens elsewhere now"
     )
-    GATE_NO_VERSION = "undecided whether its version gate {name} holds: the tip declares no version"
-    GATE_OVER = "its version gate {name} is false at the tip ({other}): the patch can go"
-    GATE_UNDECIDED = "undecided whether its version gate {name} holds at the tip ({other})"
+    GATE_NO_VERSION = "undecided whether its version pattern {name} holds: the tip declares no version"
+    GATE_OVER = "its version pattern {name} is false at the tip ({other}): the patch can go"
+    GATE_UNDECIDED = "undecided whether its version pattern {name} holds at the tip ({other})"
     SIDE_HAS = "the {other} has {name}"
     SIDE_LACKS = "the {other} has no {name}"
     KEY_FALSE = "upstream dropped the config key {name}, and no config file of ours sets it"

@@ -11,7 +11,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
 from layline.change.compare import Comparer
-from layline.core.condition import Condition, ConditionKind, VersionGate, is_decidable
+from layline.core.condition import Condition, ConditionKind, VersionPattern, is_decidable
 from layline.core.drift import DriftKind
 from layline.core.patch import Patch
 from layline.core.why import Reason, Why
@@ -45,7 +45,7 @@ class Outlook:
     is_over: bool = False
     """The condition is false at the tip: what stands behind it does not run there."""
     is_planned: bool = False
-    """The guard was written to switch the patch off: a version gate, or a name that upstream did not have yet."""
+    """The guard was written to switch the patch off: a version pattern, or a name that upstream did not have yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,13 +61,13 @@ class RefKnowledge:
     declares: Callable[[str], bool] = bool
     """Whether a config file of ours sets a key."""
     subjects: frozenset[str] = frozenset()
-    """Words by which a version gate may call this upstream."""
+    """Words by which a version pattern may call this upstream."""
 
 
 def judge_guard(patch: Patch, condition: Condition | None, ground: RefKnowledge) -> Outlook | None:
-    """What the version gates and the guard of a patch, else the condition of one effect, say about the tip."""
+    """What the version patterns and the guard of a patch, else the condition of one effect, say about the tip."""
     found = [
-        judge_gates(patch.version_gates, ground),
+        judge_patterns(patch.version_patterns, ground),
         _judge_condition(patch.guard.when, ground, "its guard"),
         replace(own, of_effect=True)
         if (own := _judge_condition(condition, ground, "the condition of this effect")) is not None
@@ -166,12 +166,12 @@ def _decide_version(condition: Condition, ground: RefKnowledge, side: int) -> De
     return Decision(holds, (Why(Reason.VERSION_IS, version, _side(side), str(condition), (str(holds).lower(),)),))
 
 
-def judge_gates(gates: Iterable[VersionGate], ground: RefKnowledge) -> Outlook | None:
-    """Version gates of a registration; the patterns of one parameter are alternatives."""
+def judge_patterns(carried: Iterable[VersionPattern], ground: RefKnowledge) -> Outlook | None:
+    """Version patterns of a registration; those of one parameter are alternatives."""
     version = ground.versions[1]
     by_parameter: dict[str, list[str]] = {}
-    for gate in gates:
-        by_parameter.setdefault(gate.parameter, []).append(gate.pattern)
+    for one in carried:
+        by_parameter.setdefault(one.parameter, []).append(one.pattern)
     for parameter, patterns in by_parameter.items():
         shown = " or ".join(patterns)
         if not _is_about(parameter, ground.subjects):
@@ -187,7 +187,7 @@ def judge_gates(gates: Iterable[VersionGate], ground: RefKnowledge) -> Outlook |
 
 
 def _is_about(parameter: str, subjects: frozenset[str]) -> bool:
-    """True if a gate's parameter speaks of this upstream: `backend_versions` does, `torch_version` does not."""
+    """True if the parameter of a pattern speaks of this upstream: `backend_versions` does, `torch_version` does not."""
     words = {word for word in parameter.lower().split("_") if word} - _NOT_A_SUBJECT
     return words <= (_ABOUT_UPSTREAM | subjects)
 

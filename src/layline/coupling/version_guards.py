@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from layline.core.condition import OPAQUE, Condition, ConditionKind, asks_about, negate
 from layline.coupling.decide import Decision, RefKnowledge, decide
 from layline.coupling.releases import ReleaseReader, Scope
-from layline.interpreter.gates import Gate, find_body, find_chain, find_gates
+from layline.interpreter.line_tests import LineTest, find_body, find_chain, find_line_tests
 
 if TYPE_CHECKING:
     from layline.core.evidence import Location
@@ -43,21 +43,21 @@ class VersionGuards:
         chain = find_chain(module.body, line)
         parts: list[Condition] = []
         for depth, body in enumerate([module.body, *map(find_body, chain)]):
-            gates = list(find_gates(body, line))
-            if gates or depth == len(chain):
+            tests = list(find_line_tests(body, line))
+            if tests or depth == len(chain):
                 scope = self._reader.open_scope(module, list(chain[:depth]), line)
-                parts += [self._read_gate(gate, scope) for gate in gates]
+                parts += [self._read_line_test(test, scope) for test in tests]
                 parts += self._find_chosen(body, line, name, scope) if depth == len(chain) else ()
         return Condition(kind=ConditionKind.ALL, parts=tuple(part for part in parts if _asks_version(part)))
 
-    def _read_gate(self, gate: Gate, scope: Scope) -> Condition:
-        if gate.operator:
-            kind = ConditionKind.ALL if gate.operator == "and" else ConditionKind.ANY
-            return Condition(kind=kind, parts=tuple(self._read_gate(part, scope) for part in gate.parts))
-        if gate.node is None:
+    def _read_line_test(self, test: LineTest, scope: Scope) -> Condition:
+        if test.operator:
+            kind = ConditionKind.ALL if test.operator == "and" else ConditionKind.ANY
+            return Condition(kind=kind, parts=tuple(self._read_line_test(part, scope) for part in test.parts))
+        if test.node is None:
             return OPAQUE
-        found = self._reader.read_test(gate.node, scope)
-        return found if gate.holds else negate(found)
+        found = self._reader.read_test(test.node, scope)
+        return found if test.holds else negate(found)
 
     def _find_chosen(self, body: list[ast.stmt], line: int, name: str, scope: Scope) -> Iterator[Condition]:
         """`new() if VERSION else old()`: which side the use stands on, by its line or its name."""

@@ -122,7 +122,7 @@ class Log:
     """Outside names that were called, passed on or returned."""
     members: set[tuple[Value, str]] = field(default_factory=set)
     """Attributes of objects known only at run time that were called, passed on or returned: object and name."""
-    gates: list[Value] = field(default_factory=list)
+    tests: list[Value] = field(default_factory=list)
     """Tests that led to an early return."""
     visited: set[str] = field(default_factory=set)
     """Files of the downstream whose functions ran."""

@@ -45,8 +45,8 @@ class Module:
     """Modules outside the downstream whose names it takes with `*`."""
     aside: set[tuple[str, str]] = field(default_factory=set)
     """Attributes under which its top level keeps originals (see `Machine.aside`)."""
-    kept: frozenset[tuple[str, str]] | None = None
-    """Names under which the file keeps originals (see `interpreter.kept`); None: nobody asked yet."""
+    stashed: frozenset[tuple[str, str]] | None = None
+    """Names under which the file keeps originals (see `interpreter.stashed`); None: nobody asked yet."""
     asked: set[str] = field(default_factory=set)
     """Dotted names that its top level looked for among the modules of the downstream."""
 

@@ -201,11 +201,11 @@ class Statements(Expressions):
         scope.put(yes[1] if yes[0] is Flow.FALL else no[1])
         self.frame.conditions.append((goes_on, True))
         if Flow.RETURN in {yes[0], no[0]} and not self.deferred and self._may_install():
-            self.log.gates.append(test)
+            self.log.tests.append(test)
         return Flow.FALL
 
     def _may_install(self) -> bool:
-        """The handler itself, or a helper it calls for what it does: one that computes a value gates nothing."""
+        """The handler itself, or a helper it calls for what it does: one that computes a value decides nothing."""
         function = self.frame.function
         return len(self.frames) <= 2 or function is None or not gives_value(function.node)
 

@@ -49,7 +49,7 @@ def encode_patch(patch: Patch) -> answers.Patch:
         "handler": patch.handler,
         "description": patch.description,
         "tags": list(patch.tags),
-        "version_gates": [str(gate) for gate in patch.version_gates],
+        "version_gates": [str(one) for one in patch.version_patterns],
         "active": patch.active,
         "active_reason": patch.active_reason,
         "guard": {

@@ -14,9 +14,9 @@ from layline.core.evidence import Location
 from layline.core.patch import Effect, Fate, Moment, Style, TargetKind
 from layline.interpreter.config_paths import Roots
 from layline.interpreter.events import Call, Log, Naming, Write
-from layline.interpreter.kept import find_kept
 from layline.interpreter.objects import spell_object
 from layline.interpreter.references import find_references
+from layline.interpreter.stashed import find_stashed
 from layline.interpreter.values import (
     Argument,
     Called,
@@ -167,13 +167,15 @@ class Installer:
             function = found.function if isinstance(found, Partial) else found
             if isinstance(function, Function) and any(self.same_object(p, target) for p in find_references(function)):
                 return True
-        kept = self.find_kept(target)
+        stashed = self.find_stashed_names(target)
         for log in self.read_replacement(value):
-            if any(self.same_object(path, target) for path in log.used) or any(name in kept for _, name in log.members):
+            if any(self.same_object(path, target) for path in log.used) or any(
+                name in stashed for _, name in log.members
+            ):
                 return True
         return False
 
-    def find_kept(self, target: str) -> set[str]:
+    def find_stashed_names(self, target: str) -> set[str]:
         """Names under which the original of a target is kept on objects: `self._orig_update`."""
         attribute = target.rpartition(".")[2]
         stashed = {at.rpartition(".")[2] for at, original in self.machine.stashes.items() if original == target}
@@ -182,7 +184,7 @@ class Installer:
 
     def find_pairs(self) -> frozenset[tuple[str, str]]:
         """Names under which the file at hand keeps originals beside what it replaces."""
-        return frozenset() if self.module is None else find_kept(self.module)
+        return frozenset() if self.module is None else find_stashed(self.module)
 
     def is_stash(self, owner: str, name: str, value: Value | None) -> bool:
         """`C._first = C.go`, where the file puts something else in the place of `C.go`; or that one put back."""

@@ -113,7 +113,7 @@ def check_notes(
 def _check_flag(row: Row, patches: list[Patch], schemas: dict[str, Schema], texts: dict[str, bytes]) -> Claim:
     users = [patch.id for patch in patches if row.flag in (*patch.guard.keys, *patch.body_keys)]
     if users:
-        return _claim(row, "flag", row.flag, Verdict.CONFIRMED, f"gates {', '.join(users)}")
+        return _claim(row, "flag", row.flag, Verdict.CONFIRMED, f"switches {', '.join(users)}")
     pattern = re.compile(rb"\b" + re.escape(row.flag.rpartition(".")[2].encode()) + rb"\b")
     place = next(_find_places(pattern, texts), None)
     if place is not None:
@@ -243,7 +243,7 @@ def _find_missing(documented: set[str], patches: list[Patch]) -> Iterator[Claim]
                     kind="flag",
                     said="",
                     verdict=Verdict.MISSING,
-                    reason=f"gates {patch.id}",
+                    reason=f"switches {patch.id}",
                     evidence=str(patch.location),
                 )
 

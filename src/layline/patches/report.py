@@ -128,8 +128,8 @@ def describe_effect(effect: Effect) -> str:
 def describe_enabling(patch: Patch) -> str:
     """When a patch is on, in one line."""
     words = [show_guard(patch.guard)]
-    if patch.version_gates:
-        words.append(f"versions {', '.join(map(str, patch.version_gates))}")
+    if patch.version_patterns:
+        words.append(f"versions {', '.join(map(str, patch.version_patterns))}")
     if patch.body_keys:
         words.append(f"the handler returns early by {', '.join(patch.body_keys)}")
     if patch.phase is not None or patch.priority is not None:

@@ -311,7 +311,7 @@ UNTOLD_FLAGS = (
     "training.steps",
     "use_rivet_harmonic",
 )
-"""Keys that gate a patch and that docs/patch-notes.md does not mention."""
+"""Keys that switch a patch and that docs/patch-notes.md does not mention."""
 
 ALLOW_LIST = "HARBOR_PATCHES"
 """The environment variable: all | none | ids."""

@@ -12,7 +12,7 @@ from layline.core.condition import Condition, ConditionKind, is_decidable
 from layline.core.drift import DriftKind
 from layline.core.patch import Effect, Patch, Style
 from layline.core.why import say_all
-from layline.coupling.decide import decide, judge_gates
+from layline.coupling.decide import decide, judge_patterns
 from layline.coupling.drift_model import Drift, Sides
 from layline.coupling.fit import Fitter
 from layline.source import Symbol, SymbolKind
@@ -56,9 +56,9 @@ def _find_off(row: Drift, patch: Patch | None, sides: Sides) -> str | None:
     asked = (patch.guard.when if patch else None, row.effect.when if row.effect else None)
     conditions = [one for one in asked if one is not None and is_decidable(one)]
     if ground is not None:
-        gates = judge_gates(patch.version_gates, ground) if patch is not None else None
-        if gates is not None and gates.can_go:
-            return "its version gate is false here"
+        versions = judge_patterns(patch.version_patterns, ground) if patch is not None else None
+        if versions is not None and versions.can_go:
+            return "its version pattern is false here"
         if any(decide(condition, ground, 1).holds is False for condition in conditions):
             return "its condition is false here"
     needed = any(_asks_for(condition, row.target or "") for condition in conditions)

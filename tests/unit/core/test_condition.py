@@ -11,7 +11,7 @@ from layline.core.condition import (
     OPAQUE,
     Condition,
     ConditionKind,
-    VersionGate,
+    VersionPattern,
     asks_about,
     combine,
     find_keys,
@@ -63,7 +63,7 @@ def test_parts_are_found_at_any_depth() -> None:
 
 def test_what_a_version_is_compared_with_stays_whole() -> None:
     assert (B.text, B.operator, B.wanted, str(B)) == ("keel", ">=", "2.0 rc 1", "keel >= 2.0 rc 1")
-    assert str(VersionGate("backend_versions: new", "<2")) == "backend_versions: new: <2"
+    assert str(VersionPattern("backend_versions: new", "<2")) == "backend_versions: new: <2"
 
 
 def test_it_can_be_kept() -> None:

@@ -11,7 +11,7 @@ def test_everything_a_registration_says_is_read(tmp_path: Path) -> None:
     arguments = 'patch_id=ID, backend="up", phase="setup", priority=-5, tags=["a"], backend_versions=["<2"]'
     patch = only(read_snippet(tmp_path, handler('"""Docstring."""', arguments=arguments, before='ID = "x." + "y"')))
     assert (patch.id, patch.phase, patch.priority, patch.tags) == ("x.y", "setup", -5, ("a",))
-    assert [str(gate) for gate in patch.version_gates] == ["backend_versions: <2"]
+    assert [str(one) for one in patch.version_patterns] == ["backend_versions: <2"]
     assert patch.description == "Docstring."
     assert patch.file == "own/patches/case_patches.py"
     assert patch.active

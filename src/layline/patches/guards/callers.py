@@ -11,8 +11,8 @@ from layline.core.patch import Guard
 from layline.interpreter.condition_reader import build_condition
 from layline.interpreter.conditions import Reader, is_vague, simplify
 from layline.interpreter.config_paths import CONTAINERS, loosen
-from layline.interpreter.gates import Gate, find_body, find_gates, read_gates
-from layline.interpreter.gates import combine as combine_gates
+from layline.interpreter.line_tests import LineTest, find_body, find_line_tests, read_line_tests
+from layline.interpreter.line_tests import combine as combine_tests
 from layline.interpreter.scope import Scope
 from layline.interpreter.values import Argument, Class, Instance, Test, Value, negate, truth
 from layline.patches.guards.show import show_condition
@@ -60,11 +60,11 @@ def _read_site(site: Site, item: Unregistered, installer: Installer) -> tuple[Co
     name = item.within.rpartition(".")[2]
     place = f"where {name} is called, {site.path}:{site.line}"
     body = find_body(site.use.place.node) if site.use is not None and site.use.place.node is not None else []
-    gates = list(find_gates(body, site.line))
-    written = read_gates(gates, body)
+    tests = list(find_line_tests(body, site.line))
+    written = read_line_tests(tests, body)
     if written == ALWAYS:
         return _at(place), None
-    value = _evaluate(combine_gates("and", tuple(gates)), site, item, installer)
+    value = _evaluate(combine_tests("and", tuple(tests)), site, item, installer)
     if value is None:
         return _at(place, written), written
     test, reader = simplify(value), Reader(loosen(installer.roots))
@@ -75,7 +75,7 @@ def _read_site(site: Site, item: Unregistered, installer: Installer) -> tuple[Co
     return _at(place, found if is_plain else replace(written, keys=find_keys(found))), written
 
 
-def _evaluate(gate: Gate, site: Site, item: Unregistered, installer: Installer) -> Value | None:
+def _evaluate(test: LineTest, site: Site, item: Unregistered, installer: Installer) -> Value | None:
     """The caller's tests, asked of an object of the class that registers."""
     machine, use = installer.machine, site.use
     module = machine.modules.find(machine.modules.names_by_path.get(site.path, ""))
@@ -90,18 +90,18 @@ def _evaluate(gate: Gate, site: Site, item: Unregistered, installer: Installer) 
         made = _make_owner(item, installer)
         if isinstance(receiver, ast.Name) and made is not None:
             names[receiver.id] = made
-        return _value_of(gate, Scope(module, module.scope, names), installer)
+        return _value_of(test, Scope(module, module.scope, names), installer)
 
 
-def _value_of(gate: Gate, scope: Scope, installer: Installer) -> Value | None:
-    if gate.operator:
-        parts = [_value_of(part, scope, installer) for part in gate.parts]
+def _value_of(test: LineTest, scope: Scope, installer: Installer) -> Value | None:
+    if test.operator:
+        parts = [_value_of(part, scope, installer) for part in test.parts]
         known = tuple(part for part in parts if part is not None)
-        return Test(gate.operator, known) if len(known) == len(parts) else None
-    if gate.node is None:
+        return Test(test.operator, known) if len(known) == len(parts) else None
+    if test.node is None:
         return None
-    value = installer.machine.evaluate(gate.node, scope)
-    return value if gate.holds else negate(value)
+    value = installer.machine.evaluate(test.node, scope)
+    return value if test.holds else negate(value)
 
 
 def _make_owner(item: Unregistered, installer: Installer) -> Instance | None:

@@ -12,8 +12,8 @@ from layline.interpreter.condition_reader import tell_condition
 from layline.interpreter.conditions import Reader, is_vague, simplify
 from layline.interpreter.config_paths import Roots
 from layline.interpreter.events import Call, Write
-from layline.interpreter.gates import find_body, find_chain, find_gates, read_gates
 from layline.interpreter.inner import walk
+from layline.interpreter.line_tests import find_body, find_chain, find_line_tests, read_line_tests
 from layline.interpreter.prefilter import find_handed, look_at
 from layline.interpreter.values import (
     FALSE,
@@ -167,7 +167,7 @@ def _read_gates(function: ast.AST, line: int) -> Condition:
 def _read_around(body: list[ast.stmt], line: int) -> Condition:
     chain = find_chain(body, line)
     inner = find_body(chain[-1]) if chain else body
-    return read_gates(list(find_gates(inner, line)), inner)
+    return read_line_tests(list(find_line_tests(inner, line)), inner)
 
 
 def _is_short(condition: Condition, times: int = 1) -> bool:

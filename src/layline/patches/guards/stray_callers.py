@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from layline.core.condition import ALWAYS, Condition, ConditionKind, asks_about, combine, find_told, tell
 from layline.core.patch import Effect, Moment, Unregistered
-from layline.interpreter.gates import find_body, find_chain, find_gates, read_gates
+from layline.interpreter.line_tests import find_body, find_chain, find_line_tests, read_line_tests
 
 if TYPE_CHECKING:
     from layline.interpreter.callers.find import Callers, Site
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 def find_callers(items: list[Unregistered], known: dict[str, Callers], modules: Modules) -> list[Unregistered]:
     """Add what calls the function around each effect; of a single caller, also what it asks before it calls."""
-    gates = {within: _find_only_gate(callers, modules) for within, callers in known.items()}
+    asked = {within: _find_only_condition(callers, modules) for within, callers in known.items()}
     later = {within for within, callers in known.items() if callers.sites and all(map(_runs_later, callers.sites))}
     return [
         replace(
             item,
-            effect=_add_gate(_put_off(item.effect, later=item.within in later), gates[item.within]),
+            effect=_add_condition(_put_off(item.effect, later=item.within in later), asked[item.within]),
             called_from=known[item.within].places,
             unknown_callers=known[item.within].unknown,
         )
@@ -31,7 +31,7 @@ def find_callers(items: list[Unregistered], known: dict[str, Callers], modules: 
     ]
 
 
-def _find_only_gate(callers: Callers, modules: Modules) -> Condition | None:
+def _find_only_condition(callers: Callers, modules: Modules) -> Condition | None:
     """What the only caller of a function asks before it calls; None where there are several, or it asks nothing."""
     if len(callers.sites) != 1 or callers.unknown:
         return None
@@ -57,7 +57,7 @@ def _find_import_gate(site: Site, modules: Modules) -> Condition | None:
 
 
 def _ask(kind: ConditionKind, who: str, body: list[ast.stmt], line: int) -> Condition | None:
-    asked = read_gates(list(find_gates(body, line)), body)
+    asked = read_line_tests(list(find_line_tests(body, line)), body)
     return Condition(kind=kind, text=who, parts=(asked,)) if asked != ALWAYS else None
 
 
@@ -77,8 +77,8 @@ def _put_off(effect: Effect, *, later: bool) -> Effect:
     return replace(effect, moment=Moment.DEFERRED) if later and effect.moment is Moment.INSTALL else effect
 
 
-def _add_gate(effect: Effect, gate: Condition | None) -> Effect:
+def _add_condition(effect: Effect, asked: Condition | None) -> Effect:
     told = find_told(effect.when)
-    if gate is None or asks_about(told, ConditionKind.CALLER, ConditionKind.IMPORTER):
+    if asked is None or asks_about(told, ConditionKind.CALLER, ConditionKind.IMPORTER):
         return effect
-    return replace(effect, when=tell(effect.when, combine(ConditionKind.ALL, (told, gate))))
+    return replace(effect, when=tell(effect.when, combine(ConditionKind.ALL, (told, asked))))

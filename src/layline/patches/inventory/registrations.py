@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from layline.core.condition import ALWAYS, Condition, VersionGate, tell
+from layline.core.condition import ALWAYS, Condition, VersionPattern, tell
 from layline.core.evidence import Location
 from layline.core.patch import Effect, Fate, Moment, Patch
 from layline.interpreter.condition_reader import build_condition
@@ -53,7 +53,7 @@ class Installed:
     """What one run of an installer yields."""
 
     effects: tuple[Effect, ...]
-    gates: tuple[Value, ...]
+    tests: tuple[Value, ...]
     visited: tuple[str, ...]
     exhausted: bool = False
 
@@ -75,9 +75,9 @@ def read_patch(registration: Registration, installer: Installer) -> Patch:
         handler_lines=(first, node.end_lineno or node.lineno),
         description=find_text(find_role(given, "description")) or _docstring(handler),
         tags=_texts(find_role(given, "tags")),
-        version_gates=tuple(_find_gates(given)),
+        version_patterns=tuple(_find_patterns(given)),
         guard=build_guard(installer.machine, find_role(given, "condition"), installer.roots),
-        body_keys=tuple(sorted({key for gate in installed.gates for key in reader.find_asked(simplify(gate))})),
+        body_keys=tuple(sorted({key for test in installed.tests for key in reader.find_asked(simplify(test))})),
         effects=installed.effects,
         implementation=tuple(find_implementation(installed, registration.at.path)),
         notes=("the handler is too long to be read whole; effects may be missing",) if installed.exhausted else (),
@@ -93,7 +93,7 @@ def run_installer(installer: Installer, handler: Function) -> Installed:
     run_function(installer.machine, handler, given)
     log = installer.machine.log
     effects = _add_conditions(log.events, installer)
-    return Installed(tuple(effects), tuple(log.gates), tuple(sorted(log.visited)), log.exhausted)
+    return Installed(tuple(effects), tuple(log.tests), tuple(sorted(log.visited)), log.exhausted)
 
 
 def run_function(machine: Interpreter, function: Function, given: list[Value]) -> list[Event]:
@@ -236,13 +236,13 @@ def _texts(value: Value | None) -> tuple[str, ...]:
     return tuple(str(item.value) for item in value.values if isinstance(item, Literal))
 
 
-def _find_gates(given: dict[str, Value]) -> Iterator[VersionGate]:
+def _find_patterns(given: dict[str, Value]) -> Iterator[VersionPattern]:
     """Version patterns, by the name of the parameter that carries them."""
     for name, value in given.items():
         if "version" in name:
             single = find_text(value)
             for pattern in _texts(value) or ((single,) if single else ()):
-                yield VersionGate(name, pattern)
+                yield VersionPattern(name, pattern)
 
 
 def _docstring(handler: Function) -> str:

@@ -16,7 +16,7 @@ from layline.core.evidence import Location, Skipped
 from layline.core.patch import Effect, Holder, Moment, Style, Unregistered
 from layline.core.prose import count, verb
 from layline.interpreter.events import Event, Naming, Registration
-from layline.interpreter.gates import find_chain
+from layline.interpreter.line_tests import find_chain
 from layline.interpreter.prefilter import look_at
 from layline.interpreter.values import Choice, Class, Function, Instance, bind, find_alternatives
 from layline.patches.guards.stray import Ways, find_caller, find_listed

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from layline.interpreter.gates import find_gates, read_gates
+from layline.interpreter.line_tests import find_line_tests, read_line_tests
 from layline.patches.guards.show import show_condition
 from snippets import read_files
 
@@ -50,7 +50,7 @@ GATES: list[tuple[str, str | None]] = [
 def test_a_line_is_reached_when(source: str, expected: str | None) -> None:
     line = next(i for i, text in enumerate(source.splitlines(), 1) if "HERE" in text)
     body = ast.parse(source).body
-    assert (show_condition(read_gates(list(find_gates(body, line)), body)) or None) == expected
+    assert (show_condition(read_line_tests(list(find_line_tests(body, line)), body)) or None) == expected
 
 
 WHENS: list[tuple[str, str, list[tuple[str | None, str | None]]]] = [

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from layline.interpreter.modules import Module
 
 
-def find_kept(module: Module) -> frozenset[tuple[str, str]]:
-    """(name it is kept under, name of the original), wherever in the file the two stand; read when first asked for."""
-    if module.kept is None:
-        module.kept = frozenset(_find_pairs(module.body))
-    return module.kept
+def find_stashed(module: Module) -> frozenset[tuple[str, str]]:
+    """(name it is stashed under, name of the original), wherever in the file the two stand; read when first asked for."""
+    if module.stashed is None:
+        module.stashed = frozenset(_find_pairs(module.body))
+    return module.stashed
 
 
 def _find_pairs(body: list[ast.stmt]) -> Iterator[tuple[str, str]]:

@@ -32,8 +32,8 @@ _LONGEST = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
-    """A test as it is written; `parts` make it a compound one."""
+class LineTest:
+    """A test that a line stands behind, as it is written; `parts` make it a compound one."""
 
     text: str = ""
     node: ast.expr | None = field(default=None, compare=False)
@@ -41,14 +41,14 @@ class Gate:
     """What to say of the contrary where there is no expression."""
     operator: str = ""
     """`and`, `or`, or nothing."""
-    parts: tuple[Gate, ...] = ()
+    parts: tuple[LineTest, ...] = ()
     holds: bool = True
 
 
-ALWAYS, NEVER = Gate(operator="and"), Gate(operator="or")
+ALWAYS, NEVER = LineTest(operator="and"), LineTest(operator="or")
 
 
-def find_gates(body: list[ast.stmt], line: int) -> Iterator[Gate]:
+def find_line_tests(body: list[ast.stmt], line: int) -> Iterator[LineTest]:
     """Every condition between the start of a block and the statement at `line`: around it, and left behind before
     it.
     """
@@ -103,29 +103,29 @@ def _blocks(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
         yield case.body
 
 
-def _enter(statement: ast.stmt, line: int) -> Iterator[Gate]:  # noqa: C901  one case per compound statement
+def _enter(statement: ast.stmt, line: int) -> Iterator[LineTest]:  # noqa: C901  one case per compound statement
     match statement:
         case ast.If(test=test, body=body, orelse=orelse):
             if _holds(body, line):
                 yield _tested(test)
-                yield from find_gates(body, line)
+                yield from find_line_tests(body, line)
             elif _holds(orelse, line):
                 yield invert(_tested(test))
-                yield from find_gates(orelse, line)
+                yield from find_line_tests(orelse, line)
         case ast.While(test=test, body=body):
             yield _tested(test)
-            yield from find_gates(body, line)
+            yield from find_line_tests(body, line)
         case ast.Try() | ast.TryStar():
             yield from _enter_try(statement, line)
         case ast.Match(subject=subject, cases=cases):
             for case in cases:
                 if _holds(case.body, line):
                     yield from _enter_case(subject, case)
-                    yield from find_gates(case.body, line)
+                    yield from find_line_tests(case.body, line)
         case ast.For() | ast.AsyncFor() | ast.With() | ast.AsyncWith():
             for block in _blocks(statement):
                 if _holds(block, line):
-                    yield from find_gates(block, line)
+                    yield from find_line_tests(block, line)
         case ast.Expr(value=value):
             yield from _find_inside(value, line)
 
@@ -134,34 +134,34 @@ def _holds(block: list[ast.stmt], line: int) -> bool:
     return any(_covers(statement, line) for statement in block)
 
 
-def _enter_case(subject: ast.expr, case: ast.match_case) -> Iterator[Gate]:
+def _enter_case(subject: ast.expr, case: ast.match_case) -> Iterator[LineTest]:
     text = f"{ast.unparse(subject)} matches {ast.unparse(case.pattern)}"
     if not isinstance(case.pattern, ast.MatchAs) or case.pattern.pattern is not None:
-        yield Gate(text=text, opposite=f"not ({text})")
+        yield LineTest(text=text, opposite=f"not ({text})")
     if case.guard is not None:
         yield _tested(case.guard)
 
 
-def _enter_try(statement: ast.Try | ast.TryStar, line: int) -> Iterator[Gate]:
+def _enter_try(statement: ast.Try | ast.TryStar, line: int) -> Iterator[LineTest]:
     whole = [*statement.body, *statement.orelse]
     if _holds(whole, line):
         before = [item for item in statement.body if (item.end_lineno or 0) < line]
         if statement.handlers:
             yield from _find_importable(before)
-        yield from find_gates(whole, line)
+        yield from find_line_tests(whole, line)
         return
     for handler in statement.handlers:
         if _holds(handler.body, line):
             yield invert(_say_failure(statement, [handler]))
-            yield from find_gates(handler.body, line)
+            yield from find_line_tests(handler.body, line)
             return
-    yield from find_gates(statement.finalbody, line)
+    yield from find_line_tests(statement.finalbody, line)
 
 
-def _find_importable(body: list[ast.stmt]) -> Iterator[Gate]:
+def _find_importable(body: list[ast.stmt]) -> Iterator[LineTest]:
     names = list(dict.fromkeys(name for item in body for name in _find_imported(item)))
     if names:
-        yield Gate(text=f"{', '.join(names)} importable", opposite=f"{', '.join(names)} not importable")
+        yield LineTest(text=f"{', '.join(names)} importable", opposite=f"{', '.join(names)} not importable")
 
 
 def _find_imported(statement: ast.stmt) -> Iterator[str]:
@@ -180,7 +180,7 @@ def _find_imported(statement: ast.stmt) -> Iterator[str]:
                             yield name
 
 
-def _say_failure(statement: ast.Try | ast.TryStar, handlers: list[ast.ExceptHandler]) -> Gate:
+def _say_failure(statement: ast.Try | ast.TryStar, handlers: list[ast.ExceptHandler]) -> LineTest:
     """That a `try` block goes through, as far as some of its handlers are concerned."""
     named = [word for h in handlers if h.type is not None for word in _words(ast.unparse(h.type))]
     is_broad = any(handler.type is None for handler in handlers) or not _BROAD.isdisjoint(named)
@@ -189,7 +189,7 @@ def _say_failure(statement: ast.Try | ast.TryStar, handlers: list[ast.ExceptHand
         return imported
     kinds = "exception" if is_broad else " or ".join(dict.fromkeys(named))
     first = _shorten(ast.unparse(statement.body[0]).partition("\n")[0])
-    return Gate(text=f"`{first}` raises no {kinds}", opposite=f"`{first}` raises {kinds}")
+    return LineTest(text=f"`{first}` raises no {kinds}", opposite=f"`{first}` raises {kinds}")
 
 
 def _words(text: str) -> list[str]:
@@ -197,7 +197,7 @@ def _words(text: str) -> list[str]:
     return [word.rpartition(".")[2] for word in text.replace("(", " ").replace(")", " ").replace(",", " ").split()]
 
 
-def _find_leaving(statement: ast.stmt) -> Gate:
+def _find_leaving(statement: ast.stmt) -> LineTest:
     """When a statement leaves the block it stands in: by `return`, `raise`, `continue`, `break` or the end of the
     program.
     """
@@ -234,12 +234,12 @@ def _only_raises(handler: ast.ExceptHandler) -> bool:
     )
 
 
-def _leaves(body: list[ast.stmt]) -> Gate:
+def _leaves(body: list[ast.stmt]) -> LineTest:
     """When a block is left before its end: at its first statement, or at a later one."""
     return combine("or", tuple(_find_leaving(statement) for statement in body))
 
 
-def _find_inside(node: ast.expr, line: int) -> Iterator[Gate]:
+def _find_inside(node: ast.expr, line: int) -> Iterator[LineTest]:
     """Conditions inside an expression statement: `a and f()`, `f() if a else g()`, `[f(x) for x in y if a]`."""
     match node:
         case ast.BoolOp(op=operator, values=values):
@@ -255,7 +255,7 @@ def _find_inside(node: ast.expr, line: int) -> Iterator[Gate]:
                 yield from (_tested(test) for test in generator.ifs)
 
 
-def _tested(test: ast.expr) -> Gate:
+def _tested(test: ast.expr) -> LineTest:
     match test:
         case ast.Constant(value=value):
             return ALWAYS if value else NEVER
@@ -263,19 +263,19 @@ def _tested(test: ast.expr) -> Gate:
             return invert(_tested(operand))
         case ast.BoolOp(op=operator, values=values):
             return combine("and" if isinstance(operator, ast.And) else "or", tuple(_tested(value) for value in values))
-    return Gate(ast.unparse(test), test)
+    return LineTest(ast.unparse(test), test)
 
 
-def invert(gate: Gate) -> Gate:
-    if gate.operator:
-        other = "or" if gate.operator == "and" else "and"
-        return combine(other, tuple(invert(part) for part in gate.parts))
-    return replace(gate, holds=not gate.holds)
+def invert(test: LineTest) -> LineTest:
+    if test.operator:
+        other = "or" if test.operator == "and" else "and"
+        return combine(other, tuple(invert(part) for part in test.parts))
+    return replace(test, holds=not test.holds)
 
 
-def combine(operator: str, parts: tuple[Gate, ...]) -> Gate:
+def combine(operator: str, parts: tuple[LineTest, ...]) -> LineTest:
     nothing, decided = (ALWAYS, NEVER) if operator == "and" else (NEVER, ALWAYS)
-    flat: list[Gate] = []
+    flat: list[LineTest] = []
     for part in parts:
         if part == decided:
             return decided
@@ -283,10 +283,10 @@ def combine(operator: str, parts: tuple[Gate, ...]) -> Gate:
             if inner != nothing and inner not in flat:
                 flat.append(inner)
     flat = list(_absorb(flat))
-    return flat[0] if len(flat) == 1 else Gate(operator=operator, parts=tuple(flat))
+    return flat[0] if len(flat) == 1 else LineTest(operator=operator, parts=tuple(flat))
 
 
-def _absorb(items: list[Gate]) -> Iterator[Gate]:
+def _absorb(items: list[LineTest]) -> Iterator[LineTest]:
     """`not a and (a or b)` is `not a and b`; `a and (a or b)` is `a`."""
     for item in items:
         if not any(part in items for part in item.parts):
@@ -294,9 +294,9 @@ def _absorb(items: list[Gate]) -> Iterator[Gate]:
             yield item if kept == item.parts else combine(item.operator, kept)
 
 
-def read_gates(gates: list[Gate], body: list[ast.stmt]) -> Condition:
-    """The gates as one condition in the words of the source; names that the block assigns once are explained."""
-    whole = combine("and", tuple(gates))
+def read_line_tests(tests: list[LineTest], body: list[ast.stmt]) -> Condition:
+    """The tests as one condition in the words of the source; names that the block assigns once are explained."""
+    whole = combine("and", tuple(tests))
     return _tell(whole, {} if whole in (ALWAYS, NEVER) else _find_assigned(body, _last_line(whole)))
 
 
@@ -309,16 +309,16 @@ def read_words(node: ast.expr) -> Condition:
     return say(ast.unparse(node))
 
 
-def _tell(gate: Gate, known: dict[str, str]) -> Condition:
-    if gate.operator == "or" and gate.parts and all(not part.holds and not part.operator for part in gate.parts):
-        positive = Condition(kind=ConditionKind.ALL, parts=tuple(_tell(invert(part), known) for part in gate.parts))
+def _tell(test: LineTest, known: dict[str, str]) -> Condition:
+    if test.operator == "or" and test.parts and all(not part.holds and not part.operator for part in test.parts):
+        positive = Condition(kind=ConditionKind.ALL, parts=tuple(_tell(invert(part), known) for part in test.parts))
         return Condition(kind=ConditionKind.NOT, parts=(positive,))
-    if gate.operator:
-        kind = ConditionKind.ALL if gate.operator == "and" else ConditionKind.ANY
-        return Condition(kind=kind, parts=tuple(_tell(part, known) for part in gate.parts))
-    if gate.node is None:
-        return say(gate.text if gate.holds else gate.opposite)
-    return say(_show_test(gate.node, known) if gate.holds else _show_opposite(gate.node, known))
+    if test.operator:
+        kind = ConditionKind.ALL if test.operator == "and" else ConditionKind.ANY
+        return Condition(kind=kind, parts=tuple(_tell(part, known) for part in test.parts))
+    if test.node is None:
+        return say(test.text if test.holds else test.opposite)
+    return say(_show_test(test.node, known) if test.holds else _show_opposite(test.node, known))
 
 
 def _show_test(node: ast.expr, known: dict[str, str]) -> str:
@@ -337,9 +337,9 @@ def _show_opposite(node: ast.expr, known: dict[str, str]) -> str:
     return f"not {text}" if simple else f"not ({text})"
 
 
-def _last_line(gate: Gate) -> int:
-    """The last line on which a test of the gate stands."""
-    return max((gate.node.lineno if gate.node is not None else 0, *(_last_line(part) for part in gate.parts)))
+def _last_line(test: LineTest) -> int:
+    """The last line on which a part of it stands."""
+    return max((test.node.lineno if test.node is not None else 0, *(_last_line(part) for part in test.parts)))
 
 
 def _find_assigned(body: list[ast.stmt], before: int) -> dict[str, str]:
