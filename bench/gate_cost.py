@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import threading
 import time
 from dataclasses import replace
+from functools import partial
 
 from layline.campaign.measure.controls import wrap
 from layline.campaign.measure.request import Request
@@ -30,6 +32,7 @@ def main(arguments: list[str] | None = None) -> int:
     asked.add_argument("--operators", nargs="*", default=["softmax", "grouped_gemm", "gemm"])
     asked.add_argument("--pairs", type=int, default=5)
     asked.add_argument("--candidate", default="")
+    asked.add_argument("--trace", action="store_true", help="when each step began, and in which process and thread")
     options = asked.parse_args(arguments)
     for name in options.operators:
         operator = load_operator(name)
@@ -44,7 +47,8 @@ def main(arguments: list[str] | None = None) -> int:
             plan=replace(choose_plan(operator, 0.05, 0.01), looks=(options.pairs,)),
         )
         began = time.monotonic()
-        measurement = measure_pair(request)
+        tell = partial(trace, began) if options.trace else quiet
+        measurement = measure_pair(request, progress=tell)
         whole = time.monotonic() - began
         spent = dict(measurement.seconds)
         added = sum(spent.get(what, 0.0) for what in ADDED)
@@ -55,6 +59,16 @@ def main(arguments: list[str] | None = None) -> int:
             flush=True,
         )
     return 0
+
+
+def quiet(said: str) -> None:
+    """Nobody watches."""
+
+
+def trace(began: float, said: str) -> None:
+    """At once, because probes run in forks of this process, and in threads."""
+    where = f"{os.getpid()}/{threading.get_ident() % 1000:03d}"
+    os.write(2, f"{time.monotonic() - began:8.2f} s {where} {said}\n".encode())
 
 
 if __name__ == "__main__":
