@@ -10,6 +10,7 @@ from typing import Any
 
 from layline.core.records import GapRecord, PeriodicRecord, Status, recommendation_label
 from layline.dashboard.breakage import Breakage
+from layline.history.commits import say_count
 
 STALE_DAYS = 31
 """A figure that much older than the newest report on the site is shown as stale."""
@@ -65,7 +66,7 @@ class Measurement:
     @property
     def command(self) -> str | None:
         """What prints the figure inside a clone of the upstream."""
-        return f"git rev-list --count {self.pin}..{self.tip}" if self.pin and self.tip else None
+        return say_count(self.pin, self.tip) if self.pin and self.tip else None
 
     @property
     def pin_age_days(self) -> int | None:

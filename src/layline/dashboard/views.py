@@ -20,6 +20,7 @@ from layline.dashboard.backend_status import (
 from layline.dashboard.commands import audit_command, merged_link, verify_command
 from layline.dashboard.contradictions import Contradiction, find_in_gap, find_in_periodic
 from layline.dashboard.prose import Addresses, Finding, brief_words, count_words, set_finding, set_words, window_words
+from layline.history.commits import say_count
 from layline.workspace.records import Loaded
 
 
@@ -188,7 +189,7 @@ def view_dive(
         risks=words(summary.integration_risks if summary else ()),
         pdfs=tuple(_pdf_links(record)) if with_pdf else (),
         pages=tuple(_page_links(record)),
-        command=f"git rev-list --count {record.local.commit}..{record.upstream.commit}",
+        command=say_count(record.local.commit, record.upstream.commit),
         check=verify_command(item.file) if proved else audit_command(item.file),
         contradictions=tuple(find_in_gap(record)),
     )

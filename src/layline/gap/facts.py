@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from layline.core.evidence import Evidence, Fact
 from layline.gap.cells import diff_command, requirement_text, span
+from layline.history.commits import say_count
 
 if TYPE_CHECKING:
     from layline.change.surface import SurfaceRow
@@ -77,9 +78,9 @@ def _find_frame(gap: Gap) -> Iterator[Fact[Any]]:
         if side.version is not None:
             yield Fact(name=f"{name}.version", value=side.version.text, evidence=(side.version.evidence,))
         if side.tag is not None:
-            yield _told(gap, f"{name}.tag", list(side.tag), f"git rev-list --count {side.tag[0]}..{side.commit.hash}")
-    yield _told(gap, "behind", gap.distance.behind, f"git rev-list --count {span(gap)}")
-    yield _told(gap, "ahead", gap.distance.ahead, f"git rev-list --count {tip.hash}..{pin.hash}")
+            yield _told(gap, f"{name}.tag", list(side.tag), say_count(side.tag[0], side.commit.hash))
+    yield _told(gap, "behind", gap.distance.behind, say_count(pin.hash, tip.hash))
+    yield _told(gap, "ahead", gap.distance.ahead, say_count(tip.hash, pin.hash))
     yield _told(gap, "merge_base", gap.distance.merge_base, f"git merge-base {pin.hash} {tip.hash}")
     yield _told(gap, "relation", gap.distance.relation.value, f"git merge-base {pin.hash} {tip.hash}")
     yield _told(
@@ -99,7 +100,7 @@ def _find_frame(gap: Gap) -> Iterator[Fact[Any]]:
         value = [list(pair) for pair in gap.footprint.beyond]
         yield Fact(name="footprint.beyond", value=value, evidence=(listing,))
     yield _told(
-        gap, "recommendation", [str(gap.recommendation), gap.recommendation.rule], f"git rev-list --count {span(gap)}"
+        gap, "recommendation", [str(gap.recommendation), gap.recommendation.rule], say_count(pin.hash, tip.hash)
     )
 
 

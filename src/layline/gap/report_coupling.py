@@ -23,6 +23,7 @@ from layline.gap.breaks import (
     say_state,
 )
 from layline.gap.cells import diff_command, evidence_cell, own_place, place_cell, span
+from layline.history.commits import say_count
 
 if TYPE_CHECKING:
     from layline.core.report import Block, Inline
@@ -245,11 +246,12 @@ def build_sources(evidence_path: str, *, whole: bool = True) -> Section:
 
 def build_folded_sources(gap: Gap) -> list[Section]:
     """Files and commands that a reader can run."""
+    pin, tip = gap.pin.commit.hash, gap.tip.commit.hash
     commands: list[tuple[str, str, str]] = [
         ("pin", gap.pin_evidence.command or str(gap.pin_evidence), gap.downstream),
-        ("commits behind", f"git rev-list --count {span(gap)}", gap.upstream),
-        ("commits ahead", f"git rev-list --count {gap.tip.commit.hash}..{gap.pin.commit.hash}", gap.upstream),
-        ("merge base", f"git merge-base {gap.pin.commit.hash} {gap.tip.commit.hash}", gap.upstream),
+        ("commits behind", say_count(pin, tip), gap.upstream),
+        ("commits ahead", say_count(tip, pin), gap.upstream),
+        ("merge base", f"git merge-base {pin} {tip}", gap.upstream),
         ("diff size", diff_command(gap), gap.upstream),
         ("files by area and class", diff_command(gap, "--numstat"), gap.upstream),
         ("commits and what they touch", f"git log --no-renames --name-only {span(gap)}", gap.upstream),

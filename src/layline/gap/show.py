@@ -10,7 +10,7 @@ from layline.core.report import Cell, Paragraph, Report, Section, Table
 from layline.errors import ConfigError
 from layline.gap.endpoints import Endpoints
 from layline.git import DIFF_RULE, DIFF_SETTINGS
-from layline.history import compare_commits, nearest_tag, read_commit, read_diff
+from layline.history import compare_commits, nearest_tag, read_commit, read_diff, say_count
 from layline.source.declared_version import read_version
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ def measure(upstream: Repository, backend: Backend, ends: Endpoints) -> list[Fac
     pin, tip = read_commit(upstream, ends.pin), read_commit(upstream, ends.tip)
     distance = compare_commits(upstream, ends.pin, ends.tip)
     diff = read_diff(upstream, ends.pin, ends.tip)
-    span = f"{ends.pin}..{ends.tip}"
     numstat = f"git diff --shortstat {' '.join(DIFF_SETTINGS)} {ends.pin} {ends.tip}"
 
     def fact(name: str, value: object, command: str, *more: Evidence) -> Fact[Any]:
@@ -41,8 +40,8 @@ def measure(upstream: Repository, backend: Backend, ends: Endpoints) -> list[Fac
         fact("tip.commit", ends.tip, f"git rev-parse {ends.tip}^{{commit}}"),
         fact("tip.date", tip.date, f"git log -1 --format=%cs {ends.tip}"),
         fact("tip.subject", tip.subject, f"git log -1 --format=%s {ends.tip}"),
-        fact("behind", distance.behind, f"git rev-list --count {span}"),
-        fact("ahead", distance.ahead, f"git rev-list --count {ends.tip}..{ends.pin}"),
+        fact("behind", distance.behind, say_count(ends.pin, ends.tip)),
+        fact("ahead", distance.ahead, say_count(ends.tip, ends.pin)),
         fact("merge_base", distance.merge_base, f"git merge-base {ends.pin} {ends.tip}"),
         fact("relation", distance.relation.value, f"git merge-base {ends.pin} {ends.tip}"),
         fact("files", len(diff.files), numstat),
@@ -60,7 +59,7 @@ def measure(upstream: Repository, backend: Backend, ends: Endpoints) -> list[Fac
             facts.append(Fact(name=f"{side}.version", value=version.text, evidence=(version.evidence,)))
         tag = nearest_tag(upstream, commit)
         if tag is not None:
-            facts.append(fact(f"{side}.tag", list(tag), f"git rev-list --count {tag[0]}..{commit}"))
+            facts.append(fact(f"{side}.tag", list(tag), say_count(tag[0], commit)))
     return facts
 
 

@@ -4,11 +4,13 @@ from layline.history.changes import Diff, FileChange, read_diff
 from layline.history.commits import (
     Distance,
     compare_commits,
+    count_commits,
     find_tip_at,
     read_bodies,
     read_commit,
     read_commits,
     read_log,
+    say_count,
 )
 from layline.history.pins import PinnedCommit, find_pin_moves, read_pin
 from layline.history.tags import find_other_tags, find_releases, is_version, nearest_tag
@@ -20,6 +22,7 @@ __all__ = [
     "FileChange",
     "PinnedCommit",
     "compare_commits",
+    "count_commits",
     "find_other_tags",
     "find_pin_moves",
     "find_releases",
@@ -33,4 +36,5 @@ __all__ = [
     "read_log",
     "read_pin",
     "read_touched_files",
+    "say_count",
 ]

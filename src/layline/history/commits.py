@@ -70,11 +70,20 @@ def find_merge_base(repository: Repository, one: str, other: str) -> str | None:
 
 
 def compare_commits(repository: Repository, pin: str, tip: str) -> Distance:
-    counts = repository.git("rev-list", "--left-right", "--count", f"{pin}...{tip}").split()
+    ahead, behind = count_commits(repository, pin, tip)
     base = find_merge_base(repository, pin, tip)
-    return Distance(
-        pin=pin, tip=tip, behind=int(counts[1]), ahead=int(counts[0]), merge_base=base, relation=relate(pin, tip, base)
-    )
+    return Distance(pin=pin, tip=tip, behind=behind, ahead=ahead, merge_base=base, relation=relate(pin, tip, base))
+
+
+def count_commits(repository: Repository, one: str, other: str) -> tuple[int, int]:
+    """How many commits only the first has, and only the second."""
+    first, second = repository.git("rev-list", "--left-right", "--count", f"{one}...{other}", "--").split()
+    return int(first), int(second)
+
+
+def say_count(base: str, tip: str) -> str:
+    """The command by which anybody can count the commits that `tip` has and `base` has not."""
+    return f"git rev-list --count {base}..{tip}"
 
 
 def find_tip_at(repository: Repository, tip: str, moment: datetime) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from layline.core.checks import clean_line
 from layline.core.evidence import Alert, Evidence, Severity
 from layline.core.report import Block, Bullets, Cell, Inline, Paragraph, Report, Section, Table
+from layline.history.commits import say_count
 from layline.periodic.distance import show_distance
 from layline.periodic.findings import (
     build_findings,
@@ -201,14 +202,14 @@ def _tell_commands(activity: Activity) -> Table:
     ]
     drifts = [*activity.drifts, *(item.upstream for item in activity.repo_drifts if item.upstream is not None)]
     for drift in drifts:
-        count = f"git rev-list --count {drift.distance.pin}..{drift.distance.tip}"
+        count = say_count(drift.distance.pin, drift.distance.tip)
         tip = f"git rev-list -1 --first-parent --min-age={int(activity.window.end.timestamp())} {drift.ref}"
         rows.append((f"{drift.label} behind", Cell(count, code=True), drift.repo))
         rows.append((f"{drift.label} tip", Cell(tip, code=True), drift.repo))
     for repo_drift in activity.repo_drifts:
         for pin in repo_drift.pins:
             if pin.distance is not None and repo_drift.upstream is not None:
-                count = f"git rev-list --count {pin.distance.pin}..{pin.distance.tip}"
+                count = say_count(pin.distance.pin, pin.distance.tip)
                 rows.append(
                     (f"{repo_drift.label} {pin.name} distance", Cell(count, code=True), repo_drift.upstream.repo)
                 )

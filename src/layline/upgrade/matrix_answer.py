@@ -11,7 +11,7 @@ from layline.core.progress import Progress, silent
 from layline.core.prose import count, listed
 from layline.core.report import Answer, Chart, Paragraph, Report, Section, Table
 from layline.errors import ConfigError
-from layline.history import read_commit
+from layline.history import count_commits, read_commit
 from layline.patches.drift.report import encode_commit
 from layline.upgrade.cells import judge_cells
 from layline.upgrade.judging import pin_of
@@ -96,9 +96,9 @@ def _dated(upstream: Repository, named: list[tuple[str, str]]) -> list[tuple[str
 def _find_safe(upstream: Repository, pin: str, matrix: Matrix) -> answers.SafeRef | None:
     """The newest of these commits that comes after the pin and breaks nothing."""
     for ref in reversed(matrix.usable):
-        ahead = upstream.git("rev-list", "--left-right", "--count", f"{pin}...{ref.commit}").split()
-        if ahead[0] == b"0":
-            return {"commit": ref.commit, "ref": ref.name, "date": ref.date, "commits_ahead": int(ahead[1])}
+        lost, ahead = count_commits(upstream, pin, ref.commit)
+        if not lost:
+            return {"commit": ref.commit, "ref": ref.name, "date": ref.date, "commits_ahead": ahead}
     return None
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import layline
 from histories import History
 from layered import make_layered
 from layline.config import Backend, Pin
@@ -24,6 +25,7 @@ from layline.history import (
     read_diff,
     read_log,
     read_pin,
+    say_count,
 )
 from layline.history.tags import find_newest_release, is_final
 
@@ -251,3 +253,11 @@ def test_pin_moves(tmp_path: Path) -> None:
         )
     ]
     assert moves == [("Bump keel (#5)", layered.pin, layered.tip), ("Layer over keel", None, layered.pin)]
+
+
+def test_the_command_that_counts_stands_in_one_place() -> None:
+    """Who tells a number of commits tells the command with the words of `say_count`."""
+    source = Path(layline.__file__).parent
+    written = [path for path in source.rglob("*.py") if "git rev-list --count" in path.read_text(encoding="utf-8")]
+    assert [str(path.relative_to(source)) for path in written] == ["history/commits.py"]
+    assert say_count("a", "b") == "git rev-list --count a..b"

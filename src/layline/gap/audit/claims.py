@@ -11,6 +11,7 @@ from layline.gap.audit.ground import MeasuredPair
 from layline.gap.audit.model import AuditedField, AuditVerdict, check, check_any, combine, leave
 from layline.gap.dependencies import Declaration, Kind, Rank
 from layline.gap.dependencies.model import canonical_name
+from layline.history.commits import say_count
 
 Checker = Callable[[str, MeasuredPair], Iterator[AuditedField]]
 
@@ -46,7 +47,7 @@ def _attempt_all(checker: Checker, text: str, ground: MeasuredPair) -> list[Audi
 
 def _check_figures(text: str, ground: MeasuredPair) -> Iterator[AuditedField]:
     for found in _BEHIND.finditer(text):
-        command = f"git rev-list --count {ground.pin}..{ground.tip}"
+        command = say_count(ground.pin, ground.tip)
         yield check("commits", _number(found.group(1)), ground.distance.behind, command)
     for found in _FILES.finditer(text):
         yield check("changed files", _number(found.group(1)), len(ground.diff.files), ground.shortstat())

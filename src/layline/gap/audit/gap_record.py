@@ -10,6 +10,7 @@ from layline.gap.audit.claims import check_sentence
 from layline.gap.audit.ground import holds_code
 from layline.gap.audit.model import AuditedField, attempt, check, check_any, check_hash, leave
 from layline.gap.overview import measure_footprint
+from layline.history.commits import say_count
 
 if TYPE_CHECKING:
     from layline.core.records import GapRecord
@@ -74,7 +75,7 @@ def _audit_stats(record: GapRecord, ground: MeasuredPair) -> Iterator[AuditedFie
 
 
 def _check_gap(field: str, published: int, ground: MeasuredPair) -> AuditedField:
-    return check(field, published, ground.distance.behind, f"git rev-list --count {ground.pin}..{ground.tip}")
+    return check(field, published, ground.distance.behind, say_count(ground.pin, ground.tip))
 
 
 def _check_diff(field: str, published: int, name: str, ground: MeasuredPair) -> AuditedField:

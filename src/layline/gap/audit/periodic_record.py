@@ -14,7 +14,7 @@ from layline.gap.audit.gap_record import date_readings
 from layline.gap.audit.ground import holds_code
 from layline.gap.audit.model import AuditedField, AuditVerdict, attempt, check, check_any, check_hash, leave
 from layline.gap.audit.written import find_written
-from layline.history import compare_commits, find_tip_at, read_commit, read_log, read_pin
+from layline.history import compare_commits, find_tip_at, read_commit, read_log, read_pin, say_count
 
 if TYPE_CHECKING:
     from layline.config import Backend
@@ -152,7 +152,7 @@ def _check_date(field: str, value: str, commit: str, upstream: Repository) -> Au
 
 def _check_gap(field: str, value: int, pin: str, tip: str, upstream: Repository) -> AuditedField:
     behind = compare_commits(upstream, upstream.resolve(pin), upstream.resolve(tip)).behind
-    return check(field, value, behind, f"git rev-list --count {pin}..{tip}")
+    return check(field, value, behind, say_count(pin, tip))
 
 
 def _check_on_ref(field: str, value: str, ref: str, upstream: Repository) -> AuditedField:
@@ -201,7 +201,7 @@ def _check_drift(field: str, value: int, status: Mapping[str, Any], name: str, a
     for repository in around.repositories():
         if repository.has(str(current)) and repository.has(str(start)):
             behind = compare_commits(repository, str(start), str(current)).behind
-            return check(field, value, behind, f"git rev-list --count {start}..{current} in {repository.name}")
+            return check(field, value, behind, f"{say_count(start, current)} in {repository.name}")
     return leave(field, value, "no configured repository holds these commits")
 
 
@@ -220,7 +220,7 @@ def _check_counts(field: str, text: str, record: PeriodicRecord, around: Surroun
     elif found := _BEHIND.search(text):
         behind = _count_between(found["pin"], found["tip"], around)
         if behind is not None:
-            yield check(field, int(found["count"]), behind, f"git rev-list --count {found['pin']}..{found['tip']}")
+            yield check(field, int(found["count"]), behind, say_count(found["pin"], found["tip"]))
 
 
 def _check_moves(field: str, text: str, around: Surroundings) -> Iterator[AuditedField]:
@@ -229,7 +229,7 @@ def _check_moves(field: str, text: str, around: Surroundings) -> Iterator[Audite
         count, was, now = found["before"] or found["after"], found["was"], found["now"]
         behind = _count_between(was, now, around) if count else None
         if behind is not None:
-            yield check(f"{field} ({was} → {now})", int(count), behind, f"git rev-list --count {was}..{now}")
+            yield check(f"{field} ({was} → {now})", int(count), behind, say_count(was, now))
 
 
 def _check_pulls(field: str, text: str, record: PeriodicRecord, around: Surroundings) -> list[AuditedField]:
