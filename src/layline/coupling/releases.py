@@ -13,16 +13,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from layline.core.condition import ALWAYS, NEVER, OPAQUE, Condition, ConditionKind, combine, need_version, negate
+from layline.core.condition import ALWAYS, NEVER, OPAQUE, Condition, ConditionKind, combine, negate
 from layline.interpreter.modules import Module, Modules
+from layline.interpreter.versions import (
+    METADATA,
+    OPERATORS,
+    Known,
+    Release,
+    compare,
+    find_release,
+    is_parser,
+    read_attribute,
+)
 from layline.source.names import absolute_name
 
 _DEEPEST = 6
-_VERSION_NAMES = frozenset({"__version__", "VERSION", "version"})
-_PARSERS = frozenset({"Version", "parse", "parse_version", "LooseVersion", "StrictVersion", "str"})
-_METADATA = frozenset({"importlib.metadata.version", "importlib_metadata.version"})
-_SAME = frozenset({"release", "base_version", "public", "split", "partition", "strip", "replace"})
-"""Attributes of a version, or of its text, that a comparison reads as the version itself."""
 _OPERATORS: dict[type[ast.cmpop], str] = {
     ast.Gt: ">",
     ast.GtE: ">=",
@@ -31,21 +36,6 @@ _OPERATORS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
 }
-_NAMED = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<", "eq": "==", "ne": "!="}
-_TURNED = {">=": "<=", "<=": ">=", ">": "<", "<": ">", "==": "==", "!=": "!="}
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    value: object
-
-
-@dataclass(frozen=True, slots=True)
-class Release:
-    """The version of a package; `is_major`: its first number alone."""
-
-    package: str
-    is_major: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +155,7 @@ class ReleaseReader:
     def _compare(self, left: ast.expr, operators: list[ast.cmpop], comparators: list[ast.expr], scope: Scope) -> Value:
         values = [self._evaluate(item, scope) for item in (left, *comparators)]
         parts = [
-            compare(values[number], _OPERATORS.get(type(operator), ""), values[number + 1])
+            compare(_settle(values[number]), _OPERATORS.get(type(operator), ""), _settle(values[number + 1]))
             for number, operator in enumerate(operators)
         ]
         return Holds(combine(ConditionKind.ALL, tuple(parts)))
@@ -178,13 +168,13 @@ class ReleaseReader:
                 return callee  # a method of the version, or of its text
             case Known(value=str()), _:
                 return None
-            case Outside(path=path), [Known(value=str(name)), *_] if path in _METADATA:
+            case Outside(path=path), [Known(value=str(name)), *_] if path in METADATA:
                 return Release(name)
             case Outside(path="builtins.getattr"), [Outside(path=path), Known(value=str(name)), *_]:
                 return _name(f"{path}.{name}")
-            case Outside(path=path), [one, other] if path.startswith("operator."):
-                return Holds(compare(one, _NAMED.get(path.removeprefix("operator."), ""), other))
-            case Outside(path=path), [one, *_] if path.rpartition(".")[2] in _PARSERS:
+            case Outside(path=path), [one, other] if path in OPERATORS:
+                return Holds(compare(_settle(one), OPERATORS[path], _settle(other)))
+            case Outside(path=path), [one, *_] if is_parser(path):
                 return one if isinstance(one, Release | Known) else None
             case Code(), _:
                 keywords = {item.arg: self._evaluate(item.value, scope) for item in node.keywords if item.arg}
@@ -320,20 +310,16 @@ def _find_top(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _name(path: str) -> Value:
-    """What a full name of another package stands for; `x.__version__` is the version of `x`."""
-    package, _, last = path.rpartition(".")
-    is_version = last in _VERSION_NAMES and path not in _METADATA and package != "packaging"
-    return Release(package) if package and is_version else Outside(path)
+    """What a full name of another package stands for."""
+    return find_release(path) or Outside(path)
 
 
 def _attribute(owner: Value, name: str) -> Value:
     match owner:
         case Outside(path=path):
             return _name(f"{path}.{name}")
-        case Release(package=package) if name == "major":
-            return Release(package, is_major=True)
-        case Release() if name in _SAME:
-            return owner
+        case Release():
+            return read_attribute(owner, name)
     return None
 
 
@@ -343,34 +329,15 @@ def _part(version: Release, key: ast.expr) -> Value:
         case ast.Slice(lower=None | ast.Constant(value=0), step=None):
             return version
         case ast.Constant(value=0):
-            return Release(version.package, is_major=True)
+            return Release(version.name, is_major=True)
     return None
 
 
-def compare(left: Value, operator: str, right: Value) -> Condition:
-    """A version against a literal; a literal against a version is turned round."""
-    if isinstance(right, Release) and not isinstance(left, Release):
-        return compare(right, _TURNED.get(operator, ""), left)
-    if isinstance(left, Known) and isinstance(right, Known) and operator in {"==", "!="}:
-        return ALWAYS if (left.value == right.value) is (operator == "==") else NEVER
-    wanted = _spell(right)
-    if not isinstance(left, Release) or wanted is None or not operator:
-        return OPAQUE
-    is_whole = isinstance(right, Known) and isinstance(right.value, str) and not left.is_major
-    if not is_whole and operator not in {">=", "<"}:
-        return OPAQUE  # `release[:2] > (5, 2)` asks for something else than the version 5.2
-    return need_version(left.package, operator, wanted)
-
-
-def _spell(value: Value) -> str | None:
-    match value:
-        case Known(value=str(text)) if text[:1].isdigit():
-            return text
-        case Known(value=int(number)) if not isinstance(number, bool):
-            return str(number)
-        case Items(values=values) if values and all(isinstance(item, Known) for item in values):
-            return ".".join(str(item.value) for item in values if isinstance(item, Known))
-    return None
+def _settle(value: Value) -> Value:
+    """A row of literals is a literal."""
+    if isinstance(value, Items) and all(isinstance(item, Known) for item in value.values):
+        return Known(tuple(item.value for item in value.values if isinstance(item, Known)))
+    return value
 
 
 def _truth(value: Value) -> Condition:

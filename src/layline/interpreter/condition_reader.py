@@ -15,15 +15,23 @@ from layline.core.condition import (
     ConditionKind,
     need_key,
     need_name,
-    need_version,
     negate,
     say,
 )
 from layline.interpreter.conditions import Reader
-from layline.interpreter.values import Called, Element, Literal, Member, Outside, Test, Value
+from layline.interpreter.values import Called, Element, Items, Literal, Member, Outside, Test, Value
+from layline.interpreter.versions import (
+    METADATA,
+    OPERATORS,
+    Known,
+    Release,
+    compare,
+    find_release,
+    is_parser,
+    read_attribute,
+)
 
 _PRESENT = frozenset({"builtins.callable", "builtins.bool"})
-_VERSION_CALLS = frozenset({"packaging.version.parse", "packaging.version.Version", "pkg_resources.parse_version"})
 _COMPARISONS = frozenset({"==", "!=", "<", ">", "<=", ">="})
 _JOINS = {"and": ConditionKind.ALL, "or": ConditionKind.ANY}
 _MOST_PARTS = 40
@@ -64,6 +72,8 @@ def _recognise(value: Value, reader: Reader) -> Condition:
             return found if operator == "is not" else negate(found)
         case Test(operator=operator, operands=(left, right)) if operator in _COMPARISONS:
             return _comparison(reader, (operator, left, right))
+        case Called(callee=Outside(path=path), arguments=(left, right)) if path in OPERATORS:
+            return _comparison(reader, (OPERATORS[path], left, right))
         case Called(callee=Outside(path="builtins.hasattr"), arguments=(owner, Literal(value=str(name)), *_)):
             if above := _name(owner):
                 return need_name(f"{above}.{name}")
@@ -82,9 +92,9 @@ def _recognise(value: Value, reader: Reader) -> Condition:
 def _comparison(reader: Reader, parts: tuple[str, Value, Value]) -> Condition:
     """A version against a literal, or a config key against something true."""
     operator, left, right = parts
-    version, wanted = _version(left), _literal(_unwrap(right))
-    if version is not None and wanted is not None:
-        return need_version(version, operator, wanted)
+    asked = compare(_version(left), operator, _version(right))
+    if asked.kind is ConditionKind.VERSION:
+        return asked
     key = reader.roots.key_of(left)
     is_true = isinstance(right, Literal) and bool(right.value)
     if key is not None and operator in {"==", ">", ">="} and is_true and _is_off_by_default(left):
@@ -113,17 +123,23 @@ def _name(value: Value) -> str | None:
     return None
 
 
-def _version(value: Value) -> str | None:
-    """What a version is read from: `parse(megatron.core.__version__)`."""
-    name = _name(_unwrap(value))
-    return name if name is not None and name.rpartition(".")[2] in {"__version__", "VERSION", "version"} else None
-
-
-def _unwrap(value: Value) -> Value:
+def _version(value: Value) -> Release | Known | None:
+    """The version of a package, or what one is compared with."""
     match value:
-        case Called(callee=Outside(path=path), arguments=(inner, *_)) if path in _VERSION_CALLS:
-            return inner
-    return value
+        case Literal(value=known):
+            return Known(known)
+        case Items(values=values, whole=True) if all(isinstance(item, Literal) for item in values):
+            return Known(tuple(item.value for item in values if isinstance(item, Literal)))
+        case Called(callee=Outside(path=path), arguments=(Literal(value=str(name)), *_)) if path in METADATA:
+            return Release(name)
+        case Called(callee=Outside(path=path), arguments=(inner, *_)) if is_parser(path):
+            return _version(inner)
+        case Element(owner=owner, key=Literal(value=0)) if isinstance(found := _version(owner), Release):
+            return Release(found.name, is_major=True)
+        case Member(owner=owner, name=name) if isinstance(found := _version(owner), Release):
+            return read_attribute(found, name)
+    dotted = _name(value)
+    return find_release(dotted) if dotted is not None else None
 
 
 def _literal(value: Value) -> str | None:

@@ -100,23 +100,23 @@ if NEW:
 """
 CASES = [
     ("plain", None),
-    ("inline", "keel >= 5.2"),
-    ("else", "not keel >= 5.2"),
-    ("constant", "(keel >= 5.2 and ?)"),
-    ("turned", "keel < 5.1"),
+    ("inline", "keel.__version__ >= 5.2"),
+    ("else", "not keel.__version__ >= 5.2"),
+    ("constant", "(keel.__version__ >= 5.2 and ?)"),
+    ("turned", "keel.__version__ < 5.1"),
     ("helper", "(? and keel < 5.0)"),
-    ("operation", "(not ? and keel >= 5.3)"),
-    ("early", "(? and keel >= 5.0)"),
+    ("operation", "(not ? and keel.__version__ >= 5.3)"),
+    ("early", "(? and keel.__version__ >= 5.0)"),
     ("major", "keel >= 6"),
     ("release", "keel < 5.4"),
     ("first", "keel >= 6"),
     ("second", None),
     ("between", "(keel >= 4 and keel < 5)"),
-    ("local", "not keel >= 5.2"),
+    ("local", "not keel.__version__ >= 5.2"),
     ("other", None),
     ("there", None),
     ("left", "not (? and keel < 5.0)"),
-    ("class", "keel >= 5.2"),
+    ("class", "keel.__version__ >= 5.2"),
 ]
 
 
@@ -150,7 +150,9 @@ def test_what_a_line_asks_of_versions(guards: VersionGuards, mark: str, expected
     assert (say(found) if found is not None else None) == expected
 
 
-@pytest.mark.parametrize(("name", "expected"), [("new", "keel >= 5.2"), ("old", "not keel >= 5.2")])
+@pytest.mark.parametrize(
+    ("name", "expected"), [("new", "keel.__version__ >= 5.2"), ("old", "not keel.__version__ >= 5.2")]
+)
 def test_of_two_uses_on_one_line_the_name_decides(guards: VersionGuards, name: str, expected: str) -> None:
     found = guards.find(Location("sail/use.py", line_of("chosen")), name)
     assert found is not None
