@@ -51,7 +51,7 @@ TOOLS = (
         inputs=(
             BACKEND,
             Input(name="safe", says="plan: until something breaks.", kind="boolean", default=False),
-            Input(name="refs", says="matrix: tags, all-tags, weekly or A..B."),
+            Input(name="refs", says="matrix: tags, all-tags, weekly, A..B or A,B."),
             TO,
             AT,
         ),

@@ -68,8 +68,9 @@ def code_span(text: str) -> str:
 
 
 def _render_section(section: Section, level: int) -> Iterator[str]:
-    yield fold_line(section.title) if section.folded else f"{'#' * min(level, 6)} {escape(section.title)}"
-    yield ""
+    if section.folded or section.title:
+        yield fold_line(section.title) if section.folded else f"{'#' * min(level, 6)} {escape(section.title)}"
+        yield ""
     for block in section.blocks:
         yield from _render_block(block)
         yield ""

@@ -53,7 +53,10 @@ def build_matrix_answer(workspace: Workspace, key: str, matrix: Matrix) -> Answe
 
 
 def choose_refs(upstream: Repository, words: str | None, ends: tuple[str, str], every: int | None) -> list[Ref]:
-    """`tags`, `all-tags`, `weekly`, `A..B`, or a file with one ref on each line; default: releases, else weeks."""
+    """`tags`, `all-tags`, `weekly`, `A..B`, refs by name (`A,B`), or a file with one ref on each line.
+
+    Default: releases, else weeks.
+    """
     pin, ref = ends
     match words:
         case "tags":
@@ -73,7 +76,7 @@ def choose_refs(upstream: Repository, words: str | None, ends: tuple[str, str], 
                 for name, commit, date in _dated(upstream, thin(find_span(upstream, words), every))
             ]
         case _:
-            raise ConfigError(f"--refs {words!r} is neither tags, all-tags, weekly, A..B nor a file.")
+            found = date_refs(upstream, find_listed(upstream, words.replace(",", "\n")))
     if not found:
         raise ConfigError(f"{upstream.name} has no such refs.", hint="Use --refs weekly, A..B or a file of refs.")
     return thin(found, every)

@@ -22,6 +22,11 @@ def test_any_text_reads_back_as_itself(text: str) -> None:
         assert [heading.text for heading in document.headings] in ([], ["S"])
 
 
+def test_a_section_without_a_title_has_no_heading() -> None:
+    told = render_markdown(Report(title="T", sections=(Section(title="", blocks=(Paragraph("text"),)),)))
+    assert told == "# T\n\ntext\n"
+
+
 def test_what_was_skipped_links_to_its_line() -> None:
     left = Skipped.at("setup.py", 12, "is computed"), Skipped.at("a b.yaml", None, "not YAML"), Skipped("patches", "no")
     report = Report(title="T", sections=(), skipped=locate_skipped(left, "https://example.org/x", "a" * 40))

@@ -6,7 +6,7 @@ import pytest
 
 from histories import History
 from layline.app.over_time import patches_matrix
-from layline.errors import ConfigError
+from layline.errors import ConfigError, Error
 from layline.git import open_repository
 from layline.upgrade import refs
 from upgrading import Files, Project, make_project
@@ -94,6 +94,16 @@ def test_each_patch_at_each_commit(project: Project) -> None:
     assert rows["keel.a.run"]["culprit"]["pull_request"] == 4
     assert answer.data["usable"] == [project.upstream.commits[2][:10]]
     assert answer.data["safe_pin"]["commit"] == project.upstream.commits[2]
+
+
+def test_refs_can_be_named_one_by_one(project: Project) -> None:
+    """By date, as in every other matrix; one that upstream does not have is said by name."""
+    _pin, removed, back, _tip = project.upstream.commits
+    answer = patches_matrix(project.open(), "keel", refs=f"{back}, {removed}")
+    assert [ref["commit"] for ref in answer.data["refs"]] == [removed, back]
+    assert answer.data["refs"] == patches_matrix(project.open(), "keel", refs=f"{removed},{back}").data["refs"]
+    with pytest.raises(Error, match="weekley"):
+        patches_matrix(project.open(), "keel", refs="weekley")
 
 
 def test_a_module_that_is_gone_is_counted_beside_what_breaks(project: Project) -> None:
