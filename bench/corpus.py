@@ -5,18 +5,22 @@
     python -m bench.corpus --runs 0 --out corpus.jsonl --write docs/gate.md     its totals, put into the page
 
 Every line of the output is one trial; the file is appended to, so an interrupted run goes on where it stopped and
-two processes with `--part 1/2` and `--part 2/2` may share the work.
+two processes with `--part 1/2` and `--part 2/2` may share the work. With `--executor` machines of this kind do, and
+only this process writes.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
+import os
 import platform
 import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -27,7 +31,11 @@ from layline.campaign.measure.request import Request
 from layline.campaign.measure.run import measure_pair
 from layline.campaign.values.judge import judge
 from layline.campaign.values.measurement import Status
+from layline.errors import ConfigError
+from layline.executors import Plain, open_executor
+from layline.executors.processor import name_processor
 
+ROOT = Path(__file__).resolve().parent.parent
 ATTEMPTS = 3
 BEGIN, END = "<!-- corpus: written by bench.corpus -->", "<!-- corpus: end -->"
 
@@ -38,11 +46,26 @@ def main(arguments: list[str] | None = None) -> int:
     asked.add_argument("--changes", nargs="*", default=[""])
     asked.add_argument("--only", nargs="*", default=[""], help="beginnings of names")
     asked.add_argument("--part", default="1/1")
+    asked.add_argument("--executor", help="local:N, ray://HOST:PORT or auto; this checkout must lie on every machine")
     asked.add_argument("--out", type=Path, required=True)
     asked.add_argument("--table", action="store_true")
     asked.add_argument("--write", type=Path, help="a page whose totals, between two marks, are replaced")
     options = asked.parse_args(arguments)
+    trials = list(_find_trials(options))
+    for row in _spread(options.executor, trials) if options.executor else map(answer, trials):
+        with options.out.open("a") as out:
+            out.write(json.dumps(row) + "\n")
+    if options.table:
+        print(render_table(read(options.out)))
+    if options.write:
+        write_totals(options.write, "\n".join(_summarise(read(options.out))))
+    return 0
+
+
+def _find_trials(options: argparse.Namespace) -> Iterator[Plain]:
+    """What is asked for and not recorded yet."""
     part, parts = (int(word) for word in options.part.split("/"))
+    known = {(row["run"], row["case"], row["change"]) for row in read(options.out)}
     for run in range(options.runs):
         for change in options.changes:
             for at, case in enumerate((*EXPLOITS, *HONEST)):
@@ -50,16 +73,29 @@ def main(arguments: list[str] | None = None) -> int:
                     continue
                 if not case.runs_on(platform.machine()):  # it has a sibling that does
                     continue
-                if (run, case.name, change) in {(row["run"], row["case"], row["change"]) for row in read(options.out)}:
-                    continue
-                line = json.dumps({"run": run, "change": change, **try_case(case, change)})
-                with options.out.open("a") as out:
-                    out.write(line + "\n")
-    if options.table:
-        print(render_table(read(options.out)))
-    if options.write:
-        write_totals(options.write, "\n".join(_summarise(read(options.out))))
-    return 0
+                if (run, case.name, change) not in known:
+                    yield {"run": run, "case": case.name, "change": change, "corpus": digest_corpus()}
+
+
+def _spread(words: str, trials: list[Plain]) -> Iterator[Plain]:
+    os.environ["PYTHONPATH"] = str(ROOT)  # worker processes here find this package
+    with open_executor(words) as executor:
+        for _, row in executor.screen("bench.corpus:answer", trials, name_processor()):
+            yield row
+
+
+def answer(trial: Plain) -> Plain:
+    """One trial, on whichever machine it is asked."""
+    if digest_corpus() != trial["corpus"]:
+        raise ConfigError(f"{platform.node()} has another corpus in {ROOT}.", hint="Check out the same commit there.")
+    case = next(one for one in (*EXPLOITS, *HONEST) if one.name == trial["case"])
+    return {"run": trial["run"], "change": trial["change"], **try_case(case, trial["change"])}
+
+
+@lru_cache(maxsize=1)
+def digest_corpus() -> str:
+    files = sorted((ROOT / "tests" / "corpus").rglob("*.[cp]*"))
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files if file.suffix in {".c", ".py"})).hexdigest()
 
 
 def write_totals(page: Path, totals: str) -> None:

@@ -2,50 +2,90 @@
 
 from __future__ import annotations
 
-import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Literal
 
 from layline.core.prose import count
 from layline.core.report import Answer, Paragraph, Report, Section, Table
-from layline.executors import digest_code, open_executor
+from layline.executors import Machine, Silent, digest_code, open_executor
+from layline.executors.machine import name_product
 
-SCHEMA = "layline.doctor-executor/1"
+if TYPE_CHECKING:
+    from layline.project import answers
+
+SCHEMA: Literal["layline.doctor-executor/1"] = "layline.doctor-executor/1"
 _TRIAL = "layline.executors.trial:greet"
+_SHOWN = 8
+"""Digits of a digest."""
+_COLUMNS = ("host", "node", "kind", "cores", "accelerators", "Python", "Layline")
 
 
 def doctor_executor(words: str) -> Answer:
     """Ask every machine what it is, then let one of them do a small job."""
     with open_executor(words) as executor:
-        machines = executor.machines()
-        other = [one for one in machines if one.code != digest_code()]
-        if not other:
+        found = executor.look()
+        machines = [one for one in found if isinstance(one, Machine)]
+        silent = [one for one in found if isinstance(one, Silent)]
+        is_well = bool(machines) and not silent and all(one.code == digest_code() for one in machines)
+        if is_well:
             executor.map(_TRIAL, [{"number": 0}])
         name = executor.name
     kinds = sorted({one.kind for one in machines})
-    answer = "answers" if len(machines) == 1 else "answer"
-    said = f"{count(len(machines), 'machine')} {answer} ({name}): {count(len(kinds), 'kind')}."
-    notes = [Paragraph(f"Times of {' and '.join(kinds)} are never compared.")] if len(kinds) > 1 else []
-    if other:
-        hosts = ", ".join(sorted({one.host for one in other}))
-        notes.append(Paragraph(f"Another version of Layline runs on {hosts}: install the same everywhere."))
-    rows = tuple(
-        (
-            one.host,
-            one.node[:12] or "–",
-            one.kind,
-            str(one.cores),
-            "; ".join(one.accelerators) or "–",
-            one.python,
-            "this" if one not in other else f"other ({one.code[:8]})",
-        )
-        for one in machines
-    )
-    columns = ("host", "node", "kind", "cores", "accelerators", "Python", "Layline")
-    table = Table(columns=columns, rows=rows, numeric=frozenset({3}))
-    data = {
+    notes = [Paragraph(note) for note in _find_notes(machines, silent, kinds)]
+    table = Table(columns=_COLUMNS, rows=tuple(map(_show, machines)), numeric=frozenset({3}))
+    title = f"{_say_machines(machines, silent)} ({name}): {count(len(kinds), 'kind')}."
+    data: answers.DoctorExecutor = {
         "schema": SCHEMA,
         "executor": words,
-        "machines": [{**dataclasses.asdict(one), "kind": one.kind, "same_code": one not in other} for one in machines],
+        "code": digest_code(),
+        "machines": [_encode(one) for one in machines],
+        "silent": [{"host": one.host, "node": one.node, "why": one.why} for one in silent],
         "kinds": kinds,
     }
-    report = Report(title=said, sections=(Section(title="", blocks=(*notes, table)),))
-    return Answer(report=report, data=data, needs_person=bool(other) or not machines)
+    report = Report(title=title, sections=(Section(title="", blocks=(*notes, table)),))
+    return Answer(report=report, data=data, needs_person=not is_well)
+
+
+def _say_machines(machines: Sequence[Machine], silent: Sequence[Silent]) -> str:
+    if silent:
+        return f"{len(machines)} of {count(len(machines) + len(silent), 'machine')} answer"
+    return f"{count(len(machines), 'machine')} {'answers' if len(machines) == 1 else 'answer'}"
+
+
+def _find_notes(machines: Sequence[Machine], silent: Sequence[Silent], kinds: Sequence[str]) -> Iterator[str]:
+    """What a person should know before measuring there, the worst first."""
+    for one in silent:
+        yield f"{one.host} does not answer: {one.why}. Install Layline there, the same as here."
+    other = sorted({one.host for one in machines if one.code != digest_code()})
+    if other:
+        yield f"Another version of Layline runs on {', '.join(other)}: install the same everywhere."
+    if len(kinds) > 1:
+        yield f"Times of {' and '.join(kinds)} are never compared."
+    states: dict[str, set[str]] = {}
+    for line in (line for one in machines for line in one.accelerators):
+        states.setdefault(name_product(line), set()).add(line.partition(", ")[2].partition(", ")[2])
+    for product, seen in sorted(states.items()):
+        if len(seen) > 1:
+            listed = "; ".join(sorted(seen))
+            yield f"{product} runs with different drivers or power limits ({listed}): a kernel may be fast on one only."
+
+
+def _show(one: Machine) -> tuple[str, ...]:
+    same = "this" if one.code == digest_code() else "other"
+    accelerators = "; ".join(one.accelerators) or "–"
+    layline = f"{same} ({one.code[:_SHOWN]})"
+    return (one.host, one.node[:12] or "–", one.kind, str(one.cores), accelerators, one.python, layline)
+
+
+def _encode(one: Machine) -> answers.Machine:
+    return {
+        "host": one.host,
+        "node": one.node,
+        "kind": one.kind,
+        "processor": one.processor,
+        "cores": one.cores,
+        "accelerators": list(one.accelerators),
+        "python": one.python,
+        "code": one.code,
+        "same_code": one.code == digest_code(),
+    }

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from layline import codec
+from layline.app.carried import RECEIVE, Load, find_place, name_repositories
 from layline.app.gap_handed import HANDED
 from layline.config import Settings
 from layline.core.progress import Progress, silent
@@ -29,9 +29,6 @@ from layline.upgrade.judging import judge_commit, pin_of
 from layline.upgrade.matrix_answer import choose_refs
 from layline.upgrade.trend import find_days, find_moment
 from layline.workspace.open import Workspace, know_packages
-
-if TYPE_CHECKING:
-    from layline.git import Repository
 
 _ANSWER = f"{__name__}:answer"
 
@@ -51,23 +48,33 @@ def spread(words: str, jobs: Iterable[Plain], progress: Progress = silent) -> Ta
         progress("waiting for answers", done, len(listed))
         store_rows(cache_directory(), {(analyser, blob): text for analyser, blob, text in answer.pop("rows")})
 
-    with open_executor(words) as executor:
-        executor.map(_ANSWER, listed, keep)
+    load = Load(one for job in listed for one in job["workspace"]["repositories"].values())
+    with open_executor(words) as executor, load.pack() as parcels:
+        executor.send(RECEIVE, parcels)
+        executor.map(_ANSWER, [_address(job, load.describe()) for job in listed], keep)
         return executor.tally
+
+
+def _address(job: Plain, known: Mapping[str, Plain]) -> Plain:
+    """The question, with what each machine needs to find the repositories it is about."""
+    named = job["workspace"]["repositories"]
+    found = {key: {**one, **known[one["place"]]} for key, one in named.items()}
+    return {**job, "workspace": {**job["workspace"], "repositories": found}}
 
 
 def ask_matrix(workspace: Workspace, key: str, refs: str | None, every: int | None) -> Iterator[Plain]:
     upstream, pin = pin_of(workspace, key)
     chosen = choose_refs(upstream, refs, (pin, workspace.settings.backend(key).ref), every)
+    packed = pack(workspace)
     for commit in dict.fromkeys(ref.commit for ref in chosen):
-        yield from _ask_cells(workspace, key, commit)
+        yield from _ask_cells(workspace, key, commit, packed)
 
 
 def ask_trend(workspace: Workspace, key: str, since: date | None) -> Iterator[Plain]:
     for day in find_days(workspace, since):
         with suppress(Error):  # said by the command itself
             moment = find_moment(workspace, key, day)
-            yield from _ask_cells(moment[0], key, moment[1]) if moment is not None else ()
+            yield from _ask_cells(moment[0], key, moment[1], pack(moment[0])) if moment is not None else ()
 
 
 def ask_impact(ref: str, fleet: Path) -> Iterator[Plain]:
@@ -83,9 +90,8 @@ def ask_fleet(file: Path) -> Iterator[Plain]:
     for project in read_fleet(file):
         with suppress(Error):
             workspace = project.open()
-            yield from (
-                {"ask": "drift", "key": key, "workspace": pack(workspace)} for key in workspace.settings.backends
-            )
+            packed = pack(workspace)
+            yield from ({"ask": "drift", "key": key, "workspace": packed} for key in workspace.settings.backends)
 
 
 def ask_gaps(workspace: Workspace, keys: Iterable[str], wanted: Wanted) -> Iterator[Plain]:
@@ -93,9 +99,9 @@ def ask_gaps(workspace: Workspace, keys: Iterable[str], wanted: Wanted) -> Itera
     return ({"ask": "gap", "key": key, "wanted": codec.encode(wanted), "workspace": known} for key in keys)
 
 
-def _ask_cells(workspace: Workspace, key: str, commit: str) -> Iterator[Plain]:
+def _ask_cells(workspace: Workspace, key: str, commit: str, packed: Plain) -> Iterator[Plain]:
     if not has_cells(workspace, key, commit):
-        yield {"ask": "cells", "key": key, "commit": commit, "workspace": pack(workspace)}
+        yield {"ask": "cells", "key": key, "commit": commit, "workspace": packed}
 
 
 def answer(job: Plain) -> Plain:
@@ -134,25 +140,19 @@ _ASKED: Mapping[str, Callable[[Workspace, Plain], None]] = {
 
 
 def pack(workspace: Workspace) -> Plain:
-    """A workspace as it travels: settings, places on disk, commit."""
+    """A workspace as it travels: settings, commit, and which repositories it needs."""
     if workspace.worktree:
         raise ConfigError("Uncommitted files do not travel.", hint="Commit them, or use no executor.")
     return {
         "settings": codec.encode(workspace.settings),
         "root": str(workspace.root.absolute()),
-        "git": str(workspace.downstream.git_dir.absolute()),
-        "name": workspace.downstream.name,
         "commit": workspace.commit,
+        "repositories": name_repositories(workspace),
     }
 
 
 def unpack(plain: Plain) -> Workspace:
     settings = codec.decode(Settings, plain["settings"], where="job")
-    return Workspace(settings, Path(plain["root"]), _open(plain), plain["commit"])
-
-
-def _open(plain: Plain) -> Repository:
-    place = Path(plain["git"])
-    if not place.is_dir():
-        raise ConfigError(f"{place} is not on this machine.", hint="Put the repositories where every node sees them.")
-    return open_repository(place, plain["name"])
+    places = {key: find_place(one) for key, one in plain["repositories"].items()}
+    downstream = open_repository(places.pop(""), plain["repositories"][""]["name"])
+    return Workspace(settings, Path(plain["root"]), downstream, plain["commit"], places=places)

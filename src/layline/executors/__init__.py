@@ -4,13 +4,15 @@
         for number, answer in executor.screen(NAME, jobs, kind): …   # as they come; a lost one goes again
         answers = executor.map(NAME, jobs)                           # pure functions by dotted name, in order
         answer = executor.measure(NAME, job, machine, limit_s)       # at most once; raises Lost
+        executor.send(RECEIVER, parcels)                             # files, once to each machine that lacks them
 
 A job and its answer are plain JSON. Workers write nothing: what is to be kept comes back, and the driver keeps it.
 """
 
 from layline.executors.dispatch import Answered, Attempt, Event, Gone, Pool, Raised, Tally, dispatch
-from layline.executors.machine import Machine, digest_code, read_machine
+from layline.executors.machine import Machine, Silent, digest_code, read_machine
 from layline.executors.open import Executor, open_executor
+from layline.executors.parcels import Parcel
 from layline.executors.values import Lost, Plain
 
 __all__ = [
@@ -21,9 +23,11 @@ __all__ = [
     "Gone",
     "Lost",
     "Machine",
+    "Parcel",
     "Plain",
     "Pool",
     "Raised",
+    "Silent",
     "Tally",
     "digest_code",
     "dispatch",

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import importlib
+import platform
 from collections.abc import Callable
 
 from layline.errors import Error
+from layline.executors.machine import digest_code
 from layline.executors.values import Plain
 
 ANSWER, MESSAGE, HINT = "answer", "message", "hint"
+_OURS = ("layline", "bench")
 
 
 def call(name: str, job: Plain) -> Plain:
-    """`package.module:function` of Layline, called with a job; what it raises becomes part of the reply."""
+    """`package.module:function` of Layline or its benchmarks, called with a job; what it raises becomes part of the reply."""
     try:
         return {ANSWER: _find(name)(job)}
     except Error as error:
@@ -21,9 +24,17 @@ def call(name: str, job: Plain) -> Plain:
         return {MESSAGE: f"{name} failed: {type(error).__name__}: {error}", HINT: None}
 
 
+def call_same(name: str, job: Plain, code: str) -> Plain:
+    """As `call`, if the code here is the code of whoever asks: machines join a cluster at any time."""
+    if digest_code() != code:
+        host = platform.node()
+        return {MESSAGE: f"Another version of Layline runs on {host}.", HINT: "Install the same on every node."}
+    return call(name, job)
+
+
 def _find(name: str) -> Callable[[Plain], Plain]:
     module, _, function = name.partition(":")
-    if module.partition(".")[0] != "layline":
+    if module.partition(".")[0] not in _OURS:
         raise Error(f"{name!r} is no function of Layline.")
     found: Callable[[Plain], Plain] = getattr(importlib.import_module(module), function)
     return found

@@ -15,7 +15,8 @@ from typing import IO
 from layline.errors import ConfigError
 from layline.executors.calls import ANSWER, HINT, MESSAGE
 from layline.executors.dispatch import Answered, Attempt, Event, Gone, Raised, Tally, collect, dispatch
-from layline.executors.machine import Machine, digest_code, read_machine
+from layline.executors.machine import Machine, Silent, digest_code, read_machine
+from layline.executors.parcels import Parcel
 from layline.executors.values import Lost, Plain
 
 _COMMAND = (sys.executable, "-P", "-m", "layline.executors.worker")
@@ -43,6 +44,13 @@ class LocalExecutor:
     def machines(self) -> tuple[Machine, ...]:
         return (read_machine(),)
 
+    def look(self) -> tuple[Machine | Silent, ...]:
+        return self.machines()
+
+    def send(self, receiver: str, parcels: Sequence[Parcel]) -> int:  # noqa: ARG002  one protocol
+        """Nothing: this machine has what it has."""
+        return 0
+
     def map(
         self, name: str, jobs: Sequence[Plain], each: Callable[[int, Plain], None] = lambda *_: None
     ) -> list[Plain]:
@@ -51,9 +59,9 @@ class LocalExecutor:
     def screen(
         self, name: str, jobs: Sequence[Plain], kind: str, note: Callable[[Attempt], None] = lambda _: None
     ) -> Iterator[tuple[int, Plain]]:
-        here = read_machine().kind
-        if kind != here:
-            raise ConfigError(f"No machine here is a {kind}; this one is a {here}.")
+        here = read_machine()
+        if not here.count(kind):
+            raise ConfigError(f"No machine here is a {kind}; this one is a {here.kind}.")
         return dispatch(jobs, _Processes(self, name), tally=self.tally, note=note)
 
     def measure(self, name: str, job: Plain, on: Machine, limit_s: float) -> Plain:

@@ -35,8 +35,26 @@ class Machine:
     @property
     def kind(self) -> str:
         """What may be compared at all: the same product of accelerator, or the same processor where there is none."""
-        products = sorted({line.split(", ")[1] for line in self.accelerators if ", " in line})
+        products = sorted({name_product(line) for line in self.accelerators})
         return " + ".join(products) if products else self.processor
+
+    def count(self, kind: str) -> int:
+        """How many of a kind are here: accelerators of this product, or one, if it is the processor."""
+        return sum(name_product(line) == kind for line in self.accelerators) or int(kind == self.processor)
+
+
+def name_product(line: str) -> str:
+    """The product in what an accelerator says of itself."""
+    return line.partition(", ")[2].partition(", ")[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Silent:
+    """A machine that is there and cannot say what it is."""
+
+    host: str
+    node: str
+    why: str
 
 
 def read_machine(node: str = "") -> Machine:

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from layline.core.environment import install_extra
 from layline.errors import ConfigError
-from layline.executors.calls import ANSWER, HINT, MESSAGE, call
+from layline.executors.calls import ANSWER, HINT, MESSAGE, call, call_same
 from layline.executors.dispatch import Answered, Attempt, Event, Gone, Raised, Tally, collect, dispatch
-from layline.executors.machine import Machine, digest_code, read_machine
+from layline.executors.machine import Machine, Silent, digest_code, read_machine
+from layline.executors.parcels import FILE, LACKS, PARCELS, Parcel, read_blocks
 from layline.executors.values import Lost, Plain
 
+HERE = "local"
+"""The address by which Ray starts a cluster of its own on this machine."""
 _AHEAD = 2
 """Jobs that are on their way for each core of the cluster."""
 _START_S = 120.0
+_LOOK_S = 10.0
+"""So often a growing cluster is asked how large it is."""
 
 
 def import_ray() -> Any:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing of ours calls home
     try:
         import ray
     except ImportError:
@@ -31,79 +40,116 @@ class NoCluster(ConfigError):
 
 
 class RayExecutor:
-    """A cluster that is joined, or (`address` None) one that is started here and ends with this command."""
+    """A cluster that is joined, or (`HERE`) one that is started on this machine and ends with this command."""
 
     name = "ray"
 
-    def __init__(self, address: str | None) -> None:
+    def __init__(self, address: str) -> None:
         self._ray = import_ray()
         self.tally = Tally()
         self._own = not self._ray.is_initialized()
         if self._own:
-            here = {"include_dashboard": False} if address is None else {"address": address}
+            more: dict[str, Any] = {} if address.startswith("ray://") else {"configure_logging": False}
+            if address == HERE:
+                more["include_dashboard"] = False
             try:
-                self._ray.init(namespace="layline", log_to_driver=False, configure_logging=False, **here)
+                self._ray.init(address, namespace="layline", log_to_driver=False, **more)
             except (ConnectionError, ValueError, RuntimeError) as error:
-                raise NoCluster(f"No Ray cluster answers at {address}: {_short(error)}.") from None
+                raise NoCluster(
+                    f"No Ray cluster answers at {address}: {_short(error)}.",
+                    hint="`ray start --head` begins one; its Ray and Python must be the same as here.",
+                ) from None
 
     def machines(self) -> tuple[Machine, ...]:
-        """Each node that answers, asked on the node itself; a cluster may list one that is gone for a while."""
-        ray = self._ray
-        asked = [
-            ray.remote(_describe)
-            .options(num_cpus=0, max_retries=0, scheduling_strategy=self._at(node["NodeID"]))
-            .remote(node["NodeID"])
-            for node in ray.nodes()
-            if node["Alive"]
-        ]
-        return tuple(found for one in asked if (found := self._hear(one)) is not None)
+        return tuple(one for one in self.look() if isinstance(one, Machine))
 
-    def _hear(self, asked: Any) -> Machine | None:
+    def look(self) -> tuple[Machine | Silent, ...]:
+        """Each node, asked on the node itself, or why it does not answer; a cluster may list one that is gone for a
+        while.
+        """
+        nodes = [node for node in self._ray.nodes() if node["Alive"]]
+        asked = [self._ask(_describe, node["NodeID"]).remote(node["NodeID"]) for node in nodes]
+        heard = (self._hear(node, one) for node, one in zip(nodes, asked, strict=True))
+        return tuple(one for one in heard if one is not None)
+
+    def _ask(self, function: Callable[..., Any], node: str) -> Any:
+        options = {"num_cpus": 0, "max_retries": 0, "scheduling_strategy": self._at(node)}
+        return self._ray.remote(function).options(**options)
+
+    def _hear(self, node: dict[str, Any], asked: Any) -> Machine | Silent | None:
+        errors = self._ray.exceptions
         try:
-            return Machine(**_thaw(self._ray.get(asked, timeout=_START_S)))
-        except self._ray.exceptions.RayError:
+            said = self._ray.get(asked, timeout=_START_S)
+        except (errors.NodeDiedError, errors.WorkerCrashedError, errors.TaskUnschedulableError):
             return None
+        except (errors.RayError, ImportError) as error:
+            return Silent(host=str(node.get("NodeManagerHostname", "")), node=node["NodeID"], why=_short(error))
+        return Machine(**{**said, "accelerators": tuple(said["accelerators"])})
 
     def check(self) -> tuple[Machine, ...]:
-        """The machines, if every one of them runs the code that this command runs."""
-        found = self.machines()
-        other = sorted({one.host for one in found if one.code != digest_code()})
+        """The machines, if every one of them answers and runs the code that this command runs."""
+        found = self.look()
+        silent = next((one for one in found if isinstance(one, Silent)), None)
+        if silent is not None:
+            raise ConfigError(
+                f"{silent.host} does not answer: {silent.why}.", hint="Install Layline there, the same as here."
+            )
+        machines = tuple(one for one in found if isinstance(one, Machine))
+        other = sorted({one.host for one in machines if one.code != digest_code()})
         if other:
             raise ConfigError(
                 f"Another version of Layline runs on {', '.join(other)}.", hint="Install the same on every node."
             )
-        return found
+        if not self._count("CPU"):
+            raise ConfigError("No node of the cluster has a core for Layline.", hint="Start one with --num-cpus.")
+        return machines
+
+    def send(self, receiver: str, parcels: Sequence[Parcel]) -> int:
+        """Every node gets what it lacks, in blocks through Ray's own store, and each file is made once at most."""
+        nodes = [one.node for one in self.check()] if parcels else []
+        about = {PARCELS: [parcel.about for parcel in parcels]}
+        asked = {node: self._ask(call_same, node).remote(receiver, about, digest_code()) for node in nodes}
+        lacking = {node: self._open(receiver, self._ray.get(one))[LACKS] for node, one in asked.items()}
+        sent = 0
+        for number, parcel in enumerate(parcels):
+            to = [node for node in nodes if number in lacking[node]]
+            if to:
+                self._deliver(receiver, parcel, to)
+            sent += len(to)
+        return sent
+
+    def _deliver(self, receiver: str, parcel: Parcel, nodes: Sequence[str]) -> None:
+        file = parcel.make()
+        blocks = [self._ray.put(block) for block in read_blocks(file)]
+        asked = [self._ask(_receive, node).remote(receiver, parcel.about, blocks) for node in nodes]
+        for one in asked:
+            self._open(receiver, self._ray.get(one))
 
     def map(
         self, name: str, jobs: Sequence[Plain], each: Callable[[int, Plain], None] = lambda *_: None
     ) -> list[Plain]:
         self.check()
-        return collect(dispatch(jobs, _Tasks(self._ray, name, self._cores()), tally=self.tally), each)
+        return collect(dispatch(jobs, _Anywhere(self, name), tally=self.tally), each)
 
     def screen(
         self, name: str, jobs: Sequence[Plain], kind: str, note: Callable[[Attempt], None] = lambda _: None
     ) -> Iterator[tuple[int, Plain]]:
         """Only on machines of one kind: times of two kinds are never compared."""
-        fitting = [one for one in self.check() if one.kind == kind]
+        fitting = [one for one in self.check() if one.count(kind)]
         if not fitting:
             raise ConfigError(f"No machine of the cluster is a {kind}.")
-        nodes = [self._at(one.node) for one in fitting]
-        counted = self._ray.cluster_resources().get("GPU", 0)
-        accelerators = sum(len(one.accelerators) for one in fitting) if counted else 0
-        pool = _Tasks(self._ray, name, sum(one.cores for one in fitting), nodes, accelerators)
-        return dispatch(jobs, pool, tally=self.tally, note=note)
+        return dispatch(jobs, _OnKind(self, name, fitting, kind), tally=self.tally, note=note)
 
     def measure(self, name: str, job: Plain, on: Machine, limit_s: float) -> Plain:
         """One call of one actor, which Ray neither restarts nor asks again; an answer after the limit is dropped."""
         ray = self._ray
         self.tally.attempts += 1
-        actor = (
-            ray.remote(_Measurer)
-            .options(num_cpus=1, max_restarts=0, max_task_retries=0, scheduling_strategy=self._at(on.node))
-            .remote()
-        )
+        options: dict[str, Any] = {"max_restarts": 0, "max_task_retries": 0, "scheduling_strategy": self._at(on.node)}
+        if on.accelerators and self._count("GPU"):
+            options["num_gpus"] = 1
+        actor = ray.remote(_Measurer).options(num_cpus=1, **options).remote()
         try:
-            return self._open(name, ray.get(actor.measure.remote(name, job), timeout=limit_s))
+            return self._open(name, ray.get(actor.measure.remote(name, job, digest_code()), timeout=limit_s))
         except ray.exceptions.GetTimeoutError:
             self.tally.lost += 1
             raise Lost(name, f"no answer within {limit_s:g} s") from None
@@ -117,8 +163,11 @@ class RayExecutor:
         if self._own:
             self._ray.shutdown()
 
-    def _cores(self) -> int:
-        return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+    def _count(self, what: str) -> int:
+        return int(self._ray.cluster_resources().get(what, 0))
+
+    def _count_by_node(self, what: str) -> dict[str, int]:
+        return {node["NodeID"]: int(node["Resources"].get(what, 0)) for node in self._ray.nodes() if node["Alive"]}
 
     def _at(self, node: str) -> Any:
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -136,16 +185,23 @@ class RayExecutor:
 class _Measurer:
     """Runs on a node; one actor for each call."""
 
-    def measure(self, name: str, job: Plain) -> Plain:
-        return call(name, job)
+    def measure(self, name: str, job: Plain, code: str) -> Plain:
+        return call_same(name, job, code)
 
 
 def _describe(node: str) -> Plain:
     return dataclasses.asdict(read_machine(node))
 
 
-def _thaw(plain: Plain) -> Plain:
-    return {**plain, "accelerators": tuple(plain["accelerators"])}
+def _receive(receiver: str, about: Plain, blocks: Sequence[Any]) -> Plain:
+    """On a node: put the blocks together and hand the file over."""
+    import ray
+
+    with tempfile.NamedTemporaryFile(prefix="layline-parcel-") as file:
+        for block in blocks:
+            file.write(ray.get(block))
+        file.flush()
+        return call(receiver, {**about, FILE: file.name})
 
 
 class _Tasks:
@@ -153,39 +209,90 @@ class _Tasks:
     driver.
     """
 
-    def __init__(self, ray: Any, name: str, cores: int, nodes: Sequence[Any] = (), accelerators: int = 0) -> None:
-        self._ray = ray
+    def __init__(self, executor: RayExecutor, name: str) -> None:
+        self._executor = executor
+        self._ray = executor._ray
         self._name = name
-        self._most = accelerators or _AHEAD * cores
-        self._nodes = nodes
         self._options: dict[str, Any] = {"num_cpus": 1, "max_retries": 0}
-        if accelerators:  # one task on each; Ray ends its process afterwards, so that nothing stays on the device
-            self._options["num_gpus"] = 1
-        self._running: dict[Any, int] = {}
-        self._task = ray.remote(call)
+        self._running: dict[Any, tuple[int, str]] = {}
+        """Attempt and node; the node is empty where Ray chose."""
+        self._task = self._ray.remote(call_same)
 
-    def has_room(self) -> bool:
-        return len(self._running) < self._most
-
-    def start(self, attempt: Attempt, job: Plain) -> None:
-        options = dict(self._options)
-        if self._nodes:
-            options["scheduling_strategy"] = self._nodes[attempt.number % len(self._nodes)]
-        self._running[self._task.options(**options).remote(self._name, job)] = attempt.number
+    def _send(self, attempt: Attempt, job: Plain, node: str = "", **more: Any) -> None:
+        task = self._task.options(**self._options, **more)
+        self._running[task.remote(self._name, job, digest_code())] = (attempt.number, node)
 
     def wait(self) -> Iterable[Event]:
         done, _ = self._ray.wait(list(self._running), num_returns=1)
-        return [self._read(ref, self._running.pop(ref)) for ref in done]
+        return [self._read(ref, *self._running.pop(ref)) for ref in done]
 
-    def _read(self, ref: Any, attempt: int) -> Event:
+    def _read(self, ref: Any, attempt: int, node: str) -> Event:
         try:
             reply = self._ray.get(ref)
         except self._ray.exceptions.RayError as error:
+            self._forget(node)
             return Gone(attempt, _short(error))
         if ANSWER in reply:
             return Answered(attempt, reply[ANSWER])
         return Raised(attempt, reply[MESSAGE], reply[HINT])
 
+    def _forget(self, node: str) -> None:
+        """What a node was asked has been lost."""
+
+
+class _Anywhere(_Tasks):
+    """Wherever there is a core; a cluster that grows gets more."""
+
+    def __init__(self, executor: RayExecutor, name: str) -> None:
+        super().__init__(executor, name)
+        self._most = 0
+        self._looked = float("-inf")
+
+    def has_room(self) -> bool:
+        if time.monotonic() - self._looked > _LOOK_S:
+            self._most = _AHEAD * max(1, self._executor._count("CPU"))
+            self._looked = time.monotonic()
+        return len(self._running) < self._most
+
+    def start(self, attempt: Attempt, job: Plain) -> None:
+        self._send(attempt, job)
+
+
+class _OnKind(_Tasks):
+    """Only on machines of one kind, the least busy first; a node that lost something is asked last."""
+
+    def __init__(self, executor: RayExecutor, name: str, machines: Sequence[Machine], kind: str) -> None:
+        super().__init__(executor, name)
+        self._is_device = any(kind != one.processor for one in machines)
+        given = executor._count_by_node("GPU" if self._is_device else "CPU")
+        if self._is_device:  # one task on each; Ray ends its process afterwards, so that nothing stays on the device
+            self._options["num_gpus"] = 1
+        self._room = {one.node: min(given.get(one.node, 0), self._find_most(one, kind)) for one in machines}
+        self._lost: dict[str, int] = dict.fromkeys(self._room, 0)
+        if not any(self._room.values()):
+            raise ConfigError(
+                f"No node with a {kind} offers it to Ray.", hint="Start it with --num-gpus or --num-cpus."
+            )
+
+    def _find_most(self, machine: Machine, kind: str) -> int:
+        return machine.count(kind) if self._is_device else machine.cores
+
+    def has_room(self) -> bool:
+        return len(self._running) < sum(self._room.values())
+
+    def start(self, attempt: Attempt, job: Plain) -> None:
+        busy = dict.fromkeys(self._room, 0)
+        for _, node in self._running.values():
+            busy[node] += 1
+        usable = [node for node, room in self._room.items() if room]
+        node = min(usable, key=lambda one: (busy[one] >= self._room[one], self._lost[one], busy[one]))
+        self._send(attempt, job, node, scheduling_strategy=self._executor._at(node))
+
+    def _forget(self, node: str) -> None:
+        self._lost[node] += 1
+
 
 def _short(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+    lines = [line.strip() for line in str(error).strip().splitlines() if line.strip()]
+    said = lines[-1] if lines and "Traceback" in str(error) else next(iter(lines), type(error).__name__)
+    return said.rstrip(".")

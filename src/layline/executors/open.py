@@ -9,8 +9,9 @@ from typing import Protocol
 from layline.errors import ConfigError
 from layline.executors.dispatch import Attempt, Tally
 from layline.executors.local import LocalExecutor
-from layline.executors.machine import Machine
-from layline.executors.on_ray import NoCluster, RayExecutor
+from layline.executors.machine import Machine, Silent
+from layline.executors.on_ray import HERE, NoCluster, RayExecutor
+from layline.executors.parcels import Parcel
 from layline.executors.values import Plain
 
 
@@ -19,6 +20,14 @@ class Executor(Protocol):
     tally: Tally
 
     def machines(self) -> tuple[Machine, ...]: ...
+
+    def look(self) -> tuple[Machine | Silent, ...]:
+        """The machines, and those that are there and do not answer."""
+        ...
+
+    def send(self, receiver: str, parcels: Sequence[Parcel]) -> int:
+        """Hand files to a function on every machine that lacks them; how many were handed over."""
+        ...
 
     def map(self, name: str, jobs: Sequence[Plain], each: Callable[[int, Plain], None] = ...) -> list[Plain]:
         """The answers of a pure function, in the order of the jobs; `each` is told as they come."""
@@ -55,7 +64,7 @@ def _choose(words: str) -> Executor:
         try:
             return RayExecutor("auto")
         except NoCluster:
-            return RayExecutor(None)
+            return RayExecutor(HERE)
     if words.startswith("ray://") or name == "ray":
         return RayExecutor(words if words.startswith("ray://") else number.removeprefix("//"))
     raise ConfigError(f"{words!r} is no executor.", hint="Write local, local:N, auto or ray://HOST:PORT.")

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from layline.errors import Error
+from layline.executors.parcels import FILE, LACKS
 from layline.executors.values import Plain
 
 
@@ -26,8 +27,18 @@ def die_once(job: Plain) -> Plain:
 
 def rest(job: Plain) -> Plain:
     _note(job)
+    began = time.time()
     time.sleep(job["seconds"])
-    return {"number": job["number"]}
+    return {"number": job["number"], "began": began, "ended": time.time()}
+
+
+def keep(job: Plain) -> Plain:
+    """Lacks the first of all parcels, and notes how much of it came."""
+    if FILE not in job:
+        return {LACKS: [0]}
+    with (Path(job["folder"]) / "kept").open("a", encoding="utf-8") as kept:
+        kept.write(f"{Path(job[FILE]).stat().st_size} {os.getpid()}\n")
+    return {}
 
 
 def refuse(job: Plain) -> Plain:

@@ -33,7 +33,7 @@ class Repository:
         self.common_dir = find_common_dir(git_dir)
         self.name = name
         """How messages and evidence call it: the https address where one is known."""
-        self._shadow = Shadow(self.common_dir, sha256=_uses_sha256(self.common_dir))
+        self._shadow = Shadow(self.common_dir, sha256=uses_sha256(self.common_dir))
         self._objects = ObjectReader(self._shadow.directory, name)
         self._listed: dict[tuple[str, tuple[str, ...], tuple[str, ...]], bytes] = {}
         self._finalizer = weakref.finalize(self, self._objects.close)
@@ -246,7 +246,7 @@ def run_or_none(command: list[str]) -> bytes | None:
         return None
 
 
-def _uses_sha256(git_dir: Path) -> bool:
+def uses_sha256(git_dir: Path) -> bool:
     """True if ids are 64 digits long; read as text, because asking git would read the configuration as git does."""
     text = _read_config(git_dir)
     return re.search(r"(?im)^\s*objectformat\s*=\s*sha256\s*$", text) is not None

@@ -52,12 +52,22 @@ class Machine(TypedDict):
     same_code: bool
 
 
+class SilentMachine(TypedDict):
+    """One that is there and does not answer."""
+
+    host: str
+    node: str
+    why: str
+
+
 class DoctorExecutor(TypedDict):
     """`doctor --executor`."""
 
     schema: Literal["layline.doctor-executor/1"]
     executor: str
+    code: str
     machines: list[Machine]
+    silent: list[SilentMachine]
     kinds: list[str]
 
 

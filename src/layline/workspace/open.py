@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,6 +45,8 @@ class Workspace:
     commit: str
     worktree: bool = False
     """The downstream is looked at as it lies on disk, uncommitted edits and all, over `commit`."""
+    places: Mapping[str, Path] = field(default_factory=dict, compare=False, repr=False)
+    """Where backends' objects lie, if not where the settings say: on a machine that they were sent to."""
     _pinned: dict[str, Pinned] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @property
@@ -82,7 +85,8 @@ class Workspace:
     def open_backend(self, key: str) -> Repository:
         """The repository that holds the backend's upstream objects."""
         backend = self.settings.backend(key)
-        for place in objects_candidates(self.root, self.downstream, key, backend):
+        sent = self.places.get(key)
+        for place in [sent] if sent else objects_candidates(self.root, self.downstream, key, backend):
             if find_git_dir(place) is not None:
                 return open_repository(place, backend.upstream or key)
         read_pin(self.downstream, self.commit, key, backend)  # an undecided pin is the first thing to mend

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from layline.errors import ConfigError, Error
-from layline.executors import Executor, Lost, Machine, open_executor
+from layline.executors import Executor, Lost, Machine, Parcel, digest_code, open_executor
+from layline.executors.calls import call_same
 from layline.executors.local import LocalExecutor
 
 TRIAL = "layline.executors.trial:"
@@ -93,16 +94,28 @@ def test_another_kind_of_machine_is_refused(executor: Executor) -> None:
     assert sorted(number for number, _ in executor.screen(f"{TRIAL}greet", jobs(3), kind)) == [0, 1, 2]
 
 
-def test_a_third_job_waits_for_room(tmp_path: Path) -> None:
-    with open_executor("local:2") as opened:
-        found = opened.map(f"{TRIAL}greet", jobs(6))
-    assert len({one["process"] for one in found}) <= 2
+def test_a_job_too_many_waits_for_room(executor: Executor, tmp_path: Path) -> None:
+    """Two processes here, three nodes of one core each there."""
+    room = {"local": 2, "ray": 3}[executor.name]
+    kind = executor.machines()[0].kind
+    asked = jobs(room + 2, seconds=0.5, log=str(tmp_path / "log"))
+    found = [answer for _, answer in executor.screen(f"{TRIAL}rest", asked, kind)]
+    at_once = max(sum(one["began"] <= other["began"] < one["ended"] for one in found) for other in found)
+    assert at_once <= room
+    assert executor.tally.attempts == room + 2
 
 
-def test_another_version_of_the_code_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_version_of_the_code_is_refused(executor: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("layline.executors.local.digest_code", lambda: "other")
-    with open_executor("local") as opened, pytest.raises(ConfigError, match="another version of Layline"):
-        opened.map(f"{TRIAL}greet", jobs(1))
+    monkeypatch.setattr("layline.executors.on_ray.digest_code", lambda: "other")
+    with pytest.raises(ConfigError, match="nother version of Layline"):
+        executor.map(f"{TRIAL}greet", jobs(1))
+
+
+def test_a_worker_of_another_version_does_nothing() -> None:
+    """A machine that joined after the others were asked."""
+    assert "Another version" in call_same(f"{TRIAL}greet", {"number": 1}, "other")["message"]
+    assert call_same(f"{TRIAL}greet", {"number": 1}, digest_code())["answer"]["number"] == 1
 
 
 def test_a_cut_answer_is_a_lost_one() -> None:
@@ -118,6 +131,24 @@ def test_a_cut_answer_is_a_lost_one() -> None:
 def test_what_is_no_executor_is_refused(words: str) -> None:
     with pytest.raises(ConfigError, match="is no executor"), open_executor(words):
         pass
+
+
+@pytest.mark.slow
+def test_a_file_travels_once_to_each_node_that_lacks_it(cluster: Any, tmp_path: Path) -> None:
+    file = tmp_path / "made"
+    made: list[int] = []
+
+    def make() -> Path:
+        made.append(1)
+        file.write_bytes(bytes(range(256)) * 4096)
+        return file
+
+    parcels = [Parcel({"number": number, "folder": str(tmp_path)}, make) for number in range(2)]
+    with open_executor(f"ray:{cluster.address}") as opened:
+        assert opened.send(f"{TRIAL}keep", parcels) == 3, "the second is had by all, the first by nobody"
+    assert made == [1]
+    assert [len(line.split()) for line in (tmp_path / "kept").read_text().splitlines()] == [2, 2, 2]
+    assert {line.split()[0] for line in (tmp_path / "kept").read_text().splitlines()} == {str(256 * 4096)}
 
 
 @pytest.mark.slow

@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from commands import layline
+from layline.app.carried import FOLDER, Load, receive
 from layline.app.doctor_executor import doctor_executor
-from layline.app.many import answer, ask_matrix
+from layline.app.many import _address, answer, ask_matrix
 from layline.app.over_time import patches_matrix
+from layline.core.report import Paragraph
 from layline.errors import ConfigError
-from layline.executors import read_machine
+from layline.executors import Machine, Plain, Silent, read_machine
 from layline.executors.local import LocalExecutor
 from layline.source.cache import FILE_NAME, Cache, collect_rows, read_contents, store_rows
 from upgrading import Files, Project, make_project
@@ -94,8 +96,14 @@ def test_what_was_answered_is_not_asked_again(project: Project) -> None:
     assert list(ask_matrix(project.open(), "keel", span, None)) == []
 
 
-def test_a_worker_writes_nothing(project: Project, tmp_path: Path) -> None:
+def ask_first(project: Project) -> Plain:
+    """The first question of a matrix, as it travels."""
     job = next(ask_matrix(project.open(), "keel", f"{project.upstream.commits[0]}..main", None))
+    return _address(job, Load(job["workspace"]["repositories"].values()).describe())
+
+
+def test_a_worker_writes_nothing(project: Project, tmp_path: Path) -> None:
+    job = ask_first(project)
     before = read_contents(tmp_path / "cache" / FILE_NAME)
     found = answer(job)
     assert read_contents(tmp_path / "cache" / FILE_NAME) == before
@@ -116,8 +124,31 @@ def test_collected_rows_can_be_loaded_at_once_and_kept_later(tmp_path: Path) -> 
 
 def test_a_problem_is_told_by_the_command_itself(project: Project, tmp_path: Path) -> None:
     job = next(ask_matrix(project.open(), "keel", f"{project.upstream.commits[0]}..main", None))
-    lost = {**job, "workspace": {**job["workspace"], "git": str(tmp_path / "nowhere")}}
+    known = Load(job["workspace"]["repositories"].values()).describe()
+    lost = _address(job, {place: {**about, "place": str(tmp_path / "nowhere")} for place, about in known.items()})
     assert answer(lost)["problem"] == f"{tmp_path / 'nowhere'} is not on this machine."
+
+
+def test_a_repository_that_was_sent_answers_like_the_original(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What another machine does, which sees nothing of ours: it says what it lacks, unpacks it, and answers."""
+    job = ask_first(project)
+    named = job["workspace"]["repositories"]
+    here = answer(job)
+    hidden = {key: {**one, "place": f"/nowhere{one['place']}"} for key, one in named.items()}
+    blind = {**job, "workspace": {**job["workspace"], "repositories": hidden}}
+    monkeypatch.setenv("LAYLINE_CACHE", str(tmp_path / "node"))
+    assert receive({"parcels": list(hidden.values())}) == {"lacks": [0, 1]}
+    assert answer(blind)["problem"] is not None
+    with Load(named.values()).pack() as parcels:
+        for parcel in parcels:
+            receive({**parcel.about, "file": str(parcel.make())})
+            receive({**parcel.about, "file": "/nowhere"})  # a second node of one machine finds it there
+    assert receive({"parcels": list(hidden.values())}) == {"lacks": []}
+    assert answer(blind) == here
+    assert not (tmp_path / "node" / FILE_NAME).exists()
+    assert len([one for one in (tmp_path / "node" / FOLDER).iterdir() if one.is_dir()]) == 2
 
 
 def test_a_fleet_is_one_page(project: Project, tmp_path: Path) -> None:
@@ -158,9 +189,44 @@ def test_doctor_names_the_machines() -> None:
         doctor_executor("moon")
 
 
-def test_doctor_names_several_machines(monkeypatch: pytest.MonkeyPatch) -> None:
-    two = (read_machine("a"), replace(read_machine("b"), processor="Abacus", code="other"))
-    monkeypatch.setattr(LocalExecutor, "machines", lambda _: two)
+DOCTOR: list[tuple[str, list[Machine | Silent], str, str]] = [
+    # (what is there, machines, title, note)
+    ("one like this", [read_machine("a")], "1 machine answers (local): 1 kind.", ""),
+    (
+        "two kinds",
+        [read_machine("a"), replace(read_machine("b"), processor="Abacus")],
+        "2 machines answer (local): 2 kinds.",
+        "are never compared",
+    ),
+    (
+        "another version",
+        [replace(read_machine("a"), host="old", code="other")],
+        "1 machine answers (local): 1 kind.",
+        "Another version of Layline runs on old",
+    ),
+    (
+        "one without Layline",
+        [read_machine("a"), Silent(host="bare", node="b", why="No module named 'layline'")],
+        "1 of 2 machines answer (local): 1 kind.",
+        "bare does not answer: No module named 'layline'.",
+    ),
+    (
+        "other power limits",
+        [replace(read_machine("a"), accelerators=(f"GPU-{watt}, Abacus 9, 550.1, {watt} W",)) for watt in (500, 700)],
+        "2 machines answer (local): 1 kind.",
+        "Abacus 9 runs with different drivers or power limits (550.1, 500 W; 550.1, 700 W)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("machines", "title", "note"), [one[1:] for one in DOCTOR], ids=[one[0] for one in DOCTOR])
+def test_doctor_says_what_cannot_be_compared(
+    monkeypatch: pytest.MonkeyPatch, machines: list[Machine | Silent], title: str, note: str
+) -> None:
+    monkeypatch.setattr(LocalExecutor, "look", lambda _: tuple(machines))
     found = doctor_executor("local")
-    assert found.report.title == "2 machines answer (local): 2 kinds."
-    assert found.needs_person
+    assert found.report.title == title
+    assert note in " ".join(
+        str(block.text) for block in found.report.sections[0].blocks if isinstance(block, Paragraph)
+    )
+    assert found.needs_person == ("version" in note or "answer" in note)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+
+from layline.campaign.devices.gpu_lock import VISIBLE, name_first
 
 _FIELDS = ("clocks.sm", "clocks.mem", "power.draw", "temperature.gpu", "clocks_event_reasons.active")
 _REASONS = {
@@ -39,9 +42,11 @@ def read_accelerator(versions: dict[str, str]) -> str:
 
 
 def _query(fields: tuple[str, ...]) -> str | None:
-    if shutil.which("nvidia-smi") is None:
+    """What the driver says of the accelerator that this process uses, which need not be the machine's first."""
+    which = name_first(os.environ.get(VISIBLE)) if shutil.which("nvidia-smi") is not None else None
+    if which is None:
         return None
-    command = ("nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader", "--id=0")
+    command = ("nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader", f"--id={which}")
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
     except (OSError, subprocess.TimeoutExpired):

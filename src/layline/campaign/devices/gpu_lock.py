@@ -10,13 +10,17 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from layline.executors.machine import read_accelerators
+from layline.errors import BenchError
+from layline.executors.machine import name_product, read_accelerators
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 _PAUSE_S = 0.5
+_FULL = len("GPU-00000000-0000-0000-0000-000000000000")
+_taken: dict[str, ExitStack] = {}
+"""What this process holds until it ends."""
 
 
 def find_visible(lines: Sequence[str], visible: str | None) -> tuple[str, ...]:
@@ -25,6 +29,26 @@ def find_visible(lines: Sequence[str], visible: str | None) -> tuple[str, ...]:
     if visible is None:
         return known
     return tuple(found for word in visible.split(",") if (found := _find_named(word.strip(), known)) is not None)
+
+
+def name_first(visible: str | None) -> str | None:
+    """How the driver's tool is asked for the accelerator that a process uses first; None where it may use none."""
+    word = (visible if visible is not None else "0").partition(",")[0].strip()
+    if word.isdecimal() or len(word) == _FULL:
+        return word
+    return next(iter(find_visible(read_accelerators(), word)), None)
+
+
+def find_fitting(lines: Sequence[str], visible: str | None, kind: str) -> tuple[str, ...]:
+    """Of the accelerators a process may use those of one product; an error where there are only others."""
+    products = {line.partition(",")[0].strip(): name_product(line) for line in lines}
+    usable = find_visible(lines, visible)
+    fitting = tuple(one for one in usable if products[one] == kind)
+    if usable and not fitting:
+        raise BenchError(
+            f"No accelerator that may be used here is a {kind}.", hint="Times of two kinds do not compare."
+        )
+    return fitting
 
 
 def _find_named(word: str, known: tuple[str, ...]) -> str | None:
@@ -67,11 +91,17 @@ def hold_first() -> Iterator[str | None]:
         yield held
 
 
-@contextmanager
-def hold_any() -> Iterator[str | None]:
-    """Any accelerator that is free, as the only one this process and its children see from now on."""
-    before = os.environ.get(VISIBLE)
-    with hold_one(find_visible(read_accelerators(), before)) as held:
-        if held is not None:
-            os.environ[VISIBLE] = held
-        yield held
+def take_one(kind: str) -> str | None:
+    """Any accelerator of this kind that is free, as the only one this process and its children see until they end.
+
+    It is kept between two jobs: a process that has used one accelerator cannot change to another.
+    """
+    if not _taken:
+        held = ExitStack()
+        identities = find_fitting(read_accelerators(), os.environ.get(VISIBLE), kind)
+        identity = held.enter_context(hold_one(identities))
+        if identity is None:
+            return None
+        os.environ[VISIBLE] = identity
+        _taken[identity] = held
+    return next(iter(_taken))

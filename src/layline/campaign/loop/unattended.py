@@ -24,6 +24,8 @@ from layline.campaign.told.brief import brief_campaign
 from layline.campaign.trusted import TrustedBench, choose_shapes
 from layline.core.report import Answer, Paragraph, Report, Section, Table
 from layline.errors import BenchError, ConfigError
+from layline.executors.machine import read_accelerators
+from layline.executors.processor import name_processor
 
 if TYPE_CHECKING:
     from layline.campaign import answers
@@ -145,8 +147,14 @@ def _spread(loop: Loop, bench: TrustedBench, executor: str) -> Shards:
         with write_campaign(loop.chosen, now=loop.now) as campaign:
             campaign.record(kind, round=len(campaign.state.rounds) + 1, **data)
 
-    sources = tuple(bench.sources.items())
-    return Shards(executor=executor, name=bench.manifest.operator or "", sources=sources, note=note)
+    is_on_device = bench.operator.is_on_device and bool(read_accelerators())  # else it is a rehearsal on the host
+    return Shards(
+        executor=executor,
+        kind=bench.machine() if is_on_device else name_processor(),
+        name=bench.manifest.operator or "",
+        sources=tuple(bench.sources.items()),
+        note=note,
+    )
 
 
 def _goes_on(loop: Loop, before: int) -> bool:

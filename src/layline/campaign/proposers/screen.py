@@ -9,9 +9,11 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 
 from layline.campaign.devices.faults import Fault
+from layline.campaign.devices.gpu_lock import hold_first
 from layline.campaign.measure.arm import LiveArm
 from layline.campaign.measure.build import Built, NotBuilt, build_kernel, workshop
 from layline.campaign.measure.choose import set_stage
@@ -59,6 +61,18 @@ def screen(
             if count != calls[-1]:
                 out += [replace(item, is_out=True) for item in ranked if item.name not in kept]
     return [*ranked, *out, *failed]
+
+
+def screen_here(
+    operator: Operator,
+    shapes: tuple[Shape, ...],
+    candidates: dict[str, Snapshot],
+    *,
+    may_go_on: Callable[[], bool] = lambda: True,
+) -> list[Screened]:
+    """As `screen`, in the campaign's own process: on the accelerator that it uses anyway, held meanwhile."""
+    with hold_first() if operator.is_on_device else nullcontext():
+        return screen(operator, shapes, candidates, may_go_on=may_go_on)
 
 
 def _look(stage: Stage, name: str, built: Built | NotBuilt, calls: int) -> Screened:

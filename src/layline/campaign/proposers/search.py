@@ -14,7 +14,7 @@ from layline.campaign.proposers.answer import Declined, Proposed
 from layline.campaign.proposers.brief import Brief
 from layline.campaign.proposers.compose import compose
 from layline.campaign.proposers.knobs import choose_settings, find_knobs, set_knobs
-from layline.campaign.proposers.screen import screen
+from layline.campaign.proposers.screen import screen_here
 from layline.campaign.proposers.screened import TODAY, Screened
 from layline.campaign.values.measurement import Bucket
 from layline.campaign.values.operator import Operator, Shape, Snapshot
@@ -57,8 +57,8 @@ class Search:
     settings: int = SETTINGS
     few: int = FEW
     name: str = "search"
-    look: Callable[..., list[Screened]] = screen
-    """How settings are looked at: `screen`, which builds, runs and times each."""
+    look: Callable[..., list[Screened]] = screen_here
+    """How settings are looked at: `screen_here`, which builds, runs and times each."""
     _seen: set[str] = field(default_factory=set)
     """Kernel texts that were proposed, or seen not to be faster than the working kernel."""
 

@@ -9,20 +9,19 @@ from __future__ import annotations
 import itertools
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from layline import codec
-from layline.campaign.devices.gpu_lock import hold_any
+from layline.campaign.devices.gpu_lock import take_one
 from layline.campaign.operators.find import find_operator
 from layline.campaign.operators.own.build import build_operator
 from layline.campaign.operators.own.read import run_text
-from layline.campaign.proposers.screen import screen
+from layline.campaign.proposers.screen import screen, screen_here
 from layline.campaign.proposers.screened import TODAY, Screened
 from layline.campaign.values.operator import Operator, Shape, Snapshot
-from layline.executors import Attempt, Lost, Plain, open_executor, read_machine
+from layline.executors import Attempt, Lost, Plain, open_executor
 
 SIZE = 5
 """Kernels of one shard beside today's."""
@@ -36,6 +35,8 @@ class Shards:
     """How `Search` looks at kernels when it has an executor."""
 
     executor: str
+    kind: str
+    """What the campaign is measured on: a processor, or an accelerator's product."""
     name: str
     """The operator, by the name it is found by."""
     sources: tuple[tuple[str, str], ...]
@@ -54,11 +55,11 @@ class Shards:
         others = [name for name in candidates if name != TODAY]
         groups = tuple(tuple(others[at : at + SIZE]) for at in range(0, len(others), SIZE))
         if len(groups) < 2:
-            return screen(operator, shapes, candidates, may_go_on=may_go_on)
+            return screen_here(operator, shapes, candidates, may_go_on=may_go_on)
         looked = self._ask(groups, shapes, candidates, may_go_on)
         winners = [item.name for item in looked if item.score is not None and item.score < 0 and not item.is_out]
         kept = {name: candidates[name] for name in (TODAY, *winners[:WINNERS])}
-        here = screen(operator, shapes, kept, may_go_on=may_go_on)
+        here = screen_here(operator, shapes, kept, may_go_on=may_go_on)
         return [*here, *_carry(looked, here)]
 
     def _ask(
@@ -70,16 +71,15 @@ class Shards:
     ) -> list[Screened]:
         """What all shards saw, relative to today's kernel there; fastest first."""
         jobs = [self._pack(shapes, {name: candidates[name] for name in (TODAY, *group)}) for group in groups]
-        kind = read_machine().kind
         answers: list[Plain] = []
         with open_executor(self.executor) as executor:
 
             def note(attempt: Attempt) -> None:
                 group = list(groups[attempt.job])
-                self.note("screening", {"shard": attempt.job, "try": attempt.try_, "kind": kind, "kernels": group})
+                self.note("screening", {"shard": attempt.job, "try": attempt.try_, "kind": self.kind, "kernels": group})
 
             try:
-                for _, answer in executor.screen(_SHARD, jobs, kind, note):
+                for _, answer in executor.screen(_SHARD, jobs, self.kind, note):
                     answers.append(answer)
                     if not may_go_on():
                         break
@@ -94,6 +94,7 @@ class Shards:
     def _pack(self, shapes: tuple[Shape, ...], kernels: dict[str, Snapshot]) -> Plain:
         return {
             "operator": self.name,
+            "kind": self.kind,
             "sources": [list(source) for source in self.sources],
             "shapes": [shape.label for shape in shapes],
             "kernels": {name: [list(file) for file in snapshot.files] for name, snapshot in kernels.items()},
@@ -107,8 +108,9 @@ def screen_shard(job: Plain) -> Plain:
     kernels = {
         name: Snapshot(files=tuple((path, text) for path, text in files)) for name, files in job["kernels"].items()
     }
-    with hold_any() if operator.is_on_device else nullcontext():
-        return {"looked": [codec.encode(item) for item in screen(operator, shapes, kernels)]}
+    if operator.is_on_device:
+        take_one(job["kind"])
+    return {"looked": [codec.encode(item) for item in screen(operator, shapes, kernels)]}
 
 
 def _open_operator(name: str, sources: list[Any]) -> Operator:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from layline.campaign.devices.gpu_lock import find_visible, hold_one
+from layline.campaign.devices.gpu_lock import find_fitting, find_visible, hold_one, name_first
+from layline.errors import BenchError
 
 LINES = ("GPU-aa11, Abacus 9, 550.1, 700 W", "GPU-bb22, Abacus 9, 550.1, 700 W")
 
@@ -25,6 +26,37 @@ LINES = ("GPU-aa11, Abacus 9, 550.1, 700 W", "GPU-bb22, Abacus 9, 550.1, 700 W")
 )
 def test_which_accelerators_a_process_may_use(visible: str | None, found: tuple[str, ...]) -> None:
     assert find_visible(LINES, visible) == found
+
+
+@pytest.mark.parametrize(
+    ("visible", "kind", "found"),
+    [(None, "Abacus 9", ("GPU-aa11", "GPU-bb22")), ("2,1", "Abacus 9", ("GPU-bb22",)), ("", "Abacus 9", ())],
+)
+def test_only_accelerators_of_the_kind_are_taken(visible: str | None, kind: str, found: tuple[str, ...]) -> None:
+    assert find_fitting((*LINES, "GPU-cc33, Screen 1, 550.1, 30 W"), visible, kind) == found
+
+
+def test_where_there_are_only_others_none_is_taken() -> None:
+    with pytest.raises(BenchError, match="No accelerator that may be used here is a Abacus 10"):
+        find_fitting(LINES, None, "Abacus 10")
+
+
+@pytest.mark.parametrize(
+    ("visible", "asked"),
+    [
+        (None, "0"),
+        ("3", "3"),
+        ("2,0", "2"),
+        ("GPU-12345678-1234-1234-1234-123456789012", "GPU-12345678-1234-1234-1234-123456789012"),
+        ("", None),
+        ("GPU-cc", None),
+    ],
+)
+def test_the_driver_is_asked_for_the_one_in_use(
+    visible: str | None, asked: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("layline.campaign.devices.gpu_lock.read_accelerators", lambda: LINES)
+    assert name_first(visible) == asked
 
 
 def test_the_next_one_gets_the_next_and_the_third_waits(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from layline.campaign.operators.find import find_operator
 from layline.campaign.proposers.screened import TODAY, Screened
 from layline.campaign.proposers.shards import SIZE, Shards, _carry, _compare, screen_shard
 from layline.campaign.values.operator import Snapshot
+from layline.executors.processor import name_processor
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,13 @@ def test_every_kernel_is_looked_at_and_every_attempt_noted_before(where: str) ->
     naive = dict(operator.starts)["naive"]
     texts = {TODAY: naive, "broken": "int"} | {f"same {number}": f"{naive}\nint u{number};\n" for number in range(SIZE)}
     notes: list[tuple[str, dict[str, Any]]] = []
-    shards = Shards(executor=where, name="gemm", sources=(), note=lambda kind, data: notes.append((kind, data)))
+    shards = Shards(
+        executor=where,
+        kind=name_processor(),
+        name="gemm",
+        sources=(),
+        note=lambda kind, data: notes.append((kind, data)),
+    )
     snapshots = {name: Snapshot(files=(("k.c", text),)) for name, text in texts.items()}
     looked = {item.name: item for item in shards(operator, operator.shapes[:1], snapshots)}
     assert looked.keys() == texts.keys()
@@ -71,6 +78,7 @@ def test_an_operator_of_ones_own_travels_with_what_it_imports(tmp_path: Path) ->
     start = found.operator.starts[0][1]
     job = {
         "operator": "mine.py",
+        "kind": name_processor(),
         "sources": [list(source) for source in sources],
         "shapes": [found.operator.shapes[0].label],
         "kernels": {TODAY: [["k.c", start]]},

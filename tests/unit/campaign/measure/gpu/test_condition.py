@@ -39,3 +39,16 @@ def test_nothing_readable_is_said_so(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     monkeypatch.setenv("PATH", str(tmp_path))
     assert read_condition("pair 0") == "pair 0: clocks not readable here"
     assert read_accelerator({"torch": "2.11"}) == "no accelerator named; torch 2.11"
+
+
+@pytest.mark.parametrize(("visible", "expected"), [(None, "0"), ("1", "1"), ("3,1", "3")])
+def test_the_accelerator_in_use_is_asked_and_not_the_first(
+    smi: Path, monkeypatch: pytest.MonkeyPatch, visible: str | None, expected: str
+) -> None:
+    (smi.parent / "nvidia-smi").write_text(
+        '#!/bin/sh\nfor word; do case $word in --id=*) echo "${word#--id=}";; esac; done\n'
+    )
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if visible is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert read_accelerator({}) == expected
