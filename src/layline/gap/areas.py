@@ -118,6 +118,8 @@ class PackageChange:
     """added, removed or renamed."""
     files: int
     old_path: str | None = None
+    is_module: bool = False
+    """The folder went, and the tip has a module of its name in its place."""
 
 
 def find_package_changes(pin: Iterable[str], tip: Iterable[str], diff: Diff) -> Iterator[PackageChange]:
@@ -126,13 +128,15 @@ def find_package_changes(pin: Iterable[str], tip: Iterable[str], diff: Diff) -> 
     before, after = _packages(old_paths), _packages(new_paths)
     gone, new = before.keys() - _folders(new_paths), after.keys() - _folders(old_paths)
     renamed: set[str] = set()
+    modules = frozenset(new_paths)
     for path in _outermost(new):
         old = _find_origin(path, diff, gone)
         renamed |= {old} if old else set()
         yield PackageChange(path=path, kind="renamed" if old else "added", files=_below(path, after), old_path=old)
     for path in _outermost(gone):
         if path not in renamed:
-            yield PackageChange(path=path, kind="removed", files=_below(path, before))
+            module = f"{path}.py" in modules
+            yield PackageChange(path=path, kind="removed", files=_below(path, before), is_module=module)
 
 
 def _find_origin(path: str, diff: Diff, gone: Set[str]) -> str | None:

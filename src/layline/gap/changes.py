@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from layline.core.patterns import Classes
@@ -25,6 +25,7 @@ _PREFIX = re.compile(
 )
 _REVERT = re.compile(r'^(?:Revert|revert)\b[:\s]*["“]?(?P<title>.*?)["”]?\s*(?:\(#\d+\))?\s*$')
 _NUMBER = re.compile(r"\s*\(#\d+\)\s*$")
+_SIGNS = re.compile(r"[^a-z0-9]+")
 _KINDS = {"feature": "feat", "bugfix": "fix"}
 
 
@@ -44,6 +45,8 @@ class UpstreamChange:
     """Code files touched; tests, docs, locks and golden data do not count."""
     ours: tuple[str, ...] = ()
     """Files it touched that we import or patch."""
+    is_lost: bool = False
+    """What it brought is not at the tip: it was taken back, or became something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,30 @@ def build_changes(
     kept = [_build_change(group, touched, classes, areas, ours) for group in groups.values()]
     kept.sort(key=lambda change: (-len(change.ours), -change.files, change.date, change.commits))
     return Changes(tuple(kept), len(reverted), housekeeping)
+
+
+def mark_lost(changes: Changes, touched: Mapping[str, tuple[str, ...]], pin: Set[str], tip: Set[str]) -> Changes:
+    """The same changes; of each whether what it brought is still there."""
+    kept = []
+    for change in changes.kept:
+        new = {path for commit in change.commits for path in touched.get(commit, ()) if path not in pin}
+        kept.append(replace(change, is_lost=_is_lost(change.title, new, pin, tip)))
+    return replace(changes, kept=tuple(kept))
+
+
+def _is_lost(title: str, new: Set[str], pin: Set[str], tip: Set[str]) -> bool:
+    """None of its new files is at the tip, or none of the folder that its title names."""
+    if not new:
+        return False
+    if not new & tip:
+        return True
+    bare = _SIGNS.sub("", title.lower())
+    for folder in {path.rpartition("/")[0] for path in new if path.endswith("/__init__.py")}:
+        below = f"{folder}/"
+        named = _SIGNS.sub("", folder.rpartition("/")[2].lower())
+        if named in bare and not any(path.startswith(below) for path in (*pin, *tip)):
+            return True
+    return False
 
 
 def find_reverted(commits: list[Commit]) -> frozenset[str]:

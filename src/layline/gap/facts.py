@@ -53,6 +53,7 @@ def _find_plan(gap: Gap) -> Iterator[Fact[Any]]:
             "behind": step.behind,
             "breaks_next": list(step.breaks_next),
             "places": step.places,
+            "ahead": step.ahead,
         }
         evidence = Evidence(repo=gap.upstream, commit=step.commit)
         yield Fact(name=f"plan.{number}", value=value, evidence=(evidence,))
@@ -177,6 +178,17 @@ def _find_couplings(gap: Gap) -> Iterator[Fact[Any]]:
         own = _place(gap.downstream, gap.downstream_commit.hash, stale.location.path, stale.location.line)
         evidence = tuple(item for item in (own, stale.pin_evidence) if item is not None)
         yield Fact(name=f"stale-key.{stale.key}", value=[stale.others, stale.suggestion], evidence=evidence)
+
+    for package, files in gap.mentions:
+        evidence = tuple(_place(gap.downstream, gap.downstream_commit.hash, path, 1) for path in files)
+        yield Fact(name=f"mention.{package}", value=list(files), evidence=evidence)
+    if gap.tests:
+        places = tuple(_place(gap.downstream, gap.downstream_commit.hash, one.path, one.line) for one in gap.tests)
+        yield Fact(name="tests.lost-imports", value=[str(one) for one in gap.tests], evidence=places)
+    for change in gap.dependencies.platform:
+        if change.by is not None:
+            by = Evidence(repo=gap.upstream, commit=change.by.hash)
+            yield Fact(name=f"switched-off.{change.what}", value=change.by.hash, evidence=(by,))
 
 
 def _find_surface(gap: Gap) -> Iterator[Fact[Any]]:

@@ -13,13 +13,15 @@ from layline import codec
 from layline.change.kept import open_comparer
 from layline.change.surface import StaleKey, Surface
 from layline.change.trace import Tracer
-from layline.core.evidence import Skipped, locate_skipped
+from layline.core.evidence import Location, Skipped, locate_skipped
 from layline.core.ours import is_test
 from layline.coupling.flags import settle_flags
 from layline.coupling.model import Coupling
+from layline.gap.own_files import find_lost_imports, list_yaml
+from layline.gap.reach import list_beyond
 from layline.gap.surface.compare import compare_surface, read_options
 from layline.gap.surface.flags import find_files_with
-from layline.gap.surface.yaml_keys import find_stale_keys, read_yaml_keys, spell_out
+from layline.gap.surface.yaml_keys import find_stale_keys, join_beyond, read_yaml_keys, spell_out
 from layline.source import Index, Part, Tree, build_indexes, open_cache, parse_tree
 from layline.source.versions import Versions
 from layline.workspace.kept import Results, digest_downstream, result_key
@@ -40,6 +42,8 @@ class Impact:
     used_files: tuple[str, ...] = ()
     """Upstream files that hold what we touch."""
     shims: tuple[tuple[str, int], ...] = ()
+    tests: tuple[Location, ...] = ()
+    """Imports in our tests of names that the tip no longer has."""
     skipped: tuple[Skipped, ...] = ()
 
 
@@ -54,6 +58,7 @@ def read_impact(pair: Pair) -> Impact:
         pair.pin,
         pair.tip,
         pair.upstream.is_shallow,
+        [[path, workspace.tree.entries[path].oid] for path in list_yaml(workspace.tree.entries, list_named(pair))],
     )
     results = Results("impact")
     known = results.load(key, lambda plain: codec.decode(Impact, plain, where="cache"))
@@ -87,6 +92,8 @@ def measure_impact(pair: Pair) -> Impact:
     couplings = settle_flags(_find_own(pair), flags, frozenset(options[0].flags))
     ours = SelectedTree(workspace.tree, lambda path: not is_test(path))
     keys, unreadable = read_yaml_keys(ours, pair.settings.configs)
+    beyond, unread_beyond = read_yaml_keys(ours, list_named(pair)) if pair.settings.configs else ({}, ())
+    keys = join_beyond(keys, beyond)
     known = options[0].known(resolvers[0]), options[1].known(resolvers[1])
     unread = (one for one in pair.places.skipped if one.path is None or not is_test(one.path))
     pair.save()
@@ -98,11 +105,19 @@ def measure_impact(pair: Pair) -> Impact:
             sorted({one.pin_evidence.path for one in couplings if one.pin_evidence and one.pin_evidence.path})
         ),
         shims=tuple(find_shims(indexes[1])),
+        tests=tuple(find_lost_imports(workspace.tree, packages, *resolvers)),
         skipped=(
-            *locate_skipped((*unread, *unreadable), workspace.downstream.name, workspace.commit),
+            *locate_skipped((*unread, *unreadable, *unread_beyond), workspace.downstream.name, workspace.commit),
             *locate_skipped((*options[1].skipped, *indexes[1].skipped()), tip.repository.name, tip.commit),
         ),
     )
+
+
+def list_named(pair: Pair) -> tuple[str, ...]:
+    """Folders of ours beyond the configured ones that are called like the backend."""
+    configured = tuple(f"{folder.rstrip('/')}/" for folder in pair.settings.configs)
+    found = list_beyond(pair.workspace.tree.entries, pair.backend, pair.settings)
+    return tuple(folder for folder, _ in found if not f"{folder}/".startswith(configured))
 
 
 def _find_own(pair: Pair) -> Iterator[Coupling]:

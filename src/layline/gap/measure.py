@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,11 +15,11 @@ from layline.coupling.agree import agree_on_patches
 from layline.coupling.pair import Pair
 from layline.gap.areas import area_classes, find_package_changes, measure_areas
 from layline.gap.causes import find_causes
-from layline.gap.changes import build_changes
+from layline.gap.changes import build_changes, mark_lost
 from layline.gap.churn import measure_churn
 from layline.gap.dependencies import compare_declarations, find_conflicts, read_declarations
 from layline.gap.effort import measure_effort
-from layline.gap.impact import read_impact
+from layline.gap.impact import list_named, read_impact
 from layline.gap.model import Dependencies, Gap
 from layline.gap.overview import (
     find_broken_places,
@@ -29,8 +29,10 @@ from layline.gap.overview import (
     read_side,
     slug_of,
 )
+from layline.gap.own_files import find_mentions, list_yaml
 from layline.gap.plan import build_plan
 from layline.gap.platform import find_platform_changes
+from layline.gap.switched_off import name_switches, open_reader
 from layline.history import (
     compare_commits,
     find_other_tags,
@@ -83,6 +85,8 @@ def measure_between(
         waiting = pool.submit(read_impact, pair)
         history = _read_history(upstream, backend, ends)
         dependencies, skipped = read_dependencies(pin, tip, backend.dependencies)
+        switched = name_switches(dependencies.platform, history.log, history.touched, open_reader(upstream))
+        dependencies = replace(dependencies, platform=tuple(switched))
         impact = waiting.result()
     patches, unread = read_patches(pair) if read_patches is not None and backend.packages else (None, ())
     couplings = agree_on_patches(impact.couplings, patches or ())
@@ -91,6 +95,8 @@ def measure_between(
     broken = len(places) if impact.surface is not None else None
     causes = find_causes(history.log, couplings, patches or ())
     ours_at = workspace.tree
+    packages = tuple(find_package_changes(pin.entries, tip.entries, history.diff))
+    folders = (*backend.configs, *list_named(pair))
     inputs = policy_inputs(history.distance.behind, history.age_days, broken, dependencies.differences)
     return Gap(
         key=key,
@@ -112,9 +118,14 @@ def measure_between(
         footprint=measure_footprint(workspace.downstream, workspace.commit, backend, key),
         churn=measure_churn(history.diff, backend.churn),
         areas=measure_areas(history.diff, history.touched, backend.areas),
-        packages=tuple(find_package_changes(pin.entries, tip.entries, history.diff)),
+        packages=packages,
         shims=impact.shims,
-        changes=build_changes(history.log, history.touched, area_classes(backend.areas), ours),
+        changes=mark_lost(
+            build_changes(history.log, history.touched, area_classes(backend.areas), ours),
+            history.touched,
+            frozenset(pin.entries),
+            frozenset(tip.entries),
+        ),
         dependencies=dependencies,
         surface=impact.surface,
         couplings=couplings,
@@ -124,6 +135,8 @@ def measure_between(
         causes=causes,
         effort=measure_effort(ours_at.read_text, places) if impact.surface is not None else None,
         patches=patches,
+        tests=impact.tests,
+        mentions=tuple(find_mentions(ours_at, list_yaml(ours_at.entries, folders), packages, tip.entries)),
         skipped=(*skipped, *impact.skipped, *unread),
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from layline.change.surface import StaleKey, Surface
-    from layline.core.evidence import Evidence, Skipped
+    from layline.core.evidence import Evidence, Location, Skipped
     from layline.core.policy import Recommendation
     from layline.core.revision import Commit
     from layline.coupling.drift_model import Drift
@@ -71,6 +71,8 @@ class PlanStep:
     """Upstream names of ours that the commit after this step breaks."""
     places: int = 0
     """Places of our code that it breaks."""
+    ahead: int = 1
+    """Commits from here to the one that breaks them; more than one where the commits before it are too few to stop for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +132,10 @@ class Gap:
     """The size of the work; None where our code was not compared."""
     patches: tuple[Drift, ...] | None = None
     """None: the patch explorer was not asked."""
+    tests: tuple[Location, ...] = ()
+    """Imports in our tests of names that the tip no longer has; they are no places of the code that ships."""
+    mentions: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Packages that upstream deleted, each with our YAML files that name it."""
     skipped: tuple[Skipped, ...] = field(default=())
 
     @property

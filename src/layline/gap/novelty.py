@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from layline.change.surface import SurfaceChange
 from layline.core.ours import is_packaged
-from layline.core.prose import listed, shorten
+from layline.core.prose import count, listed, shorten
 from layline.core.report import Cell
 from layline.gap.cells import change_link
 
@@ -22,7 +22,7 @@ _NEW = re.compile(
     r"^(?:\[[^\]]*\]\s*)*(?:add|support|enable|introduce|implement|allow|new|initial)\w*\b", re.IGNORECASE
 )
 """How the title of a pull request says that it brings something new."""
-_NUMBERS = re.compile(r"\s*\(#\d+\)")
+NUMBERS = re.compile(r"\s*\(#\d+\)")
 _MOST_AREAS, _MOST_PER_AREA, _MOST_MODULES = 4, 2, 6
 _SHARED = frozenset({"common", "base", "utils", "shared", "tools"})
 _UNTOLD = frozenset({"other", "docs", "tests", "workflows"})
@@ -44,18 +44,47 @@ def build_novelties(gap: Gap) -> tuple[Inline, ...]:
     return tuple(items)
 
 
-def tell_gone(gap: Gap) -> str:
-    """Packages that upstream deleted or moved away although code of ours uses them; empty where there are none."""
+def tell_gone(gap: Gap) -> tuple[str, ...]:
+    """Packages that upstream deleted or dissolved although our code or our configuration uses them, a sentence each."""
     used = [(one.target, str(one.location)) for one in gap.couplings]
     used += [(row.target or "", str(row.location)) for row in gap.patches or ()]
-    found: list[tuple[int, str]] = []
+    mentions = dict(gap.mentions)
+    deleted: list[tuple[int, str]] = []
+    dissolved: list[tuple[int, str]] = []
     for package in gap.packages:
         name = package.path.removeprefix("src/").replace("/", ".")
         places = {place for target, place in used if target == name or target.startswith(f"{name}.")}
-        if package.kind == "removed" and places:
-            found.append((len(places), f"{package.path} ({len(places)})"))
-    named = [text for _, text in sorted(found, key=lambda pair: (-pair[0], pair[1]))]
-    return f"Gone upstream although we use them (places of ours): {listed(named, most=4)}." if named else ""
+        files = mentions.get(package.path, ())
+        if package.kind != "removed" or not (places or files):
+            continue
+        if files:
+            deleted.append((len(places) + len(files), _tell_deleted(gap, package.path, len(places), files)))
+        else:
+            dissolved.append(
+                (len(places), f"{package.path} ({len(places)}{', now a module' if package.is_module else ''})")
+            )
+    told = [text for _, text in sorted(deleted, key=_most_first)]
+    rest = [text for _, text in sorted(dissolved, key=_most_first)]
+    also = "Other packages" if told else "Packages"
+    gone = f"{also} that are gone although we use them (places of ours): {listed(rest, most=4)}."
+    return (*told, *((gone,) if rest else ()))
+
+
+def _most_first(pair: tuple[int, str]) -> tuple[int, str]:
+    return -pair[0], pair[1]
+
+
+def _tell_deleted(gap: Gap, package: str, places: int, files: tuple[str, ...]) -> str:
+    named = [folder for folder, _ in gap.footprint.beyond]
+    folders = Counter(
+        next((folder for folder in named if path.startswith(f"{folder}/")), path.rpartition("/")[0]) for path in files
+    )
+    where = [
+        f"{number} in {folder}" for folder, number in sorted(folders.items(), key=lambda pair: (-pair[1], pair[0]))
+    ]
+    ours = [count(places, "place")] if places else []
+    ours.append(f"{count(len(files), 'YAML file')} ({listed(where, most=4)})")
+    return f"Upstream deleted {package}, which {listed(ours)} of ours use."
 
 
 def tell_classes(gap: Gap) -> str | None:
@@ -99,7 +128,11 @@ def find_new_classes(gap: Gap) -> Iterator[tuple[str, list[str]]]:
 
 def find_novelties(gap: Gap) -> Iterator[tuple[str, tuple[UpstreamChange, ...]]]:
     """Yields areas with the changes that bring something new, by what their titles say, not by files touched."""
-    new = [change for change in gap.changes.kept if change.kind == "feat" or _NEW.match(change.title)]
+    new = [
+        change
+        for change in gap.changes.kept
+        if not change.is_lost and (change.kind == "feat" or _NEW.match(change.title))
+    ]
     amounts = Counter(change.area for change in new)
     for area, _ in sorted(amounts.items(), key=lambda pair: (-pair[1], pair[0])):
         inside = sorted(
@@ -112,7 +145,7 @@ def _area_item(gap: Gap, area: str, changes: tuple[UpstreamChange, ...]) -> Inli
     pieces: list[str | Cell] = [f"{area[:1].upper()}{area[1:]}: "]
     for index, change in enumerate(changes[:_MOST_PER_AREA]):
         link = change_link(gap, change)
-        pieces += ["; " if index else "", f"{shorten(_NUMBERS.sub('', change.title), 90)} ("]
+        pieces += ["; " if index else "", f"{shorten(NUMBERS.sub('', change.title), 90)} ("]
         pieces += [link if isinstance(link, Cell) else Cell(str(link)), ")"]
     rest = len(changes) - _MOST_PER_AREA
     pieces.append(f"; and {rest} more." if rest > 0 else ".")

@@ -11,7 +11,7 @@ from layline.coupling.model import Consequence
 from layline.gap.dependencies import Kind, Rank
 from layline.gap.dependencies.bounds import Change as BoundChange
 from layline.gap.model import Footprint, Side
-from layline.gap.reach import find_beyond
+from layline.gap.reach import list_beyond
 from layline.history import nearest_tag, read_commit
 from layline.source.declared_version import read_version
 
@@ -44,11 +44,7 @@ def measure_footprint(downstream: Repository, commit: str, backend: Backend, key
         tracked=len(entries),
         non_empty=sum(1 for entry in entries.values() if entry.size),
         python=sum(1 for path in entries if path.endswith(".py")),
-        beyond=find_beyond(
-            (entry.path for entry in downstream.read_tree(commit) if entry.is_file),
-            (key, *(name for name in backend.packages if "." not in name)),
-            (*folders, *([backend.path] if backend.path else [])),
-        ),
+        beyond=list_beyond((entry.path for entry in downstream.read_tree(commit) if entry.is_file), key, backend),
     )
 
 

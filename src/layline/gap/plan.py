@@ -44,24 +44,36 @@ def build_plan(
 def _find_stops(
     commits: list[Commit], releases: Mapping[str, str], breaking: Mapping[str, Cause]
 ) -> Iterator[PlanStep]:
+    """A stop that brings next to nothing is none: where the first break lies right behind the pin, the pin is it."""
+    last = len(commits) - 1
+    is_first = True
     for index, commit in enumerate(commits):
-        following = commits[index + 1] if index + 1 < len(commits) else None
+        following = commits[index + 1] if index < last else None
         cause = breaking.get(following.hash) if following else None
+        stays = cause is not None and is_first and 100 * index < last
         if following is None:
             reason = "the tip"
         elif cause:
-            number = f" (#{following.pull_request})" if following.pull_request else ""
-            stop = "the last commit before" if index else "the pin itself; the next commit is"
-            reason = f"{stop} {following.hash[:8]}{number}"
+            reason = _say_stop(following, index if stays else None)
         elif index and commit.hash in releases:
             reason = f"release {releases[commit.hash]}"
         else:
             continue
+        is_first = False
+        stop = commits[0] if stays else commit
         yield PlanStep(
-            commit=commit.hash,
-            date=commit.date,
+            commit=stop.hash,
+            date=stop.date,
             reason=reason,
-            behind=index,
+            behind=0 if stays else index,
             breaks_next=cause.targets if cause else (),
             places=len(cause.places) if cause else 0,
+            ahead=index + 1 if stays else 1,
         )
+
+
+def _say_stop(following: Commit, from_pin: int | None) -> str:
+    name = following.hash[:8] + (f" (#{following.pull_request})" if following.pull_request else "")
+    if from_pin is None:
+        return f"the last commit before {name}"
+    return f"the pin itself; {f'{from_pin + 1} commits later' if from_pin else 'right after it'} comes {name}"

@@ -12,11 +12,13 @@ from layline.gap.dependencies import Kind
 
 if TYPE_CHECKING:
     from layline.core.evidence import Location
+    from layline.core.revision import Commit
     from layline.gap.dependencies import Declaration, Difference
 
 _MATRIX = re.compile(r"gpu-arch|cuda|rocm|python-versions?\Z|torch-version")
 _CHANNELS = (("rocm", "ROCm wheels"), ("cu", "CUDA wheels"), ("xpu", "XPU wheels"), ("cpu", "CPU wheels"))
 _JOB = "CI job "
+_WHEELS = " wheels"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,21 +35,36 @@ class PlatformChange:
     """True where other values of the pin are still there."""
     commented: tuple[str, ...] = ()
     """What the tip holds in comments, where all that the pin had is gone."""
+    by: Commit | None = None
+    """The commit that took it away."""
 
     @property
     def is_lost(self) -> bool:
         return bool(self.pin) and not self.tip
 
+    @property
+    def is_switched_off(self) -> bool:
+        """Upstream's CI ran on it and does not any more: all is gone, or left in a comment."""
+        return self.is_lost and not self.keeps and (bool(self.commented) or self.what.endswith(_WHEELS))
+
+    def tell_change(self) -> str:
+        """`#4002 (2026-07-30)`; the commit where no pull request is named."""
+        if self.by is None:
+            return "an unknown change"
+        name = f"#{self.by.pull_request}" if self.by.pull_request else self.by.hash[:8]
+        return f"{name} ({self.by.date})"
+
     def words(self) -> tuple[str, str]:
         """What stands before and after the place where it was read."""
         more = f" and {self.files - 1} more {'file' if self.files == 2 else 'files'}" if self.files > 1 else ""
         was, now = listed(list(self.pin), most=4), listed(list(self.tip), most=4)
+        since = f" since {self.tell_change()}" if self.by else ""
         if self.is_lost and self.commented:
             idle = "" if set(self.commented) <= set(self.pin) else f": {listed(list(self.commented), most=4)}"
             left = f"only a comment is left{idle}"
-            return f"{self.what}: switched off in upstream's CI, {was} is gone ({left}; ", f"{more})."
+            return f"{self.what}: switched off in upstream's CI{since}, {was} is gone ({left}; ", f"{more})."
         if self.is_lost:
-            return f"{self.what}: {was} is gone (", f"{'' if self.at_tip else ' at the pin'}{more})."
+            return f"{self.what}: {was} is gone{since} (", f"{'' if self.at_tip else ' at the pin'}{more})."
         one = len(self.pin) == len(self.tip) == 1
         said = (
             (f"{was} → {now}" if one else f"gone {was}; new {now}" if self.keeps else f"from {was} to {now}")
@@ -72,6 +89,11 @@ def find_platform_changes(
         for change in _compare(name, before.get(name, []), after.get(name, []))
     ]
     return tuple(sorted(found, key=lambda one: (_order(one.what), not one.is_lost, one.what)))
+
+
+def find_values(what: str, items: Iterable[Declaration]) -> set[str]:
+    """What these declarations answer to one platform question."""
+    return {value for item in _group(items).get(what, ()) for value in _split(item.spec)}
 
 
 def _group(items: Iterable[Declaration]) -> dict[str, list[Declaration]]:

@@ -5,8 +5,19 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from layline.config import Backend
 
 _WORDS = re.compile(r"[^a-z0-9]+")
+
+
+def list_beyond(paths: Iterable[str], key: str, backend: Backend) -> tuple[tuple[str, int], ...]:
+    """Folders and files beyond the configured ones that are called like the backend or a package of it."""
+    names = (key, *(name for name in backend.packages if "." not in name))
+    folders = (folder.rstrip("/") for folder in (*backend.integration, *backend.patches))
+    return find_beyond(paths, names, (*folders, *([backend.path] if backend.path else [])))
 
 
 def find_beyond(paths: Iterable[str], names: Iterable[str], folders: Iterable[str]) -> tuple[tuple[str, int], ...]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from layline.core.report import Inline
-    from layline.gap.model import Gap
+    from layline.gap.model import Gap, PlanStep
 
 MOST_SKIPPED = 30
 MOST_STOPS = 3
@@ -59,7 +59,7 @@ def build_report(gap: Gap, *, day: date, evidence_path: str, before: Before | No
         build_capabilities(gap),
         build_representative(gap),
         build_integration(gap),
-        build_sources(evidence_path),
+        build_sources(evidence_path, day),
         Section(title="Appendix", blocks=(Paragraph("The rows behind the report."),), sections=folded),
     )
     return Report(title=title_of(gap), sections=sections, meta=_meta(gap, day), skipped=gap.skipped[:MOST_SKIPPED])
@@ -67,7 +67,7 @@ def build_report(gap: Gap, *, day: date, evidence_path: str, before: Before | No
 
 def build_summary(gap: Gap, *, day: date, evidence_path: str = "", before: Before | None = None) -> Report:
     """One printed page."""
-    sources = (build_sources(evidence_path, whole=False),) if evidence_path else ()
+    sources = (build_sources(evidence_path, day, whole=False),) if evidence_path else ()
     return Report(
         title=f"{title_of(gap)}: summary",
         meta=_meta(gap, day)[:2],
@@ -135,16 +135,18 @@ def _high_level(gap: Gap, before: Before | None) -> Section:
 
 
 def _recommendation(gap: Gap) -> Section:
-    advice = f"{gap.recommendation}: {gap.recommendation.rule}."
-    text = f"{advice[:1].upper()}{advice[1:]} {_tell_plan(gap)}".rstrip()
+    advice = str(gap.recommendation)
+    text = f"{advice[:1].upper()}{advice[1:]}. Reason: {gap.recommendation.rule}. {_tell_plan(gap)}".rstrip()
     return Section(title="Recommendation", blocks=(Paragraph(text),))
 
 
 def _tell_plan(gap: Gap) -> str:
     """The stops that weigh most in one sentence, in the order of the way."""
-    breaking = [step for step in gap.plan if step.places]
+    breaking = [step for step in gap.plan if step.places and step.behind]
+    begin = next((step for step in gap.plan if step.places and not step.behind), None)
+    early = _tell_beginning(begin) if begin is not None else ""
     if not breaking:
-        return ""
+        return f"{early} Then the tip." if early else ""
     weighty = sorted(breaking, key=lambda step: -step.places)[:MOST_STOPS]
     stops = [
         f"{step.commit[:8]} ({step.date}; the next commit breaks {count(step.places, 'place')})"
@@ -153,7 +155,14 @@ def _tell_plan(gap: Gap) -> str:
     ]
     rest = len(breaking) - len(stops)
     lighter = f" and at {count(rest, 'lighter stop')} of the detailed report" if rest else ""
-    return f"Plan: stop at {listed(stops)}{lighter}; then the tip. Test at every stop."
+    begin_with = f"{early} Then stop" if early else "Stop"
+    return f"{begin_with} at {listed(stops)}{lighter}; then the tip. Test at every stop."
+
+
+def _tell_beginning(step: PlanStep) -> str:
+    """Where the first break lies right behind the pin there is nothing to gain before it."""
+    where = f"{step.ahead} commits after the pin" if step.ahead > 1 else "right after the pin"
+    return f"First fix the {count(step.places, 'place')} that break {where}; no earlier stop brings anything."
 
 
 def _key_dependencies(gap: Gap) -> Section:
@@ -170,7 +179,7 @@ def _representative(gap: Gap) -> Section:
     touching = [change for change in gap.changes.kept if change.ours]
     gone = tell_gone(gap)
     shown = (
-        *((gone,) if gone else ()),
+        *gone,
         *build_novelties(gap)[:2],
         *(change_item(gap, change) for change in weighty_changes(gap)[:2]),
     )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from layline.change.surface import SurfaceChange
 from layline.core.evidence import Evidence
-from layline.core.prose import count, listed, shorten, verb
+from layline.core.prose import count, listed, verb
 from layline.core.report import Cell, Paragraph, Section, Table
 from layline.coupling.model import Consequence
 from layline.gap import statements
@@ -26,11 +27,14 @@ from layline.gap.cells import diff_command, evidence_cell, own_place, place_cell
 from layline.history.commits import say_count
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from layline.core.report import Block, Inline
     from layline.coupling.drift_model import Drift
     from layline.coupling.model import Coupling
     from layline.gap.model import Gap
 
+_DATED = re.compile(r"-(\d{4}-\d{2}-\d{2})\.json\Z")
 MOST_COUPLINGS = 8
 MOST_FOLDED = 40
 MOST_FILES = 40
@@ -150,7 +154,7 @@ def _patch_row(gap: Gap, row: Drift) -> tuple[Inline, ...]:
         "patches",
         Cell(row.target or row.patch, code=True),
         say_kind(row),
-        shorten(row.detail, 160),
+        row.detail,
         ends.get(gap.pin.commit.hash, "—"),
         ends.get(gap.tip.commit.hash, "—"),
     )
@@ -164,7 +168,7 @@ def _coupling_row(gap: Gap, one: Coupling) -> tuple[Inline, ...]:
         one.touch.value,
         Cell(one.target, code=True),
         say_state(one.state.value) + guarded,
-        shorten(detail, 160),
+        detail,
         evidence_cell(one.pin_evidence, text="pin"),
         evidence_cell(one.tip_evidence, text="tip"),
     )
@@ -232,12 +236,15 @@ def _stale(gap: Gap, most: int) -> Section:
     return Section(title=title, blocks=(table,))
 
 
-def build_sources(evidence_path: str, *, whole: bool = True) -> Section:
+def build_sources(evidence_path: str, day: date, *, whole: bool = True) -> Section:
     """`whole` in the detailed report, whose appendix has the commands."""
+    dated = _DATED.search(evidence_path)
+    old = dated is not None and dated[1] != day.isoformat()
+    kept = " (of this report: files keep the name that the first report gave them)" if old else ""
     every = (
         "Every fact with its commit, path, line or command is in ",
         Cell(evidence_path, code=True),
-        "; ",
+        f"{kept}; ",
         Cell("layline gap verify", code=True),
         f" recomputes them.{' The commands behind the figures stand in the appendix.' if whole else ''}",
     )

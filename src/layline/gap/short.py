@@ -7,14 +7,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from layline.core.prose import count, listed, verb
+from layline.core.evidence import Evidence
+from layline.core.prose import count, listed, shorten, verb
 from layline.core.report import Bullets, Cell, Paragraph, Section
 from layline.coupling.drift_model import find_breaking
 from layline.coupling.model import Touch
 from layline.gap import statements
 from layline.gap.breaks import find_places
 from layline.gap.cells import commit_cell
-from layline.gap.novelty import build_novelties, tell_gone
+from layline.gap.novelty import NUMBERS, build_novelties, tell_gone
 
 if TYPE_CHECKING:
     from layline.core.report import Block, Inline
@@ -39,13 +40,35 @@ def build_short(gap: Gap, before: Before | None) -> Section:
     blocks: list[Block] = [Paragraph(statements.headline(gap))]
     blocks += [Paragraph(text) for text in (since_sentence(gap, before), cost_sentence(gap)) if text]
     blocks += [Paragraph(root) for root in _root_cause(gap)]
-    blocks += [Paragraph(gone)] if (gone := tell_gone(gap)) else []
-    blocks += [Paragraph(f"Recommendation: {gap.recommendation}: {gap.recommendation.rule}. {_first_step(gap)}")]
+    blocks += [Paragraph(gone) for gone in tell_gone(gap)]
+    blocks += [Paragraph(text) for text in tell_switched_off(gap)]
+    blocks += [
+        Paragraph(f"Recommendation: {gap.recommendation}. Reason: {gap.recommendation.rule}. {_first_step(gap)}")
+    ]
     found = build_novelties(gap)
     if found:
         blocks += [Paragraph("What became possible upstream:"), Bullets(found)]
     blocks += [Paragraph("What its dependencies ask:"), Bullets(statements.dependency_items(gap, most=8))]
     return Section(title="In short", blocks=tuple(blocks))
+
+
+def tell_switched_off(gap: Gap) -> list[Inline]:
+    """Platforms that upstream's CI no longer runs on, with the change that switched them off."""
+    found: list[Inline] = []
+    for change in gap.dependencies.platform:
+        if change.is_switched_off and change.by is not None and change.what.endswith(" wheels"):
+            name = f"#{change.by.pull_request}" if change.by.pull_request else change.by.hash[:8]
+            link = Cell(name, evidence=Evidence(repo=gap.upstream, commit=change.by.hash))
+            platform = change.what.removesuffix(" wheels")
+            said = shorten(NUMBERS.sub("", change.by.subject), 90)
+            found.append(
+                (
+                    f"Upstream switched {platform} off in its CI: ",
+                    link,
+                    f" ({change.by.date}, “{said}”); the tip is not tested on {platform} there.",
+                )
+            )
+    return found
 
 
 def since_sentence(gap: Gap, before: Before | None) -> str:
@@ -73,7 +96,22 @@ def cost_sentence(gap: Gap) -> str:
     change = "changes" if gap.effort and gap.effort.lines == 1 else "change"
     later = "Counting every later use of the broken names, at least"
     lines = f" {later} {count(gap.effort.lines, 'line')} {change}." if gap.effort else ""
-    return f"Work: {fix}: {_how(gap, places)}.{lines}{_causes(gap, len(places))}"
+    return f"Work: {fix}: {_how(gap, places)}.{lines}{_causes(gap, len(places))}{_beside(gap)}"
+
+
+def _beside(gap: Gap) -> str:
+    """What has to be changed beside the code that ships: settings and tests."""
+    keys = sum(1 + stale.others for stale in gap.stale_keys)
+    parts = (
+        [f"{count(keys, 'line')} of our YAML files that set {count(len(gap.stale_keys), 'key')} unknown to the tip"]
+        if keys
+        else []
+    )
+    files = len({place.path for place in gap.tests})
+    parts += (
+        [f"{count(len(gap.tests), 'import')} in {count(files, 'test')} of ours whose name is gone"] if gap.tests else []
+    )
+    return f" Beside them: {listed(parts)}." if parts else ""
 
 
 def _how(gap: Gap, places: tuple[str, ...]) -> str:
@@ -130,6 +168,11 @@ def _first_step(gap: Gap) -> str:
         if gap.surface is None:
             return ""
         return "Which commits break them was not found." if find_places(gap) else "No step of the way breaks our code."
+    if step.behind == 0 and step.ahead > 1:
+        return (
+            f"No stop before the first break brings anything: commit {step.ahead} after the pin breaks "
+            f"{count(step.places, 'place')}. {_JUDGED}"
+        )
     if step.behind == 0:
         return f"The first commit after the pin breaks {count(step.places, 'place')}. {_JUDGED}"
     return (

@@ -137,7 +137,18 @@ def test_a_break_by_the_first_commit_stops_at_the_pin() -> None:
     log = [commit(number) for number in range(4, 0, -1)]
     steps = build_plan(commit(0), log, [], find_causes(log, [coupling("up.f", 1), coupling("up.g", 3)], []))
     assert [(int(step.commit, 16), step.behind, step.places) for step in steps] == [(0, 0, 1), (2, 2, 1), (4, 4, 0)]
-    assert steps[0].reason == "the pin itself; the next commit is 00000000 (#1)"
+    assert steps[0].reason == "the pin itself; right after it comes 00000000 (#1)"
+
+
+def test_a_first_stop_that_brings_nothing_is_the_pin() -> None:
+    log = [commit(number) for number in range(300, 0, -1)]
+    steps = build_plan(commit(0), log, [], find_causes(log, [coupling("up.f", 3), coupling("up.g", 5)], []))
+    assert [(int(step.commit, 16), step.behind, step.ahead, step.places) for step in steps] == [
+        (0, 0, 3, 1),
+        (4, 4, 1, 1),
+        (300, 300, 1, 0),
+    ]
+    assert steps[0].reason == "the pin itself; 3 commits later comes 00000000 (#3)"
 
 
 def test_nothing_between_needs_no_plan() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from layline.core.revision import Commit
 from layline.gap.areas import area_classes, find_package_changes, measure_areas
-from layline.gap.changes import build_changes, find_reverted
+from layline.gap.changes import build_changes, find_reverted, mark_lost
 from layline.gap.churn import measure_churn
 from layline.history import Diff, FileChange
 
@@ -115,3 +115,30 @@ def test_changes_are_grouped_by_pull_request_and_ours_come_first() -> None:
         (12, "", "Broad rewrite", "other", 2, ()),
     ]
     assert (changes.reverted, changes.housekeeping) == (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("title", "new", "tip", "lost"),
+    [
+        ("[Boat2] add boat2 vl", ["up/boat2_vl/__init__.py", "up/data/wave.py"], ["up/data/wave.py"], True),
+        ("Add waves", ["up/boat2_vl/__init__.py", "up/data/wave.py"], ["up/data/wave.py"], False),
+        ("Add waves", ["up/wave.py"], [], True),
+        ("Add waves", [], [], False),
+    ],
+)
+def test_what_a_change_brought_may_be_gone_at_the_tip(title: str, new: list[str], tip: list[str], lost: bool) -> None:
+    day = "2026-01-01T00:00:00Z"
+    one = Commit(hash="a" * 40, committed=day, authored="", author="A", subject=f"{title} (#7)")
+    touched = {one.hash: ("up/core.py", *new)}
+    pin = frozenset({"up/core.py"})
+    changes = mark_lost(build_changes([one], touched, area_classes({}), set()), touched, pin, {*pin, *tip})
+    assert [change.is_lost for change in changes.kept] == [lost]
+
+
+def test_a_folder_that_became_a_module_is_not_deleted() -> None:
+    pin, tip = ["up/a/__init__.py", "up/b/__init__.py", "up/x.py"], ["up/a.py", "up/x.py"]
+    found = find_package_changes(pin, tip, Diff(()))
+    assert [(one.path, one.kind, one.is_module) for one in found] == [
+        ("up/a", "removed", True),
+        ("up/b", "removed", False),
+    ]

@@ -11,7 +11,7 @@ from layline.change.compare import Comparer
 from layline.change.surface import Surface
 from layline.core.evidence import Evidence, Location
 from layline.gap.surface.compare import compare_surface, read_options
-from layline.gap.surface.yaml_keys import find_stale_keys, read_yaml_keys, spell_out
+from layline.gap.surface.yaml_keys import find_near, find_stale_keys, join_beyond, read_yaml_keys, spell_out
 from layline.git import open_repository
 from layline.source import Part, Tree, build_index
 from layline.source.resolve import Resolver
@@ -144,9 +144,43 @@ def test_yaml_keys_that_only_the_pin_knows(tmp_path: Path) -> None:
     place = Evidence(repo="up", commit="c", path="a.py", lines=(1, 1))
     stale = list(find_stale_keys(keys, {"old_key": place, "lr": place, "unused": place}, {"lr", "older_key"}))
     assert [(one.key, one.location, one.others, one.suggestion) for one in stale] == [
-        ("old_key", Location("configs/a.yaml", 4), 1, "older_key")
+        ("old_key", Location("configs/a.yaml", 4), 1, None)
     ]
     assert [one.what for one in skipped] == ["configs/bad.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("key", "new", "near"),
+    [
+        ("ac.per_op_sac_force_shapes", ["ac.force_shapes", "ac.mode"], None),  # two of five words
+        ("ac.per_op_force_mm_shapes", ["ac.force_mm_shapes", "ac.mode"], "ac.force_mm_shapes"),
+        ("train.max_seqlen", ["train.max_seq_len"], "train.max_seq_len"),
+        ("train.seq_len", ["data.seq_len"], "data.seq_len"),
+        ("train.seq_len", ["data.seq_len", "eval.seq_len"], None),
+        ("train.mode", ["data.mode"], None),
+        ("parallel.disable_loss_parallel", ["parallel.enable_sequence_parallel"], None),
+        ("old_key", ["older_key"], None),
+    ],
+)
+def test_a_near_name_needs_more_than_like_letters(key: str, new: list[str], near: str | None) -> None:
+    assert find_near(key, new) == near
+
+
+def test_keys_beyond_the_configured_folders_count_by_their_inner_path(tmp_path: Path) -> None:
+    history = History.start(tmp_path / "down")
+    example = "modules:\n  trainer:\n    model: a.yaml\n    overrides:\n      ac:\n        mode: none\n      seed: 1\n"
+    base = "ac:\n  mode: full\nseed: 0\n"
+    commit = history.commit("one", {"configs/up/base.yaml": base, "examples/up/a.yaml": example})
+    tree = Tree(open_repository(history.path), commit)
+    keys = join_beyond(*(read_yaml_keys(tree, (folder,))[0] for folder in ("configs/up", "examples/up")))
+    place = Evidence(repo="up", commit="c", path="a.py", lines=(1, 1))
+    known = dict.fromkeys(("ac.mode", "seed", "model", "trainer.model"), place)
+    stale = [(one.key, str(one.location), one.others) for one in find_stale_keys(keys, known, set())]
+    assert stale == [
+        ("ac.mode", "configs/up/base.yaml:2", 1),
+        ("seed", "configs/up/base.yaml:3", 1),
+        ("trainer.model", "examples/up/a.yaml:3", 0),
+    ]
 
 
 def test_a_nested_yaml_key_is_told_once() -> None:

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from drift_rows import drift_row
+from histories import History
 from layline.core.evidence import Location
 from layline.core.revision import Commit
 from layline.coupling.model import Consequence, Coupling, State, Touch
+from layline.gap.areas import find_package_changes
 from layline.gap.causes import find_causes
 from layline.gap.dependencies.model import Declaration, Kind, Rank
 from layline.gap.dependencies.workflows import find_commented
 from layline.gap.effort import find_lines, measure_effort
+from layline.gap.own_files import find_lost_imports, find_mentions, list_yaml
 from layline.gap.platform import find_platform_changes
 from layline.gap.reach import find_beyond
+from layline.gap.switched_off import name_switches, open_reader
+from layline.git import open_repository
+from layline.history import Diff, read_commit
+from layline.source import Part, Tree, build_index
+from layline.source.resolve import Resolver
 
 
 def commit(number: int) -> Commit:
@@ -136,3 +146,58 @@ def test_folders_called_like_the_backend_are_found_beyond_the_configured_one() -
         ("examples/keel", 2),
         ("tests/test_keel_trainer.py", 1),
     )
+
+
+WORKFLOW = """\
+jobs:
+  set:
+    steps:
+      - run: |
+          "index-url": "https://download.pytorch.org/whl/nightly/cu126"
+          "index-url": "https://download.pytorch.org/whl/nightly/rocm7.1"
+"""
+
+
+def test_the_change_that_switched_a_platform_off_is_named(tmp_path: Path) -> None:
+    history, path = History.start(tmp_path / "up"), ".github/workflows/ci.yaml"
+    pin = history.commit("pin", {path: WORKFLOW})
+    newer = WORKFLOW.replace("rocm7.1", "rocm7.2")
+    off = newer.replace(
+        '"index-url": "https://download.pytorch.org/whl/nightly/rocm',
+        '# "index-url": "https://download.pytorch.org/whl/nightly/rocm',
+    )
+    commits = [history.commit("Move (#1)", {path: newer}), history.commit("Switch off (#2)", {path: off})]
+    commits.append(history.commit("Later (#3)", {path: off + "# end\n"}))
+    upstream = open_repository(history.path)
+    read = open_reader(upstream)
+    log = [read_commit(upstream, one) for one in reversed(commits)]
+    changes = find_platform_changes(read(pin, path), read(commits[-1], path), find_commented(path, off))
+    (found,) = name_switches(changes, log, dict.fromkeys(commits, (path,)), read)
+    assert found.by is not None
+    assert (found.what, found.by.pull_request) == ("ROCm wheels", 2)
+    assert found.sentence().startswith("ROCm wheels: switched off in upstream's CI since #2 (")
+
+
+def test_imports_of_tests_and_yaml_values_that_name_what_is_gone(tmp_path: Path) -> None:
+    upstream, ours = History.start(tmp_path / "up"), History.start(tmp_path / "down")
+    pin = upstream.commit(
+        "pin", {"up/__init__.py": "", "up/models/__init__.py": "", "up/models/boat4/__init__.py": "x = 1\n"}
+    )
+    tip = upstream.commit("tip", {"up/models/boat4/__init__.py": None})
+    commit = ours.commit(
+        "one",
+        {
+            "tests/test_a.py": "import os\nfrom up.models.boat4 import x\nfrom up import models\n",
+            "ours/a.py": "from up.models.boat4 import x\n",
+            "examples/up/a.yaml": "model: boat4_big.yaml\nname: ${NAME:boat40}\n",
+            "examples/up/b.yaml": "boat4: {name: other}\n",
+        },
+    )
+    repository = open_repository(upstream.path)
+    sides = [Resolver(build_index([Part(tree=Tree(repository, one), packages=("up",))])) for one in (pin, tip)]
+    tree = Tree(open_repository(ours.path), commit)
+    assert [str(one) for one in find_lost_imports(tree, ("up",), *sides)] == ["tests/test_a.py:2"]
+    packages = list(find_package_changes(Tree(repository, pin).entries, Tree(repository, tip).entries, Diff(())))
+    files = list_yaml(tree.entries, ("examples/up",))
+    told = list(find_mentions(tree, files, packages, Tree(repository, tip).entries))
+    assert told == [("up/models/boat4", ("examples/up/a.yaml",))]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 
@@ -30,15 +29,48 @@ def find_stale_keys(
             continue  # `section.key` says the same of the same line
         if (key.rpartition(".")[2], keys[key][0].path) in sections:
             continue  # the keys of a section that is gone are listed one by one
-        near = difflib.get_close_matches(key, new, n=1, cutoff=0.75)
         places = keys[key]
         yield StaleKey(
             key=key,
             location=places[0],
             others=len(places) - 1,
-            suggestion=near[0] if near else None,
+            suggestion=find_near(key, new),
             pin_evidence=before[key],
         )
+
+
+def find_near(key: str, new: Iterable[str]) -> str | None:
+    """The only new key that can be meant: the same words in the same section, some more or some less, or the same name
+    in another section. Letters that look alike are no evidence (`disable_loss_parallel`, `enable_sequence_parallel`).
+    """
+    section, _, name = key.rpartition(".")
+    words = name.split("_")
+    found = []
+    for one in new:
+        other, _, named = one.rpartition(".")
+        if other == section:
+            shared = set(words) & set(named.split("_"))
+            whole = len(shared) == min(len(set(words)), len(set(named.split("_"))))
+            longer = max(len(words), len(named.split("_")))
+            near = whole and len(shared) >= 2 and 2 * len(shared) >= longer
+            near = near or name.replace("_", "") == named.replace("_", "")
+        else:
+            near = bool(section and other) and name == named and len(words) > 1
+        found += [one] if near else []
+    return found[0] if len(found) == 1 else None
+
+
+def join_beyond(keys: Mapping[str, list[Location]], beyond: Mapping[str, list[Location]]) -> dict[str, list[Location]]:
+    """With the places in files beyond the configured folders, after those of the configured ones.
+
+    What stands above a setting there differs (`modules.trainer.overrides`), so it is known by its inner path; a name
+    without a section counts only where the configured files set it, too.
+    """
+    found = {key: list(places) for key, places in keys.items()}
+    for key, places in beyond.items():
+        if key in found or "." in key:
+            found.setdefault(key, []).extend(places)
+    return found
 
 
 def spell_out(tree: Tree, stale: Iterable[StaleKey]) -> Iterator[StaleKey]:
