@@ -199,7 +199,7 @@ def _build_pages(plan: Plan, pages: Pages, progress: Progress) -> Iterator[Page]
         progress("reports", number + 1, len(plan.periodic))
         yield _periodic(plan, pages, number, view)
     yield from _articles(plan, pages)
-    for board in plan.boards:
+    for board in (page for listed in plan.boards for page in (listed, *listed.more)):
         yield board.href, pages.render(board.href, board.template, title=board.title, **board.context), ()
 
 

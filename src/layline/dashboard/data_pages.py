@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from layline.dashboard.campaigns import view_campaign
 from layline.dashboard.content import Content
 from layline.dashboard.inventory import view_inventory
+from layline.dashboard.inventory_parts import split_inventory
 from layline.dashboard.prose import count_words
 
 
@@ -22,6 +23,8 @@ class Board:
     note: str
     backend: str | None = None
     context: Mapping[str, Any] = field(default_factory=dict)
+    more: tuple[Board, ...] = ()
+    """Its further pages; only this one is listed."""
 
 
 def find_boards(content: Content) -> Iterator[Board]:
@@ -34,14 +37,20 @@ def _find_patch_boards(content: Content) -> Iterator[Board]:
         label = content.labels.get(key, key)
         view = view_inventory(inventory, content.drifts.get(key), content.repository, _upstream(content, key))
         broken = f"; {view.broken:,} of {view.places:,} patched places break at the tip" if view.has_drift else ""
-        yield Board(
-            title=f"{label} patches",
-            href=f"patches/{key}.html",
-            template="patches",
-            backend=key,
-            note=f"{count_words(len(view.rows), 'patch', 'patches')}{broken}",
-            context={"view": view, "label": label, "key": key},
-        )
+        parts = split_inventory(view, key)
+        note = f"{count_words(len(view.rows), 'patch', 'patches')}{broken}"
+        boards = [
+            Board(
+                title=f"{label} patches",
+                href=part.href,
+                template="patches",
+                backend=key,
+                note=note,
+                context={"view": view, "part": part, "parts": parts, "label": label, "key": key},
+            )
+            for part in parts
+        ]
+        yield replace(boards[0], more=tuple(boards[1:]))
 
 
 def _upstream(content: Content, key: str) -> str | None:

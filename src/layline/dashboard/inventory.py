@@ -96,9 +96,14 @@ class PatchView:
 
     @property
     def text(self) -> str:
-        """What the search looks at."""
+        """What the site's search looks at."""
         targets = " ".join(f"{effect.target} {effect.replacement}" for effect in self.effects)
         return " ".join((self.id, self.description, self.guard, *self.keys, targets, self.location))
+
+    @property
+    def unseen(self) -> str:
+        """What the page's own search looks at besides the words of its row."""
+        return " ".join(key for key in self.keys if key not in self.guard)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +120,6 @@ class InventoryView:
     rows: tuple[PatchView, ...]
     unregistered: tuple[EffectView, ...]
     skipped: tuple[str, ...]
-    choices: tuple[Choice, ...]
     pin: str
     tip: str
 
@@ -165,13 +169,12 @@ def view_inventory(
         rows=rows,
         unregistered=tuple(effect for effects in loose for effect in effects),
         skipped=tuple(_tell_skipped(item) for item in _list(inventory.get("skipped"))),
-        choices=tuple(_choices(rows)),
         pin=_commit(drift, "pin"),
         tip=_commit(drift, "tip"),
     )
 
 
-def _choices(rows: Sequence[PatchView]) -> Iterator[Choice]:
+def find_choices(rows: Sequence[PatchView]) -> Iterator[Choice]:
     """Only what varies."""
     phases = tuple(sorted({row.phase for row in rows if row.phase}))
     styles = tuple(sorted({style for row in rows for style in row.styles}))

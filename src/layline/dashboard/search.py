@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from layline.dashboard.archive import Entry
 from layline.dashboard.breakage import Breakage
 from layline.dashboard.data_pages import Board
-from layline.dashboard.inventory import InventoryView
+from layline.dashboard.inventory_parts import InventoryPart
 from layline.dashboard.rows import BackendRow
 
 PAGE = "search/index.html"
@@ -38,7 +38,8 @@ def find_hits(
         yield _hit("backend", row.standing.label, row.page, row.next_step, note=row.next_step)
     for board in boards:
         yield _hit("page", board.title, board.href, board.note, note=board.note)
-        yield from _find_patches(board)
+        for page in (board, *board.more):
+            yield from _find_patches(page)
     for key, breakage in breakages.items():
         for one in breakage.places:
             names = " ".join(name for name, _ in one.targets)
@@ -48,9 +49,9 @@ def find_hits(
 
 
 def _find_patches(board: Board) -> Iterator[Hit]:
-    view = board.context.get("view")
-    if isinstance(view, InventoryView):
-        for row in view.rows:
+    part = board.context.get("part")
+    if isinstance(part, InventoryPart):
+        for row in part.rows:
             yield _hit("patch", row.id, f"{board.href}#{row.anchor}", row.text, note=row.description)
 
 

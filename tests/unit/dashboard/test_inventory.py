@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from layline.dashboard.inventory import view_inventory
+from layline.dashboard.inventory import find_choices, view_inventory
+from layline.dashboard.inventory_parts import split_inventory
 
 EFFECT = {
     "style": "binding-replacement",
@@ -55,7 +56,10 @@ def test_patches_are_joined_with_what_became_of_their_targets() -> None:
     assert first.effects[0].culprit == "dddddddd 2026-05-01 Rename"
     assert first.link == f"https://e.org/harbor/blob/{'a' * 40}/harbor/p.py#L3"
     assert (second.severity, second.tone) == ("", "none")
-    assert {(choice.name, choice.label) for choice in view.choices} == {("severity", "Severity"), ("phase", "Phase")}
+    assert {(choice.name, choice.label) for choice in find_choices(view.rows)} == {
+        ("severity", "Severity"),
+        ("phase", "Phase"),
+    }
     assert view.pin == "b" * 40
 
 
@@ -118,3 +122,20 @@ def test_effect_outside_a_registration_finds_its_drift() -> None:
 def test_a_new_name_is_told_once(kind: str, suggestion: str) -> None:
     drift = DRIFT | {"rows": [DRIFT["rows"][0] | {"kind": kind}]}  # type: ignore[index]
     assert view_inventory(INVENTORY, drift, None).rows[0].effects[0].suggestion == suggestion
+
+
+def test_a_long_inventory_stands_on_several_pages_the_worst_first() -> None:
+    effects = [EFFECT | {"location": f"harbor/p.py:{line}"} for line in range(60)]
+    patches = [PATCH | {"id": f"p{number}", "effects": effects} for number in range(5)]
+    rows = [{"patch": "p4", "target": "engine.run", "kind": "removed", "severity": "breaks"}]
+    plain = {"patches": patches, "unregistered": [EFFECT] * 3, "commit": "a" * 40}
+    parts = split_inventory(view_inventory(plain, {"rows": rows, "tip": "c" * 40}, None), "keel")
+    assert [(part.title, part.href, part.size) for part in parts] == [
+        ("Errors and warnings", "patches/keel.html", 1),
+        ("Patches that fit, part 1 of 2", "patches/keel-page-2.html", 2),
+        ("Patches that fit, part 2 of 2", "patches/keel-page-3.html", 2),
+        ("Outside any registration", "patches/keel-page-4.html", 3),
+    ]
+    assert parts[0].rows[0].id == "p4"
+    (whole,) = split_inventory(view_inventory(INVENTORY, DRIFT, None), "keel")
+    assert (whole.href, whole.size) == ("patches/keel.html", 2)

@@ -60,7 +60,7 @@
     const fields = Array.from(form.elements).filter((field) => field.name);
     const matches = (item) => fields.every((field) => {
       if (!field.value) return true;
-      if (field.name === "q") { const text = item.dataset.text.toLowerCase(); return words(field.value).every((word) => text.includes(word)); }
+      if (field.name === "q") { const text = ((item.dataset.text || "") + (item.matches("tr") ? " " + item.textContent : "")).toLowerCase(); return words(field.value).every((word) => text.includes(word)); }
       return (item.dataset[field.name] || "").split("|").includes(field.value);
     });
     const apply = (push) => {
