@@ -20,7 +20,7 @@ from layline.executors import Plain, Tally, open_executor
 from layline.gap.written import Wanted, make_report
 from layline.git import open_repository
 from layline.patches.drift.ask import find_drift
-from layline.source.cache import cache_directory, collect_rows, store_rows
+from layline.source.cache import Rows, cache_directory, collect_rows, store_rows
 from layline.upgrade.cells import has_cells, judge_cells
 from layline.upgrade.fleet import OPTIONS
 from layline.upgrade.fleet_file import read_fleet
@@ -31,6 +31,9 @@ from layline.upgrade.trend import find_days, find_moment
 from layline.workspace.open import Workspace, know_packages
 
 _ANSWER = f"{__name__}:answer"
+_MOST_SEEN = 512 << 20
+_seen: Rows = {}
+"""What this worker handed over: a node may have no cache that the driver writes."""
 
 
 def spread(words: str, jobs: Iterable[Plain], progress: Progress = silent) -> Tally:
@@ -105,14 +108,16 @@ def _ask_cells(workspace: Workspace, key: str, commit: str, packed: Plain) -> It
 
 
 def answer(job: Plain) -> Plain:
-    """Answer one question in a worker; nothing is written there."""
-    with collect_rows() as rows:
+    """Answer one question in a worker; nothing is written there, and what was read for one question serves the next."""
+    with collect_rows(_seen) as rows:
         try:
             _ASKED[job["ask"]](unpack(job["workspace"]), job)
         except Error as error:
             return {"rows": [], "problem": error.message}
-        found = [(analyser, blob, text) for (analyser, blob), text in rows.items()]
-    return {"rows": found, "problem": None}
+    if sum(map(len, _seen.values())) > _MOST_SEEN:
+        _seen.clear()
+    _seen.update(rows)
+    return {"rows": [(analyser, blob, text) for (analyser, blob), text in rows.items()], "problem": None}
 
 
 def _answer_cells(workspace: Workspace, job: Plain) -> None:

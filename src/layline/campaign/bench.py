@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+import secrets
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -37,6 +39,12 @@ class Trial:
     """The error this run may spend."""
     stop_by: float | None = None
     """Moment of the monotonic clock after which the next look is the last; the first look is always made."""
+    seed: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+    """Drawn before the run, so that the ledger can commit to it: nobody may draw again for a better one."""
+
+    @property
+    def commitment(self) -> str:
+        return hashlib.sha256(self.seed).hexdigest()
 
 
 class Bench(Protocol):

@@ -219,7 +219,8 @@ def _measure(campaign: Campaign, item: Round, level: Level) -> None:
         stop_by=campaign.stop_by,
     )
     if item.number > 1:  # on the disk before the first call: a run that is cut short has been drawn, too
-        campaign.record("attempted", round=item.number, level=level.value, alpha=trial.alpha)
+        drawn = {"machine": campaign.bench.machine(), "seed_commitment": trial.commitment}
+        campaign.record("attempted", round=item.number, level=level.value, alpha=trial.alpha, **drawn)
     measured = campaign.bench.measure(trial)
     problem = _find_problem(state, item, measured)
     if problem is not None:

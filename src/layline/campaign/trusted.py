@@ -74,6 +74,7 @@ class TrustedBench:
             candidate=to_snapshot(trial.candidate) if trial.candidate else None,
             start=to_snapshot(trial.start),
             stop_by=trial.stop_by,
+            seed=trial.seed,
         )
         if trial.candidate is None:
             measurement = measure_baseline(request, progress=self._progress)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 
 from layline.campaign.folder.derive import APPEND_ONLY, derive_folder
@@ -10,8 +11,9 @@ from layline.campaign.ledger.state import Phase, Settled
 from layline.errors import GitError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from layline.campaign.ledger.ledger import Entry
     from layline.campaign.rounds import Campaign
 
 
@@ -26,6 +28,7 @@ def find_deviations(campaign: Campaign) -> Iterator[str]:
     yield from _find_changed_files(campaign)
     yield from _find_changed_commits(campaign)
     yield from _find_other_verdicts(campaign)
+    yield from find_other_draws(chain.entries)
     yield from _find_changed_kernel(campaign)
 
 
@@ -74,6 +77,19 @@ def _find_other_verdicts(campaign: Campaign) -> Iterator[str]:
                 f"round {item.number}: judged again, the recorded measurement gives {again.outcome}, the ledger "
                 f"says {item.verdict.outcome}"
             )
+
+
+def find_other_draws(entries: Iterable[Entry]) -> Iterator[str]:
+    """A measuring run has the seed that the ledger committed to before it began; older ledgers committed to none."""
+    drawn: dict[int, str] = {}
+    for entry in entries:
+        if entry.kind == "attempted":
+            drawn[entry.data["round"]] = entry.data.get("seed_commitment", "")
+        elif entry.kind == "measured" and drawn.get(entry.data["round"]):
+            number, measurement = entry.data["round"], entry.data["measurement"]
+            promised = drawn.pop(number)
+            if hashlib.sha256(bytes.fromhex(measurement["seed"])).hexdigest() != promised:
+                yield f"round {number}: it was measured with another seed than the ledger has committed to"
 
 
 def _find_changed_kernel(campaign: Campaign) -> Iterator[str]:

@@ -26,7 +26,7 @@ OPTIONAL = {
     "mcp": {"mcp": "mcp>=2"},
     "lsp": {"pygls": "pygls>=2"},
     "upgrade": {"libcst": "libcst>=1.5"},
-    "ray": {"ray": "ray>=2.9"},
+    "ray": {"ray": "ray[client]>=2.9"},
 }
 """Extra → module → what pip installs."""
 _USED_FOR = {

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import os
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -22,6 +24,7 @@ HERE = "local"
 _AHEAD = 2
 """Jobs that are on their way for each core of the cluster."""
 _START_S = 120.0
+_HINT = "`ray start --head` begins one. Ray and Python must be the same everywhere, and RAY_AUTH_MODE and its token."
 _LOOK_S = 10.0
 """So often a growing cluster is asked how large it is."""
 
@@ -32,6 +35,8 @@ def import_ray() -> Any:
         import ray
     except ImportError:
         raise ConfigError("Ray is not installed.", hint=install_extra("ray")) from None
+    for name in ("ray", "ray.client_builder"):
+        logging.getLogger(name).setLevel(logging.ERROR)
     return ray
 
 
@@ -49,16 +54,21 @@ class RayExecutor:
         self.tally = Tally()
         self._own = not self._ray.is_initialized()
         if self._own:
-            more: dict[str, Any] = {} if address.startswith("ray://") else {"configure_logging": False}
-            if address == HERE:
-                more["include_dashboard"] = False
-            try:
-                self._ray.init(address, namespace="layline", log_to_driver=False, **more)
-            except (ConnectionError, ValueError, RuntimeError) as error:
-                raise NoCluster(
-                    f"No Ray cluster answers at {address}: {_short(error)}.",
-                    hint="`ray start --head` begins one; its Ray and Python must be the same as here.",
-                ) from None
+            self._join(address)
+
+    def _join(self, address: str) -> None:
+        ray = self._ray
+        more: dict[str, Any] = {} if address.startswith("ray://") else {"configure_logging": False}
+        if address == HERE:
+            more["include_dashboard"] = False
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what fails is raised, too
+                ray.init(address, namespace="layline", log_to_driver=False, **more)
+        except ConnectionError as error:
+            raise NoCluster(f"No Ray cluster answers at {address}: {_short(error)}.", hint=_HINT) from None
+        except (ValueError, RuntimeError, ray.exceptions.RayError) as error:
+            raise ConfigError(f"The Ray cluster at {address} refuses: {_short(error)}.", hint=_HINT) from None
 
     def machines(self) -> tuple[Machine, ...]:
         return tuple(one for one in self.look() if isinstance(one, Machine))

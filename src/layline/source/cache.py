@@ -7,6 +7,7 @@ import os
 import sqlite3
 import weakref
 import zlib
+from collections import ChainMap
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ INSERT INTO opening VALUES (0);
 Result = TypeVar("Result")
 Rows: TypeAlias = dict[tuple[str, str], str]
 """Analyser and blob → text."""
-_handed_over: list[Rows] = []
+_handed_over: list[ChainMap[tuple[str, str], str]] = []
 """The innermost `collect_rows`, last; while there is one, no cache of this process writes."""
 
 
@@ -44,10 +45,13 @@ def cache_directory() -> Path:
 
 
 @contextmanager
-def collect_rows() -> Iterator[Rows]:
-    """What caches are asked to keep is collected for the one process that writes; it can be loaded meanwhile."""
+def collect_rows(known: Rows | None = None) -> Iterator[Rows]:
+    """What caches are asked to keep is collected for the one process that writes; it can be loaded meanwhile.
+
+    `known`: what was collected before and handed over; it can be loaded, too, and is not collected again.
+    """
     rows: Rows = {}
-    _handed_over.append(rows)
+    _handed_over.append(ChainMap(rows, known if known is not None else {}))
     try:
         yield rows
     finally:
@@ -78,7 +82,7 @@ class Cache:
     def load(self, blobs: Iterable[str]) -> dict[str, str]:
         """What is stored of these blobs; rows whose checksum is wrong do not count."""
         asked = set(blobs)
-        collected = _handed_over[-1] if _handed_over else {}
+        collected = _handed_over[-1] if _handed_over else ChainMap[tuple[str, str], str]()
         found = {blob: collected[self._analyser, blob] for blob in asked if (self._analyser, blob) in collected}
         wanted = json.dumps(sorted(asked - found.keys()))
         try:

@@ -12,7 +12,6 @@ import hashlib
 import json
 import os
 import random
-import secrets
 import shlex
 import signal
 import subprocess
@@ -103,7 +102,6 @@ class CommandBench:
             timeout_s=self.manifest.time_limit_s,
             core_shapes=self.manifest.core_shapes,
         )
-        seed = secrets.token_hex(16)
         unconfined = replace(read_environment(), sandbox=(), weaker=("the user's own command runs unconfined",))
         start = Measurement(
             status=Status.MEASURED,
@@ -111,8 +109,8 @@ class CommandBench:
             shapes=labels,
             plan=plan,
             environment=unconfined,
-            seed_commitment=hashlib.sha256(seed.encode()).hexdigest(),
-            seed=seed,
+            seed_commitment=trial.commitment,
+            seed=trial.seed.hex(),
         )
         self._said = []
         try:

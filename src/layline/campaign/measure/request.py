@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import dataclass, field
 
 from layline.campaign.values.measurement import Plan
@@ -22,3 +23,4 @@ class Request:
     plan: Plan = field(default_factory=Plan)
     stop_by: float | None = None
     """Moment of the monotonic clock after which the next look is the last."""
+    seed: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)

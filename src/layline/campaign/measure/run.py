@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
@@ -63,7 +62,7 @@ def measure_baseline(request: Request, *, progress: Progress = lambda _said: Non
 
 def measure_pair(request: Request, *, progress: Progress = lambda _said: None) -> Measurement:
     """Measure best and candidate in interleaved process pairs until the judge can tell or the plan ends."""
-    seed = secrets.token_bytes(32)
+    seed = request.seed
     with workshop() as shop:
         stage = set_stage(request.operator, request.shapes, request.plan, shop, seed)
         run = _Run(request=request, stage=stage, progress=progress)
