@@ -17,6 +17,7 @@ from layline.executors.calls import ANSWER, HINT, MESSAGE, call, call_same
 from layline.executors.dispatch import Answered, Attempt, Event, Gone, Raised, Tally, collect, dispatch
 from layline.executors.machine import Machine, Silent, digest_code, read_machine
 from layline.executors.parcels import FILE, LACKS, PARCELS, Parcel, read_blocks
+from layline.executors.rooms import Rooms
 from layline.executors.values import Lost, Plain
 
 HERE = "local"
@@ -233,21 +234,24 @@ class _Tasks:
         self._running[task.remote(self._name, job, digest_code())] = (attempt.number, node)
 
     def wait(self) -> Iterable[Event]:
-        done, _ = self._ray.wait(list(self._running), num_returns=1)
-        return [self._read(ref, *self._running.pop(ref)) for ref in done]
+        """All that is there: to ask Ray costs as much as there is on its way, whether one answer came or a thousand."""
+        first, rest = self._ray.wait(list(self._running), num_returns=1)
+        more = self._ray.wait(rest, num_returns=len(rest), timeout=0)[0] if rest else []
+        return [self._read(ref, *self._running.pop(ref)) for ref in (*first, *more)]
 
     def _read(self, ref: Any, attempt: int, node: str) -> Event:
         try:
             reply = self._ray.get(ref)
         except self._ray.exceptions.RayError as error:
-            self._forget(node)
+            self._free(node, is_lost=True)
             return Gone(attempt, _short(error))
+        self._free(node, is_lost=False)
         if ANSWER in reply:
             return Answered(attempt, reply[ANSWER])
         return Raised(attempt, reply[MESSAGE], reply[HINT])
 
-    def _forget(self, node: str) -> None:
-        """What a node was asked has been lost."""
+    def _free(self, node: str, *, is_lost: bool) -> None:
+        """A node has answered, or lost what it was asked."""
 
 
 class _Anywhere(_Tasks):
@@ -269,37 +273,30 @@ class _Anywhere(_Tasks):
 
 
 class _OnKind(_Tasks):
-    """Only on machines of one kind, the least busy first; a node that lost something is asked last."""
+    """Only on machines of one kind."""
 
     def __init__(self, executor: RayExecutor, name: str, machines: Sequence[Machine], kind: str) -> None:
         super().__init__(executor, name)
-        self._is_device = any(kind != one.processor for one in machines)
-        given = executor._count_by_node("GPU" if self._is_device else "CPU")
-        if self._is_device:  # one task on each; Ray ends its process afterwards, so that nothing stays on the device
+        is_device = any(kind != one.processor for one in machines)
+        if is_device:  # one task on each; Ray ends its process afterwards, so that nothing stays on the device
             self._options["num_gpus"] = 1
-        self._room = {one.node: min(given.get(one.node, 0), self._find_most(one, kind)) for one in machines}
-        self._lost: dict[str, int] = dict.fromkeys(self._room, 0)
-        if not any(self._room.values()):
+        given = executor._count_by_node("GPU" if is_device else "CPU")
+        has = {one.node: one.count(kind) if is_device else one.cores for one in machines}
+        self._rooms = Rooms({node: min(given.get(node, 0), most) for node, most in has.items()})
+        if not self._rooms.has_room():
             raise ConfigError(
                 f"No node with a {kind} offers it to Ray.", hint="Start it with --num-gpus or --num-cpus."
             )
 
-    def _find_most(self, machine: Machine, kind: str) -> int:
-        return machine.count(kind) if self._is_device else machine.cores
-
     def has_room(self) -> bool:
-        return len(self._running) < sum(self._room.values())
+        return self._rooms.has_room()
 
     def start(self, attempt: Attempt, job: Plain) -> None:
-        busy = dict.fromkeys(self._room, 0)
-        for _, node in self._running.values():
-            busy[node] += 1
-        usable = [node for node, room in self._room.items() if room]
-        node = min(usable, key=lambda one: (busy[one] >= self._room[one], self._lost[one], busy[one]))
+        node = self._rooms.take()
         self._send(attempt, job, node, scheduling_strategy=self._executor._at(node))
 
-    def _forget(self, node: str) -> None:
-        self._lost[node] += 1
+    def _free(self, node: str, *, is_lost: bool) -> None:
+        self._rooms.give_back(node, is_lost=is_lost)
 
 
 def _short(error: Exception) -> str:

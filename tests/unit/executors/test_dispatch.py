@@ -11,6 +11,7 @@ import pytest
 
 from layline.errors import Error
 from layline.executors import Answered, Attempt, Event, Gone, Lost, Plain, Raised, Tally, dispatch
+from layline.executors.rooms import Rooms
 
 
 class Script:
@@ -86,32 +87,33 @@ class Simulated:
     """A cluster whose machines take a drawn time for a job, die now and then, and sometimes answer late."""
 
     def __init__(self, machines: int, seed: int) -> None:
-        self._free = machines
+        self._rooms = Rooms({f"node-{number}": 1 for number in range(machines)})
         self._random = random.Random(seed)
-        self._events: list[tuple[float, int, Event]] = []
+        self._events: list[tuple[float, int, str, Event]] = []
         self._now = 0.0
         self._made = 0
 
     def has_room(self) -> bool:
-        return self._free > 0
+        return self._rooms.has_room()
 
     def start(self, attempt: Attempt, job: Plain) -> None:
-        self._free -= 1
+        node = self._rooms.take()
         done = self._now + self._random.expovariate(1.0)
         answer = Answered(attempt.number, {"number": job["number"]})
         if self._random.random() < 0.01:
-            self._push(done, Gone(attempt.number, "node"))
-            self._push(done + 0.1, answer, late=True)
+            self._push(done, node, Gone(attempt.number, "node"))
+            self._push(done + 0.1, "", answer)
         else:
-            self._push(done, answer)
+            self._push(done, node, answer)
 
-    def _push(self, at: float, event: Event, *, late: bool = False) -> None:
+    def _push(self, at: float, node: str, event: Event) -> None:
         self._made += 1
-        heapq.heappush(self._events, (at, -self._made if late else self._made, event))
+        heapq.heappush(self._events, (at, self._made, node, event))
 
     def wait(self) -> Iterable[Event]:
-        self._now, number, event = heapq.heappop(self._events)
-        self._free += number >= 0
+        self._now, _, node, event = heapq.heappop(self._events)
+        if node:
+            self._rooms.give_back(node, is_lost=isinstance(event, Gone))
         return [event]
 
 
@@ -123,4 +125,19 @@ def test_a_thousand_machines_cost_the_driver_little(machines: int, jobs: int) ->
     assert all(answer == {"number": number} for number, answer in found.items())
     assert len(found) == jobs
     assert tally.lost == tally.attempts - jobs > 0
+    assert tally.late > 0
+    assert tally.doubled == 0
     assert spent / jobs < 0.001, f"{spent / jobs * 1e6:.0f} µs for each job"
+
+
+def test_the_least_busy_machine_comes_first_and_one_that_lost_something_last() -> None:
+    rooms = Rooms({"a": 2, "b": 1, "none": 0})
+    assert [rooms.take() for _ in range(3)] == ["a", "b", "a"]
+    assert not rooms.has_room()
+    rooms.give_back("b", is_lost=True)
+    rooms.give_back("a")
+    assert [rooms.take() for _ in range(2)] == ["a", "b"]
+    rooms.give_back("b")
+    rooms.give_back("a")
+    rooms.give_back("a")
+    assert [rooms.take() for _ in range(3)] == ["a", "a", "b"]

@@ -16,7 +16,7 @@ from layline.campaign.proposers import Brief, Declined, Proposal, Proposed, Prop
 from layline.campaign.proposers.command import Command
 from layline.campaign.proposers.duplicates import find_near_duplicates
 from layline.campaign.proposers.search import Search
-from layline.campaign.proposers.shards import Shards
+from layline.campaign.proposers.shards import SCREENING, Shards
 from layline.campaign.rounds import Campaign
 from layline.campaign.session.live import tell_allowed
 from layline.campaign.session.open import read_campaign, write_campaign
@@ -141,11 +141,24 @@ def _choose(proposer: str, loop: Loop, passed: tuple[str, ...], executor: str | 
 
 
 def _spread(loop: Loop, bench: TrustedBench, executor: str) -> Shards:
-    """Candidates are looked at on many machines; each attempt is in the record before it goes out."""
+    """Candidates are looked at on many machines; each attempt is in the record before it goes out.
+
+    An attempt costs one durable line; the folder is derived again when all have answered.
+    """
+    ledger = read_campaign(loop.chosen).ledger
+
+    number = 0
 
     def note(kind: str, data: dict[str, Any]) -> None:
+        nonlocal number
+        number = number or len(loop.state().rounds) + 1
+        if kind == SCREENING:
+            with ledger.lock():
+                ledger.append(loop.now(), kind, {"round": number, **data})
+            return
         with write_campaign(loop.chosen, now=loop.now) as campaign:
-            campaign.record(kind, round=len(campaign.state.rounds) + 1, **data)
+            campaign.record(kind, round=number, **data)
+        number = 0
 
     is_on_device = bench.operator.is_on_device and bool(read_accelerators())  # else it is a rehearsal on the host
     return Shards(

@@ -27,6 +27,8 @@ SIZE = 5
 """Kernels of one shard beside today's."""
 WINNERS = 4
 """So many of all shards are looked at together here."""
+SCREENING, SCREENED = "screening", "screened"
+"""In the ledger: one attempt on its way; what became of all."""
 _SHARD = f"{__name__}:screen_shard"
 
 
@@ -76,7 +78,7 @@ class Shards:
 
             def note(attempt: Attempt) -> None:
                 group = list(groups[attempt.job])
-                self.note("screening", {"shard": attempt.job, "try": attempt.try_, "kind": self.kind, "kernels": group})
+                self.note(SCREENING, {"shard": attempt.job, "try": attempt.try_, "kind": self.kind, "kernels": group})
 
             try:
                 for _, answer in executor.screen(_SHARD, jobs, self.kind, note):
@@ -87,7 +89,7 @@ class Shards:
             except Lost as lost:
                 why = lost.message
             seen = {"shards": len(jobs), "answered": len(answers), "attempts": executor.tally.attempts}
-            self.note("screened", {**seen, "lost": executor.tally.lost, "late": executor.tally.late, "why": why})
+            self.note(SCREENED, {**seen, "lost": executor.tally.lost, "late": executor.tally.late, "why": why})
         looked = [item for answer in answers for item in _compare(answer)]
         return sorted(looked, key=lambda item: (item.score is None, item.is_out, item.score or 0.0))
 
